@@ -24,6 +24,10 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
   let intentAt: number | undefined;
   let approved = false;
   for (const event of events) {
+    if (isMoment(event)) {
+      spans.push({ ...momentOf(event), from: event.at - startedAt });
+      continue;
+    }
     switch (event.type) {
       case 'tool.decided': {
         const waited = event.gates.reduce((sum, { elapsedUs }) => sum + elapsedUs, 0) / 1_000;
@@ -42,20 +46,14 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
       case 'tool.held':
         heldAt = event.at;
         break;
-      case 'confirmation.decided':
+      case 'confirmation.decided': {
         approved = event.decision === 'approve' || event.decision === 'edit';
-        spans.push(
-          endOf(
-            'held',
-            heldAt,
-            event.at,
-            startedAt,
-            `${decisionWords[event.decision]} by ${describeDecider(event.by)}`,
-          ),
-        );
+        const note = `${decisionWords[event.decision]} by ${describeDecider(event.by)}`;
+        spans.push(endOf('held', heldAt, event.at, startedAt, note));
         heldAt = undefined;
         since = event.at;
         break;
+      }
       case 'confirmation.withdrawn':
         spans.push(endOf('held', heldAt, event.at, startedAt, `withdrawn: ${event.reason}`));
         heldAt = undefined;
@@ -84,7 +82,7 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
       case 'tool.requested':
         break;
       default:
-        spans.push(...momentsOf(event).map((moment) => ({ ...moment, from: event.at - startedAt })));
+        event satisfies never;
     }
   }
   if (heldAt !== undefined)
@@ -94,60 +92,63 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
   return spans;
 }
 
-type SpanEvent = `confirmation.${string}` | 'tool.requested' | 'tool.decided' | 'tool.held' | 'tool.started';
-type Moment = Exclude<CallEvent, { readonly type: SpanEvent | 'tool.responded' }>;
+/** Events that neither begin nor end a span. */
+const momentTypes = [
+  'retry.requested',
+  'tool.late',
+  'tool.recalled',
+  'tool.resolved',
+  'persistence.failed',
+  'runtime.budget_exhausted',
+  'tool.previewed',
+  'tool.taken_over',
+  'tool.reported',
+  'tool.undone',
+] as const;
+type Moment = Extract<CallEvent, { readonly type: (typeof momentTypes)[number] }>;
 
-/** Events that neither begin nor end a span. Only a retry has a length: its pause. Unknown types have none. */
-function momentsOf(event: Moment): Omit<Span, 'from'>[] {
+const isMoment = (event: CallEvent): event is Moment => momentTypes.some((type) => type === event.type);
+
+/** Only a retry has a length: its pause. */
+function momentOf(event: Moment): Omit<Span, 'from'> {
   const ms = 0;
   switch (event.type) {
     case 'retry.requested':
-      return [
-        {
-          name: 'try again',
-          ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
-          note: `attempt ${event.attempt}, as ${event.by} asked`,
-        },
-      ];
+      return {
+        name: 'try again',
+        ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
+        note: `attempt ${event.attempt}, as ${event.by} asked`,
+      };
     case 'tool.late':
-      return [{ name: 'late', ms, note: `attempt ${event.attempt} ${event.result.type} after its end` }];
+      return { name: 'late', ms, note: `attempt ${event.attempt} ${event.result.type} after its end` };
     case 'tool.recalled':
-      return [
-        {
-          name: event.how,
-          ms,
-          note: event.how === 'conflict' ? event.details : `from ${event.fromCallId}`,
-        },
-      ];
+      return {
+        name: event.how,
+        ms,
+        note: event.how === 'conflict' ? event.details : `from ${event.fromCallId}`,
+      };
     case 'tool.resolved':
-      return [{ name: 'resolved', ms, note: `${event.resolution}, by ${describeDecider(event.by)}` }];
+      return { name: 'resolved', ms, note: `${event.resolution}, by ${describeDecider(event.by)}` };
     case 'persistence.failed':
-      return [{ name: 'not kept', ms, note: `${event.boundary}: ${event.error}` }];
+      return { name: 'not kept', ms, note: `${event.boundary}: ${event.error}` };
     case 'runtime.budget_exhausted':
-      return [
-        {
-          name: 'budget',
-          ms,
-          note: `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`,
-        },
-      ];
+      return {
+        name: 'budget',
+        ms,
+        note: `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`,
+      };
     case 'tool.previewed':
-      return [{ name: 'preview', ms, note: `revision ${event.revision}${event.ready ? ', ready' : ''}` }];
+      return { name: 'preview', ms, note: `revision ${event.revision}${event.ready ? ', ready' : ''}` };
     case 'tool.taken_over':
-      return [{ name: 'taken over', ms, note: `its process is gone, takeover ${event.takeover}` }];
+      return { name: 'taken over', ms, note: `its process is gone, takeover ${event.takeover}` };
     case 'tool.reported':
-      return [
-        {
-          name: event.what.type === 'claimed' ? 'handed over' : 'reported',
-          ms,
-          note: reportNote(event),
-        },
-      ];
+      return {
+        name: event.what.type === 'claimed' ? 'handed over' : 'reported',
+        ms,
+        note: reportNote(event),
+      };
     case 'tool.undone':
-      return [{ name: 'undone', ms, note: `by ${describeDecider(event.by)}, call ${event.undoCallId}` }];
-    default:
-      event satisfies never;
-      return [];
+      return { name: 'undone', ms, note: `by ${describeDecider(event.by)}, call ${event.undoCallId}` };
   }
 }
 

@@ -55,24 +55,25 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
   };
   const end = (index: number | undefined, event: CallEvent, more: Partial<Bar>): void => {
     const bar = index === undefined ? undefined : bars[index];
-    if (index === undefined || bar === undefined) return;
-    bars[index] = { ...bar, ms: event.at - startedAt - bar.from, ...more };
+    if (index !== undefined && bar !== undefined)
+      bars[index] = { ...bar, ms: event.at - startedAt - bar.from, ...more };
   };
   const endHold = (event: CallEvent, note: string, tone: Tone): void => {
     end(held, event, { note, tone });
     held = undefined;
     since = event.at;
   };
-  for (const event of events)
+  for (const event of events) {
+    if (isMoment(event)) {
+      (event.type === 'tool.previewed' ? previews : bars).push(toBar(event, 'moment', momentOf(event)));
+      continue;
+    }
     switch (event.type) {
       case 'tool.requested':
-        break; // Everything is measured from here.
+        break;
       case 'tool.decided':
         bars.push(...gateBars(event, wasApproved, since, startedAt), ...previews.splice(0));
         since = event.at;
-        break;
-      case 'tool.previewed':
-        previews.push(...momentsOf(event).map((words) => toBar(event, 'moment', words)));
         break;
       case 'tool.held':
         held = bars.length;
@@ -93,31 +94,20 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
         running = bars.length;
         bars.push(toBar(event, 'attempt', begunBy(event)));
         break;
-      case 'tool.responded': {
-        const elapsedMs = 'elapsedMs' in event.outcome ? event.outcome.elapsedMs : 0;
-        const ended = endedBy(event);
-        // From the intent to the outcome, both on disk; the body is only a part of that.
-        const body = elapsedMs > 0 ? `; the body took ${formatDuration(elapsedMs)}` : '';
-        if (running !== undefined) end(running, event, { ...ended, note: ended.note + body });
+      case 'tool.responded':
+        if (running !== undefined) end(running, event, endedBy(event, elapsedOf(event)));
         // Where no intent was needed, the attempt is known by its end alone.
-        else if (event.attempt > 0)
-          bars.push({
-            name: `attempt ${event.attempt}`,
-            kind: 'attempt',
-            from: Math.max(since, event.at - elapsedMs) - startedAt,
-            ms: event.at - Math.max(since, event.at - elapsedMs),
-            ...ended,
-          });
+        else if (event.attempt > 0) bars.push(attemptBar(event, since, startedAt));
         running = undefined;
         since = event.at;
         break;
-      }
       case 'retry.requested':
         bars.push(toBar(event, 'wait', pauseOf(event)));
         break;
       default:
-        bars.push(...momentsOf(event).map((words) => toBar(event, 'moment', words)));
+        event satisfies never;
     }
+  }
   return [...bars, ...previews];
 }
 
@@ -137,7 +127,12 @@ const pauseOf = (event: CallEvent & { readonly type: 'retry.requested' }): Words
   tone: 'quiet',
 });
 
-function endedBy({ outcome }: CallEvent & { readonly type: 'tool.responded' }): Pick<Bar, 'note' | 'tone'> {
+type Responded = CallEvent & { readonly type: 'tool.responded' };
+
+const elapsedOf = ({ outcome }: Responded): number => ('elapsedMs' in outcome ? outcome.elapsedMs : 0);
+
+/** `bodyMs`: the bar goes from the intent to the outcome, both on disk; the body is only a part of that. */
+function endedBy({ outcome }: Responded, bodyMs: number): Pick<Bar, 'note' | 'tone'> {
   const code = 'code' in outcome ? outcome.code : undefined;
   const { word, tone } = describeOutcome({
     outcome: outcome.type,
@@ -145,67 +140,74 @@ function endedBy({ outcome }: CallEvent & { readonly type: 'tool.responded' }): 
     code,
     unresolved: false,
   });
-  return { note: code === undefined ? word : `${word}, ${code}`, tone };
+  const body = bodyMs > 0 ? `; the body took ${formatDuration(bodyMs)}` : '';
+  return { note: (code === undefined ? word : `${word}, ${code}`) + body, tone };
 }
 
-type BarEvent =
-  | `confirmation.${string}`
-  | `tool.${'requested' | 'decided' | 'held' | 'started' | 'responded'}`
-  | 'retry.requested';
+/** An attempt without an intent on record. */
+function attemptBar(event: Responded, since: number, startedAt: number): Bar {
+  const from = Math.max(since, event.at - elapsedOf(event));
+  const name = `attempt ${event.attempt}`;
+  return { name, kind: 'attempt', from: from - startedAt, ms: event.at - from, ...endedBy(event, 0) };
+}
 
-/** Events that have no length. Unknown types are left out. */
-function momentsOf(event: Exclude<CallEvent, { readonly type: BarEvent }>): Words[] {
+/** Events that have no length. */
+const momentTypes = [
+  'tool.previewed',
+  'tool.late',
+  'tool.taken_over',
+  'tool.reported',
+  'tool.recalled',
+  'tool.resolved',
+  'tool.undone',
+  'persistence.failed',
+  'runtime.budget_exhausted',
+] as const;
+type Moment = Extract<CallEvent, { readonly type: (typeof momentTypes)[number] }>;
+
+const isMoment = (event: CallEvent): event is Moment => momentTypes.some((type) => type === event.type);
+
+function momentOf(event: Moment): Words {
   const tone = 'quiet';
   switch (event.type) {
     case 'tool.previewed': {
       const more = event.ready ? '' : ', not the last';
-      return [{ name: 'preview shown', note: `revision ${event.revision}${more}`, tone }];
+      return { name: 'preview shown', note: `revision ${event.revision}${more}`, tone };
     }
     case 'tool.late':
-      return [
-        {
-          name: 'late result',
-          note: `attempt ${event.attempt} ${event.result.type}`,
-          tone: 'attention',
-        },
-      ];
+      return {
+        name: 'late result',
+        note: `attempt ${event.attempt} ${event.result.type}`,
+        tone: 'attention',
+      };
     case 'tool.taken_over':
-      return [
-        {
-          name: 'taken over',
-          note: `its process is gone, takeover ${event.takeover}`,
-          tone: 'attention',
-        },
-      ];
+      return {
+        name: 'taken over',
+        note: `its process is gone, takeover ${event.takeover}`,
+        tone: 'attention',
+      };
     case 'tool.reported':
-      return [
-        {
-          name: event.what.type === 'claimed' ? 'handed over' : 'reported',
-          note: reportNote(event),
-          tone,
-        },
-      ];
+      return {
+        name: event.what.type === 'claimed' ? 'handed over' : 'reported',
+        note: reportNote(event),
+        tone,
+      };
     case 'tool.recalled':
-      return [
-        event.how === 'conflict'
-          ? { name: 'asked again', note: `conflict: ${event.details}`, tone: 'attention' }
-          : { name: 'asked again', note: `answered from ${event.fromCallId}`, tone },
-      ];
+      return event.how === 'conflict'
+        ? { name: 'asked again', note: `conflict: ${event.details}`, tone: 'attention' }
+        : { name: 'asked again', note: `answered from ${event.fromCallId}`, tone };
     case 'tool.resolved': {
       const what = event.resolution.replaceAll('_', ' ');
-      return [{ name: 'resolved', note: `${what}, by ${by(event.by)}`, tone: 'good' }];
+      return { name: 'resolved', note: `${what}, by ${by(event.by)}`, tone: 'good' };
     }
     case 'tool.undone':
-      return [{ name: 'undone', note: `by ${by(event.by)}`, tone: 'attention' }];
+      return { name: 'undone', note: `by ${by(event.by)}`, tone: 'attention' };
     case 'persistence.failed':
-      return [{ name: 'not kept', note: `${event.boundary}: ${event.error}`, tone: 'bad' }];
+      return { name: 'not kept', note: `${event.boundary}: ${event.error}`, tone: 'bad' };
     case 'runtime.budget_exhausted': {
       const note = `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`;
-      return [{ name: 'budget', note, tone: 'bad' }];
+      return { name: 'budget', note, tone: 'bad' };
     }
-    default:
-      event satisfies never;
-      return [];
   }
 }
 
