@@ -16,9 +16,12 @@ import type { Orphan } from './orphans.ts';
 import { findOrphans, readOrphan, shareTexts } from './orphans.ts';
 import { recoverCall } from './recover-call.ts';
 import type { RecoveredCall, RecoveryList, RecoveryProgress, RecoveryRun } from '../state/recovery.ts';
+import { createPauses } from './recovery-pauses.ts';
 import type { RecoveryPlan } from './recovery-plan.ts';
 import { endsAtOnce, planRecovery, toolOf } from './recovery-plan.ts';
 import { importSpills } from '../state/spill.ts';
+import type { RecoveryWidth } from './recovery-width.ts';
+import { createRecoveryWidth } from './recovery-width.ts';
 import type { StartLine } from './start-line.ts';
 import { drawStartLine } from './start-line.ts';
 
@@ -29,7 +32,7 @@ import { drawStartLine } from './start-line.ts';
 const phases = ['now', 'ask', 'go_on', 'rerun', 'suspects'] as const;
 type Phase = (typeof phases)[number];
 
-/** Measured: so many share a commit, and other calls wait for few milliseconds. */
+/** So many share a commit at most. How many really do depends on the time they take: see `recovery-width.ts`. */
 const mostAtOnce: { readonly [Name in Phase]: number } = {
   now: 256,
   ask: 64,
@@ -38,13 +41,6 @@ const mostAtOnce: { readonly [Name in Phase]: number } = {
   rerun: 128,
   suspects: 1,
 };
-/** How often progress is reported, in calls. */
-const reportEvery = 64;
-/** Other work has its turn after so many calls, or as soon as they took so long. Looked at every few calls. */
-const yieldEvery = 256;
-const longestSliceMs = 8;
-const lookEvery = 16;
-
 /** The pass under way, or a new one. One that is not new may have begun before some owners were gone. */
 export async function joinRun(desk: Desk): Promise<{ readonly run: RecoveryRun; readonly isNew: boolean }> {
   if (desk.run !== undefined) return { run: desk.run, isNew: false };
@@ -116,23 +112,9 @@ async function recoverOrphans(
   await importSpills(engine);
   let doubtfulSuspects = 0;
   let done = 0;
-  let looked = 0;
-  let rest: Promise<void> | undefined;
-  let sliceBeganMs = engine.clock.monotonicMs();
-  const giveWay = (): void => {
-    if (++looked % reportEvery === 0) onProgress({ done, total });
-    if (looked % lookEvery !== 0 || rest !== undefined) return;
-    if (looked % yieldEvery !== 0 && engine.clock.monotonicMs() - sliceBeganMs < longestSliceMs) return;
-    rest = new Promise<void>((resolve) => {
-      setImmediate(() => {
-        rest = undefined;
-        sliceBeganMs = engine.clock.monotonicMs();
-        resolve();
-      });
-    });
-  };
+  const pause = createPauses(engine.clock, () => onProgress({ done, total }));
   const look = async (phase: Phase, orphan: Orphan, takePlace?: StartLine['takePlace']): Promise<void> => {
-    while (rest !== undefined) await rest;
+    while (pause.rest !== undefined) await pause.rest;
     if (desk.closed) return;
     const readAt = await ledger.entries.lastPosition();
     const found = await readOrphan(desk, orphan);
@@ -144,7 +126,7 @@ async function recoverOrphans(
       if (phases.indexOf(due) > phases.indexOf(phase)) {
         waiting[due].push(orphan);
         if (due === 'suspects' && plan === 'ask') doubtfulSuspects++;
-        giveWay();
+        pause.count();
         return;
       }
       // What waits but can never run as it was shown ends now.
@@ -158,14 +140,15 @@ async function recoverOrphans(
       }
     }
     done++;
-    giveWay();
+    pause.count();
   };
+  const width = createRecoveryWidth(engine.clock);
   for (const phase of phases) {
     const most = mostAtOnce[phase];
     if (phase === 'go_on') {
       if (!desk.closed && doubtfulSuspects === 0) onDoubtsSettled();
       await inBatches(desk, waiting[phase], most, (orphan, takePlace) => look(phase, orphan, takePlace));
-    } else await eachOf(desk, waiting[phase], most, (orphan) => look(phase, orphan));
+    } else await eachOf(desk, waiting[phase], most, (orphan) => look(phase, orphan), width);
     waiting[phase].length = 0;
   }
   if (desk.closed) return;
@@ -214,18 +197,22 @@ async function eachOf<Item>(
   items: readonly Item[],
   workers: number,
   work: (item: Item) => Promise<void>,
+  width?: RecoveryWidth,
 ): Promise<void> {
   const waiting = items.values();
   let failed = false;
   const run = async (): Promise<void> => {
     for (const item of waiting) {
       if (failed || desk.closed) return;
+      await width?.enter();
       try {
-        await work(item);
+        if (!failed && !desk.closed) await work(item);
       } catch (error) {
         if (desk.closed) return; // it stopped waiting for another process
         failed = true;
         throw error;
+      } finally {
+        width?.leave();
       }
     }
   };

@@ -7,7 +7,6 @@
  * 3. "There is no such file" means that nothing was spilled. Every other failure to read is an error: recovery must not
  *    end calls whose outcomes it could not read.
  */
-import { hash } from 'node:crypto';
 import {
   closeSync,
   fdatasyncSync,
@@ -15,22 +14,18 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   renameSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry } from '../../ledger/journal.ts';
 import type { Spilled } from '../../ledger/spill.ts';
 import type { FileIdentity } from './file-identity.ts';
 import { findReplaced, identifyFile } from './file-identity.ts';
 import { ownerPattern } from './owner-lock.ts';
+import type { SpillPlace } from './spill-lines.ts';
+import { isAbsent, readSpillLines, writeSpillLine } from './spill-lines.ts';
 import { removeIfPossible, syncFolder, writeAll } from './whole-write.ts';
-
-/** Whose spill this is, and of which ledger. */
-export type SpillPlace = { readonly folder: string; readonly ownerId: string; readonly ledgerId: string };
 
 type OpenSpill = { readonly descriptor: number; readonly identity: FileIdentity };
 
@@ -58,8 +53,7 @@ export class SpillFile {
   add(entry: Entry): boolean {
     // Appended later it would find the cursor elsewhere; the next reader emits it again.
     if (entry.cursor !== undefined || !this.#isOnDisk() || this.#file === undefined) return false;
-    const text = JSON.stringify(toSpilled(entry, this.#place, this.#salt));
-    const line = Buffer.from(`${hash('sha256', text)} ${text}\n`);
+    const line = writeSpillLine(entry, this.#place, this.#salt);
     if (this.#used + line.length > this.#bytes) return false;
     try {
       writeAll(this.#file.descriptor, line, this.#used);
@@ -89,7 +83,7 @@ export class SpillFile {
     const { folder, ownerId: ownId, ledgerId } = this.#place;
     return listFolder(folder)
       .filter((ownerId) => ownerPattern.test(ownerId) && (ownerId === ownId || isGone(ownerId)))
-      .map((ownerId) => ({ ownerId, entries: readLines(join(folder, ownerId), ledgerId).entries }))
+      .map((ownerId) => ({ ownerId, entries: readSpillLines(join(folder, ownerId), ledgerId).entries }))
       .filter(({ entries }) => entries.length > 0);
   }
 
@@ -111,7 +105,7 @@ export class SpillFile {
   forget(ownerId: string): void {
     if (ownerId === this.#place.ownerId || !ownerPattern.test(ownerId)) return;
     const path = join(this.#place.folder, ownerId);
-    const { entries, rest } = readLines(path, this.#place.ledgerId);
+    const { entries, rest } = readSpillLines(path, this.#place.ledgerId);
     if (entries.length === 0 && rest === 'nothing') removeIfPossible(path);
   }
 
@@ -129,7 +123,7 @@ export class SpillFile {
   /** What could not be read stays on disk under another name, for a person to look at. */
   #dropOf(ownerId: string): void {
     const path = join(this.#place.folder, ownerId);
-    switch (readLines(path, this.#place.ledgerId).rest) {
+    switch (readSpillLines(path, this.#place.ledgerId).rest) {
       case 'nothing':
         // Left where it is, it would be appended once more and refused as a copy.
         removeIfPossible(path);
@@ -188,85 +182,4 @@ function listFolder(folder: string): string[] {
     if (isAbsent(error)) return []; // no owner has spilled anything yet
     throw error;
   }
-}
-
-/** `rest`: what the file holds apart from these entries. */
-type SpillLines = {
-  readonly entries: readonly Entry[];
-  readonly rest: 'nothing' | 'damaged' | 'of_another_ledger';
-};
-
-/** Reads every whole line. A broken line at the end was torn by a crash; one before a whole line is damage. */
-function readLines(path: string, ledgerId: string): SpillLines {
-  const entries: Entry[] = [];
-  let broken = false;
-  let rest: SpillLines['rest'] = 'nothing';
-  for (const line of readText(path).split('\n')) {
-    const spilled = parseLine(line);
-    if (spilled === undefined) {
-      broken ||= line.replaceAll('\0', '') !== '';
-      continue;
-    }
-    if (broken) rest = 'damaged';
-    if (spilled.of !== undefined && spilled.of !== ledgerId) rest = 'of_another_ledger';
-    else entries.push(spilled.entry);
-  }
-  return { entries, rest };
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (isAbsent(error)) return ''; // another process has imported it meanwhile
-    throw error;
-  }
-}
-
-const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
-
-function parseLine(line: string): { readonly entry: Entry; readonly of: string | undefined } | undefined {
-  const text = line.slice(65);
-  if (line[64] !== ' ' || line.slice(0, 64) !== hash('sha256', text)) return undefined;
-  try {
-    const spilled = JSON.parse(text) as SpilledText;
-    return { entry: fromSpilled(spilled), of: spilled.ledger };
-  } catch {
-    return undefined; // its digest fits, so another program wrote it
-  }
-}
-
-/** As the ledger would have written it, with what the ledger keeps outside entries. */
-type SpilledText = {
-  readonly text: string;
-  readonly bodies?: string | undefined;
-  readonly sealed?: string | undefined;
-  readonly dropSealed?: boolean | undefined;
-  /** Files of earlier versions do not name their ledger. */
-  readonly ledger?: string | undefined;
-};
-
-function toSpilled(entry: Entry, { ownerId, ledgerId }: SpillPlace, salt: () => string): SpilledText {
-  const { text, bodies } = writeEntry(entry, ownerId, salt);
-  return { text, bodies, sealed: entry.sealed, dropSealed: entry.dropSealed, ledger: ledgerId };
-}
-
-function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {
-  const { entryId, sessionId, callId, expectedVersion, events, ...beside } = readEntry({ text, bodies });
-  const { claim, releaseClaim, reserve, settle, moves, depth } = beside;
-  return {
-    entryId,
-    sessionId,
-    callId,
-    expectedVersion,
-    events: events as Entry['events'], // our own: of types we know
-    ...(claim !== undefined && { claim }),
-    ...(releaseClaim !== undefined && { releaseClaim }),
-    ...(reserve !== undefined && { reserve }),
-    ...(settle !== undefined && { settle }),
-    ...(moves !== undefined && { moves }),
-    ...(depth > 0 && { depth }),
-    ...(sealed !== undefined && { sealed }),
-    ...(dropSealed !== undefined && { dropSealed }),
-  };
 }

@@ -1,0 +1,110 @@
+/** The lines of a spill file: one entry each, with its digest in front. */
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type { Entry } from '../../ledger/journal.ts';
+
+/** Whose spill this is, and of which ledger. */
+export type SpillPlace = { readonly folder: string; readonly ownerId: string; readonly ledgerId: string };
+
+/** `rest`: what the file holds apart from these entries. */
+export type SpillLines = {
+  readonly entries: readonly Entry[];
+  readonly rest: 'nothing' | 'damaged' | 'of_another_ledger';
+};
+
+/** Reads every whole line. A broken line at the end was torn by a crash; one before a whole line is damage. */
+export function readSpillLines(path: string, ledgerId: string): SpillLines {
+  const entries: Entry[] = [];
+  let broken = false;
+  let rest: SpillLines['rest'] = 'nothing';
+  for (const line of readText(path).split('\n')) {
+    const spilled = parseLine(line);
+    if (spilled === undefined) {
+      broken ||= line.replaceAll('\0', '') !== '';
+      continue;
+    }
+    if (broken) rest = 'damaged';
+    if (spilled.of !== undefined && spilled.of !== ledgerId) rest = 'of_another_ledger';
+    else entries.push(spilled.entry);
+  }
+  return { entries, rest };
+}
+
+/** The text of a spill without the blank rest of its file, which is large and nearly always all of it. */
+function readText(path: string): string {
+  try {
+    const bytes = readFileSync(path);
+    return bytes.toString('utf8', 0, lengthWithoutBlanks(bytes));
+  } catch (error) {
+    if (isAbsent(error)) return ''; // another process has imported it meanwhile
+    throw error;
+  }
+}
+
+const blank = Buffer.alloc(65_536);
+
+function lengthWithoutBlanks(bytes: Buffer): number {
+  let end = bytes.length;
+  while (end > 0) {
+    const from = Math.max(0, end - blank.length);
+    if (!bytes.subarray(from, end).equals(blank.subarray(0, end - from))) break;
+    end = from;
+  }
+  while (end > 0 && bytes[end - 1] === 0) end--;
+  return end;
+}
+
+export const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+function parseLine(line: string): { readonly entry: Entry; readonly of: string | undefined } | undefined {
+  const text = line.slice(65);
+  if (line[64] !== ' ' || line.slice(0, 64) !== hash('sha256', text)) return undefined;
+  try {
+    const spilled = JSON.parse(text) as SpilledText;
+    return { entry: fromSpilled(spilled), of: spilled.ledger };
+  } catch {
+    return undefined; // its digest fits, so another program wrote it
+  }
+}
+
+export function writeSpillLine(entry: Entry, place: SpillPlace, salt: () => string): Buffer {
+  const text = JSON.stringify(toSpilled(entry, place, salt));
+  return Buffer.from(`${hash('sha256', text)} ${text}\n`);
+}
+
+/** As the ledger would have written it, with what the ledger keeps outside entries. */
+type SpilledText = {
+  readonly text: string;
+  readonly bodies?: string | undefined;
+  readonly sealed?: string | undefined;
+  readonly dropSealed?: boolean | undefined;
+  /** Files of earlier versions do not name their ledger. */
+  readonly ledger?: string | undefined;
+};
+
+function toSpilled(entry: Entry, { ownerId, ledgerId }: SpillPlace, salt: () => string): SpilledText {
+  const { text, bodies } = writeEntry(entry, ownerId, salt);
+  return { text, bodies, sealed: entry.sealed, dropSealed: entry.dropSealed, ledger: ledgerId };
+}
+
+function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {
+  const { entryId, sessionId, callId, expectedVersion, events, ...beside } = readEntry({ text, bodies });
+  const { claim, releaseClaim, reserve, settle, moves, depth } = beside;
+  return {
+    entryId,
+    sessionId,
+    callId,
+    expectedVersion,
+    events: events as Entry['events'], // our own: of types we know
+    ...(claim !== undefined && { claim }),
+    ...(releaseClaim !== undefined && { releaseClaim }),
+    ...(reserve !== undefined && { reserve }),
+    ...(settle !== undefined && { settle }),
+    ...(moves !== undefined && { moves }),
+    ...(depth > 0 && { depth }),
+    ...(sealed !== undefined && { sealed }),
+    ...(dropSealed !== undefined && { dropSealed }),
+  };
+}
