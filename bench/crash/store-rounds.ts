@@ -83,6 +83,11 @@ export async function playStoreRound(
       (outcome?.code === 'tool.cancelled' || outcome?.code === 'confirmation.expired')
     )
       into.notRun++;
-    else into.lost++;
+    else {
+      into.lost++;
+      process.stderr.write(
+        `\nLost at "${point}": c${index}, ${effects} effects, ${JSON.stringify(outcome)}\n`,
+      );
+    }
   }
 }
