@@ -15,11 +15,11 @@ type LogItem = { readonly position: number; readonly session: MemorySession; rea
 
 export class MemoryStore {
   readonly ownerId: string;
-  readonly sessions = new Map<string, MemorySession>();
-  readonly claims = new Map<string, ClaimHolder>();
-  readonly artifacts = new Map<string, Map<string, NewArtifact>>();
+  readonly sessions: Map<string, MemorySession> = new Map();
+  readonly claims: Map<string, ClaimHolder> = new Map();
+  readonly artifacts: Map<string, Map<string, NewArtifact>> = new Map();
   readonly cursors: MemoryCursors;
-  readonly endWaiters = new Set<Waiter & { readonly after: number }>();
+  readonly endWaiters: Set<Waiter & { readonly after: number }> = new Set();
   /** Entries of all sessions, in the order of their positions. */
   log: readonly LogItem[] = [];
   position = 0;
