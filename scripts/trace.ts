@@ -47,7 +47,7 @@ let calls = 0;
 const call = async (name: string): Promise<void> =>
   void (await turn.call({ id: `c${++calls}`, name, arguments: { n: calls } }));
 
-/** What is entered during the work, once everything that happens only the first time is over. */
+/** The files whose functions the work enters, after five rounds that do what happens only once. */
 async function trace(work: () => Promise<void>): Promise<readonly string[]> {
   for (let round = 0; round < 5; round++) await work();
   const paths: string[] = [];
