@@ -562,3 +562,16 @@ describe('read tables', () => {
     });
   });
 });
+
+test('the empty spill file of a gone owner is removed when the owner is forgotten', async () => {
+  const path = newPath();
+  const gone = `own_${'1'.repeat(24)}`;
+  const left = join(`${path}.spill`, gone);
+  await using(path, async (ledger) => {
+    writeFileSync(left, Buffer.alloc(65_536));
+    ledger.owners.forget(ledger.owners.ownerId);
+    expect(existsSync(left)).toBe(true);
+    ledger.owners.forget(gone);
+    expect(existsSync(left)).toBe(false);
+  });
+});

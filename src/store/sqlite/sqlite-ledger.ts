@@ -68,12 +68,13 @@ export class SqliteLedger implements Ledger {
     this.#sealKey = options.sealKey;
     const now = (): number => this.now();
     const salt = createSalts();
-    const owners = new SqliteOwners(`${path}.owners`, options.readOnly === true);
+    const owners = new SqliteOwners(`${path}.owners`, options.readOnly === true, (gone) =>
+      spillFile?.forget(gone),
+    );
     const { ownerId } = owners;
     this.#mayWrite = owners.isOne;
     const spillFile =
       options.readOnly === true ? undefined : openSpill(database, path, options, ownerId, salt);
-    owners.onForget = (gone) => spillFile?.forget(gone);
     const files = new OwnFiles(path, owners.lock);
     const heads = new Heads(database, tuning.longestTail);
     const headPages = new HeadPages(database, heads);

@@ -8,15 +8,15 @@ const rememberedLifeMs = 200;
 export class SqliteOwners implements Owners {
   readonly ownerId: string = newOwnerId();
   readonly inHand: Map<string, number> = new Map();
-  /** Called before a gone owner is forgotten: its spill is removed with it. */
-  onForget: ((ownerId: string) => void) | undefined;
   readonly #folder: string;
+  readonly #onForget: (ownerId: string) => void;
   readonly #lock: OwnerLock | undefined;
   readonly #lives = new Set<string>();
 
-  /** Takes a life of its own, unless it is there to look only. */
-  constructor(folder: string, readOnly: boolean) {
+  /** Takes a lock of its own unless it only reads. `onForget` removes what else belongs to a gone owner. */
+  constructor(folder: string, readOnly: boolean, onForget: (ownerId: string) => void) {
     this.#folder = folder;
+    this.#onForget = onForget;
     if (!readOnly) this.#lock = takeOwnerLock(folder, this.ownerId);
   }
 
@@ -42,7 +42,7 @@ export class SqliteOwners implements Owners {
 
   forget(ownerId: string): void {
     if (this.statusOf(ownerId) !== 'gone') return;
-    this.onForget?.(ownerId);
+    this.#onForget(ownerId);
     forgetOwner(this.#folder, ownerId);
   }
 
