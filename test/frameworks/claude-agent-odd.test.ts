@@ -70,7 +70,7 @@ async function start(
   };
 }
 
-test('Claude Agent SDK gives a structured final answer beside governed tools: outputFormat, by a tool of the program', async () => {
+test('Claude Agent SDK gives a structured final answer with governed tools: outputFormat, by a tool of the program', async () => {
   const pay = vi.fn<typeof ok>(ok);
   const { run, runtime } = await start([tool('pay', '', { cents: z.number() }, pay) as ClaudeAgentTool], {});
   const schema = { type: 'object', properties: { paid: { type: 'number' } }, required: ['paid'] };

@@ -1,4 +1,4 @@
-/** Structured final answers beside governed tools: what a framework adds to get one is not taken for an ungoverned tool. */
+/** Structured final answers with governed tools: what a framework adds to get one is not taken for an ungoverned tool. */
 import { FunctionTool, InMemorySessionService, LlmAgent, LogLevel, Runner, setLogLevel } from '@google/adk';
 import { HumanMessage } from '@langchain/core/messages';
 import { tool as langChainTool } from '@langchain/core/tools';
@@ -47,7 +47,7 @@ test.each([
   // The two versions differ in names only, as far as this goes.
   ['AI SDK 6', ai6 as unknown as typeof ai, MockLanguageModelV3],
 ] as const)(
-  '%s gives a structured final answer beside governed tools: Output.object',
+  '%s gives a structured final answer with governed tools: Output.object',
   async (_, sdk, Mock) => {
     const pay = newPay();
     const governed = await governAiSdk({
@@ -65,7 +65,7 @@ test.each([
   },
 );
 
-test('OpenAI Agents gives a structured final answer beside governed tools: outputType', async () => {
+test('OpenAI Agents gives a structured final answer with governed tools: outputType', async () => {
   const pay = newPay();
   const governed = await governOpenAi([
     openAiTool({ name: 'pay', description: '', parameters, execute: (input) => pay(input) }),
@@ -81,7 +81,7 @@ test('OpenAI Agents gives a structured final answer beside governed tools: outpu
   await expectPaidOnce(governed.runtime, pay);
 });
 
-test('LangChain gives a structured final answer beside governed tools: responseFormat, with the middleware', async () => {
+test('LangChain gives a structured final answer with governed tools: responseFormat, with the middleware', async () => {
   const pay = newPay();
   const governed = await governLangChain([
     langChainTool((input: { cents: number }) => pay(input), {
@@ -111,7 +111,7 @@ test('LangChain gives a structured final answer beside governed tools: responseF
   await expectPaidOnce(governed.runtime, pay);
 });
 
-test('Mastra gives a structured final answer beside governed tools: structuredOutput', async () => {
+test('Mastra gives a structured final answer with governed tools: structuredOutput', async () => {
   const pay = newPay();
   const governed = await governMastra({
     pay: createTool({
@@ -136,7 +136,7 @@ test('Mastra gives a structured final answer beside governed tools: structuredOu
   await expectPaidOnce(governed.runtime, pay);
 });
 
-test('Google ADK gives a structured final answer beside governed tools: outputSchema, with the plugin', async () => {
+test('Google ADK gives a structured final answer with governed tools: outputSchema, with the plugin', async () => {
   const pay = newPay();
   const governed = await governAdk([
     new FunctionTool({ name: 'pay', description: 'Pays.', parameters, execute: (input) => pay(input) }),

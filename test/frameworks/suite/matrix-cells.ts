@@ -71,7 +71,7 @@ export function cellsOf({ name, streams, suspends }: Harness): readonly MatrixCe
 
 /** Frameworks that give a structured final answer themselves. In a plain loop that is up to the loop. */
 function structuredAnswers(name: string): readonly MatrixCell[] {
-  const title = 'gives a structured final answer beside governed tools';
+  const title = 'gives a structured final answer with governed tools';
   switch (name) {
     case 'AI SDK 7':
     case 'AI SDK 6':
