@@ -68,9 +68,8 @@ export class SqliteLedger implements Ledger {
     this.#sealKey = options.sealKey;
     const now = (): number => this.now();
     const salt = createSalts();
-    const owners = new SqliteOwners(`${path}.owners`, options.readOnly === true, (gone) =>
-      spillFile?.forget(gone),
-    );
+    const forgetSpill = (gone: string): void => spillFile?.forget(gone);
+    const owners = new SqliteOwners(`${path}.owners`, options.readOnly === true, forgetSpill);
     const { ownerId } = owners;
     this.#mayWrite = owners.isOne;
     const spillFile =
