@@ -46,24 +46,21 @@ test.each([
   ['AI SDK 7', ai, MockLanguageModelV4],
   // The two versions differ in names only, as far as this goes.
   ['AI SDK 6', ai6 as unknown as typeof ai, MockLanguageModelV3],
-] as const)(
-  '%s gives a structured final answer with governed tools: Output.object',
-  async (_, sdk, Mock) => {
-    const pay = newPay();
-    const governed = await governAiSdk({
-      pay: sdk.tool({ inputSchema: parameters, execute: (input) => pay(input) }),
-    });
-    const { output } = await sdk.generateText({
-      model: aiSdkModel(Mock as never, script, [], 1) as never,
-      prompt: 'Go.',
-      tools: governed.run({ sessionId }).tools,
-      stopWhen: sdk.stepCountIs(5),
-      output: sdk.Output.object({ schema: answer }),
-    });
-    expect(output).toEqual({ paid: 5 });
-    await expectPaidOnce(governed.runtime, pay);
-  },
-);
+] as const)('%s gives a structured final answer with governed tools: Output.object', async (_, sdk, Mock) => {
+  const pay = newPay();
+  const governed = await governAiSdk({
+    pay: sdk.tool({ inputSchema: parameters, execute: (input) => pay(input) }),
+  });
+  const { output } = await sdk.generateText({
+    model: aiSdkModel(Mock as never, script, [], 1) as never,
+    prompt: 'Go.',
+    tools: governed.run({ sessionId }).tools,
+    stopWhen: sdk.stepCountIs(5),
+    output: sdk.Output.object({ schema: answer }),
+  });
+  expect(output).toEqual({ paid: 5 });
+  await expectPaidOnce(governed.runtime, pay);
+});
 
 test('OpenAI Agents gives a structured final answer with governed tools: outputType', async () => {
   const pay = newPay();
