@@ -1,12 +1,16 @@
 /**
  * Checks the types of every project in the repository, two at a time: `npm run types`. What was checked before and did
  * not change is not checked again: the compiler remembers it in the cache folder of node_modules.
+ *
+ * The native compiler (TypeScript 7) checks the types: it takes a third of the time. It has no stable programming
+ * interface yet, so scripts and tests that read the syntax tree import `typescript` (version 6).
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 const root = join(import.meta.dirname, '..');
-const tsc = join(root, 'node_modules/typescript/bin/tsc');
+const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript-native/package.json')));
 
 /** The longest first, so that none is left over alone at the end. */
 const projects = [
