@@ -1,4 +1,4 @@
-export { governTools } from './adapters/anthropic.ts';
+export { governTools } from './adapters/anthropic/govern-tools.ts';
 export type {
   AnthropicAnswer,
   AnthropicAnswerOptions,
@@ -6,5 +6,5 @@ export type {
   AnthropicTool,
   AnthropicToolResult,
   GovernedLoop,
-} from './adapters/anthropic.ts';
-export type { LoopOptions, LoopTools } from './adapters/plain-loop.ts';
+} from './adapters/anthropic/govern-tools.ts';
+export type { LoopOptions, LoopTools } from './adapters/run/plain-loop.ts';

@@ -1,20 +1,19 @@
-export { governTools } from './adapters/claude-agent.ts';
+export { governTools } from './adapters/claude-agent/govern-tools.ts';
+export type { ClaudeAgentOptions, GovernedTools } from './adapters/claude-agent/govern-tools.ts';
 export type {
   ClaudeAgentApproval,
   ClaudeAgentHeld,
-  ClaudeAgentOptions,
   ClaudeAgentRun,
   ClaudeAgentServerConfig,
-  GovernedTools,
-} from './adapters/claude-agent.ts';
-export { openPrompt } from './adapters/claude-agent-prompt.ts';
-export type { ClaudeAgentUserMessage, OpenPrompt } from './adapters/claude-agent-prompt.ts';
-export type { ClaudeAgentHookOutput, ClaudeAgentHooks } from './adapters/claude-agent-hooks.ts';
+} from './adapters/claude-agent/run.ts';
+export { openPrompt } from './adapters/claude-agent/prompt.ts';
+export type { ClaudeAgentUserMessage, OpenPrompt } from './adapters/claude-agent/prompt.ts';
+export type { ClaudeAgentHookOutput, ClaudeAgentHooks } from './adapters/claude-agent/hooks.ts';
 export type {
   ClaudeAgentAnnotations,
   ClaudeAgentCall,
   ClaudeAgentExtra,
   ClaudeAgentHookInput,
   ClaudeAgentTool,
-} from './adapters/claude-agent-tool.ts';
-export type { AdapterOptions } from './adapters/adapter-options.ts';
+} from './adapters/claude-agent/tool.ts';
+export type { AdapterOptions } from './adapters/adopt/adapter-options.ts';

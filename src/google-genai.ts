@@ -1,4 +1,4 @@
-export { governTools } from './adapters/google-genai.ts';
+export { governTools } from './adapters/google-genai/govern-tools.ts';
 export type {
   GenAiAnswer,
   GenAiCallableTool,
@@ -8,6 +8,6 @@ export type {
   GenAiRunOptions,
   GenAiTool,
   GovernedGenAiLoop,
-} from './adapters/google-genai.ts';
-export type { GenAiCallable } from './adapters/google-genai-callable.ts';
-export type { LoopOptions, LoopTools } from './adapters/plain-loop.ts';
+} from './adapters/google-genai/govern-tools.ts';
+export type { GenAiCallable } from './adapters/google-genai/callable.ts';
+export type { LoopOptions, LoopTools } from './adapters/run/plain-loop.ts';

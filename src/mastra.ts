@@ -1,10 +1,10 @@
-export { governTools } from './adapters/mastra.ts';
-export type { GovernedTools, MastraGuard, MastraOptions } from './adapters/mastra.ts';
-export type { MastraQuestion } from './adapters/mastra-resume.ts';
+export { governTools } from './adapters/mastra/govern-tools.ts';
+export type { GovernedTools, MastraGuard, MastraOptions } from './adapters/mastra/govern-tools.ts';
+export type { MastraQuestion } from './adapters/mastra/resume.ts';
 export type {
   GovernedMastraTool,
   MastraAgentContext,
   MastraContext,
   MastraTool,
-} from './adapters/mastra-tool.ts';
-export type { AdapterOptions } from './adapters/adapter-options.ts';
+} from './adapters/mastra/tool.ts';
+export type { AdapterOptions } from './adapters/adopt/adapter-options.ts';

@@ -1,4 +1,4 @@
-export { governTools } from './adapters/openai.ts';
+export { governTools } from './adapters/openai/govern-tools.ts';
 export type {
   GovernedOpenAiLoop,
   OpenAiAnswerOptions,
@@ -9,5 +9,5 @@ export type {
   OpenAiResponseTool,
   OpenAiRun,
   OpenAiToolMessage,
-} from './adapters/openai.ts';
-export type { LoopOptions, LoopTools } from './adapters/plain-loop.ts';
+} from './adapters/openai/govern-tools.ts';
+export type { LoopOptions, LoopTools } from './adapters/run/plain-loop.ts';

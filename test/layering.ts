@@ -51,7 +51,21 @@ export const layers: readonly (readonly string[])[] = [
   ['store/memory', 'store/sqlite', 'store/postgres'],
   ['store'],
   ['contracts'],
-  ['http', 'adapters', 'react', 'testing', 'mcp'],
+  // What all adapters share, then one room for each framework. Some build on another.
+  ['adapters/answer'],
+  ['adapters/adopt'],
+  ['adapters/run'],
+  [
+    'adapters/ag-ui',
+    'adapters/ai-sdk',
+    'adapters/anthropic',
+    'adapters/claude-agent',
+    'adapters/google-genai',
+    'adapters/langchain',
+    'adapters/openai',
+  ],
+  ['adapters/google-adk', 'adapters/mastra', 'adapters/openai-agents'],
+  ['http', 'react', 'testing', 'mcp'],
   ['cli'],
 ];
 

@@ -1,0 +1,31 @@
+/** Whether an adapter was given its tools in the form its framework keeps them in. */
+import { QuittanceError } from '../../base/error.ts';
+import { describeValue } from '../../tool/describe-value.ts';
+import { quote } from '../../base/nearest.ts';
+import type { Adapter } from './framework-version.ts';
+
+export function refuseNoList(adapter: Adapter, tools: unknown): void {
+  if (Array.isArray(tools)) return;
+  throw new QuittanceError(
+    'config.invalid',
+    `governTools of ${adapter} takes a list of tools, as in governTools([search, refund]). Found ${describeValue(tools)}.`,
+  );
+}
+
+export function refuseNoRecord(adapter: Adapter, tools: unknown): void {
+  if (typeof tools === 'object' && tools !== null && !Array.isArray(tools)) return;
+  throw new QuittanceError(
+    'config.invalid',
+    `governTools of ${adapter} takes an object with a tool under each name, as in governTools({ search, refund }). ` +
+      `Found ${describeValue(tools)}.`,
+  );
+}
+
+/** A tool that Quittance cannot run. `problem` says why. */
+export const refuseForeign = (name: string, problem: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} ${problem}, so Quittance cannot. To hand it on all the same, say so: ` +
+      `governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    { tool: name },
+  );

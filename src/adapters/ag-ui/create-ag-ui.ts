@@ -1,0 +1,211 @@
+/**
+ * AG-UI, the protocol between agents and their user interfaces (CopilotKit, assistant-ui): the calls of a session as its
+ * events, held calls as its interrupts, and the answers of people back.
+ *
+ * It works on any runtime, whichever adapter made it. Nothing a client sends decides by itself: a decision has the name
+ * of the person that the host identified.
+ */
+import { isQuittanceError, QuittanceError } from '../../base/error.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { DirectIdentity } from '../../call/event.ts';
+import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { OnTrouble } from '../../runtime/host/runtime-trouble.ts';
+import { describeThrown } from '../../tool/describe-thrown.ts';
+import { describeValue } from '../../tool/describe-value.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { AgUiEvent } from './event.ts';
+import type { AgUiAnswer, AgUiInterrupt } from './interrupt.ts';
+import { interruptId, readAnswer, toInterrupt } from './interrupt.ts';
+import { followCalls } from './follow-calls.ts';
+import { reportVersions } from '../adopt/framework-version.ts';
+
+/** Who answers, as the host identified them. */
+export type AgUiPerson = {
+  /** The name that is recorded with each decision. Never take it from the request itself. */
+  readonly by: string;
+  /** How the host knows. The name counts as self-asserted where nothing is said. */
+  readonly identity?: DirectIdentity;
+  /** The session that the thread stands for. Answers to questions of another session count for nothing. */
+  readonly sessionId: string;
+};
+
+/** What became of one answer. */
+export type AgUiTaken = {
+  readonly interruptId: string;
+  /**
+   * `unknown`: no such question is open in this session. `changed`: the question is about something else by now.
+   * `unclear`: the answer says neither yes nor no. `refused`: this person may not decide it, or the edit does not fit.
+   */
+  readonly status: 'approved' | 'edited' | 'denied' | 'unknown' | 'changed' | 'unclear' | 'refused';
+  /** Why nothing was decided. */
+  readonly problem?: string;
+};
+
+export type AgUiRunOptions<Event> = {
+  readonly sessionId: string;
+  readonly threadId: string;
+  readonly runId: string;
+  /** Sends an event to the client, e.g. with `EventEncoder` of `@ag-ui/encoder`. */
+  readonly write: (event: Event) => void;
+  /** The assistant message that the calls belong to, where your agent has one. */
+  readonly parentMessageId?: () => string | undefined;
+};
+
+/** One run of an agent, as the client sees it. */
+export type AgUiRun = {
+  /**
+   * Writes what is left, and `RUN_FINISHED`: with an interrupt for each call of the session that waits for a person,
+   * else as a success. Gives these interrupts.
+   */
+  finish(): Promise<readonly AgUiInterrupt[]>;
+  /** Writes what is left, and `RUN_ERROR`. */
+  fail(message: string, code?: string): Promise<void>;
+};
+
+export type AgUi = {
+  /**
+   * Begins a run: writes `RUN_STARTED`, and from then on every call that the session makes and every answer it gets.
+   * Open it before you take answers and before the agent goes on.
+   */
+  openRun<Event = AgUiEvent>(options: AgUiRunOptions<Event>): Promise<AgUiRun>;
+  /** The calls of a session that wait for a person, oldest first. For agents that write their own events. */
+  interrupts(sessionId: string): Promise<readonly AgUiInterrupt[]>;
+  /** Takes `resume` of `RunAgentInput`: the answers to interrupts, as decisions of the person named. */
+  takeResume(resume: unknown, person: AgUiPerson): Promise<readonly AgUiTaken[]>;
+};
+
+/** Connects a runtime with the user interfaces of AG-UI. */
+export function createAgUi({
+  runtime,
+  onTrouble,
+}: {
+  readonly runtime: Runtime;
+  readonly onTrouble?: OnTrouble;
+}): AgUi {
+  reportVersions('quittance/ag-ui', onTrouble);
+  const questionsOf = async (sessionId: string): Promise<readonly ConfirmationView[]> => {
+    const found: ConfirmationView[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await runtime.confirmations({ status: 'pending', sessionId, cursor });
+      found.push(...page.rows);
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return found.toSorted((one, other) => one.createdAt - other.createdAt);
+  };
+  const interrupts = async (sessionId: string): Promise<readonly AgUiInterrupt[]> =>
+    (await questionsOf(sessionId)).map(toInterrupt);
+  return {
+    interrupts,
+    async openRun({ sessionId, threadId, runId, write, parentMessageId }) {
+      // The events fit the protocol; the type of the host's own package says so.
+      const send = write as (event: AgUiEvent) => void;
+      send({ type: 'RUN_STARTED', threadId, runId });
+      const calls = await followCalls(runtime, sessionId, send, parentMessageId);
+      return {
+        async finish() {
+          await calls.end();
+          const open = await interrupts(sessionId);
+          const outcome =
+            open.length === 0
+              ? ({ type: 'success' } as const)
+              : ({ type: 'interrupt', interrupts: open } as const);
+          send({ type: 'RUN_FINISHED', threadId, runId, outcome });
+          return open;
+        },
+        async fail(message, code) {
+          await calls.end();
+          send({ type: 'RUN_ERROR', message, ...(code !== undefined && { code }) });
+        },
+      };
+    },
+    async takeResume(resume, person) {
+      checkPerson(person);
+      if (resume === undefined || resume === null) return [];
+      if (!Array.isArray(resume)) throw refuseResume(resume);
+      const open = await questionsOf(person.sessionId);
+      const taken: AgUiTaken[] = [];
+      for (const entry of resume as readonly unknown[]) taken.push(await take(runtime, open, entry, person));
+      return taken;
+    },
+  };
+}
+
+async function take(
+  runtime: Runtime,
+  open: readonly ConfirmationView[],
+  entry: unknown,
+  person: AgUiPerson,
+): Promise<AgUiTaken> {
+  const named = isJsonObject(entry) ? ownValue(entry, 'interruptId') : undefined;
+  if (!isJsonObject(entry) || typeof named !== 'string') throw refuseResume(entry);
+  const answered = { interruptId: named };
+  const question = open.find((one) => interruptId(one) === named);
+  if (question === undefined) {
+    const isChanged = open.some(({ confirmationId }) => named.startsWith(`${confirmationId}.`));
+    return isChanged
+      ? { ...answered, status: 'changed', problem: 'The question is about something else by now.' }
+      : { ...answered, status: 'unknown', problem: 'No such question is open in this session.' };
+  }
+  const answer = readAnswer(entry);
+  if (answer === undefined)
+    return { ...answered, status: 'unclear', problem: 'The answer says neither yes nor no.' };
+  try {
+    await runtime.decide(question.confirmationId, toDecision(answer, question, person));
+    return { ...answered, status: statuses[answer.decision] };
+  } catch (error) {
+    const status = isQuittanceError(error) ? undecided(error.code, answer) : undefined;
+    if (status === undefined) throw error;
+    return { ...answered, status, problem: describeThrown(error) };
+  }
+}
+
+/** What the refusal of a decision means for the answer; undefined where it is a mistake of the host. */
+function undecided(code: string, { decision }: AgUiAnswer): AgUiTaken['status'] | undefined {
+  if (code === 'confirmation.decided' || code === 'confirmation.expired') return 'unknown';
+  if (code === 'confirmation.forbidden') return 'refused';
+  // Arguments that do not fit are told the same way as a question that is different.
+  if (code === 'confirmation.mismatch') return decision === 'edit' ? 'refused' : 'changed';
+  return undefined;
+}
+
+const statuses = { approve: 'approved', edit: 'edited', deny: 'denied' } as const;
+
+function toDecision(
+  answer: AgUiAnswer,
+  { inputDigest, preview }: ConfirmationView,
+  { by, identity }: AgUiPerson,
+): Parameters<Runtime['decide']>[1] {
+  const seen = {
+    by,
+    ...(identity !== undefined && { identity }),
+    inputDigest,
+    ...(preview !== undefined && { revision: preview.revision }),
+  };
+  switch (answer.decision) {
+    case 'approve':
+      return { ...seen, decision: 'approve' };
+    case 'edit':
+      return { ...seen, decision: 'edit', arguments: answer.arguments };
+    case 'deny':
+      return { ...seen, decision: 'deny', ...(answer.reason !== undefined && { reason: answer.reason }) };
+  }
+}
+
+function checkPerson({ by, sessionId }: AgUiPerson): void {
+  const isNamed = typeof by === 'string' && by.trim() !== '';
+  if (isNamed && typeof sessionId === 'string' && sessionId !== '') return;
+  throw new QuittanceError(
+    'config.invalid',
+    'takeResume needs the person who answers, as your server identified them, and the session: ' +
+      'takeResume(input.resume, { by: user.name, sessionId }). A client cannot say by itself who decides.',
+  );
+}
+
+const refuseResume = (found: unknown): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    'takeResume takes `resume` of RunAgentInput: a list of { interruptId, status, payload }. Found ' +
+      `${describeValue(found)}.`,
+  );

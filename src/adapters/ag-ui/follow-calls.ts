@@ -1,0 +1,75 @@
+/** Writes the calls of a session as events of AG-UI, as they are kept: a call, then its answer, each once in a run. */
+import { randomUUID } from 'node:crypto';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { AgUiEvent } from './event.ts';
+
+/**
+ * Follows the session until it is ended. What is kept by then is written. Where the host's `write` throws, nothing more is
+ * written, and the end throws the same.
+ */
+export async function followCalls(
+  runtime: Runtime,
+  sessionId: string,
+  write: (event: AgUiEvent) => void,
+  parentMessageId: (() => string | undefined) | undefined,
+): Promise<{ end(): Promise<void> }> {
+  const answered = new Set<string>();
+  let failed: { readonly error: unknown } | undefined;
+  const send = (event: AgUiEvent): void => {
+    if (failed !== undefined) return;
+    try {
+      write(event);
+    } catch (error) {
+      failed = { error };
+    }
+  };
+  const answer = (toolCallId: string, content: string): void => {
+    if (answered.has(toolCallId)) return;
+    answered.add(toolCallId);
+    const messageId = `${toolCallId}.result`;
+    send({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, role: 'tool', content });
+  };
+  const following = runtime.on(
+    {
+      // A run id comes from the client, who may use one again.
+      name: `ag-ui.${randomUUID()}`,
+      on: ['tool.requested', 'tool.recalled', 'tool.responded'],
+      where: { sessionId },
+      ephemeral: true,
+    },
+    async (event) => {
+      const { callId } = event;
+      switch (event.type) {
+        case 'tool.requested': {
+          const parent = parentMessageId?.();
+          send({
+            type: 'TOOL_CALL_START',
+            toolCallId: callId,
+            toolCallName: event.toolName,
+            ...(parent !== undefined && { parentMessageId: parent }),
+          });
+          send({ type: 'TOOL_CALL_ARGS', toolCallId: callId, delta: JSON.stringify(event.requestedInput) });
+          send({ type: 'TOOL_CALL_END', toolCallId: callId });
+          return;
+        }
+        case 'tool.recalled': {
+          // An earlier run showed the call. Its answer may have come when no run was open.
+          const [call] = await runtime.calls({ sessionId, callId });
+          if (call?.settled !== undefined) answer(callId, call.settled.content);
+          return;
+        }
+        case 'tool.responded':
+          if (event.final) answer(callId, event.content);
+      }
+    },
+  );
+  // From here on: what is kept later is heard.
+  await following.caughtUp();
+  return {
+    async end() {
+      await following.caughtUp();
+      await following.off();
+      if (failed !== undefined) throw failed.error;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { governTools, sendProbe } from './govern-tools.ts';
+import { selfTest } from '../run/self-test.ts';
+
+test('the adapter refuses to start where a wrapped tool still runs its body', async () => {
+  const broken = sendProbe(async (tools) => ({ run: () => ({ tools }) }));
+  await expect(selfTest('quittance/ai-sdk', broken)).rejects.toMatchObject({
+    code: 'adapter.unsafe',
+    message: expect.stringContaining('ran all the same') as string,
+  });
+});
+
+test('the adapter refuses to start where a wrapped tool asks nobody', async () => {
+  const deaf = sendProbe(async () => ({ run: () => ({ tools: { quittance_probe: {} } }) }));
+  await expect(selfTest('quittance/ai-sdk', deaf)).rejects.toMatchObject({
+    code: 'adapter.unsafe',
+    message: expect.stringContaining('never reached the ledger') as string,
+  });
+});
+
+test('what a wrapped tool does otherwise is on record before it answers', async () => {
+  const { run, runtime } = await governTools({ greet: { execute: async () => 'hello' } });
+  const { greet } = run({ sessionId: 's' }).tools;
+  expect(await greet.execute({} as never, { toolCallId: 'c1' } as never)).toBe('hello');
+  const [made] = await runtime.calls({ sessionId: 's' });
+  expect(made?.settled?.outcome).toMatchObject({ type: 'ToolExecutionResult', output: 'hello' });
+});

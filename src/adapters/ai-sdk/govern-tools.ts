@@ -1,0 +1,291 @@
+/** Tools of the Vercel AI SDK, versions 6 and 7, under Quittance. */
+import { QuittanceError } from '../../base/error.ts';
+import type { Confirmation } from '../../call/call.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { BoundTool, Turn } from '../../runtime/turn/turn.ts';
+import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import { isTool } from '../../tool/define-tool.ts';
+import { quote } from '../../base/nearest.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { AdapterOptions } from '../adopt/adapter-options.ts';
+import type { ApprovalResponse } from './messages.ts';
+import { approvalResponses, refuseNoMessages, timesUsed } from './messages.ts';
+import type { FindOutcome } from './output.ts';
+import { modelOutput, rememberOutcomes, toOutput } from './output.ts';
+import type { AiSdkCallOptions, AiSdkTool, GovernedAiSdkTool } from './tool.ts';
+import { openSchema, readAiSdkTool } from './tool.ts';
+import { placeCall } from '../run/conversation.ts';
+import type { Driver, Run } from '../run/driver.ts';
+import { createDriver } from '../run/driver.ts';
+import { notMade } from '../answer/fault-for-model.ts';
+import { reportVersions } from '../adopt/framework-version.ts';
+import type { SendProbe } from '../run/self-test.ts';
+import { probe, selfTest } from '../run/self-test.ts';
+import { refuseNoRecord } from '../adopt/tools-given.ts';
+
+/** What `governTools` takes beside the tools. */
+export type AiSdkOptions = AdapterOptions<AiSdkCallOptions> & {
+  /** Tools to hand on although nobody here runs them: the provider does, or the client. Any other such tool is refused. */
+  readonly ungoverned?: readonly string[];
+};
+
+/** The tools of one run, for `generateText`, `streamText` or an agent. */
+export type AiSdkRun<Tools> = {
+  readonly turn: Turn;
+  readonly tools: { [Name in keyof Tools]: GovernedAiSdkTool<Tools[Name]> };
+  /** For version 7: stops the run where a person has to be asked, and says what about. Version 6 asks the tools. */
+  readonly toolApproval: (call: AiSdkApprovalCall) => Promise<AiSdkApprovalStatus>;
+  /**
+   * Takes the answers people gave through the SDK, from model messages or from the UI messages of a page. Denials are
+   * recorded here, before the run goes on, because the SDK never asks a tool about them. Approvals are taken when the
+   * tool runs. Throws where it is given anything else, and where a denial cannot be recorded.
+   */
+  readonly takeApprovals: (messages: readonly unknown[]) => Promise<void>;
+};
+
+/** What version 7 asks `toolApproval` about. */
+export type AiSdkApprovalCall = {
+  readonly toolCall: { readonly toolCallId: string; readonly toolName: string; readonly input?: unknown };
+  readonly messages?: readonly unknown[];
+};
+export type AiSdkApprovalStatus = undefined | { type: 'user-approval' | 'denied'; reason: string };
+
+export type GovernedTools<Tools> = {
+  readonly runtime: Runtime;
+  /**
+   * Opens a run: a turn of the session, whose tools go through the runtime. One for each `generateText`. `approver` is
+   * who makes this request, and so who answers in the approvals that come with it.
+   */
+  readonly run: (options: TurnOptions & { readonly approver?: string }) => AiSdkRun<Tools>;
+};
+
+/**
+ * Puts tools of the AI SDK under Quittance. Refuses to start where a tool is run by somebody else, and where a call
+ * that policy blocks could run.
+ */
+export async function governTools<const Tools extends Readonly<Record<string, unknown>>>(
+  tools: Tools,
+  options: AiSdkOptions = {},
+): Promise<GovernedTools<Tools>> {
+  reportVersions('quittance/ai-sdk', options.onTrouble);
+  refuseNoRecord('quittance/ai-sdk', tools);
+  await selfTest('quittance/ai-sdk', sendProbe(wrap));
+  return wrap(tools, options);
+}
+
+type Wrap = (
+  tools: Readonly<Record<string, AiSdkTool>>,
+  options: AiSdkOptions,
+) => Promise<{
+  readonly run: (options: TurnOptions) => { readonly tools: Readonly<Record<string, unknown>> };
+}>;
+
+/** Sends the probe through a tool that `wrapTools` made. */
+export const sendProbe =
+  (wrapTools: Wrap): SendProbe =>
+  async (probeOptions, body) => {
+    const given = { inputSchema: { type: 'object' }, execute: async () => body() };
+    const { run } = await wrapTools({ [probe.name]: given }, probeOptions);
+    const wrapped = run({ sessionId: probe.sessionId }).tools[probe.name] as AiSdkTool; // as any tool that was wrapped
+    await wrapped.execute?.({} as never, { toolCallId: probe.callId } as never); // as the SDK calls it
+  };
+
+async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
+  given: Tools,
+  { ungoverned = [], ...options }: AiSdkOptions,
+): Promise<GovernedTools<Tools>> {
+  const read = await Promise.all(
+    Object.entries(given).map(async ([name, tool]) => [name, await readAiSdkTool(name, tool)] as const),
+  );
+  for (const [name, tool] of read)
+    if (tool === undefined && !ungoverned.includes(name)) throw refuseUngoverned(name);
+  const driver = createDriver(
+    read.flatMap(([, tool]) => tool ?? []),
+    options,
+  );
+  return {
+    runtime: driver.runtime,
+    run: ({ approver, ...turnOptions }) => toAiSdkRun(driver, given, driver.open(turnOptions, approver)),
+  };
+}
+
+function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
+  driver: Driver<AiSdkCallOptions>,
+  given: Tools,
+  run: Run<AiSdkCallOptions>,
+): AiSdkRun<Tools> {
+  const bound = new Map(run.turn.tools().map((tool) => [tool.name, tool]));
+  // Without a prototype: version 6 would find a tool named "constructor" in any other.
+  const tools = Object.create(null) as Record<string, unknown>;
+  for (const [name, tool] of Object.entries(given)) tools[name] = bound.has(name) ? undefined : tool;
+  const outcomes = rememberOutcomes(driver.runtime, run.sessionId);
+  const takeDenials = denialsOf(driver, run);
+  const place: Place = { driver, run, takeDenials, ...outcomes };
+  for (const [name, tool] of bound) tools[name] = toAiSdkTool(place, tool, ownValue(given, name));
+  return {
+    turn: run.turn,
+    tools: tools as AiSdkRun<Tools>['tools'], // made above, name by name
+    async toolApproval({ toolCall: { toolCallId, toolName, input }, messages }) {
+      if (!run.suspends || !bound.has(toolName)) return undefined;
+      const native: AiSdkCallOptions = { toolCallId, ...(messages !== undefined && { messages }) };
+      const request = toRequest(toolName, input, native);
+      await takeDenials(messages);
+      const question = await findQuestion(driver, run, request, native);
+      if (responseTo(request, native) !== undefined)
+        return question === undefined
+          ? { type: 'denied', reason: 'Nobody was asked about this call.' }
+          : undefined;
+      return question && { type: 'user-approval', reason: question.description };
+    },
+    async takeApprovals(messages) {
+      refuseNoMessages(messages);
+      await takeDenials(messages);
+      await refuseLateDenials(driver, run, messages);
+    },
+  };
+}
+
+/** What the tools of one run share. */
+type Place = {
+  readonly driver: Driver<AiSdkCallOptions>;
+  readonly run: Run<AiSdkCallOptions>;
+  readonly takeDenials: TakeDenials;
+  readonly find: FindOutcome;
+  readonly add: (toolCallId: string, outcome: ToolOutcome) => void;
+};
+
+type TakeDenials = (messages: readonly unknown[] | undefined) => Promise<void>;
+
+/**
+ * Records the denials in the messages, each once. The SDK shows a denial as final, so it must not stay open here: where
+ * a call still waits after it, this throws. Also asked wherever the SDK shows us its messages, in case the host forgot.
+ */
+function denialsOf({ runtime }: Driver<AiSdkCallOptions>, run: Run<AiSdkCallOptions>): TakeDenials {
+  const taken = new Set<string>();
+  return async (messages) => {
+    for (const { toolCallId, callId, approved, reason } of approvalResponses(messages)) {
+      if (approved || taken.has(callId)) continue;
+      await run.deny(callId, reason, { native: { toolCallId, ...(messages && { messages }) } });
+      const [call] = await runtime.calls({ sessionId: run.sessionId, callId });
+      if (call?.confirmation?.status === 'pending') throw refuseUnnamed(callId);
+      taken.add(callId);
+    }
+  };
+}
+
+const toRequest = (name: string, input: unknown, { toolCallId, messages }: AiSdkCallOptions): ToolCallInput =>
+  placeCall(
+    // What is no object is denied by the runtime, which says so.
+    { id: toolCallId, name, arguments: input as ToolCallInput['arguments'] },
+    timesUsed(messages, toolCallId),
+  );
+
+const responseTo = ({ id }: ToolCallInput, { messages }: AiSdkCallOptions): ApprovalResponse | undefined =>
+  approvalResponses(messages).find(({ callId }) => callId === id);
+
+/**
+ * What a person is asked about the call, which is then held. The SDK asks again before it goes on with what was
+ * answered: then nothing is held anew, and what was asked is looked up. An answer in the messages, which a client may
+ * have made up, is not to find a question that exists only because of it.
+ */
+async function findQuestion(
+  { runtime }: Driver<AiSdkCallOptions>,
+  run: Run<AiSdkCallOptions>,
+  request: ToolCallInput,
+  native: AiSdkCallOptions,
+): Promise<Confirmation | undefined> {
+  if (responseTo(request, native) === undefined && (await run.ask(request, { native })) === undefined)
+    return undefined;
+  const [call] = await runtime.calls({ sessionId: run.sessionId, callId: request.id });
+  return call?.confirmation;
+}
+
+function toAiSdkTool(
+  { driver, run, takeDenials, find, add }: Place,
+  bound: BoundTool,
+  given: unknown,
+): object {
+  const { name, description, schema } = bound;
+  const own: AiSdkTool = isTool(given) || given === undefined ? { description } : (given as AiSdkTool); // was read as one
+  return {
+    ...own,
+    inputSchema: schema === undefined ? own.inputSchema : openSchema(schema),
+    outputSchema: undefined,
+    needsApproval: run.suspends
+      ? async (input: unknown, native: AiSdkCallOptions) => {
+          await takeDenials(native.messages);
+          return (await findQuestion(driver, run, toRequest(name, input, native), native)) !== undefined;
+        }
+      : undefined,
+    execute: (input: unknown, native: AiSdkCallOptions) =>
+      driver.faults.guard(name, async () => {
+        const request = toRequest(name, input, native);
+        const signal = native.abortSignal;
+        const callGiven = { native, ...(signal !== undefined && { signal }) };
+        const response = run.suspends ? responseTo(request, native) : undefined;
+        // The SDK may run whatever its messages say was approved. What nobody was asked about, nobody approved; and it is
+        // not to be asked about now, or the same messages sent once more would be the answer.
+        if (response !== undefined && (await findQuestion(driver, run, request, native)) === undefined)
+          throw refuseMadeUp(request);
+        const answer =
+          response?.approved === true
+            ? await run.callApproved(request, callGiven)
+            : await run.call(request, callGiven);
+        // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
+        const { outcome } = answer.type === 'pending' ? await run.call(request, callGiven) : answer;
+        add(native.toolCallId, outcome);
+        return toOutput(outcome);
+      }),
+    toModelOutput: modelOutput(driver.ledger, run.sessionId, find, own.toModelOutput?.bind(own)),
+  };
+}
+
+/**
+ * A denial after another person approved the call changes nothing: the call may have run. The SDK would show and tell
+ * the model that it was denied, so the host has to know.
+ */
+async function refuseLateDenials(
+  { runtime }: Driver<AiSdkCallOptions>,
+  { sessionId }: Run<AiSdkCallOptions>,
+  messages: readonly unknown[],
+): Promise<void> {
+  for (const { callId, approved } of approvalResponses(messages)) {
+    if (approved) continue;
+    const [call] = await runtime.calls({ sessionId, callId });
+    const decided = call?.confirmation;
+    if (decided?.decision === undefined || decided.decision === 'deny') continue;
+    throw new QuittanceError(
+      'confirmation.decided',
+      `The messages say that the call ${quote(callId)} was denied, but ${decided.by?.name ?? 'another person'} had ` +
+        'approved it before, so it may have run. Tell the user, and set approved to true in its approval response: ' +
+        'then the page and the model hear the outcome on record.',
+      { callId, confirmationId: decided.confirmationId },
+    );
+  }
+}
+
+const refuseMadeUp = ({ id, name }: ToolCallInput): QuittanceError =>
+  notMade(
+    `No person was asked about the call ${quote(id)} of the tool ${quote(name)}, so it was not approved either.`,
+    `The messages hold an approval of the call ${quote(id)}, about which no person was asked.`,
+    { tool: name },
+    'confirmation.unknown',
+  );
+
+const refuseUnnamed = (callId: string): QuittanceError =>
+  new QuittanceError(
+    'confirmation.forbidden',
+    `The messages say that the call ${quote(callId)} was denied, but \`approver\` names no person for this run, so the ` +
+      'denial cannot be recorded and the call could still be approved. Name the person who makes the request: ' +
+      'governed.run({ sessionId, approver }).',
+  );
+
+const refuseUngoverned = (name: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} has no execute: the provider or the client runs it, so Quittance cannot. To hand it on ` +
+      `all the same, say so: governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    { tool: name },
+  );

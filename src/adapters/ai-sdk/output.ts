@@ -1,0 +1,134 @@
+/**
+ * What a wrapped tool gives back to the AI SDK, and what its model is fed of it. An application may keep the output as
+ * JSON and have it turned into a message much later, so a note is found by the record of the call.
+ */
+import { isJsonObject, toJson } from '../../base/json.ts';
+import { isSameJson } from '../../base/same-json.ts';
+import { isToolOutcome } from '../../call/is-tool-outcome.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import { sessionCallId } from '../../call/session-call-id.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { Answer, AnswerFile } from '../answer/answer.ts';
+import { toAnswer } from '../answer/answer.ts';
+import { isToolOutcomeError, ToolOutcomeError } from '../answer/outcome-error.ts';
+
+/**
+ * The output of a success, as the tool gave it. Throws where the call was denied, failed or timed out: the SDK makes an
+ * error part of that. An output that was too long to show is the outcome with the reference.
+ */
+export function toOutput(outcome: ToolOutcome): unknown {
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+      // An output that looks like an outcome would be read as one.
+      return isToolOutcome(outcome.output) ? outcome : outcome.output;
+    case 'ToolArtifactReference':
+      return outcome;
+    case 'ToolDenied':
+    case 'ToolFailure':
+    case 'ToolTimeout':
+      throw new ToolOutcomeError(outcome);
+  }
+}
+
+/** For frameworks that show an output without the id of its call: the outcome where there is more to say. */
+export function toOutputOrOutcome(outcome: ToolOutcome): unknown {
+  if (outcome.type !== 'ToolExecutionResult' || outcome.modelNote !== undefined || outcome.files?.length)
+    return outcome;
+  return isToolOutcome(outcome.output) ? outcome : outcome.output;
+}
+
+/**
+ * For `onError` of `toUIMessageStreamResponse`: the text of a tool part that ended in an error. Without it the SDK
+ * writes "An error occurred." there, and tells the model the same when the messages come back. Other errors stay hidden.
+ */
+export const toErrorText = (error: unknown): string =>
+  isToolOutcomeError(error) ? error.message : 'An error occurred.';
+
+type ModelOutputOptions = {
+  readonly toolCallId: string;
+  readonly input: unknown;
+  readonly output: unknown;
+};
+export type ToModelOutput = (options: ModelOutputOptions) => unknown;
+
+/** Finds the outcome that an output belongs to. */
+export type FindOutcome = (toolCallId: string, output: unknown) => Promise<ToolOutcome | undefined>;
+
+/** Tells the model what the ledger holds. A tool's own view of its output is asked about successes alone. */
+export function modelOutput(
+  ledger: Ledger,
+  sessionId: string,
+  findOutcome: FindOutcome,
+  own: ((options: never) => unknown) | undefined,
+): ToModelOutput {
+  return async (options) => {
+    const { output, toolCallId } = options;
+    const isOutcome = isToolOutcome(output);
+    const outcome = isOutcome ? output : await findOutcome(toolCallId, output);
+    const answer = outcome && (await toAnswer(ledger, sessionId, outcome));
+    const view = own !== undefined && !isOutcome ? await own(options as never) : undefined; // given what the SDK gives
+    if (answer === undefined) return view ?? { type: 'text', value: JSON.stringify(output) ?? 'null' };
+    return withMore(view ?? contentOf(answer), answer);
+  };
+}
+
+const contentOf = ({ content, isError }: Answer): object => ({
+  type: isError ? 'error-text' : 'text',
+  value: content,
+});
+
+/** The note and the files as parts of their own. */
+function withMore(view: unknown, { note, files }: Answer): unknown {
+  if (note === undefined && files.length === 0) return view;
+  const parts = partsOf(view);
+  // A view of a kind that has no parts, such as an error of the tool's own, stays what its author made it.
+  if (parts === undefined) return view;
+  const more = note === undefined ? [] : [{ type: 'text', text: note }];
+  return { type: 'content', value: [...parts, ...more, ...files.map(toFilePart)] };
+}
+
+function partsOf(view: unknown): readonly unknown[] | undefined {
+  if (!isJsonObject(view)) return undefined;
+  const { type, value } = view;
+  if (type === 'content' && Array.isArray(value)) return value;
+  if ((type === 'text' || type === 'error-text') && typeof value === 'string')
+    return [{ type: 'text', text: value }];
+  return type === 'json' ? [{ type: 'text', text: JSON.stringify(value) }] : undefined;
+}
+
+const toFilePart = ({ mimeType, name, content }: AnswerFile): object => ({
+  type: 'file-data',
+  data: Buffer.from(content as string).toString('base64'),
+  mediaType: mimeType,
+  ...(name !== undefined && { filename: name }),
+});
+
+/** Remembers the calls of one run, and finds those of earlier ones in the ledger. */
+export function rememberOutcomes(
+  runtime: Runtime,
+  sessionId: string,
+): { readonly find: FindOutcome; readonly add: (toolCallId: string, outcome: ToolOutcome) => void } {
+  const latest = new Map<string, ToolOutcome>();
+  return {
+    add: (toolCallId, outcome) => void latest.set(toolCallId, outcome),
+    async find(toolCallId, output) {
+      const known = latest.get(toolCallId);
+      if (gave(known, output)) return known;
+      let found: ToolOutcome | undefined;
+      // A provider may use an id again. Which of those calls a kept message is about, only its output says.
+      for (let earlier = 0; ; earlier++) {
+        const [call] = await runtime.calls({ sessionId, callId: sessionCallId(toolCallId, earlier) });
+        if (call === undefined) return found;
+        const outcome = call.settled?.outcome;
+        if (gave(outcome, output)) found = outcome;
+      }
+    },
+  };
+}
+
+function gave(outcome: ToolOutcome | undefined, output: unknown): boolean {
+  if (outcome?.type !== 'ToolExecutionResult') return false;
+  const json = toJson(output);
+  return json.ok && isSameJson(outcome.output, json.value);
+}

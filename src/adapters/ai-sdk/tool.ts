@@ -1,0 +1,130 @@
+/**
+ * The tools of the AI SDK, versions 6 and 7, as far as this adapter touches them. Declared here, so that the package
+ * needs none of it; test/frameworks holds them against the real ones.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { isTool } from '../../tool/define-tool.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { quote } from '../../base/nearest.ts';
+import type { SchemaPlace } from '../../tool/schema.ts';
+import { compileSchema } from '../../tool/schema.ts';
+import { isStandardSchema } from '../../tool/standard-schema.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import { readHints } from '../adopt/tool-hints.ts';
+
+/** What the AI SDK gives a tool beside its input. */
+export type AiSdkCallOptions = {
+  readonly toolCallId: string;
+  readonly messages?: readonly unknown[];
+  readonly abortSignal?: AbortSignal;
+  /** Of version 7: the context of this tool. */
+  readonly context?: unknown;
+  /** Of version 6: the context of the run. */
+  readonly experimental_context?: unknown;
+};
+
+/** A tool of the AI SDK. */
+export type AiSdkTool = {
+  readonly type?: string | undefined;
+  readonly description?: unknown;
+  readonly inputSchema?: unknown;
+  readonly outputSchema?: unknown;
+  readonly isProviderExecuted?: boolean | undefined;
+  readonly needsApproval?: unknown;
+  readonly execute?: ((input: never, options: never) => unknown) | undefined;
+  readonly toModelOutput?: ((options: never) => unknown) | undefined;
+};
+
+/** What a tool gives in the end: the last of what it streams. */
+type Final<Result> = Result extends AsyncIterable<infer Item> ? Item : Awaited<Result>;
+
+/** The same tool under Quittance: what comes back is its output, or how the call ended instead. */
+export type GovernedAiSdkTool<Tool> = Tool extends {
+  execute: (input: infer Input, options: infer Options) => infer Result;
+}
+  ? Omit<Tool, 'execute' | 'outputSchema' | 'toModelOutput'> & {
+      execute: (input: Input, options: Options) => Promise<Final<Result> | ToolOutcome>;
+    }
+  : Tool;
+
+/** Reads a tool that can be governed; undefined where somebody else runs it. */
+export async function readAiSdkTool(
+  name: string,
+  tool: unknown,
+): Promise<AdoptedTool<AiSdkCallOptions> | AnyTool | undefined> {
+  if (isTool(tool)) return tool;
+  if (typeof tool !== 'object' || tool === null)
+    throw new QuittanceError('config.invalid', `The tool ${quote(name)} is no tool of the AI SDK.`, {
+      tool: name,
+    });
+  const given: AiSdkTool = tool;
+  if (typeof given.execute !== 'function' || given.isProviderExecuted === true) return undefined;
+  const execute = given.execute as (input: unknown, options: object) => unknown; // arguments are checked by its schema
+  return {
+    name,
+    description: typeof given.description === 'string' ? given.description : undefined,
+    input: await readSchema(given.inputSchema, { tool: name, what: 'input' }),
+    output: await readSchema(given.outputSchema, { tool: name, what: 'output' }),
+    asks: readAsks(given),
+    hints: readHints(given),
+    run: (args, native, { callId, signal }) =>
+      // The signal of the call ends with its deadline too, not only with the run.
+      lastOf(execute.call(given, args, { toolCallId: callId, messages: [], ...native, abortSignal: signal })),
+  };
+}
+
+function readAsks({ needsApproval }: AiSdkTool): AdoptedTool<AiSdkCallOptions>['asks'] {
+  if (needsApproval === undefined || needsApproval === null || needsApproval === false) return undefined;
+  if (typeof needsApproval !== 'function') return () => true;
+  // What it gives is read as the SDK reads it: anything true asks.
+  return async (args, native) =>
+    Boolean(await needsApproval(args, native ?? { toolCallId: '', messages: [] }));
+}
+
+/** A tool may stream what it has so far. Nobody may see that before it is judged, so only the last counts. */
+async function lastOf(given: unknown): Promise<unknown> {
+  if (typeof given !== 'object' || given === null || !(Symbol.asyncIterator in given)) return given;
+  let last: unknown;
+  // The symbol is there; what it is not, it will say itself.
+  for await (const item of given as AsyncIterable<unknown>) last = item;
+  return last;
+}
+
+const schemaMark = Symbol.for('vercel.ai.schema');
+
+/** Makes a Standard Schema of a schema object of the SDK, or of a function that gives one. */
+async function readSchema(given: unknown, place: SchemaPlace): Promise<unknown> {
+  const schema: unknown = typeof given === 'function' && !isStandardSchema(given) ? await given() : given;
+  if (schema === null || schema === undefined || isStandardSchema(schema)) return schema ?? undefined;
+  if (typeof schema !== 'object' || !(schemaMark in schema)) return schema;
+  const { jsonSchema, validate } = schema as { jsonSchema?: unknown; validate?: unknown };
+  const written: unknown = await jsonSchema;
+  if (typeof validate !== 'function') return written;
+  const compiled = compileSchema(written, place);
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'ai-sdk',
+      validate: async (value: unknown) => {
+        const result: unknown = await validate(value);
+        if (isJsonObject(result) && result['success'] === true) return { value: result['value'] };
+        // It says what is wrong, and not where: the written schema may, and then it can be mended.
+        const check = await compiled.check(value);
+        if (!check.ok) return { issues: check.issues };
+        const error = isJsonObject(result) ? result['error'] : undefined;
+        return { issues: [{ message: error instanceof Error ? error.message : 'is not valid' }] };
+      },
+      jsonSchema: { input: () => written, output: () => written },
+    },
+  };
+}
+
+/** Shows the model the schema and lets everything through: arguments are judged, and mended, under Quittance. */
+export const openSchema = (jsonSchema: unknown): object => ({
+  [schemaMark]: true,
+  _type: undefined,
+  jsonSchema,
+  validate: undefined,
+});

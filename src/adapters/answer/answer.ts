@@ -1,0 +1,47 @@
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import { outcomeIsError } from '../../call/outcome.ts';
+import { outcomeToModelContent } from '../../call/model-content.ts';
+import { isAltered, readStoredArtifact } from '../../runtime/host/read-stored-artifact.ts';
+
+/** A file that belongs to an answer. */
+export type AnswerFile = {
+  readonly artifactId: string;
+  readonly mimeType: string;
+  readonly name: string | undefined;
+  readonly content: Uint8Array | string;
+};
+
+/** What a framework is to feed its model, in parts: each framework puts them together its own way. */
+export type Answer = {
+  readonly type: 'answer';
+  readonly outcome: ToolOutcome;
+  /** The tabled content, byte for byte as it is kept. */
+  readonly content: string;
+  /** What else the model should know: a part of its own, never mixed into the content. */
+  readonly note: string | undefined;
+  readonly files: readonly AnswerFile[];
+  /** For frameworks with an error flag. A denial is none: nothing went wrong, somebody said no. */
+  readonly isError: boolean;
+};
+
+/** The answer to a call. Files that are no longer kept, or were changed since, are left out. */
+export async function toAnswer(ledger: Ledger, sessionId: string, outcome: ToolOutcome): Promise<Answer> {
+  const files: AnswerFile[] = [];
+  for (const { artifactId, mimeType, name } of ('files' in outcome && outcome.files) || []) {
+    const artifact = await readStoredArtifact(ledger, sessionId, artifactId).catch((error: unknown) => {
+      if (isAltered(error)) return undefined;
+      throw error;
+    });
+    if (artifact?.content !== undefined)
+      files.push({ artifactId, mimeType, name, content: artifact.content });
+  }
+  return {
+    type: 'answer',
+    outcome,
+    content: outcomeToModelContent(outcome),
+    note: outcome.modelNote,
+    files,
+    isError: outcomeIsError(outcome),
+  };
+}

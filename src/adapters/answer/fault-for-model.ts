@@ -1,0 +1,104 @@
+/**
+ * Faults of the program, in words for the model. Several frameworks tell their model the message of what a tool throws,
+ * and some tell the developer nothing else. So the message states facts about the call, the cause holds the error that
+ * the developer needs, and `onTrouble` receives it too.
+ */
+import type { ErrorCode } from '../../base/error.ts';
+import { isQuittanceError, QuittanceError } from '../../base/error.ts';
+import { quote } from '../../base/nearest.ts';
+import { describeThrown } from '../../tool/describe-thrown.ts';
+import type { OnTrouble } from '../../runtime/host/runtime-trouble.ts';
+import { warnOfTrouble } from '../../runtime/host/runtime-trouble.ts';
+import { isToolOutcomeError } from './outcome-error.ts';
+
+/** On every error that may reach a model, whichever copy of this package made it. */
+const mark: unique symbol = Symbol.for('quittance.for_model');
+
+const isForModel = (error: unknown): error is Error => error instanceof Error && mark in error;
+
+/** Some frameworks tell their model the text of an error, with its name, instead of the message. */
+const tellable = <Thrown extends Error>(error: Thrown): Thrown =>
+  Object.defineProperties(error, { [mark]: { value: true }, toString: { value: () => error.message } });
+
+type Facts = Readonly<Record<string, string>>;
+
+const correction = 'Only the program that runs the agent can correct this.';
+const endUnknown = `The call could not be completed, and it is not known whether it had an effect. Do not make it again. ${correction}`;
+
+/** A call that was not made. `happened` is for the model, `developer` says what to change in the program. */
+export const notMade = (
+  happened: string,
+  developer: string | Error,
+  facts: Facts = {},
+  code: ErrorCode = 'config.invalid',
+): QuittanceError =>
+  tellable(
+    new QuittanceError(
+      code,
+      `${happened} Nothing ran. ${correction}`,
+      facts,
+      typeof developer === 'string' ? new Error(developer) : developer,
+    ),
+  );
+
+/** Gives what a framework may tell its model instead of an error. */
+export type FaultTeller = {
+  forModel(toolName: string, error: unknown): Error;
+  /** Runs the function that a framework calls for a tool, and throws for the model what it throws. */
+  guard<Result>(toolName: string, work: () => Promise<Result>): Promise<Result>;
+};
+
+export function createFaultTeller(onTrouble: OnTrouble = warnOfTrouble): FaultTeller {
+  const forModel: FaultTeller['forModel'] = (toolName, error) => {
+    if (isToolOutcomeError(error)) return error;
+    const told = isForModel(error) ? error : toTellable(error);
+    const { code } = told as { readonly code?: unknown };
+    // A call that waits is no fault. An approval that a client made up is no fault of the program.
+    if (code !== 'call.pending' && code !== 'confirmation.unknown')
+      onTrouble({
+        type: 'call.fault',
+        toolName,
+        error: told.cause,
+        message: `A call of the tool ${quote(toolName)} could not be made or completed: ${describeThrown(told.cause)}`,
+      });
+    return told;
+  };
+  return {
+    forModel,
+    async guard(toolName, work) {
+      try {
+        return await work();
+      } catch (error) {
+        throw forModel(toolName, error);
+      }
+    },
+  };
+}
+
+function toTellable(error: unknown): Error {
+  // Thrown by a callback of the host, or by the framework.
+  if (!isQuittanceError(error)) return tellable(new Error(endUnknown, { cause: error }));
+  const { code, facts } = error;
+  if (code === 'call.pending') return tellable(new QuittanceError(code, stillOpen(facts), facts, error));
+  const why = beforeTheBody.get(code);
+  return why === undefined
+    ? tellable(new QuittanceError(code, endUnknown, facts, error))
+    : notMade(`The call was not made, because ${why}.`, error, facts, code);
+}
+
+const isSetUpWrong = 'its program is not set up as it must be';
+/** What is refused before a body could run. After any other error the body may have run. */
+const beforeTheBody: ReadonlyMap<ErrorCode, string> = new Map([
+  ['runtime.closed', 'its program is stopping'],
+  ['config.invalid', isSetUpWrong],
+  ['adapter.unsafe', isSetUpWrong],
+  ['contracts.invalid', isSetUpWrong],
+  ['call.malformed', isSetUpWrong],
+  ['confirmation.unknown', isSetUpWrong],
+  ['confirmation.forbidden', isSetUpWrong],
+]);
+
+const stillOpen = ({ confirmationId, waitsFor }: Facts): string =>
+  confirmationId === undefined
+    ? 'The call has not ended: another process makes it. Do not make it again.'
+    : `The call has not run: it still waits for a person.${waitsFor === undefined ? '' : ` ${waitsFor}`} Do not make it again.`;

@@ -1,0 +1,179 @@
+/** A plain loop over the Messages API of Anthropic: tool-use blocks in, result blocks out. */
+import { isJsonObject } from '../../base/json.ts';
+import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { Turn } from '../../runtime/turn/turn.ts';
+import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import type { AnswerFile } from '../answer/answer.ts';
+import type { Said } from '../run/conversation.ts';
+import type {
+  LoopAnswer,
+  LoopCall,
+  LoopMessage,
+  LoopOptions,
+  LoopRun,
+  LoopTools,
+} from '../run/plain-loop.ts';
+import { governLoop } from '../run/plain-loop.ts';
+
+/** What the model said: a message of the API, or the blocks of one. */
+export type AnthropicAnswer =
+  { readonly content: readonly unknown[]; readonly stop_reason?: string | null } | readonly unknown[];
+
+type TextBlock = { type: 'text'; text: string };
+type ImageBlock = {
+  type: 'image';
+  source: {
+    type: 'base64';
+    media_type: 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp';
+    data: string;
+  };
+};
+
+/** The block that answers a tool-use block. */
+export type AnthropicToolResult = {
+  type: 'tool_result';
+  tool_use_id: string;
+  content: (TextBlock | ImageBlock)[];
+  is_error?: boolean;
+};
+
+/** A tool as the API takes it. */
+export type AnthropicTool = {
+  name: string;
+  description: string;
+  input_schema: { type: 'object'; [key: string]: unknown };
+};
+
+/** What may be said with an answer of the model. */
+export type AnthropicAnswerOptions = {
+  readonly signal?: AbortSignal;
+  /**
+   * Your `messages`, up to this answer or with it. Tells calls apart whose provider uses ids again, also after a
+   * restart. Without it only the answers given to this run are known.
+   */
+  readonly conversation?: readonly unknown[];
+};
+
+/** One turn of the loop. */
+export type AnthropicRun = {
+  readonly turn: Turn;
+  /** For `tools` of a request. */
+  readonly tools: AnthropicTool[];
+  /**
+   * Makes the calls of a message and gives the blocks of the user message that answers it, in their order. Waits for
+   * people where they have to be asked. Empty where the model called nothing.
+   */
+  answer(message: AnthropicAnswer, options?: AnthropicAnswerOptions): Promise<AnthropicToolResult[]>;
+  /**
+   * The same, and waits for no person: while anything is pending there is nothing to send, since the API wants every
+   * block answered at once. Ask again with the same message, here or in another process, when people have decided.
+   */
+  answerOrPending(
+    message: AnthropicAnswer,
+    options?: AnthropicAnswerOptions,
+  ): Promise<{ readonly results: AnthropicToolResult[]; readonly pending: readonly PendingCall[] }>;
+};
+
+export type GovernedLoop<Run> = {
+  readonly runtime: Runtime;
+  /** Opens a turn of a session. One for each time the user speaks. */
+  readonly run: (options: TurnOptions) => Run;
+};
+
+/** Puts tools under Quittance for a loop over the Messages API. */
+export async function governTools(
+  tools: LoopTools,
+  options: LoopOptions = {},
+): Promise<GovernedLoop<AnthropicRun>> {
+  const loop = await governLoop('quittance/anthropic', tools, options, (run, { id, name }) =>
+    toAnthropicRun(run).answer([{ type: 'tool_use', id, name, input: {} }]),
+  );
+  return { runtime: loop.runtime, run: (turnOptions) => toAnthropicRun(loop.run(turnOptions)) };
+}
+
+const toAnthropicRun = (run: LoopRun): AnthropicRun => ({
+  turn: run.turn,
+  tools: run.offered.map(({ name, description, schema }) => ({
+    name,
+    description,
+    input_schema: { ...schema, type: 'object' },
+  })),
+  async answer(message, { signal, conversation } = {}) {
+    const calls = readCalls(message);
+    const answers = await run.answer(toLoopMessage(message, calls, conversation), signal);
+    return calls.map(({ id }, index) => toResult(id, answers[index]));
+  },
+  async answerOrPending(message, { signal, conversation } = {}) {
+    const calls = readCalls(message);
+    const answers = await run.answerOrPending(toLoopMessage(message, calls, conversation), signal);
+    const pending = answers.filter((answer) => answer.type === 'pending');
+    if (pending.length > 0) return { results: [], pending };
+    const ended = answers.filter((answer) => answer.type !== 'pending');
+    return { results: calls.map(({ id }, index) => toResult(id, ended[index])), pending };
+  },
+});
+
+const toLoopMessage = (
+  message: AnthropicAnswer,
+  calls: readonly LoopCall[],
+  conversation: readonly unknown[] | undefined,
+): LoopMessage => ({ calls, source: message, conversation: conversation && readConversation(conversation) });
+
+/** The messages of a conversation, as far as the ids of its calls go. */
+function readConversation(messages: readonly unknown[]): readonly Said[] {
+  return messages.filter(isJsonObject).flatMap(({ role, content }): readonly Said[] => {
+    const blocks = Array.isArray(content) ? content.filter(isJsonObject) : [];
+    const idsOf = (wanted: string, key: string): string[] =>
+      blocks.flatMap((block) => {
+        const id = block['type'] === wanted ? block[key] : undefined;
+        return typeof id === 'string' ? [id] : [];
+      });
+    const ids = role === 'assistant' ? idsOf('tool_use', 'id') : [];
+    if (ids.length > 0) return [{ type: 'calls', ids }];
+    const answers = idsOf('tool_result', 'tool_use_id').map((id) => ({ type: 'answer', id }) as const);
+    return answers.length > 0 ? answers : [{ type: 'other' }];
+  });
+}
+
+/** The calls of a message. What the provider runs itself stands in other blocks. */
+function readCalls(message: AnthropicAnswer): readonly LoopCall[] {
+  const blocks = 'content' in message ? message.content : message;
+  const uses = blocks.filter(isJsonObject).filter((block) => block['type'] === 'tool_use');
+  const isShort = 'stop_reason' in message && message.stop_reason === 'max_tokens';
+  return uses.map((block, index) => ({
+    // What is no text or no object is refused where calls are read, in words.
+    id: block['id'] as string,
+    name: block['name'] as string,
+    arguments: (block['input'] ?? {}) as ToolCallInput['arguments'],
+    isCutOff: isShort && index === uses.length - 1,
+  }));
+}
+
+function toResult(id: string, answer: LoopAnswer | undefined): AnthropicToolResult {
+  const result = { type: 'tool_result', tool_use_id: id } as const;
+  if (answer === undefined) throw new TypeError(`The call ${id} has no answer.`);
+  if (answer.type === 'cut off')
+    return { ...result, content: [{ type: 'text', text: answer.content }], is_error: true };
+  const { content, note, files, isError } = answer;
+  return {
+    ...result,
+    content: [
+      { type: 'text', text: content },
+      ...(note === undefined ? [] : [{ type: 'text', text: note } as const]),
+      // The API takes images alone, and text alone where there was an error; other files are named in the content.
+      ...(isError ? [] : files.flatMap((file) => toImage(file) ?? [])),
+    ],
+    ...(isError && { is_error: true }),
+  };
+}
+
+const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
+
+function toImage({ mimeType, content }: AnswerFile): ImageBlock | undefined {
+  const type = imageTypes.find((known) => known === mimeType);
+  if (type === undefined) return undefined;
+  const data = Buffer.from(content as Uint8Array).toString('base64'); // text or bytes: both are taken
+  return { type: 'image', source: { type: 'base64', media_type: type, data } };
+}

@@ -1,0 +1,124 @@
+/** In-process tools of the Claude Agent SDK under Quittance. */
+import { QuittanceError } from '../../base/error.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import type { ToolOverrides } from '../../tool/govern.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { AdapterOptions } from '../adopt/adapter-options.ts';
+import { programTimeoutMs, ProgramTools } from './program-tools.ts';
+import type { ClaudeAgentHeld, ClaudeAgentRun } from './run.ts';
+import { toRun } from './run.ts';
+import type { ClaudeAgentServer } from './server.ts';
+import type { ClaudeAgentCall, ClaudeAgentTool } from './tool.ts';
+import { readAnnotations, readClaudeAgentTool, toolUseIdKey } from './tool.ts';
+import { createDriver } from '../run/driver.ts';
+import { reportVersions } from '../adopt/framework-version.ts';
+import type { SendProbe } from '../run/self-test.ts';
+import { probe, selfTest } from '../run/self-test.ts';
+import { refuseNoList } from '../adopt/tools-given.ts';
+
+/** What `governTools` takes beside the tools. */
+export type ClaudeAgentOptions = AdapterOptions<ClaudeAgentCall> & {
+  /** The name of the server: the model sees its tools as `mcp__<server>__<tool>`. */
+  readonly server: string;
+  /**
+   * Tools of the SDK that may run although nothing here runs them: built-in ones by name, those of another server by
+   * `mcp__<server>`. The hook denies every other.
+   */
+  readonly ungoverned?: readonly string[];
+  /**
+   * Tools that the program runs, such as `Bash` and `Write`, by their exact names: the hooks have their calls judged,
+   * held and recorded like any other. Needs `hooks` of the run in the options of the query.
+   */
+  readonly programTools?: readonly string[];
+  /** Told of every call that waits for a person while an approver is set: the one that ends the query, and the others. */
+  readonly onHeld?: (held: ClaudeAgentHeld) => void;
+};
+
+export type GovernedTools = {
+  readonly runtime: Runtime;
+  /**
+   * Opens a run: a turn of the session. One for each `query`. `approver` is who makes this request, and so who answers
+   * in the approvals that come with it.
+   */
+  readonly run: (options: TurnOptions & { readonly approver?: string }) => ClaudeAgentRun;
+};
+
+/** Puts in-process tools of the SDK under Quittance. Refuses to start where a call that policy blocks could run. */
+export async function governTools(
+  tools: readonly (ClaudeAgentTool | AnyTool)[],
+  options: ClaudeAgentOptions,
+): Promise<GovernedTools> {
+  reportVersions('quittance/claude-agent', options.onTrouble);
+  refuseNoList('quittance/claude-agent', tools);
+  await selfTest('quittance/claude-agent', sendProbe(wrap));
+  return wrap(tools, options);
+}
+
+type Wrap = (tools: readonly ClaudeAgentTool[], options: ClaudeAgentOptions) => Pick<GovernedTools, 'run'>;
+
+/** Sends the probe to a server made of what `wrapTools` gives, as the SDK would. */
+export const sendProbe =
+  (wrapTools: Wrap): SendProbe =>
+  async (probeOptions, body) => {
+    const tool = { name: probe.name, description: '', inputSchema: {}, handler: async () => body() };
+    const { run } = wrapTools([tool], { ...probeOptions, server: 'probe' });
+    const { mcpServers } = run({ sessionId: probe.sessionId }).options;
+    const { instance } = mcpServers['probe'] as unknown as { readonly instance: ClaudeAgentServer }; // what it is to us
+    const answered = Promise.withResolvers<unknown>();
+    const transport: Parameters<ClaudeAgentServer['connect']>[0] = {
+      start: async () => undefined,
+      send: async (message) => answered.resolve(message),
+      close: async () => undefined,
+    };
+    await instance.connect(transport);
+    const params = { name: probe.name, arguments: {}, _meta: { [toolUseIdKey]: probe.callId } };
+    const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    if (transport.onmessage === undefined) throw new TypeError('The server does not listen.');
+    transport.onmessage(request as never); // as the SDK writes it
+    await answered.promise;
+  };
+
+function wrap(
+  given: readonly (ClaudeAgentTool | AnyTool)[],
+  { server, ungoverned = [], programTools = [], onHeld, overrides = {}, ...options }: ClaudeAgentOptions,
+): GovernedTools {
+  checkServerName(server);
+  if (!Array.isArray(given))
+    throw new QuittanceError('config.invalid', 'governTools takes a list of tools of the SDK.');
+  const tools = given.map(readClaudeAgentTool);
+  const declared = given.flatMap((tool): [string, ToolOverrides][] => {
+    const said = readAnnotations(tool);
+    return said === undefined ? [] : [[tool.name, { ...said, ...ownOverrides(overrides, tool.name) }]];
+  });
+  const program = new ProgramTools();
+  const bounded = programTools.map((name): [string, ToolOverrides] => [
+    name,
+    { timeoutMs: programTimeoutMs, ...ownOverrides(overrides, name) },
+  ]);
+  const driver = createDriver([...tools, ...programTools.map((name) => program.adopt(name))], {
+    ...options,
+    overrides: { ...overrides, ...Object.fromEntries([...declared, ...bounded]) },
+  });
+  const own = new Map(given.map((tool) => [tool.name, tool]));
+  const place = { driver, own, server, ungoverned, program, programTools: new Set(programTools), onHeld };
+  return {
+    runtime: driver.runtime,
+    run: ({ approver, ...turnOptions }) => toRun(place, driver.open(turnOptions, approver)),
+  };
+}
+
+const ownOverrides = (
+  overrides: Readonly<Record<string, ToolOverrides>>,
+  name: string,
+): ToolOverrides | undefined => ownValue(overrides, name) as ToolOverrides | undefined; // a value of this record
+
+function checkServerName(server: unknown): void {
+  if (typeof server === 'string' && /^[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*$/.test(server)) return;
+  throw new QuittanceError(
+    'config.invalid',
+    "The server needs a name of letters, digits, - and single _, such as governTools(tools, { server: 'shop' }): " +
+      'the model sees its tools as mcp__shop__<tool>.',
+  );
+}

@@ -1,0 +1,61 @@
+/**
+ * Answers that the kit drops. Where one call of a message is held, the kit keeps the question and throws away the
+ * answers of the other calls of the message, which ran. A model that is not told of an effect may ask for it again. So
+ * when the run goes on, these answers are put into the session, from the record.
+ */
+import { ownValue } from '../../tool/own-value.ts';
+import { listAt, callsIn } from '../google-genai/calls.ts';
+import type { AdkToolContext } from './tool.ts';
+
+/** The answer to a call that ended and was never held; undefined for any other. */
+type AnswerOf = (id: string) => Promise<Record<string, unknown> | undefined>;
+
+/** Puts the answers of the calls beside this one into the session, where they are missing. */
+export async function tellBeside(context: AdkToolContext, answerOf: AnswerOf): Promise<void> {
+  const { session, sessionService } = context.invocationContext;
+  const { events } = session;
+  const at = events.findLastIndex((event) => isMessageOf(event, context.functionCallId));
+  const event = events[at];
+  if (event === undefined || sessionService === undefined) return;
+  const told = new Set(events.slice(at).flatMap((later) => responsesIn(later).map((one) => one['id'])));
+  const parts: object[] = [];
+  for (const call of callsIn(ownValue(event, 'content'))) {
+    const [id, name] = [ownValue(call, 'id'), ownValue(call, 'name')];
+    if (typeof id !== 'string' || id === context.functionCallId || told.has(id)) continue;
+    const response = await answerOf(id);
+    if (response !== undefined) parts.push({ functionResponse: { id, name, response } });
+  }
+  if (parts.length === 0) return;
+  const missing = {
+    session,
+    event: {
+      id: `${String(ownValue(event, 'id'))}.beside`,
+      invocationId: context.invocationContext.invocationId,
+      author: ownValue(event, 'author'),
+      branch: ownValue(event, 'branch'),
+      timestamp: ownValue(event, 'timestamp'),
+      content: { role: 'user', parts },
+      actions: {
+        stateDelta: {},
+        artifactDelta: {},
+        requestedAuthConfigs: {},
+        requestedToolConfirmations: {},
+      },
+      longRunningToolIds: [],
+    },
+  };
+  await sessionService.appendEvent(missing as never); // an event of the kit, with what it has of its own
+}
+
+/** Is it a message of the model that has this call? What a user sends is none, whatever stands in it. */
+export const isMessageOf = (event: object, id: string | undefined): boolean =>
+  ownValue(event, 'partial') !== true &&
+  ownValue(event, 'author') !== 'user' &&
+  callsIn(ownValue(event, 'content')).some((call) => ownValue(call, 'id') === id);
+
+const responsesIn = (event: object): readonly Record<string, unknown>[] =>
+  listAt(ownValue(event, 'content'), 'parts').flatMap((part) => {
+    const response =
+      typeof part === 'object' && part !== null ? ownValue(part, 'functionResponse') : undefined;
+    return typeof response === 'object' && response !== null ? [response as Record<string, unknown>] : [];
+  });

@@ -1,0 +1,294 @@
+/** Tools of the Agent Development Kit (`@google/adk`) under Quittance. */
+import type { QuittanceError } from '../../base/error.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { BoundTool } from '../../runtime/turn/turn.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { isTool } from '../../tool/define-tool.ts';
+import { quote } from '../../base/nearest.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { AdapterOptions } from '../adopt/adapter-options.ts';
+import type { Answer } from '../answer/answer.ts';
+import { toAnswer } from '../answer/answer.ts';
+import { placeCall } from '../run/conversation.ts';
+import type { Driver, Run } from '../run/driver.ts';
+import { createDriver } from '../run/driver.ts';
+import { notMade } from '../answer/fault-for-model.ts';
+import { reportVersions } from '../adopt/framework-version.ts';
+import { isMessageOf, tellBeside } from './dropped-answers.ts';
+import type { AdkPlugin } from './plugin.ts';
+import { createPlugin } from './plugin.ts';
+import type { AdkTool, AdkToolContext } from './tool.ts';
+import { expandTools, governedMark, readAdkTool, toolMark, ungovernedWithin } from './tool.ts';
+import type { SendProbe } from '../run/self-test.ts';
+import { probe, selfTest } from '../run/self-test.ts';
+import { refuseForeign, refuseNoList } from '../adopt/tools-given.ts';
+
+/** What `governTools` takes beside the tools. */
+export type AdkOptions = AdapterOptions<AdkToolContext> & {
+  /** The session a call belongs to. By default `appName/userId/id` of the kit's session, so that users share none. */
+  readonly session?: (context: AdkToolContext) => string | undefined;
+  /** Names of tools to leave as they are: the provider runs them, or you do not want them governed. */
+  readonly ungoverned?: readonly string[];
+};
+
+/** A tool of the kit stays one of its type. A toolset becomes its tools. A tool of `defineTool` fits any list of tools. */
+export type GovernedAdkTool<Tool> = Tool extends AnyTool
+  ? never
+  : Tool extends { getTools(context?: never): Promise<readonly (infer Made)[]> }
+    ? Made
+    : Tool;
+
+export type GovernedTools<Tools extends readonly unknown[]> = {
+  readonly runtime: Runtime;
+  /** For `tools` of agents. With `read_artifact`, for outputs too long to show. */
+  readonly tools: GovernedAdkTool<Tools[number]>[];
+  /**
+   * For `plugins` of the runner. It keeps every other tool of every agent from running, and answers a call of a tool
+   * that does not exist, which would otherwise end the run.
+   */
+  readonly plugin: AdkPlugin;
+};
+
+/**
+ * Puts tools of the Agent Development Kit under Quittance. Refuses to start where a tool is run by the provider, and
+ * where a call that policy blocks could run.
+ */
+export async function governTools<const Tools extends readonly unknown[]>(
+  tools: Tools,
+  options: AdkOptions = {},
+): Promise<GovernedTools<Tools>> {
+  reportVersions('quittance/google-adk', options.onTrouble);
+  refuseNoList('quittance/google-adk', tools);
+  await selfTest('quittance/google-adk', sendProbe(wrap));
+  return wrap(tools, options);
+}
+
+type Wrap = (
+  tools: readonly unknown[],
+  options: AdkOptions,
+) => Promise<{ readonly tools: readonly unknown[] }>;
+
+/** Sends the probe through a tool that `wrapTools` made. */
+export const sendProbe =
+  (wrapTools: Wrap): SendProbe =>
+  async (probeOptions, body) => {
+    const given = {
+      [toolMark]: true,
+      name: probe.name,
+      description: '',
+      isLongRunning: false,
+      _getDeclaration: () => ({ name: probe.name, parameters: { type: 'OBJECT' } }),
+      runAsync: async () => body(),
+      processLlmRequest: async () => undefined,
+    };
+    const { tools } = await wrapTools([given], { ...probeOptions, session: () => probe.sessionId });
+    const session = { id: '', appName: '', userId: '', events: [] };
+    const toolContext = {
+      functionCallId: probe.callId,
+      invocationContext: { invocationId: 'probe', session },
+      actions: {},
+    };
+    // As the kit calls it.
+    await (tools[0] as AdkTool).runAsync({ args: {}, toolContext: toolContext as never });
+  };
+
+async function wrap<const Tools extends readonly unknown[]>(
+  given: Tools,
+  { session, ungoverned = [], ...options }: AdkOptions,
+): Promise<GovernedTools<Tools>> {
+  const expanded = await expandTools(given);
+  const left = expanded.filter(({ name }) => ungoverned.includes(name));
+  const taken = expanded.filter(({ name }) => !ungoverned.includes(name));
+  const adopted = taken.map((tool) => {
+    const read = readAdkTool(tool);
+    if (read === undefined) throw refuseForeign(tool.name, 'declares no function: the provider runs it');
+    const inside = ungovernedWithin(tool).filter((name) => !ungoverned.includes(name));
+    if (inside.length > 0)
+      throw refuseForeign(
+        tool.name,
+        `runs an agent with tools that are not governed (${inside.map(quote).join(', ')})`,
+      );
+    return read;
+  });
+  const driver = createDriver(adopted, options);
+  const makeCall = createCaller(driver, session);
+  const own = new Map(taken.map((tool) => [tool.name, tool]));
+  const made = driver
+    .open({ sessionId: 'none' })
+    .turn.tools()
+    .map((bound) => toAdkTool(makeCall, bound, own.get(bound.name)));
+  return {
+    runtime: driver.runtime,
+    tools: [...made, ...left] as GovernedTools<Tools>['tools'], // each made of, or taken from, the list
+    plugin: createPlugin(new Set(made.map(({ name }) => name)), ungoverned, (name, args, context) =>
+      makeCall.make(name, args, context),
+    ),
+  };
+}
+
+type Caller = {
+  /** The call, as the runtime makes it, with what a person said about it; undefined where the run stops for a person. */
+  make(name: string, args: unknown, context: AdkToolContext): Promise<Answer | undefined>;
+  /** Was a person asked about this call? */
+  isHeld(name: string, context: AdkToolContext | undefined): Promise<boolean>;
+};
+
+function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['session']): Caller {
+  const sessionOf = (context: AdkToolContext): string => {
+    const { appName, userId, id } = context.invocationContext.session;
+    return session?.(context) ?? [appName, userId, id].map(encodeURIComponent).join('/');
+  };
+  const runOf = (context: AdkToolContext): Run<AdkToolContext> => {
+    const sessionId = sessionOf(context);
+    const key = JSON.stringify([sessionId, context.invocationContext.invocationId]);
+    return driver.runOf(key, () => ({ sessionId }));
+  };
+  const toRequest = (name: string, args: unknown, context: AdkToolContext): ToolCallInput => {
+    const { functionCallId: id, invocationContext } = context;
+    if (id === undefined || id === '') throw refuseOutside(name);
+    // What is no object is denied by the runtime, which says so.
+    const request = { id, name, arguments: args as ToolCallInput['arguments'] };
+    return placeCall(request, Math.max(0, usesOf(id, invocationContext.session.events) - 1));
+  };
+  const answerBeside = async (
+    name: string,
+    functionCallId: string,
+    context: AdkToolContext,
+  ): Promise<Record<string, unknown> | undefined> => {
+    const sessionId = sessionOf(context);
+    const beside = Object.assign(Object.create(context) as AdkToolContext, { functionCallId });
+    const { id: callId } = toRequest(name, {}, beside);
+    const [call] = await driver.runtime.calls({ sessionId, callId });
+    // The kit itself goes on with a call that was held.
+    if (call?.settled === undefined || call.confirmation !== undefined) return undefined;
+    return toResponse(await toAnswer(driver.ledger, sessionId, call.settled.outcome));
+  };
+  const caller: Caller = {
+    async make(name, args, context) {
+      const request = toRequest(name, args, context);
+      const run = runOf(context);
+      const signal = context.abortSignal;
+      const given = { native: context, ...(signal !== undefined && { signal }) };
+      const isLive = context.invocationContext.liveRequestQueue !== undefined;
+      const { toolConfirmation: said } = context;
+      if (!run.suspends || isLive) return run.call(request, given);
+      if (said === undefined) {
+        const told = await run.callOrPending(request, given);
+        if (told.type !== 'pending') return told;
+        await askPerson(driver, run, told, context);
+        return undefined;
+      }
+      await tellBeside(context, (id) => answerBeside(name, id, context));
+      const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: request.id });
+      // An answer to another question is none to this one.
+      const about = isJsonObject(said.payload) ? ownValue(said.payload, 'confirmationId') : undefined;
+      const isMeant = about === undefined || about === held?.confirmation?.confirmationId;
+      if (isMeant && said.confirmed !== true) await run.deny(request.id, undefined, { native: context });
+      const told =
+        isMeant && said.confirmed === true
+          ? await run.callApproved(request, given)
+          : await run.callOrPending(request, given);
+      // The kit asks once. An answer that counts for nothing leaves the question open, and the call waits for it.
+      return told.type === 'pending' ? run.call(request, given) : told;
+    },
+    async isHeld(name, context) {
+      if (context?.functionCallId === undefined) return false;
+      const { id } = toRequest(name, {}, context);
+      const [call] = await driver.runtime.calls({ sessionId: sessionOf(context), callId: id });
+      return call?.confirmation !== undefined;
+    },
+  };
+  // The kit tells its model what a tool throws.
+  return {
+    make: (name, args, context) => driver.faults.guard(name, () => caller.make(name, args, context)),
+    isHeld: (name, context) => driver.faults.guard(name, () => caller.isHeld(name, context)),
+  };
+}
+
+/** How many messages of the model in the session hold this call id, with the one that is answered now. */
+const usesOf = (id: string, events: readonly object[]): number =>
+  events.filter((event) => isMessageOf(event, id)).length;
+
+async function askPerson(
+  { runtime }: Driver<AdkToolContext>,
+  { sessionId }: Run<AdkToolContext>,
+  { callId, confirmationId }: PendingCall,
+  context: AdkToolContext,
+): Promise<void> {
+  const [held] = await runtime.calls({ sessionId, callId });
+  const asked = confirmationId === undefined ? undefined : held?.confirmation?.description;
+  context.requestConfirmation({
+    hint: asked ?? 'The call is still being made. Answer to look again.',
+    payload: { confirmationId: confirmationId ?? null, callId },
+  });
+  context.actions.skipSummarization = true;
+}
+
+function toAdkTool(
+  caller: Caller,
+  bound: BoundTool,
+  given: AdkTool | AnyTool | undefined,
+): { readonly name: string } {
+  const { name, description, schema } = bound;
+  const own = given === undefined || isTool(given) ? undefined : given;
+  const declaration = (): object =>
+    own?._getDeclaration() ?? { name, description, parametersJsonSchema: { ...schema, type: 'object' } };
+  const isLongRunning = own?.isLongRunning === true;
+  const tool = {
+    [toolMark]: true,
+    [governedMark]: true,
+    name,
+    description: own?.description ?? description,
+    isLongRunning,
+    _getDeclaration: declaration,
+    checkRequireConfirmation: (_: unknown, context?: AdkToolContext) => caller.isHeld(name, context),
+    async processLlmRequest(request: { readonly llmRequest: LlmRequest }): Promise<void> {
+      const { llmRequest } = request;
+      if (own === undefined) return offer(llmRequest, tool, declaration());
+      // It may add instructions of its own. What it registers as the tool to run is this one.
+      await own.processLlmRequest(request as never);
+      for (const [key, found] of Object.entries(llmRequest.toolsDict))
+        if (found === own) llmRequest.toolsDict[key] = tool;
+    },
+    async runAsync({ args, toolContext }: { readonly args: unknown; readonly toolContext: AdkToolContext }) {
+      const answer = await caller.make(name, args, toolContext);
+      if (answer === undefined) return { status: 'pending' };
+      // A long-running tool that has nothing to say yet says nothing.
+      return isLongRunning && answer.content === 'null' ? undefined : toResponse(answer);
+    },
+  };
+  return tool;
+}
+
+type LlmRequest = {
+  readonly toolsDict: Record<string, unknown>;
+  config?: { tools?: { functionDeclarations?: object[] }[] };
+};
+
+/** As the kit offers a tool. */
+function offer(llmRequest: LlmRequest, tool: { readonly name: string }, declaration: object): void {
+  llmRequest.toolsDict[tool.name] = tool;
+  const tools = ((llmRequest.config ??= {}).tools ??= []);
+  const known = tools.find((one) => one.functionDeclarations !== undefined);
+  if (known?.functionDeclarations === undefined) tools.push({ functionDeclarations: [declaration] });
+  else known.functionDeclarations.push(declaration);
+}
+
+/** The tabled content as the kit has responses: an object as it is, anything else under a name. */
+export function toResponse({ content, note }: Answer): Record<string, unknown> {
+  const told = JSON.parse(content) as unknown;
+  if (note !== undefined) return { output: told, note };
+  if (isJsonObject(told)) return told;
+  return Array.isArray(told) ? { results: told } : { result: told };
+}
+
+const refuseOutside = (name: string): QuittanceError =>
+  notMade(
+    `The tool ${quote(name)} was called without the id of the call.`,
+    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call ` +
+      'it on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
+    { tool: name },
+  );

@@ -1,0 +1,111 @@
+/**
+ * The plugin for runners of the Agent Development Kit. Every tool of every agent of a runner passes it, whoever gave the
+ * agent the tool: a toolset at run time, a sub-agent, a callback.
+ */
+import { ownValue } from '../../tool/own-value.ts';
+import type { Answer } from '../answer/answer.ts';
+import type { AdkToolContext } from './tool.ts';
+import { governedMark, toolMark } from './tool.ts';
+
+type Quiet = (params: object) => Promise<undefined>;
+
+/** A plugin, as runners of the kit take it. Callbacks that are not described do nothing. */
+export type AdkPlugin = {
+  readonly name: string;
+  /** Tools that are not governed do not run: the call is on record as one of an unknown tool. */
+  beforeToolCallback(params: {
+    tool: object;
+    toolArgs: Record<string, unknown>;
+    toolContext: object;
+  }): Promise<Record<string, unknown> | undefined>;
+  /** Has a call of a tool that does not exist answered, instead of ending the run. */
+  beforeModelCallback(params: { callbackContext: object; llmRequest: object }): Promise<undefined>;
+  onUserMessageCallback: Quiet;
+  beforeRunCallback: Quiet;
+  onEventCallback: Quiet;
+  afterRunCallback: Quiet;
+  beforeAgentCallback: Quiet;
+  afterAgentCallback: Quiet;
+  beforeNodeCallback: Quiet;
+  afterNodeCallback: Quiet;
+  afterModelCallback: Quiet;
+  onModelErrorCallback: Quiet;
+  beforeToolSelection: Quiet;
+  beforeContextCompaction: Quiet;
+  afterContextCompaction: Quiet;
+  afterToolCallback: Quiet;
+  onToolErrorCallback: Quiet;
+};
+
+/** Tools by which the kit moves between its agents. They have no effect outside. */
+const ofTheKit = new Set(['transfer_to_agent', 'exit_loop', 'finish_task', 'set_model_response']);
+
+type MakeCall = (name: string, args: unknown, context: AdkToolContext) => Promise<Answer | undefined>;
+
+/** `governed` are the names of all tools of the runtime. */
+export function createPlugin(
+  governed: ReadonlySet<string>,
+  ungoverned: readonly string[],
+  makeCall: MakeCall,
+): AdkPlugin {
+  const quiet: Quiet = async () => undefined;
+  // This agent may not have the governed tool of that name: that one must not run in its place.
+  const unknownName = (name: string): string => (governed.has(name) ? `unavailable:${name}` : name);
+  const answerUnknown = async (
+    name: string,
+    args: unknown,
+    context: AdkToolContext,
+  ): Promise<Record<string, unknown>> => {
+    const answer = await makeCall(name, args, context);
+    return answer === undefined
+      ? { status: 'pending' }
+      : (JSON.parse(answer.content) as Record<string, unknown>); // a failure
+  };
+  return {
+    name: 'quittance',
+    async beforeToolCallback({ tool, toolArgs, toolContext }) {
+      const name = String(Reflect.get(tool, 'name'));
+      if (Reflect.get(tool, governedMark) === true || ungoverned.includes(name) || ofTheKit.has(name))
+        return undefined;
+      return answerUnknown(unknownName(name), toolArgs, toolContext as AdkToolContext); // what the kit gives tools
+    },
+    async beforeModelCallback({ llmRequest }) {
+      const tools = ownValue(llmRequest, 'toolsDict');
+      if (typeof tools !== 'object' || tools === null) return undefined;
+      const stub = (name: string): object => ({
+        [toolMark]: true,
+        [governedMark]: true,
+        name,
+        description: '',
+        isLongRunning: false,
+        runAsync: ({ args, toolContext }: { args: unknown; toolContext: AdkToolContext }) =>
+          answerUnknown(unknownName(name), args, toolContext),
+      });
+      // All tools are in it by now: whatever else the model asks for does not exist.
+      Reflect.set(
+        llmRequest,
+        'toolsDict',
+        new Proxy(tools, {
+          has: (_, key) => typeof key === 'string',
+          get: (known, key) => (typeof key !== 'string' ? undefined : (ownValue(known, key) ?? stub(key))),
+        }),
+      );
+      return undefined;
+    },
+    onUserMessageCallback: quiet,
+    beforeRunCallback: quiet,
+    onEventCallback: quiet,
+    afterRunCallback: quiet,
+    beforeAgentCallback: quiet,
+    afterAgentCallback: quiet,
+    beforeNodeCallback: quiet,
+    afterNodeCallback: quiet,
+    afterModelCallback: quiet,
+    onModelErrorCallback: quiet,
+    beforeToolSelection: quiet,
+    beforeContextCompaction: quiet,
+    afterContextCompaction: quiet,
+    afterToolCallback: quiet,
+    onToolErrorCallback: quiet,
+  };
+}

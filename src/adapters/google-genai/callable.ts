@@ -1,0 +1,71 @@
+/** Callable tools of the Google GenAI SDK, such as `mcpToTool` makes, as tools to govern. */
+import { QuittanceError } from '../../base/error.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { ToolError } from '../../call/tool-error.ts';
+import { describeValue } from '../../tool/describe-value.ts';
+import { quote } from '../../base/nearest.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import { listAt } from './calls.ts';
+import { fromGoogleSchema } from './schema.ts';
+import { readHints } from '../adopt/tool-hints.ts';
+
+/** A callable tool of the SDK, as far as it is read here. */
+export type GenAiCallable = {
+  tool(): Promise<object>;
+  callTool(functionCalls: { id?: string; name?: string; args?: Record<string, unknown> }[]): Promise<unknown>;
+};
+
+/** One tool for each function that the callable tool declares. */
+export async function readCallable(callable: GenAiCallable): Promise<readonly AdoptedTool<unknown>[]> {
+  if (typeof callable?.tool !== 'function' || typeof callable.callTool !== 'function')
+    throw new QuittanceError(
+      'config.invalid',
+      `callableTools takes callable tools of @google/genai, as mcpToTool makes them. Found ${describeValue(callable)}.`,
+    );
+  const offered = await callable.tool();
+  const elsewhere = Object.keys(offered).filter((key) => key !== 'functionDeclarations');
+  if (elsewhere.length > 0)
+    throw new QuittanceError(
+      'config.invalid',
+      `A callable tool offers ${elsewhere.map(quote).join(', ')}, which the provider runs, so Quittance cannot. Put it ` +
+        'into config.tools by itself.',
+    );
+  // What mcpToTool makes keeps the tools of its servers, with their annotations.
+  const ofServers = listAt(callable, 'mcpTools').filter(isJsonObject);
+  return listAt(offered, 'functionDeclarations')
+    .filter(isJsonObject)
+    .flatMap((declared) => {
+      const { name, description } = declared;
+      if (typeof name !== 'string') return [];
+      return {
+        name,
+        description: typeof description === 'string' ? description : undefined,
+        input: declared['parametersJsonSchema'] ?? fromGoogleSchema(declared['parameters']),
+        hints: readHints(ofServers.find((tool) => tool['name'] === name)),
+        run: async (args, _native, { callId }) =>
+          toOutput(
+            name,
+            await callable.callTool([{ id: callId, name, args: args as Record<string, unknown> }]),
+          ), // checked by its schema
+      };
+    });
+}
+
+/** The response to the one call, or all parts where there is more to say. */
+function toOutput(name: string, answered: unknown): unknown {
+  const parts = Array.isArray(answered) ? (answered as readonly unknown[]) : [];
+  const responses = parts.flatMap((part) => {
+    const response = isJsonObject(part) ? ownValue(part, 'functionResponse') : undefined;
+    return isJsonObject(response) ? [response] : [];
+  });
+  const [only] = responses;
+  if (only === undefined) {
+    const problem = `The tool ${quote(name)} gave no answer to the call.`;
+    throw new ToolError('tool.execution_error', problem, { problem });
+  }
+  if (parts.length > 1 || 'parts' in only) return parts;
+  const response = only['response'];
+  // As the API reads it: `output` holds the output, where it is there.
+  return isJsonObject(response) && Object.keys(response).join() === 'output' ? response['output'] : response;
+}

@@ -1,0 +1,79 @@
+/** Reads function calls out of what a Gemini model said, in any form the SDK has it. */
+import { QuittanceError } from '../../base/error.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { ownValue } from '../../tool/own-value.ts';
+
+/** A function call. `source` is the object that the SDK has for it: the same object is the same call. */
+export type GenAiFoundCall = {
+  readonly source: object;
+  /** Undefined where the model gave none, as most Gemini models do. */
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly args: unknown;
+  readonly isCutOff: boolean;
+};
+
+/**
+ * The calls of a response, of the chunks of a streamed one, of a content, of parts, of function calls, or of a message
+ * of the Live API.
+ */
+export function readGenAiCalls(said: unknown): readonly GenAiFoundCall[] {
+  const calls = callsIn(said).map((call): GenAiFoundCall => {
+    refusePieces(call);
+    const id = ownValue(call, 'id');
+    return {
+      source: call,
+      id: typeof id === 'string' && id !== '' ? id : undefined,
+      // What is no text is refused where calls are read, in words.
+      name: ownValue(call, 'name') as string,
+      args: ownValue(call, 'args') ?? {},
+      isCutOff: false,
+    };
+  });
+  // An answer that came to its limit may be cut off in its last call.
+  const last = calls.at(-1);
+  return last !== undefined && isShort(said) ? [...calls.slice(0, -1), { ...last, isCutOff: true }] : calls;
+}
+
+/** The function calls themselves, whatever they are. */
+export function callsIn(said: unknown): readonly object[] {
+  if (Array.isArray(said)) return said.flatMap((item: unknown) => (isCall(item) ? [item] : callsIn(item)));
+  if (typeof said !== 'object' || said === null) return [];
+  // As the SDK reads a response: the first candidate counts.
+  const candidate = listAt(said, 'candidates')[0];
+  if (candidate !== undefined) return callsIn(at(candidate, 'content'));
+  const parts = listAt(said, 'parts');
+  if (parts.length > 0) return parts.flatMap(callsIn);
+  const call = at(said, 'functionCall');
+  if (typeof call === 'object' && call !== null) return [call];
+  const message = at(said, 'toolCall') ?? said;
+  return listAt(message, 'functionCalls').filter((one) => typeof one === 'object' && one !== null);
+}
+
+/** A function call that stands by itself, as `response.functionCalls` has them. */
+const isCall = (item: unknown): item is object =>
+  isJsonObject(item) && typeof item['name'] === 'string' && !('functionCall' in item);
+
+/** A call that arrives in pieces has no arguments of its own, and must not run without them. */
+function refusePieces(call: object): void {
+  const pieces = ownValue(call, 'partialArgs');
+  if (ownValue(call, 'willContinue') !== true && (!Array.isArray(pieces) || pieces.length === 0)) return;
+  throw new QuittanceError(
+    'config.invalid',
+    'A function call came in pieces (streamFunctionCallArguments), and its arguments are not whole. Nothing ran. Leave ' +
+      'streamFunctionCallArguments out of functionCallingConfig.',
+  );
+}
+
+const isShort = (said: unknown): boolean =>
+  (Array.isArray(said) ? (said as readonly unknown[]) : [said]).some(
+    (one) => at(listAt(one, 'candidates')[0], 'finishReason') === 'MAX_TOKENS',
+  );
+
+const at = (holder: unknown, key: string): unknown =>
+  typeof holder === 'object' && holder !== null ? ownValue(holder, key) : undefined;
+
+export function listAt(holder: unknown, key: string): readonly unknown[] {
+  const list = at(holder, key);
+  return Array.isArray(list) ? list : [];
+}

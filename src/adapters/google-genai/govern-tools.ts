@@ -1,0 +1,202 @@
+/** A loop over the Google GenAI SDK: function calls in, function responses out; or automatic function calling. */
+import { QuittanceError } from '../../base/error.ts';
+import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { Turn } from '../../runtime/turn/turn.ts';
+import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import { describeValue } from '../../tool/describe-value.ts';
+import type { AnswerFile } from '../answer/answer.ts';
+import type { GenAiFoundCall } from './calls.ts';
+import { readGenAiCalls } from './calls.ts';
+import type { GenAiCallable } from './callable.ts';
+import { readCallable } from './callable.ts';
+import { GenAiConversation } from './conversation.ts';
+import type { LoopAnswer, LoopMessage, LoopOptions, LoopRun, LoopTools } from '../run/plain-loop.ts';
+import { governLoop } from '../run/plain-loop.ts';
+
+/**
+ * What the model said: a response, a content, its parts, its function calls, or all chunks of a streamed response. A
+ * message of the Live API too.
+ */
+export type GenAiAnswer = object | readonly object[];
+
+/** The part that answers a function call. */
+export type GenAiResponsePart = {
+  functionResponse: {
+    id?: string;
+    name: string;
+    /** The tabled content as text, under `output`, or `error` where the call failed. `note` is what else there is to know. */
+    response: { output?: string; error?: string; note?: string };
+    parts?: { inlineData: { mimeType: string; data: string } }[];
+  };
+};
+
+/** A tool as the API takes it. */
+export type GenAiTool = {
+  functionDeclarations: {
+    name: string;
+    description: string;
+    parametersJsonSchema: { type: 'object'; [key: string]: unknown };
+  }[];
+};
+
+/** A callable tool as the SDK takes it, for automatic function calling. */
+export type GenAiCallableTool = {
+  tool(): Promise<GenAiTool>;
+  callTool(functionCalls: object[]): Promise<GenAiResponsePart[]>;
+};
+
+/** What `governTools` takes beside the tools. */
+export type GenAiOptions = LoopOptions & {
+  /** Callable tools of the SDK to govern, such as `mcpToTool(client)`. Each function they declare becomes a tool. */
+  readonly callableTools?: readonly GenAiCallable[];
+};
+
+export type GenAiRunOptions = TurnOptions & {
+  /**
+   * The contents so far: `[]` for a new conversation, `chat.getHistory()` for a chat. They are read once, here. Gemini
+   * gives most calls no id: then their place in the conversation is their id, in this process and every other.
+   */
+  readonly conversation: readonly unknown[];
+};
+
+/** One turn of the loop. */
+export type GenAiRun = {
+  readonly turn: Turn;
+  /** For `config.tools` of a request, where your loop answers the calls. */
+  readonly tools: GenAiTool[];
+  /**
+   * Makes the calls of a message and gives the parts that answer them, in their order. Waits for people where they must
+   * be asked. Empty where the model called nothing.
+   */
+  answer(message: GenAiAnswer, options?: { readonly signal?: AbortSignal }): Promise<GenAiResponsePart[]>;
+  /**
+   * The same, and waits for no person: while anything is pending there is nothing to send, since the API wants all calls
+   * answered at once. Ask again with the same message, here or in another process, when people have decided.
+   */
+  answerOrPending(
+    message: GenAiAnswer,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<{ readonly results: GenAiResponsePart[]; readonly pending: readonly PendingCall[] }>;
+  /**
+   * For `config.tools` where the SDK answers the calls itself, streaming or not. The SDK does not hand its `abortSignal`
+   * on to tools: pass it here too.
+   */
+  callableTool(options?: { readonly signal?: AbortSignal }): GenAiCallableTool;
+};
+
+export type GovernedGenAiLoop = {
+  readonly runtime: Runtime;
+  /** Opens a turn of a session. One for each time the user speaks. */
+  readonly run: (options: GenAiRunOptions) => GenAiRun;
+};
+
+/** Puts tools under Quittance for a loop over the Google GenAI SDK. */
+export async function governTools(
+  tools: LoopTools,
+  { callableTools = [], ...options }: GenAiOptions = {},
+): Promise<GovernedGenAiLoop> {
+  const adopted = (await Promise.all(callableTools.map(readCallable))).flat();
+  const loop = await governLoop(
+    'quittance/google-genai',
+    tools,
+    options,
+    (run, { id, name }) => toGenAiRun(run, []).answer({ parts: [{ functionCall: { id, name, args: {} } }] }),
+    adopted,
+  );
+  return {
+    runtime: loop.runtime,
+    run({ conversation, ...turnOptions }) {
+      if (!Array.isArray(conversation)) throw refuseConversation(conversation);
+      return toGenAiRun(loop.run(turnOptions), conversation);
+    },
+  };
+}
+
+function toGenAiRun(run: LoopRun, contents: readonly unknown[]): GenAiRun {
+  const conversation = new GenAiConversation(contents);
+  const tools: GenAiTool[] =
+    run.offered.length === 0
+      ? []
+      : [
+          {
+            functionDeclarations: run.offered.map(({ name, description, schema }) => ({
+              name,
+              description,
+              parametersJsonSchema: { ...schema, type: 'object' },
+            })),
+          },
+        ];
+  const toMessage = (message: object, calls: readonly GenAiFoundCall[]): LoopMessage => {
+    const ids = conversation.place(calls);
+    return {
+      calls: calls.map(({ name, args, isCutOff }, index) => ({
+        id: ids[index] ?? '',
+        name,
+        // What is no object is denied by the runtime, which says so.
+        arguments: args as ToolCallInput['arguments'],
+        isCutOff,
+      })),
+      source: message,
+      // The ids say it all: each is of one call of the conversation.
+      conversation: [],
+    };
+  };
+  const answer: GenAiRun['answer'] = async (message, { signal } = {}) => {
+    const calls = readGenAiCalls(message);
+    const answers = await run.answer(toMessage(message, calls), signal);
+    conversation.answered(calls);
+    return calls.map((call, index) => toPart(call, answers[index]));
+  };
+  return {
+    turn: run.turn,
+    tools,
+    answer,
+    async answerOrPending(message, { signal } = {}) {
+      const calls = readGenAiCalls(message);
+      const answers = await run.answerOrPending(toMessage(message, calls), signal);
+      const pending = answers.filter((one) => one.type === 'pending');
+      if (pending.length > 0) return { results: [], pending };
+      conversation.answered(calls);
+      const ended = answers.filter((one) => one.type !== 'pending');
+      return { results: calls.map((call, index) => toPart(call, ended[index])), pending };
+    },
+    callableTool: (options = {}) => ({
+      tool: async () => tools[0] ?? { functionDeclarations: [] },
+      callTool: (functionCalls) => answer(functionCalls, options),
+    }),
+  };
+}
+
+function toPart({ id, name }: GenAiFoundCall, answer: LoopAnswer | undefined): GenAiResponsePart {
+  if (answer === undefined) throw new TypeError(`A call of ${name} has no answer.`);
+  const named = { ...(id !== undefined && { id }), name };
+  if (answer.type === 'cut off')
+    return { functionResponse: { ...named, response: { error: answer.content } } };
+  const { content, note, files, isError } = answer;
+  const parts = isError ? [] : files.flatMap((file) => toInlineData(file) ?? []);
+  return {
+    functionResponse: {
+      ...named,
+      response: { [isError ? 'error' : 'output']: content, ...(note !== undefined && { note }) },
+      ...(parts.length > 0 && { parts }),
+    },
+  };
+}
+
+/** What the API takes in a function response; other files are named in the content. */
+const inlineTypes = new Set(['image/png', 'image/jpeg', 'image/webp', 'application/pdf', 'text/plain']);
+
+function toInlineData({ mimeType, content }: AnswerFile) {
+  if (!inlineTypes.has(mimeType)) return undefined;
+  const data = Buffer.from(content as Uint8Array).toString('base64'); // text or bytes: both are taken
+  return { inlineData: { mimeType, data } };
+}
+
+const refuseConversation = (found: unknown): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    'run of quittance/google-genai takes the conversation so far, as in run({ sessionId, conversation: contents }): [] ' +
+      `for a new one. Calls of Gemini often have no id, and are told apart by it. Found ${describeValue(found)}.`,
+  );

@@ -1,0 +1,275 @@
+/** Tools of LangChain and LangGraph under Quittance. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { QuittanceError } from '../../base/error.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { quote } from '../../base/nearest.ts';
+import type { AdapterOptions } from '../adopt/adapter-options.ts';
+import { placeCall } from '../run/conversation.ts';
+import type { Driver, Run } from '../run/driver.ts';
+import { createDriver } from '../run/driver.ts';
+import { reportVersions } from '../adopt/framework-version.ts';
+import type { LangChainCall, LangChainConfig } from './call.ts';
+import type { MakeToolCall } from './governed-tool.ts';
+import { createToolMaker } from './governed-tool.ts';
+import type { Shelf } from './interrupt.ts';
+import { callOrInterrupt, checkCanStop } from './interrupt.ts';
+import type { InterruptOn, LangChainInterruptOn } from './interrupt-on.ts';
+import { readInterruptOn } from './interrupt-on.ts';
+import { MiddlewareTools } from './middleware-tools.ts';
+import { lastAsked, timesUsed } from './messages.ts';
+import { InnerTools } from './inner-tools.ts';
+import { isInterrupt, toContent } from './output.ts';
+import type { LangChainTool, ToolClass } from './tool.ts';
+import { findToolClass, readLangChainTool } from './tool.ts';
+import { probe, selfTest } from '../run/self-test.ts';
+import { notMade } from '../answer/fault-for-model.ts';
+import { refuseNoList } from '../adopt/tools-given.ts';
+
+/** What `governTools` takes beside the tools. */
+export type LangChainOptions = AdapterOptions<LangChainConfig> & {
+  /** The session a call belongs to, where that is not the `thread_id` of the run. */
+  readonly session?: (config: LangChainConfig) => string | undefined;
+  /** Tools that ask a person, as humanInTheLoopMiddleware takes them. That middleware is not needed then. */
+  readonly interruptOn?: LangChainInterruptOn;
+  /** Tools to hand on although nobody here runs them: the provider does, or the client. Any other such tool is refused. */
+  readonly ungoverned?: readonly string[];
+  /**
+   * Tools that the agent gets from middleware, by name, such as `write_file` of deepagents: `wrapToolCall` has their
+   * calls judged, held and recorded. Needs that middleware.
+   */
+  readonly middlewareTools?: readonly string[];
+};
+
+export type GovernedTools<Tools extends readonly unknown[]> = {
+  readonly runtime: Runtime;
+  /** For `createAgent`, a `ToolNode`, or a loop of your own. With `read_artifact`, for outputs too long to show. */
+  readonly tools: Exclude<Tools[number], AnyTool>[];
+  /**
+   * For `createMiddleware`, to have calls on record whose name no tool has, and to refuse tools that the agent got
+   * elsewhere. The tools are governed with it or without.
+   */
+  readonly wrapToolCall: <Message>(
+    request: LangChainToolCallRequest,
+    handler: (request: never) => Message | Promise<Message>,
+  ) => Promise<Message>;
+};
+
+/** What LangChain asks `wrapToolCall` about. */
+export type LangChainToolCallRequest = {
+  readonly toolCall: { readonly id?: string; readonly name: string; readonly args: unknown };
+  readonly tool?: unknown;
+  readonly state?: unknown;
+  readonly runtime?: unknown;
+};
+
+/**
+ * Puts tools of LangChain under Quittance. Refuses to start where a tool is run by somebody else, and where a call that
+ * policy blocks could run.
+ */
+export async function governTools<
+  const Tools extends readonly (LangChainTool | AnyTool | Readonly<Record<string, unknown>>)[],
+>(tools: Tools, options: LangChainOptions = {}): Promise<GovernedTools<Tools>> {
+  reportVersions('quittance/langchain', options.onTrouble);
+  refuseNoList('quittance/langchain', tools);
+  if (tools.length === 0 && options.middlewareTools === undefined) return governNothing(options);
+  const Base = findToolClass(tools);
+  await selfTest('quittance/langchain', async (probeOptions, body) => {
+    const tool = Object.assign(new Base({}), { name: probe.name, schema: { type: 'object' }, _call: body });
+    const [tested] = wrap([tool], Base, probeOptions).tools;
+    const config = { configurable: { thread_id: probe.sessionId } };
+    // As a node of tools does.
+    await tested?.invoke({ id: probe.callId, name: probe.name, args: {}, type: 'tool_call' }, config);
+  });
+  return wrap(tools, Base, options);
+}
+
+/** An agent without tools: calls of a model that invents one are answered by the framework. */
+function governNothing<Tools extends readonly unknown[]>({
+  session: _session,
+  interruptOn: _interruptOn,
+  ungoverned: _ungoverned,
+  middlewareTools: _middlewareTools,
+  principal: _principal,
+  attrs: _attrs,
+  approver: _approver,
+  ...options
+}: LangChainOptions): GovernedTools<Tools> {
+  return {
+    runtime: createDriver([], options).runtime,
+    tools: [] as never, // as many as were given
+    async wrapToolCall(request, handler) {
+      if (request.tool !== undefined) throw refuseStranger(request.toolCall.name);
+      return handler(request as never);
+    },
+  };
+}
+
+function wrap<Tools extends readonly unknown[]>(
+  given: Tools,
+  Base: ToolClass,
+  {
+    session,
+    interruptOn = {},
+    ungoverned = [],
+    middlewareTools = [],
+    principal,
+    attrs,
+    approver,
+    ...options
+  }: LangChainOptions,
+): GovernedTools<Tools> {
+  const elsewhere = new MiddlewareTools();
+  const inner = new InnerTools();
+  const asking = readInterruptOn(interruptOn);
+  const read = given.map((tool) => [tool, readLangChainTool(tool, Base, asking)] as const);
+  const handedOn = read.flatMap(([tool, adopted]) => (adopted === undefined ? [tool] : []));
+  for (const tool of handedOn) if (!ungoverned.includes(nameOf(tool))) throw refuseUngoverned(nameOf(tool));
+  const kept = read.filter(([tool]) => !ungoverned.includes(nameOf(tool)));
+  const driver = createDriver<LangChainCall>(
+    [
+      ...kept.flatMap(([, adopted]) => adopted ?? []),
+      ...middlewareTools.map((name) => elsewhere.adopt(name)),
+    ],
+    {
+      ...options,
+      principal: ({ config }) => principal?.(config),
+      attrs: ({ config }) => attrs?.(config),
+      ...(approver !== undefined && {
+        approver: typeof approver === 'function' ? ({ config }: LangChainCall) => approver(config) : approver,
+      }),
+    },
+  );
+  const originals = new Map(kept.map(([tool]) => [nameOf(tool), tool]));
+  const makeTool = createToolMaker(Base, createCaller(driver, asking, session), driver.faults, inner);
+  const tools = driver
+    .open({ sessionId: 'none' })
+    .turn.tools()
+    .filter(({ name }) => !middlewareTools.includes(name))
+    .map(({ name, description, schema }) => {
+      const original = originals.get(name);
+      return makeTool({ name, description, schema: schema ?? schemaOf(original), original });
+    });
+  const own = new Set<unknown>(tools);
+  return {
+    runtime: driver.runtime,
+    // Each was made in the place of one of them, by the class they all come from.
+    tools: [...tools, ...given.filter((tool) => ungoverned.includes(nameOf(tool)))] as never,
+    async wrapToolCall(request, handler) {
+      const { toolCall, tool, state, runtime } = request;
+      if (own.has(tool) || ungoverned.includes(toolCall.name))
+        return inner.starting(toolCall, 'governed tool', () => handler(request as never));
+      const isElsewhere = middlewareTools.includes(toolCall.name);
+      if (tool !== undefined && !isElsewhere) throw refuseStranger(toolCall.name);
+      const judged = makeTool({ name: toolCall.name, description: '', schema: {}, original: undefined });
+      const config = { ...(runtime as object | undefined), state };
+      const make = (): Promise<unknown> => judged.invoke({ ...toolCall, type: 'tool_call' }, config);
+      if (!isElsewhere) return (await make()) as never; // what a tool gives is what its handler gives
+      const handle = (args: unknown): unknown =>
+        inner.starting(toolCall, 'middleware', () =>
+          handler({ ...request, tool: inner.watch(tool), toolCall: { ...toolCall, args } } as never),
+        );
+      return (await elsewhere.call(handle, make, toolCall.id)) as never;
+    },
+  };
+}
+
+/** The body of every governed tool: the call, as the runtime makes it. */
+function createCaller(
+  driver: Driver<LangChainCall>,
+  interruptOn: InterruptOn,
+  session: LangChainOptions['session'],
+): MakeToolCall {
+  const shelves = new WeakMap<Run<LangChainCall>, Shelf>();
+  const runOf = createRunFinder(driver);
+  const make: MakeToolCall = async ({ id, name, args }, config, runManager) => {
+    const run = runOf(readSession(config, session), config);
+    const native: LangChainCall = {
+      config,
+      runManager,
+      inPlace: AsyncLocalStorage.snapshot(),
+      artifact: undefined,
+    };
+    const request = placeCall(
+      // What is no object is denied by the runtime, which says so.
+      { id, name, arguments: args as Record<string, unknown> },
+      timesUsed(config.state, id),
+    );
+    const { signal } = config;
+    const given = { native, ...(signal !== undefined && { signal }) };
+    let shelf = shelves.get(run);
+    if (shelf === undefined) shelves.set(run, (shelf = new Map()));
+    if (driver.suspends) checkCanStop(config);
+    const answer = driver.suspends
+      ? await callOrInterrupt({ runtime: driver.runtime, interruptOn, run, shelf }, request, given)
+      : await run.call(request, given);
+    const isSuccess = answer.outcome.type === 'ToolExecutionResult';
+    return {
+      content: toContent(answer),
+      artifact: isSuccess ? native.artifact : undefined,
+      isError: answer.isError,
+    };
+  };
+  return async (...call) => {
+    try {
+      return await make(...call);
+    } catch (error) {
+      // LangGraph stops a run by what it throws. Anything else it may tell its model.
+      throw isInterrupt(error) ? error : driver.faults.forModel(call[0].name, error);
+    }
+  };
+}
+
+/**
+ * A run is one time that an agent or a graph is invoked for one message. LangGraph passes a handle on it along since
+ * 1.4, which a host may share among several; before, a run that is resumed is the run that stopped.
+ */
+function createRunFinder(
+  driver: Driver<LangChainCall>,
+): (sessionId: string, config: LangChainConfig) => Run<LangChainCall> {
+  const numbers = new WeakMap<object, number>();
+  let count = 0;
+  return (sessionId, { control, state, metadata }) => {
+    if (control !== undefined && !numbers.has(control)) numbers.set(control, ++count);
+    const number = control && numbers.get(control);
+    // Where no message says what a run is about, what is known is the step.
+    const about = lastAsked(state) ?? (number === undefined ? metadata?.['langgraph_checkpoint_ns'] : '');
+    if (typeof about !== 'string') return driver.open({ sessionId });
+    return driver.runOf(JSON.stringify([sessionId, number, about]), () => ({ sessionId }));
+  };
+}
+
+function readSession(config: LangChainConfig, session: LangChainOptions['session']): string {
+  const sessionId: unknown = session?.(config) ?? config.configurable?.['thread_id'];
+  if (typeof sessionId === 'string' && sessionId !== '') return sessionId;
+  throw notMade(
+    'The run belongs to no session, so the call was not made.',
+    'The run says no thread, so the call belongs to no session. Invoke the agent or the graph with ' +
+      '{ configurable: { thread_id } }, or give governTools a `session` that finds one in the config.',
+  );
+}
+
+function nameOf(tool: unknown): string {
+  if (typeof tool !== 'object' || tool === null) return String(tool);
+  const { name, type } = tool as { readonly name?: unknown; readonly type?: unknown };
+  return [name, type].find((word) => typeof word === 'string') ?? 'without a name';
+}
+
+const schemaOf = (tool: unknown): unknown =>
+  typeof tool === 'object' && tool !== null && 'schema' in tool ? tool.schema : { type: 'object' };
+
+const refuseUngoverned = (name: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} has no body here: the provider or the client runs it, so Quittance cannot. To hand it on ` +
+      `all the same, say so: governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    { tool: name },
+  );
+
+const refuseStranger = (name: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The agent has a tool ${quote(name)} that governTools was not given, so nobody would know what it does. Give it to ` +
+      `governTools, or let it be: governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    { tool: name },
+  );

@@ -1,0 +1,125 @@
+/**
+ * Held calls as interrupts of LangGraph. A node of tools runs all calls of a message as one task, and gives whoever
+ * interrupts first in that task the first answer: a call may well get the answer to another. So an answer counts for
+ * the question it names, whichever call received it, and for none where it names none.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { Call, Confirmation } from '../../call/call.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { Answer } from '../answer/answer.ts';
+import type { CallGiven, Run } from '../run/driver.ts';
+import type { InterruptOn } from './interrupt-on.ts';
+import type { LangChainCall, LangChainConfig } from './call.ts';
+
+/** What a run stops with: the value of the interrupt. */
+export type LangChainQuestion = {
+  type: 'quittance.confirmation';
+  confirmationId: string;
+  callId: string;
+  toolName: string;
+  /** What the tool would be run with, as far as it may be shown. */
+  arguments: JsonValue;
+  description: string;
+};
+
+/** What a run is resumed with: `new Command({ resume })`. One decision, or a list. */
+export type LangChainDecision = {
+  readonly confirmationId: string;
+  readonly approved: boolean;
+  readonly reason?: string;
+};
+
+/** Answers that came in a run and were about another call than the one that received them. */
+export type Shelf = Map<string, LangChainDecision>;
+
+type Interrupting = {
+  readonly runtime: Runtime;
+  readonly interruptOn: InterruptOn;
+  readonly run: Run<LangChainCall>;
+  readonly shelf: Shelf;
+};
+
+/** Makes the call; where it is held, stops the run until its question is decided. */
+export async function callOrInterrupt(
+  { runtime, interruptOn, run, shelf }: Interrupting,
+  request: ToolCallInput,
+  given: CallGiven<LangChainCall> & { readonly native: LangChainCall },
+): Promise<Answer> {
+  const { native } = given;
+  for (;;) {
+    const made = await run.callOrPending(request, given);
+    if (made.type !== 'pending') return made;
+    const { confirmationId } = made;
+    // Somebody else makes it, and asks nobody.
+    if (confirmationId === undefined) return run.call(request, given);
+    const [held] = await runtime.calls({ sessionId: run.sessionId, callId: request.id });
+    // It was decided since.
+    if (held?.confirmation?.confirmationId !== confirmationId) continue;
+    const question = await toQuestion(held, held.confirmation, interruptOn, native.config);
+    // Nothing may come between this look and the interrupt: whoever took the answer first has put it here.
+    if (!shelf.has(confirmationId))
+      for (const decision of readDecisions(interrupt(native.config, question)))
+        shelf.set(decision.confirmationId, decision);
+    const decision = shelf.get(confirmationId);
+    shelf.delete(confirmationId);
+    if (decision?.approved === false) await run.deny(request.id, decision.reason, { native });
+    if (decision?.approved !== true) continue;
+    const approved = await run.callApproved(request, given);
+    if (approved.type !== 'pending') return approved;
+  }
+}
+
+async function toQuestion(
+  { callId, toolName, requestedInput, effectiveInput }: Call,
+  { confirmationId, asks }: Confirmation,
+  interruptOn: InterruptOn,
+  config: LangChainConfig,
+): Promise<LangChainQuestion> {
+  const args = effectiveInput ?? requestedInput;
+  const said = await interruptOn.describe(toolName, args, config);
+  return {
+    type: 'quittance.confirmation',
+    confirmationId,
+    callId,
+    toolName,
+    arguments: args,
+    description: asks
+      .map(({ by, description }) => (by.name === 'needsApproval' ? (said ?? description) : description))
+      .join(' '),
+  };
+}
+
+function interrupt(config: LangChainConfig, question: LangChainQuestion): unknown {
+  try {
+    return config.interrupt?.(question as never); // it takes whatever JSON can hold
+  } catch (error) {
+    const { lc_error_code: code } = error as { readonly lc_error_code?: unknown }; // as the framework marks it
+    throw code === 'MISSING_CHECKPOINTER' ? refuseToStop('has no checkpointer to stop with', error) : error;
+  }
+}
+
+/** Throws where a run could not stop, before anybody is asked. */
+export function checkCanStop({ interrupt: stop }: LangChainConfig): void {
+  if (typeof stop !== 'function') throw refuseToStop('is none of LangGraph');
+}
+
+const refuseToStop = (why: string, cause?: unknown): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `With approver, a held call stops the run, but this run ${why}. Make the agent or the graph with a checkpointer, ` +
+      'such as createAgent({ …, checkpointer: new MemorySaver() }), or leave approver out: then the call waits.',
+    {},
+    cause,
+  );
+
+function readDecisions(resumed: unknown): readonly LangChainDecision[] {
+  return [resumed].flat().flatMap((given: unknown) => {
+    if (!isJsonObject(given)) return [];
+    const { confirmationId, approved, reason } = given;
+    if (typeof confirmationId !== 'string' || typeof approved !== 'boolean') return [];
+    return [{ confirmationId, approved, ...(typeof reason === 'string' && { reason }) }];
+  });
+}

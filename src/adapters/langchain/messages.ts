@@ -1,0 +1,36 @@
+/** What the messages of a graph say about its calls. They may come from a client, so nothing here is believed further. */
+import { isJsonObject } from '../../base/json.ts';
+import type { Said } from '../run/conversation.ts';
+import { earlierUses } from '../run/conversation.ts';
+
+type Message = {
+  readonly type?: unknown;
+  readonly id?: unknown;
+  readonly tool_calls?: unknown;
+  readonly tool_call_id?: unknown;
+};
+
+function messagesOf(state: unknown): readonly Message[] {
+  const held: unknown =
+    typeof state === 'object' && state !== null && 'messages' in state ? state.messages : state;
+  if (!Array.isArray(held)) return [];
+  return held.filter((message): message is Message => typeof message === 'object' && message !== null);
+}
+
+/** How many assistant messages before the one of the current call hold this id. */
+export const timesUsed = (state: unknown, toolCallId: string): number =>
+  earlierUses(messagesOf(state).map(toSaid), toolCallId);
+
+function toSaid({ type, tool_calls: calls, tool_call_id: id }: Message): Said {
+  if (type === 'tool' && typeof id === 'string') return { type: 'answer', id };
+  const ids = (type === 'ai' && Array.isArray(calls) ? (calls as readonly unknown[]) : []).flatMap((call) =>
+    isJsonObject(call) && typeof call['id'] === 'string' ? [call['id']] : [],
+  );
+  return ids.length === 0 ? { type: 'other' } : { type: 'calls', ids };
+}
+
+/** The message that the run is an answer to. */
+export function lastAsked(state: unknown): string | undefined {
+  const id = messagesOf(state).findLast(({ type }) => type === 'human')?.id;
+  return typeof id === 'string' ? id : undefined;
+}

@@ -1,0 +1,137 @@
+/** What bodies of LangChain tools give, and what a message of a tool holds. */
+import { isJsonObject } from '../../base/json.ts';
+import { ToolError } from '../../call/tool-error.ts';
+import type { ToolContext } from '../../tool/tool-context.ts';
+import type { Answer, AnswerFile } from '../answer/answer.ts';
+
+export type BodyOutput = { readonly output: unknown; readonly artifact: unknown };
+
+/** The output of a body, whichever of the framework's ways it was given in. */
+export async function readOutput(
+  given: unknown,
+  tool: { readonly [key: string]: unknown },
+  context: ToolContext,
+): Promise<BodyOutput> {
+  let value: unknown;
+  try {
+    value = await lastOf(await given);
+  } catch (error) {
+    throw isInterrupt(error) ? refuseInterrupt(context, error) : error;
+  }
+  if (isMarked(value, 'lg_name', 'Command')) throw refuseCommand(context);
+  if (isMarked(value, 'lc_direct_tool_output', true)) {
+    const { content, artifact, status } = value;
+    if (status === 'error') throw new ToolError('tool.reported_error', toText(content));
+    return { output: keepFiles(content, context), artifact };
+  }
+  if (tool['responseFormat'] !== 'content_and_artifact')
+    return { output: keepFiles(value, context), artifact: undefined };
+  if (!Array.isArray(value) || value.length !== 2)
+    throw new ToolError(
+      'tool.invalid_output',
+      'The tool says that it gives content and an artifact, and did not give a list of these two.',
+    );
+  const [content, artifact] = value as [unknown, unknown];
+  return { output: keepFiles(content, context), artifact };
+}
+
+/** A tool may stream how far it is. Nobody may see that before it is judged, so only what it returns counts. */
+async function lastOf(given: unknown): Promise<unknown> {
+  if (typeof given !== 'object' || given === null || !(Symbol.asyncIterator in given)) return given;
+  if (!('next' in given) || typeof given.next !== 'function') return given;
+  const running = given as AsyncGenerator<unknown, unknown>; // as the framework tells it
+  try {
+    for (;;) {
+      const { done, value } = await running.next();
+      if (done === true) return value;
+    }
+  } finally {
+    await running.return?.(undefined);
+  }
+}
+
+/** Whether an object of the framework says of itself what it is. */
+export function isMarked(
+  value: unknown,
+  key: string,
+  mark: unknown,
+): value is { readonly [key: string]: unknown; readonly content: unknown } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    key in value &&
+    (value as Record<string, unknown>)[key] === mark
+  );
+}
+
+export const isInterrupt = (error: unknown): boolean =>
+  error instanceof Error && 'is_bubble_up' in error && error.is_bubble_up === true;
+
+const refuseInterrupt = ({ toolName }: ToolContext, cause: unknown): ToolError =>
+  new ToolError(
+    'tool.execution_error',
+    `The body of the tool "${toolName}" called interrupt(), which would run it from its beginning a second time. People ` +
+      'are asked before a tool runs: name it in interruptOn, or have a rule ask.',
+    {
+      retryable: false,
+      cause,
+      problem: `The tool "${toolName}" tried to stop for an answer after it had begun, which it cannot.`,
+    },
+  );
+
+const refuseCommand = ({ toolName }: ToolContext): ToolError =>
+  new ToolError(
+    'tool.invalid_output',
+    `The tool "${toolName}" gave a Command, which steers the graph and is no output. Steer it from a node, or hand the ` +
+      `tool on as it is: governTools(tools, { ungoverned: ["${toolName}"] }).`,
+    { problem: `The tool "${toolName}" gave an instruction for the agent instead of an output.` },
+  );
+
+const toText = (content: unknown): string =>
+  typeof content === 'string' ? content : (JSON.stringify(content) ?? String(content));
+
+/** Keeps what content blocks hold in base64 beside the output, under a name that stands in its place. */
+function keepFiles(content: unknown, context: ToolContext): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((block: unknown) => {
+    const file = readFile(block);
+    if (file === undefined) return block;
+    const bytes = Buffer.from(file.data, 'base64');
+    return { type: file.type, ...context.attach({ mimeType: file.mimeType, content: bytes }) };
+  });
+}
+
+type File = { readonly type: string; readonly mimeType: string; readonly data: string };
+
+function readFile(block: unknown): File | undefined {
+  if (!isJsonObject(block)) return undefined;
+  const { type, image_url: image, data } = block;
+  if (type === 'image_url') {
+    const url: unknown = isJsonObject(image) ? image['url'] : image;
+    const [, mimeType, base64] = (typeof url === 'string' && /^data:([^;,]+);base64,(.*)$/s.exec(url)) || [];
+    return mimeType === undefined || base64 === undefined
+      ? undefined
+      : { type: 'image', mimeType, data: base64 };
+  }
+  // As version 1 of the framework writes it, and as the versions before did.
+  const mimeType = block['mimeType'] ?? block['mime_type'];
+  if (typeof type !== 'string' || typeof mimeType !== 'string' || typeof data !== 'string') return undefined;
+  return ['image', 'audio', 'video', 'file'].includes(type) ? { type, mimeType, data } : undefined;
+}
+
+/** What the model is fed: the tabled content, then what else it should know, each a part of its own. */
+export function toContent({ content, note, files }: Answer): unknown {
+  if (note === undefined && files.length === 0) return content;
+  return [
+    { type: 'text', text: content },
+    ...(note === undefined ? [] : [{ type: 'text', text: note }]),
+    ...files.map(toBlock),
+  ];
+}
+
+function toBlock({ mimeType, name, content }: AnswerFile): object {
+  const data = Buffer.from(content as string).toString('base64'); // text or bytes: both are taken
+  return mimeType.startsWith('image/')
+    ? { type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } }
+    : { type: 'file', mimeType, data, ...(name !== undefined && { metadata: { filename: name } }) };
+}

@@ -1,0 +1,139 @@
+/**
+ * The tools of LangChain, as far as this adapter touches them. Declared here, so that the package needs none of it;
+ * test/frameworks holds them against the real ones.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { ToolError } from '../../call/tool-error.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { isTool } from '../../tool/define-tool.ts';
+import type { ToolContext } from '../../tool/tool-context.ts';
+import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import type { LangChainCall } from './call.ts';
+import type { InterruptOn } from './interrupt-on.ts';
+import { readOutput } from './output.ts';
+import { readHints } from '../adopt/tool-hints.ts';
+
+/** A tool made by `tool`, of a class of its own, or a runnable as a tool. */
+export type LangChainTool = {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly schema?: unknown;
+  readonly invoke: (...args: never) => unknown;
+};
+
+export type ToolFields = Readonly<Record<string, unknown>>;
+export type ToolInstance = ToolFields & {
+  readonly name: string;
+  invoke(input: unknown, config?: unknown): Promise<unknown>;
+  call(arg: unknown, config?: unknown, tags?: unknown): Promise<unknown>;
+};
+/** The class of the framework that all its tools come from. */
+export type ToolClass = new (fields: object) => ToolInstance;
+
+/**
+ * Finds that class in a tool. The package cannot import it: the copy it would get need not be the one that made the
+ * tools.
+ */
+export function findToolClass(tools: readonly unknown[]): ToolClass {
+  for (const tool of tools) {
+    let found: ToolClass | undefined;
+    for (let at = prototypeOf(tool); at !== null; at = prototypeOf(at))
+      // Classes of users may have both too: the one furthest back counts.
+      if (Object.hasOwn(at, 'invoke') && Object.hasOwn(at, 'call')) found = at.constructor as ToolClass;
+    if (found !== undefined) return found;
+  }
+  throw new QuittanceError(
+    'config.invalid',
+    'governTools takes the tools of LangChain, and found none in the list. At least one must be made by tool(…) of ' +
+      'langchain or @langchain/core/tools, or of a class that extends StructuredTool.',
+  );
+}
+
+const prototypeOf = (value: unknown): object | null =>
+  typeof value === 'object' && value !== null ? (Object.getPrototypeOf(value) as object | null) : null;
+
+/** Reads a tool that can be governed; undefined where somebody else runs it: the provider, or the client. */
+export function readLangChainTool(
+  given: unknown,
+  Base: ToolClass,
+  interruptOn: InterruptOn,
+): AdoptedTool<LangChainCall> | AnyTool | undefined {
+  if (isTool(given)) return given;
+  if (!isInvokable(given) || (isJsonObject(given['metadata']) && given['metadata']['headlessTool'] === true))
+    return undefined;
+  const { name, description, schema } = given;
+  return {
+    name,
+    description: typeof description === 'string' ? description : undefined,
+    input: takesText(schema) ? textInput : schema,
+    asks: interruptOn.asks(name),
+    hints: readHints(given),
+    run: async (args, native, context) => {
+      const body = (): unknown => runBody(given, Base, args, native, context);
+      const { output, artifact } = await readOutput(
+        native === undefined ? body() : native.inPlace(body),
+        given,
+        context,
+      );
+      if (native !== undefined) native.artifact = artifact;
+      return output;
+    },
+  };
+}
+
+function isInvokable(given: unknown): given is ToolInstance {
+  return (
+    typeof given === 'object' &&
+    given !== null &&
+    'invoke' in given &&
+    typeof given.invoke === 'function' &&
+    'name' in given &&
+    typeof given.name === 'string'
+  );
+}
+
+/** Calls what the author wrote, past everything of the framework that would show its output to anybody. */
+function runBody(
+  tool: ToolInstance,
+  Base: ToolClass,
+  given: unknown,
+  native: LangChainCall | undefined,
+  { callId, sessionId, signal }: ToolContext,
+): unknown {
+  const args = takesText(tool['schema']) ? (given as { input?: string }).input : given;
+  const toolCall = {
+    id: callId,
+    name: tool.name,
+    ...native?.config.toolCall,
+    // A body may look here too: it finds what was allowed, not what was asked.
+    args: given,
+    type: 'tool_call',
+  };
+  const known = { configurable: { thread_id: sessionId }, toolCallId: callId, ...native?.config };
+  // The signal of the call ends with its deadline too, not only with the run.
+  const config = { ...known, toolCall, signal };
+  const { _call: own } = tool;
+  const { prototype } = Base as { readonly prototype: object };
+  if (typeof own === 'function' && Reflect.get(tool, 'invoke') === Reflect.get(prototype, 'invoke'))
+    return own.call(tool, args, native?.runManager, config);
+  if (isJsonObject(given) && given['type'] === 'tool_call')
+    // The framework would take this for the call itself, and run what is inside.
+    throw new ToolError('tool.invalid_input', 'Arguments may not look like a tool call.');
+  return tool.invoke(toolCall, config);
+}
+
+const textInput = { type: 'object', properties: { input: { type: 'string' } } };
+
+/** Tools of one text have a schema that makes the text of an object. */
+function takesText(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null || !('safeParse' in schema)) return false;
+  const { safeParse } = schema;
+  if (typeof safeParse !== 'function') return false;
+  try {
+    const probe: unknown = safeParse.call(schema, { input: 'text' });
+    return isJsonObject(probe) && probe['data'] === 'text';
+  } catch {
+    return false; // a schema that only answers later takes objects
+  }
+}

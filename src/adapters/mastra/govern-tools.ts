@@ -1,0 +1,320 @@
+/** Tools of Mastra under Quittance. */
+import { isJsonObject } from '../../base/json.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { BoundTool } from '../../runtime/turn/turn.ts';
+import { isTool } from '../../tool/define-tool.ts';
+import { quote } from '../../base/nearest.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { AdapterOptions } from '../adopt/adapter-options.ts';
+import { readMessages } from '../ai-sdk/messages.ts';
+import { modelOutput, toOutputOrOutcome } from '../ai-sdk/output.ts';
+import type { Answer } from '../answer/answer.ts';
+import { AnsweredCalls, earlierIn, placeCall } from '../run/conversation.ts';
+import type { Driver, Run } from '../run/driver.ts';
+import { createDriver } from '../run/driver.ts';
+import { reportVersions } from '../adopt/framework-version.ts';
+import type { MastraAnswer, MastraQuestion } from './resume.ts';
+import { answerShape, createAnnouncements, openSchema, questionShape, readAnswer } from './resume.ts';
+import type { GovernedMastraTool, MastraAgentContext, MastraContext, MastraTool } from './tool.ts';
+import { readMastraTool, suspendsItself, toolMark } from './tool.ts';
+import type { SendProbe } from '../run/self-test.ts';
+import { probe, selfTest } from '../run/self-test.ts';
+import { notMade } from '../answer/fault-for-model.ts';
+import { refuseForeign, refuseNoRecord } from '../adopt/tools-given.ts';
+
+/** What `governTools` takes beside the tools. */
+export type MastraOptions = AdapterOptions<MastraContext> & {
+  /** The session a call belongs to, where that is neither the thread of the agent's memory nor, without one, the run. */
+  readonly session?: (context: MastraContext) => string | undefined;
+  /** Tools to hand on as they are, by name: the provider or the client runs them, or they suspend themselves. */
+  readonly ungoverned?: readonly string[];
+};
+
+export type GovernedTools<Tools> = {
+  readonly runtime: Runtime;
+  /** For the `tools` of agents. With `read_artifact`, for outputs too long to show. */
+  readonly tools: { [Name in keyof Tools]: GovernedMastraTool<Tools[Name]> };
+  /**
+   * The names of them, for `activeTools`: with it, a model that asks for anything else is told that there is no such
+   * tool, whatever the agent got elsewhere.
+   */
+  readonly activeTools: string[];
+  /**
+   * For the config of an agent: `new Agent({ id, model, ...governed.agent })`. The tools, `activeTools`, and a processor
+   * that puts governed tools back where a toolset, a client tool or another processor has one of the same name.
+   */
+  readonly agent: {
+    readonly tools: GovernedTools<Tools>['tools'];
+    readonly inputProcessors: MastraGuard[];
+    readonly defaultOptions: { readonly activeTools: string[] };
+  };
+  /** That processor alone, for agents with processors of their own. It belongs behind them. */
+  readonly guard: MastraGuard;
+};
+
+/** An input processor of Mastra. */
+export type MastraGuard = {
+  readonly id: string;
+  readonly name: string;
+  /** Asked before every round, with the tools that the round would have. */
+  processInputStep(step: { readonly tools?: Record<string, unknown> | undefined }): {
+    tools: Record<string, unknown>;
+  };
+};
+
+/**
+ * Puts tools of Mastra under Quittance. Refuses to start where a tool is run by somebody else, and where a call that
+ * policy blocks could run.
+ */
+export async function governTools<const Tools extends Readonly<Record<string, unknown>>>(
+  tools: Tools,
+  options: MastraOptions = {},
+): Promise<GovernedTools<Tools>> {
+  reportVersions('quittance/mastra', options.onTrouble);
+  refuseNoRecord('quittance/mastra', tools);
+  await selfTest('quittance/mastra', sendProbe(wrap));
+  return wrap(tools, options);
+}
+
+type Wrap = (
+  tools: Readonly<Record<string, MastraTool>>,
+  options: MastraOptions,
+) => Promise<{ readonly tools: Readonly<Record<string, unknown>> }>;
+
+/** Sends the probe through a tool that `wrapTools` made. */
+export const sendProbe =
+  (wrapTools: Wrap): SendProbe =>
+  async (probeOptions, body) => {
+    const given = { [toolMark]: true, id: probe.name, description: '', execute: async () => body() };
+    const { tools } = await wrapTools({ [probe.name]: given }, probeOptions);
+    const wrapped = tools[probe.name] as MastraTool; // as any tool that was wrapped
+    const agent = { toolCallId: probe.callId, messages: [], threadId: probe.sessionId };
+    await wrapped.execute?.({} as never, { agent } as never); // as Mastra calls it
+  };
+
+async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
+  given: Tools,
+  { session, ungoverned = [], ...options }: MastraOptions,
+): Promise<GovernedTools<Tools>> {
+  const governed = Object.entries(given).filter(([name]) => !ungoverned.includes(name));
+  const adopted = await Promise.all(
+    governed.map(async ([name, tool]) => {
+      const read = await readMastraTool(name, tool);
+      if (read === undefined)
+        throw refuseForeign(name, 'has no execute here: the provider or the client runs it');
+      if (suspendsItself(tool)) throw refuseForeign(name, 'suspends itself, in the middle of a call');
+      return read;
+    }),
+  );
+  const driver = createDriver(adopted, options);
+  let ticks = 0;
+  const clock = (): number => ++ticks;
+  const makeCall = createCaller(driver, session, clock);
+  // Without a prototype, so that a name is a name.
+  const tools = Object.create(null) as Record<string, unknown>;
+  for (const [name, tool] of Object.entries(given)) tools[name] = tool;
+  const own = new Map<string, unknown>();
+  for (const bound of driver.open({ sessionId: 'none' }).turn.tools())
+    own.set(bound.name, toMastraTool(driver, makeCall, clock, bound, ownValue(given, bound.name)));
+  for (const [name, tool] of own) tools[name] = tool;
+  const guard = createGuard(own);
+  const governedTools = tools as GovernedTools<Tools>['tools']; // made above, name by name
+  const activeTools = Object.keys(tools);
+  return {
+    runtime: driver.runtime,
+    tools: governedTools,
+    activeTools,
+    guard,
+    agent: { tools: governedTools, inputProcessors: [guard], defaultOptions: { activeTools } },
+  };
+}
+
+/** Mastra puts tools of several sources under one name, and the last one wins. Here the governed one does. */
+const createGuard = (governed: ReadonlyMap<string, unknown>): MastraGuard => ({
+  id: 'quittance',
+  name: 'Quittance',
+  processInputStep({ tools = {} }) {
+    const own = Object.keys(tools).flatMap((name) =>
+      governed.has(name) ? [[name, governed.get(name)]] : [],
+    );
+    return { tools: { ...tools, ...(Object.fromEntries(own) as Record<string, unknown>) } };
+  },
+});
+
+type MakeCall = (
+  request: ToolCallInput,
+  context: MastraContext,
+  answer: MastraAnswer | undefined,
+  announcedAt: number | undefined,
+) => Promise<Made>;
+type Made = { readonly sessionId: string; readonly told: Answer | PendingCall };
+
+/** The calls a run has answered, and when it answered the last of each id. */
+type FollowedRun = {
+  readonly answered: AnsweredCalls;
+  readonly last: Map<string, { readonly at: number; readonly earlier: number }>;
+};
+
+/** The call, as the runtime makes it, with what a person said about it. */
+function createCaller(
+  driver: Driver<MastraContext>,
+  session: MastraOptions['session'],
+  clock: () => number,
+): MakeCall {
+  const runOf = (context: MastraContext): Run<MastraContext> => {
+    const sessionId = session?.(context) ?? context.agent?.threadId ?? context.runId;
+    if (sessionId === undefined || sessionId === '')
+      throw notMade(
+        'The run belongs to no session, so the call was not made.',
+        "A call has no session. Pass memory: { thread, resource } to the agent's generate or stream, or say where " +
+          'the session is found: governTools(tools, { session: (context) => … }).',
+      );
+    const { runId } = context;
+    if (runId === undefined) return driver.open({ sessionId });
+    return driver.runOf(JSON.stringify([sessionId, runId]), () => ({ sessionId }));
+  };
+  const followed = new WeakMap<Run<MastraContext>, FollowedRun>();
+  /** Mastra shows a tool the messages that the run began with, and none of its own. */
+  const follow = (run: Run<MastraContext>, messages: unknown): FollowedRun => {
+    const known = followed.get(run);
+    if (known !== undefined) return known;
+    const begun = { answered: new AnsweredCalls(), last: new Map() };
+    begun.answered.read(readMessages(messages));
+    followed.set(run, begun);
+    return begun;
+  };
+  return async (call, context, answer, announcedAt) => {
+    const run = runOf(context);
+    const { answered, last } = follow(run, context.agent?.messages);
+    const before = last.get(call.id);
+    // Mastra announces all calls of a message before it makes one of them, and may then make them one by one.
+    const isSibling = announcedAt !== undefined && before !== undefined && announcedAt < before.at;
+    const earlier =
+      suspendedUse(context, call.id) ?? (isSibling ? before.earlier : answered.earlier(call.id));
+    const request = placeCall(call, earlier);
+    const signal = context.abortSignal;
+    const given = { native: context, ...(signal !== undefined && { signal }) };
+    const made = async (telling: Promise<Answer | PendingCall>): Promise<Made> => {
+      const told = await telling;
+      if (told.type !== 'pending') {
+        answered.answered(call.id, earlier);
+        last.set(call.id, { at: clock(), earlier });
+      }
+      return { sessionId: run.sessionId, told };
+    };
+    if (!driver.suspends || context.agent?.suspend === undefined) return made(run.call(request, given));
+    if (answer === undefined) return made(run.callOrPending(request, given));
+    const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: request.id });
+    const asked = held?.confirmation?.confirmationId;
+    // An answer to another question is none to this one.
+    const isMeant = answer.confirmationId === undefined || answer.confirmationId === asked;
+    if (isMeant && answer.approved) return made(run.callApproved(request, given));
+    if (isMeant) await run.deny(request.id, answer.reason, { native: context });
+    return made(run.callOrPending(request, given));
+  };
+}
+
+/** A run that goes on has the id of the call in the question it stopped with. */
+function suspendedUse({ agent }: MastraContext, id: string): number | undefined {
+  const asked = isJsonObject(agent?.suspendPayload) ? ownValue(agent.suspendPayload, 'callId') : undefined;
+  return typeof asked === 'string' ? earlierIn(asked, id) : undefined;
+}
+
+function toMastraTool(
+  driver: Driver<MastraContext>,
+  makeCall: MakeCall,
+  clock: () => number,
+  { name, description, schema }: BoundTool,
+  given: unknown,
+): object {
+  const own: MastraTool = isTool(given) || given === undefined ? {} : (given as MastraTool); // was read as one
+  const announcements = createAnnouncements(clock);
+  const view = own.toModelOutput?.bind(own);
+  const toView = view && ((options: { readonly output: never }) => view(options.output));
+  const wrapped: MastraTool & { readonly [toolMark]: true; readonly needsApproval: undefined } = {
+    [toolMark]: true,
+    // Mastra finds a tool by its id too, and then not the way to show its output.
+    id: name,
+    description: own.description ?? description,
+    inputSchema: schema === undefined ? own.inputSchema : openSchema(schema),
+    parameters: undefined,
+    outputSchema: undefined,
+    suspendSchema: driver.suspends ? openSchema(questionShape) : undefined,
+    resumeSchema: driver.suspends ? openSchema(answerShape) : undefined,
+    requireApproval: false,
+    needsApprovalFn: undefined,
+    needsApproval: undefined,
+    onInputAvailable: (options: { readonly toolCallId: string; readonly input: unknown }) => {
+      announcements.add(options.toolCallId, options.input);
+      return own.onInputAvailable?.(options as never); // what Mastra gave
+    },
+    execute: async (input: unknown, context: MastraContext) => {
+      const made = await driver.faults.guard(name, async () => {
+        const agent = requireAgent(name, context);
+        const { isOfPerson, at } = announcements.take(agent.toolCallId);
+        const { sessionId, told } = await makeCall(
+          // What is no object is denied by the runtime, which says so.
+          { id: agent.toolCallId, name, arguments: input as ToolCallInput['arguments'] },
+          context,
+          isOfPerson ? readAnswer(agent.resumeData, agent.suspendPayload) : undefined,
+          at,
+        );
+        return told.type === 'pending'
+          ? { question: await toQuestion(driver, sessionId, told) }
+          : { result: toResult(told, sessionId) };
+      });
+      // What Mastra throws to stop a run is not for us to change.
+      return 'question' in made ? context.agent?.suspend?.(made.question as never) : made.result;
+    },
+    toModelOutput: (output: unknown) =>
+      modelOutput(
+        driver.ledger,
+        sessionOf(output),
+        () => Promise.resolve(undefined),
+        toView,
+      )({ toolCallId: '', input: undefined, output }),
+  };
+  // An instance of whatever class it was, with everything else it says about itself.
+  return Object.assign(Object.create(Object.getPrototypeOf(own) as object) as object, own, wrapped);
+}
+
+/** Mastra shows nothing its own way where there is no output, and reads no output as no end of the call. */
+function toResult({ outcome }: Answer, sessionId: string): unknown {
+  const output = toOutputOrOutcome(outcome);
+  if (output !== outcome) return output ?? outcome;
+  // Files are found by their session, and whoever shows the output has nothing but the output.
+  return 'files' in outcome && outcome.files?.length ? { ...outcome, sessionId } : outcome;
+}
+
+const sessionOf = (output: unknown): string => {
+  const found = typeof output === 'object' && output !== null ? ownValue(output, 'sessionId') : undefined;
+  return typeof found === 'string' ? found : '';
+};
+
+async function toQuestion(
+  driver: Driver<MastraContext>,
+  sessionId: string,
+  { callId, confirmationId }: PendingCall,
+): Promise<MastraQuestion> {
+  const [held] = await driver.runtime.calls({ sessionId, callId });
+  return {
+    confirmationId: confirmationId ?? null,
+    callId,
+    toolName: held?.toolName ?? '',
+    description:
+      (confirmationId === undefined ? undefined : held?.confirmation?.description) ??
+      'The call is still being made. Resume the run to look again.',
+  };
+}
+
+function requireAgent(name: string, context: MastraContext | undefined): MastraAgentContext {
+  if (context?.agent?.toolCallId) return context.agent;
+  throw notMade(
+    `The tool ${quote(name)} was called without the id of the call.`,
+    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call ` +
+      'it on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
+    { tool: name },
+  );
+}

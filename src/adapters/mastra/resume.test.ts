@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { createAnnouncements, readAnswer } from './resume.ts';
+
+describe('announcements', () => {
+  test('data counts where the model wrote none', () => {
+    const announcements = createAnnouncements(() => 0);
+    announcements.add('c1', { cents: 5 });
+    expect([announcements.take('c1').isOfPerson, announcements.take('c1').isOfPerson]).toEqual([true, false]);
+  });
+
+  test('what was never announced counts for nothing', () => {
+    expect(createAnnouncements(() => 0).take('c1')).toEqual({ isOfPerson: false, at: undefined });
+  });
+
+  test.each([{ approved: true }, null, undefined, ''])(
+    'an argument of %j is data the model wrote',
+    (resumeData) => {
+      const announcements = createAnnouncements(() => 0);
+      announcements.add('c1', { resumeData });
+      expect(announcements.take('c1').isOfPerson).toBe(false);
+    },
+  );
+
+  test.each([
+    ['written first', [true, false]],
+    ['written last', [false, true]],
+  ])('of two runs that share an id, %s, neither is believed while the other could be meant', (_, written) => {
+    const announcements = createAnnouncements(() => 0);
+    for (const one of written) announcements.add('c1', one ? { resumeData: { approved: true } } : {});
+    expect([announcements.take('c1').isOfPerson, announcements.take('c1').isOfPerson]).toEqual([
+      false,
+      false,
+    ]);
+    announcements.add('c1', {});
+    expect(announcements.take('c1').isOfPerson).toBe(true);
+  });
+
+  test('announcements of calls that never came are forgotten, and then not believed', () => {
+    const announcements = createAnnouncements(() => 0);
+    for (let count = 0; count <= 1_000; count++) announcements.add(`c${count}`, {});
+    expect([
+      announcements.take('c0').isOfPerson,
+      announcements.take('c1').isOfPerson,
+      announcements.take('c1000').isOfPerson,
+    ]).toEqual([false, true, true]);
+  });
+});
+
+describe('answers', () => {
+  test.each([undefined, null, 'yes', true, [], {}, { approved: 'true' }, Object.create({ approved: true })])(
+    '%j is none',
+    (data) => {
+      expect(readAnswer(data, undefined)).toBeUndefined();
+    },
+  );
+
+  test('an answer is about the question it names, or the one the run stopped with', () => {
+    const asked = { confirmationId: 'k1' };
+    expect(readAnswer({ approved: true }, undefined)?.confirmationId).toBeUndefined();
+    expect(readAnswer({ approved: true }, asked)?.confirmationId).toBe('k1');
+    expect(readAnswer({ approved: true, confirmationId: 'k2' }, asked)?.confirmationId).toBe('k2');
+  });
+
+  test.each([{ confirmationId: 5 }, { confirmationId: {} }])('%j names no question', (named) => {
+    expect(readAnswer({ approved: true, ...named }, undefined)?.confirmationId).toBe('');
+  });
+
+  test('where nobody was asked, nothing is answered', () => {
+    expect(readAnswer({ approved: true }, { confirmationId: null })?.confirmationId).toBe('');
+  });
+
+  test('a reason is text', () => {
+    expect(readAnswer({ approved: false, reason: 'Too much.' }, undefined)?.reason).toBe('Too much.');
+    expect(readAnswer({ approved: false, reason: 5 }, undefined)?.reason).toBeUndefined();
+  });
+});

@@ -1,0 +1,10 @@
+import { isJsonObject } from '../../base/json.ts';
+
+/** Throws where the result of an MCP tool is an error. A server says so beside the content; the SDK keeps it with the list. */
+export function refuseMcpError(content: unknown): void {
+  if (!Array.isArray(content) || !('isError' in content) || content.isError !== true) return;
+  const texts = (content as readonly unknown[]).flatMap((part) =>
+    isJsonObject(part) && typeof part['text'] === 'string' ? [part['text']] : [],
+  );
+  throw new Error(texts.join('\n') || 'The MCP server reported an error without a text.');
+}

@@ -1,0 +1,57 @@
+/**
+ * Tools of MCP servers for OpenAI Agents JS. The SDK makes tools of them itself, but drops `isError` of a result on the
+ * way. Here the server is asked directly, so that such a result is a failure.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { describeValue } from '../../tool/describe-value.ts';
+import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import { refuseMcpError } from './mcp-error.ts';
+import type { OpenAiAgentsCall } from './tool.ts';
+import { readHints } from '../adopt/tool-hints.ts';
+
+/** An MCP server of the SDK, as far as this adapter touches it. Methods, so that the real one fits. */
+export interface OpenAiAgentsMcpServer {
+  readonly name: string;
+  listTools(): Promise<readonly unknown[]>;
+  callTool(
+    name: string,
+    args: Record<string, unknown> | null,
+    meta?: Record<string, unknown> | null,
+    options?: { signal?: AbortSignal },
+  ): Promise<unknown>;
+}
+
+export async function listMcpTools(
+  servers: readonly OpenAiAgentsMcpServer[],
+): Promise<readonly AdoptedTool<OpenAiAgentsCall>[]> {
+  const lists = await Promise.all(
+    servers.map(async (server) => (await server.listTools()).map((tool) => readMcpTool(server, tool))),
+  );
+  return lists.flat();
+}
+
+function readMcpTool(server: OpenAiAgentsMcpServer, tool: unknown): AdoptedTool<OpenAiAgentsCall> {
+  const { name, description, inputSchema } = (isJsonObject(tool) ? tool : {}) as Record<string, unknown>;
+  if (typeof name !== 'string')
+    throw new QuittanceError(
+      'config.invalid',
+      `The MCP server ${JSON.stringify(server.name)} lists ${describeValue(tool)}, which is no tool.`,
+    );
+  return {
+    name,
+    description: typeof description === 'string' ? description : undefined,
+    input: isJsonObject(inputSchema) ? { type: 'object', ...inputSchema } : undefined,
+    hints: readHints(tool),
+    run: async (args, _native, { signal }) => {
+      const given = args as Record<string, unknown>; // an object by its schema
+      return readMcpResult(await server.callTool(name, given, undefined, { signal }));
+    },
+  };
+}
+
+/** The content as the SDK hands it on: one part, or all of them. Throws where the server says that the call failed. */
+export function readMcpResult(content: unknown): unknown {
+  refuseMcpError(content);
+  return Array.isArray(content) && content.length === 1 ? (content[0] as unknown) : content;
+}

@@ -1,0 +1,64 @@
+/**
+ * The approvals of a run that stopped. The SDK asks a tool about calls that were approved there, and about none that
+ * were rejected. So rejections are recorded here, and then the SDK is told to go on to the tool, which answers with what
+ * is on record. That lets nothing run: what was decided, and by whom, is the ledger's to say.
+ */
+import { isJsonObject } from '../../base/json.ts';
+import { placeCall } from '../run/conversation.ts';
+import type { Driver } from '../run/driver.ts';
+import type { OpenAiAgentsCall, OpenAiAgentsRunContext, RunOf } from './tool.ts';
+
+/** The `RunState` of the SDK, as far as this adapter touches it. Methods, so that the real one fits. */
+export interface OpenAiAgentsState {
+  readonly _context: OpenAiAgentsRunContext;
+  /** What the run has made so far. */
+  readonly _generatedItems?: readonly { readonly type?: string; readonly rawItem?: unknown }[];
+  getInterruptions(): OpenAiAgentsInterruption[];
+  approve(interruption: never): void;
+}
+
+/** A question of the SDK: `RunToolApprovalItem`. */
+export interface OpenAiAgentsInterruption {
+  readonly name: string | undefined;
+  readonly agent: unknown;
+  readonly rawItem: { readonly type?: string | undefined };
+}
+
+export async function takeApprovals(
+  { runtime }: Driver<OpenAiAgentsCall>,
+  runOf: RunOf,
+  governed: ReadonlySet<string>,
+  state: OpenAiAgentsState,
+): Promise<void> {
+  const { _context: runContext } = state;
+  for (const interruption of state.getInterruptions()) {
+    const { name = '', agent, rawItem } = interruption;
+    const { type, callId, arguments: text } = rawItem as Readonly<Record<string, unknown>>;
+    if (type !== 'function_call' || typeof callId !== 'string' || !governed.has(name)) continue;
+    const said = runContext.isToolApproved({ toolName: name, callId, agent: agent as never }); // its own agent
+    const { run, answered, asked } = runOf(runContext);
+    const request = { id: callId, name, arguments: String(text) };
+    const { id } = placeCall(request, answered.earlier(callId));
+    asked.add(id);
+    if (said === true) continue;
+    if (said === false)
+      await run.deny(id, runContext.getRejectionMessage(name, callId), {
+        native: { callId, runContext },
+      });
+    const [kept] = await runtime.calls({ sessionId: run.sessionId, callId: id });
+    // Arguments that are no object stop a run without anybody having been asked. The tool answers them, or the SDK.
+    const isAnswered =
+      kept === undefined
+        ? said === undefined && !isObjectText(text)
+        : kept.confirmation?.status !== 'pending';
+    if (isAnswered) state.approve(interruption as never); // it is its own
+  }
+}
+
+function isObjectText(text: unknown): boolean {
+  try {
+    return isJsonObject(JSON.parse(String(text)));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * The function tools of OpenAI Agents JS, as far as this adapter touches them. Declared here, so that the package needs
+ * none of it; test/frameworks holds them against the real ones.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import { ToolError } from '../../call/tool-error.ts';
+import { isTool } from '../../tool/define-tool.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { describeValue } from '../../tool/describe-value.ts';
+import { quote } from '../../base/nearest.ts';
+import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import type { AnsweredCalls } from '../run/conversation.ts';
+import type { Run } from '../run/driver.ts';
+import { refuseMcpError } from './mcp-error.ts';
+import type { Observed } from './observed-rejection.ts';
+import { observeRejection } from './observed-rejection.ts';
+import { keepFiles } from './output.ts';
+import { readHints } from '../adopt/tool-hints.ts';
+
+/** The run context of the SDK. `context` is what the host gave `run`. */
+export type OpenAiAgentsRunContext<Context = unknown> = {
+  readonly context: Context;
+  isToolApproved(call: {
+    readonly toolName: string;
+    readonly callId: string;
+    readonly agent?: never;
+  }): boolean | undefined;
+  getRejectionMessage(toolName: string, callId: string): string | undefined;
+};
+
+/** What the SDK gives `invoke` about the call. */
+export type OpenAiAgentsCallDetails = {
+  readonly toolCall?:
+    { readonly callId: string; readonly arguments: string; readonly id?: string | undefined } | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Of an agent as a tool, whose run stopped inside. */
+  readonly resumeState?: string | undefined;
+};
+
+/** What the SDK gives a tool beside its arguments. There are no details where it only asks whether to ask a person. */
+export type OpenAiAgentsCall<Context = unknown> = {
+  readonly callId: string;
+  readonly runContext: OpenAiAgentsRunContext<Context>;
+  readonly details?: OpenAiAgentsCallDetails | undefined;
+};
+
+/** The run of ours that a run of the SDK is. All tools of a run get the same context. */
+export type FollowedRun = {
+  readonly run: Run<OpenAiAgentsCall>;
+  /** The calls it has answered. */
+  readonly answered: AnsweredCalls;
+  /**
+   * Our ids of calls that the SDK asks people about. It keeps approvals by the provider's id, so that one of an earlier
+   * call looks like one of a later call with the same id.
+   */
+  readonly asked: Set<string>;
+};
+export type RunOf = (runContext: OpenAiAgentsRunContext) => FollowedRun;
+
+/** A function tool of the SDK. */
+export type OpenAiAgentsTool = {
+  readonly type: 'function';
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema. */
+  readonly parameters: {
+    type: 'object';
+    properties: Record<string, unknown>;
+    required: string[];
+    additionalProperties: boolean;
+  };
+  readonly strict: boolean;
+  readonly invoke: (
+    runContext: OpenAiAgentsRunContext,
+    input: string,
+    details?: OpenAiAgentsCallDetails,
+  ) => Promise<unknown>;
+  readonly needsApproval: (
+    runContext: OpenAiAgentsRunContext,
+    args: unknown,
+    callId?: string,
+  ) => Promise<boolean>;
+  readonly isEnabled: (runContext: OpenAiAgentsRunContext, agent: unknown) => Promise<boolean>;
+};
+
+/** A tool the SDK takes, before anything about it is believed. */
+type GivenTool = {
+  readonly [
+    key in
+      | 'type'
+      | 'name'
+      | 'description'
+      | 'parameters'
+      | 'outputSchema'
+      | 'timeoutMs'
+      | 'invoke'
+      | 'needsApproval'
+  ]?: unknown;
+};
+
+/** Reads a tool that can be governed; undefined where its body is not a function that the SDK calls. */
+export function readOpenAiAgentsTool(given: unknown): AdoptedTool<OpenAiAgentsCall> | AnyTool | undefined {
+  if (isTool(given)) return given;
+  if (typeof given !== 'object' || given === null || !('name' in given) || typeof given.name !== 'string')
+    throw new QuittanceError(
+      'config.invalid',
+      `Found ${describeValue(given)} among the tools. Expected tools as an agent takes them: what tool() gives.`,
+    );
+  const { name } = given;
+  const tool: GivenTool = given;
+  const { invoke, description } = tool;
+  if (tool.type !== 'function' || typeof invoke !== 'function') return undefined;
+  return {
+    name,
+    description: typeof description === 'string' ? description : undefined,
+    input: tool.parameters,
+    output: tool.outputSchema,
+    asks: readAsks(tool),
+    hints: readHints(tool),
+    async run(args, native, context) {
+      const text = JSON.stringify(args);
+      const details = toDetails(native?.details, text, context.signal);
+      const { result, rejection } = observeRejection(
+        (): unknown => invoke.call(given, native?.runContext, text, details) as unknown,
+      );
+      const output = await result;
+      if (isHiddenFailure(name, tool.timeoutMs, output)) throw await findCause(name, output, rejection);
+      refuseMcpError(output);
+      return keepFiles(output, context);
+    },
+  };
+}
+
+/** The tool's own limit, which the SDK would otherwise keep around the wrapped function. */
+export function readTimeout(given: unknown): number | undefined {
+  const { timeoutMs } = given as GivenTool;
+  return typeof timeoutMs === 'number' ? timeoutMs : undefined;
+}
+
+function readAsks({ needsApproval }: GivenTool): AdoptedTool<OpenAiAgentsCall>['asks'] {
+  if (typeof needsApproval !== 'function') return undefined;
+  return async (args, native) => {
+    try {
+      return Boolean(await needsApproval(native?.runContext, args, native?.callId));
+    } catch (error) {
+      // Without the SDK there is no run context, which the tool may well need to answer. Then it is better to ask.
+      if (native === undefined) return true;
+      throw error;
+    }
+  };
+}
+
+/**
+ * The details the SDK gave, whole: it keeps things of its own in them, some out of sight. But the signal is that of the
+ * call, which ends with its deadline too, and no body finds arguments in them that were not let through.
+ */
+function toDetails(details: OpenAiAgentsCallDetails = {}, text: string, signal: AbortSignal): object {
+  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(details));
+  const { toolCall } = details;
+  const told = toolCall === undefined || sameJson(toolCall.arguments, text);
+  // An agent as a tool is found again by the very object.
+  return Object.assign(copy, { signal, ...(!told && { toolCall: { ...toolCall, arguments: text } }) });
+}
+
+function sameJson(left: string, right: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(left)) === right;
+  } catch {
+    return false;
+  }
+}
+
+const hiding = 'An error occurred while running the tool. Please try again.';
+
+/** tool() turns what a body throws into a text. The texts it makes by default are known. */
+function isHiddenFailure(name: string, timeoutMs: unknown, output: unknown): output is string {
+  if (output === `Tool '${name}' timed out after ${String(timeoutMs)}ms.`) return true;
+  return typeof output === 'string' && output.startsWith(hiding);
+}
+
+async function findCause(
+  name: string,
+  output: string,
+  rejection: Observed<unknown>['rejection'],
+): Promise<unknown> {
+  const observed = await rejection();
+  if (observed !== undefined) return observed.error;
+  // Earlier versions write the error behind the text.
+  const written = output.startsWith(hiding) ? output.slice(hiding.length).replace(/^ Error: /, '') : output;
+  if (written !== '') return new Error(written);
+  return new ToolError(
+    'tool.execution_error',
+    `The tool ${quote(name)} threw, and the SDK hides what. Make it with errorFunction: null to have that on record.`,
+    { problem: 'The tool failed. What went wrong is not known.' },
+  );
+}

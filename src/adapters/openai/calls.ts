@@ -1,0 +1,78 @@
+/** Reads the calls out of what a model of OpenAI said. What the provider runs itself stands in items of other types. */
+import { isJsonObject } from '../../base/json.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { Said } from '../run/conversation.ts';
+import { readItems } from './items.ts';
+import type { LoopCall } from '../run/plain-loop.ts';
+
+/** A call, and whether it is of a tool that takes free text: such a tool gets it as `{input}`. */
+export type CallItem = LoopCall & { readonly isCustom: boolean };
+
+type Found = {
+  readonly id: unknown;
+  readonly name: unknown;
+  readonly args: unknown;
+  readonly isCustom: boolean;
+};
+
+export function readResponse(response: unknown): readonly CallItem[] {
+  const items = Array.isArray(response) ? response : listAt(response, 'output');
+  const found = items.filter(isJsonObject).flatMap((item): Found[] => {
+    const { type, call_id: id, name } = item;
+    if (type === 'function_call') return [{ id, name, args: item['arguments'], isCustom: false }];
+    if (type === 'custom_tool_call') return [{ id, name, args: item['input'], isCustom: true }];
+    return [];
+  });
+  return toItems(found, !Array.isArray(response) && at(response, 'status') === 'incomplete');
+}
+
+export function readCompletion(completion: unknown): readonly CallItem[] {
+  const choice = at(completion, 'choices') === undefined ? completion : listAt(completion, 'choices')[0];
+  const message = at(choice, 'message') ?? choice;
+  const found = listAt(message, 'tool_calls').map((call): Found => {
+    const custom = at(call, 'type') === 'custom';
+    const said = at(call, custom ? 'custom' : 'function');
+    return {
+      id: at(call, 'id'),
+      name: at(said, 'name'),
+      args: at(said, custom ? 'input' : 'arguments'),
+      isCustom: custom,
+    };
+  });
+  return toItems(found, at(choice, 'finish_reason') === 'length');
+}
+
+/** A conversation of either API, as far as the ids of its calls go. */
+export function readConversation(items: readonly unknown[]): readonly Said[] {
+  if (!items.some((item) => listAt(item, 'tool_calls').length > 0 || at(item, 'role') === 'tool'))
+    return readItems(items);
+  return items.map((message): Said => {
+    const answered = at(message, 'role') === 'tool' ? at(message, 'tool_call_id') : undefined;
+    if (typeof answered === 'string') return { type: 'answer', id: answered };
+    const ids = listAt(message, 'tool_calls').flatMap((call) => {
+      const id = at(call, 'id');
+      return typeof id === 'string' ? [id] : [];
+    });
+    return ids.length > 0 ? { type: 'calls', ids } : { type: 'other' };
+  });
+}
+
+/** An answer that came to its limit is cut off in its last call. */
+const toItems = (found: readonly Found[], isShort: boolean): readonly CallItem[] =>
+  found.map(({ id, name, args, isCustom }, index) => ({
+    // What is no text is refused where calls are read, in words.
+    id: id as string,
+    name: name as string,
+    // A tool without parameters is often called with nothing at all.
+    arguments: isCustom ? { input: args } : args === '' || args === undefined ? {} : (args as string),
+    isCustom,
+    isCutOff: isShort && index === found.length - 1,
+  }));
+
+const at = (holder: unknown, key: string): unknown =>
+  isJsonObject(holder) ? ownValue(holder, key) : undefined;
+
+function listAt(holder: unknown, key: string): readonly unknown[] {
+  const list = at(holder, key);
+  return Array.isArray(list) ? list : [];
+}

@@ -1,0 +1,194 @@
+/** A plain loop over the Responses or the Chat Completions API of OpenAI: the model's calls in, what answers them out. */
+import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { Turn } from '../../runtime/turn/turn.ts';
+import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import type {
+  LoopAnswer,
+  LoopCall,
+  LoopMessage,
+  LoopOptions,
+  LoopRun,
+  LoopTools,
+} from '../run/plain-loop.ts';
+import { governLoop } from '../run/plain-loop.ts';
+import type { CallItem } from './calls.ts';
+import { readCompletion, readConversation, readResponse } from './calls.ts';
+
+/** What the model said: a response, or its output items. */
+export type OpenAiResponse =
+  { readonly output: readonly unknown[]; readonly status?: string | null } | readonly unknown[];
+
+/** What the model said: a completion, one of its choices, or the message of one. */
+export type OpenAiCompletion =
+  | { readonly choices: readonly unknown[] }
+  | { readonly message: unknown; readonly finish_reason?: string | null }
+  | { readonly tool_calls?: readonly unknown[] | null };
+
+type InputText = { type: 'input_text'; text: string };
+type InputImage = { type: 'input_image'; image_url: string; detail: 'auto' };
+
+/** The item that answers a call of the Responses API. */
+export type OpenAiCallOutput = {
+  type: 'function_call_output' | 'custom_tool_call_output';
+  call_id: string;
+  output: (InputText | InputImage)[];
+};
+
+/** The message that answers a call of the Chat Completions API. */
+export type OpenAiToolMessage = {
+  role: 'tool';
+  tool_call_id: string;
+  content: { type: 'text'; text: string }[];
+};
+
+/** A tool as the Responses API takes it. */
+export type OpenAiResponseTool = {
+  type: 'function';
+  name: string;
+  description: string;
+  parameters: { [key: string]: unknown };
+  strict: false;
+};
+
+/** A tool as the Chat Completions API takes it. */
+export type OpenAiCompletionTool = {
+  type: 'function';
+  function: { name: string; description: string; parameters: { [key: string]: unknown } };
+};
+
+/** What may be said with an answer of the model. */
+export type OpenAiAnswerOptions = {
+  readonly signal?: AbortSignal;
+  /**
+   * Your `input` or `messages`, up to this answer or with it. Tells calls apart whose provider uses ids again, also
+   * after a restart. Without it only the answers given to this run are known.
+   */
+  readonly conversation?: readonly unknown[];
+};
+type OrPending<Result> = { readonly results: Result[]; readonly pending: readonly PendingCall[] };
+
+/**
+ * One turn of the loop. Both APIs want every call answered at once: while anything is pending there is nothing to send.
+ * Ask again with the same answer of the model, here or in another process, when people have decided.
+ */
+export type OpenAiRun = {
+  readonly turn: Turn;
+  /** For `tools` of a request to the Responses API. */
+  readonly responseTools: OpenAiResponseTool[];
+  /** For `tools` of a request to the Chat Completions API. */
+  readonly completionTools: OpenAiCompletionTool[];
+  /** Makes the calls of a response and gives the items that answer them. Waits for people where they must be asked. */
+  answerResponse(response: OpenAiResponse, options?: OpenAiAnswerOptions): Promise<OpenAiCallOutput[]>;
+  /** The same, and waits for no person. */
+  answerResponseOrPending(
+    response: OpenAiResponse,
+    options?: OpenAiAnswerOptions,
+  ): Promise<OrPending<OpenAiCallOutput>>;
+  /** Makes the calls of a completion and gives the messages that answer them. Waits for people where they must be asked. */
+  answerCompletion(completion: OpenAiCompletion, options?: OpenAiAnswerOptions): Promise<OpenAiToolMessage[]>;
+  /** The same, and waits for no person. */
+  answerCompletionOrPending(
+    completion: OpenAiCompletion,
+    options?: OpenAiAnswerOptions,
+  ): Promise<OrPending<OpenAiToolMessage>>;
+};
+
+export type GovernedOpenAiLoop = {
+  readonly runtime: Runtime;
+  /** Opens a turn of a session. One for each time the user speaks. */
+  readonly run: (options: TurnOptions) => OpenAiRun;
+};
+
+/** Puts tools under Quittance for a loop over the Responses or the Chat Completions API. */
+export async function governTools(tools: LoopTools, options: LoopOptions = {}): Promise<GovernedOpenAiLoop> {
+  const loop = await governLoop('quittance/openai', tools, options, (run, { id, name }) =>
+    toOpenAiRun(run).answerResponse([{ type: 'function_call', call_id: id, name, arguments: '{}' }]),
+  );
+  return { runtime: loop.runtime, run: (turnOptions) => toOpenAiRun(loop.run(turnOptions)) };
+}
+
+function toOpenAiRun(run: LoopRun): OpenAiRun {
+  const answer = async <Result>(
+    source: object,
+    calls: readonly CallItem[],
+    options: OpenAiAnswerOptions,
+    toResult: (call: CallItem, answer: LoopAnswer) => Result,
+  ): Promise<Result[]> => {
+    const answers = await run.answer(toLoopMessage(source, calls, options), options.signal);
+    return calls.map((call, index) => toResult(call, answerAt(answers, index, call)));
+  };
+  const answerOrPending = async <Result>(
+    source: object,
+    calls: readonly CallItem[],
+    options: OpenAiAnswerOptions,
+    toResult: (call: CallItem, answer: LoopAnswer) => Result,
+  ): Promise<OrPending<Result>> => {
+    const answers = await run.answerOrPending(toLoopMessage(source, calls, options), options.signal);
+    const pending = answers.filter((one) => one.type === 'pending');
+    const ended = answers.filter((one) => one.type !== 'pending');
+    if (pending.length > 0) return { results: [], pending };
+    return { results: calls.map((call, index) => toResult(call, answerAt(ended, index, call))), pending };
+  };
+  const parametersOf = (schema: object | undefined) => ({ ...schema, type: 'object' });
+  return {
+    turn: run.turn,
+    responseTools: run.offered.map(({ name, description, schema }) => ({
+      type: 'function',
+      name,
+      description,
+      parameters: parametersOf(schema),
+      // Strict schemas may say less than ours do; what does not fit is refused here anyway.
+      strict: false,
+    })),
+    completionTools: run.offered.map(({ name, description, schema }) => ({
+      type: 'function',
+      function: { name, description, parameters: parametersOf(schema) },
+    })),
+    answerResponse: (response, options = {}) =>
+      answer(response, readResponse(response), options, toCallOutput),
+    answerResponseOrPending: (response, options = {}) =>
+      answerOrPending(response, readResponse(response), options, toCallOutput),
+    answerCompletion: (completion, options = {}) =>
+      answer(completion, readCompletion(completion), options, toToolMessage),
+    answerCompletionOrPending: (completion, options = {}) =>
+      answerOrPending(completion, readCompletion(completion), options, toToolMessage),
+  };
+}
+
+const toLoopMessage = (
+  source: object,
+  calls: readonly CallItem[],
+  { conversation }: OpenAiAnswerOptions,
+): LoopMessage => ({ calls, source, conversation: conversation && readConversation(conversation) });
+
+function answerAt(answers: readonly LoopAnswer[], index: number, { id }: LoopCall): LoopAnswer {
+  const found = answers[index];
+  if (found === undefined) throw new TypeError(`The call ${id} has no answer.`);
+  return found;
+}
+
+/** The tabled content, and what else the model should know: a part each. */
+const textsOf = (answer: LoopAnswer): readonly string[] =>
+  answer.type === 'answer' && answer.note !== undefined ? [answer.content, answer.note] : [answer.content];
+
+const toCallOutput = ({ id, isCustom }: CallItem, answer: LoopAnswer): OpenAiCallOutput => ({
+  type: isCustom ? 'custom_tool_call_output' : 'function_call_output',
+  call_id: id,
+  output: [
+    ...textsOf(answer).map((text) => ({ type: 'input_text', text }) as const),
+    ...(answer.type === 'answer' ? answer.files : [])
+      .filter(({ mimeType }) => mimeType.startsWith('image/'))
+      .map(({ mimeType, content }) => {
+        const data = Buffer.from(content as Uint8Array).toString('base64'); // text or bytes: both are taken
+        return { type: 'input_image', image_url: `data:${mimeType};base64,${data}`, detail: 'auto' } as const;
+      }),
+  ],
+});
+
+/** This API takes text alone here: files are named in the content and can be asked for. */
+const toToolMessage = ({ id }: CallItem, answer: LoopAnswer): OpenAiToolMessage => ({
+  role: 'tool',
+  tool_call_id: id,
+  content: textsOf(answer).map((text) => ({ type: 'text', text })),
+});

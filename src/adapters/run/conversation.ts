@@ -1,0 +1,74 @@
+/** What a conversation says about the ids of its calls, whatever format it is kept in. */
+import { sessionCallId } from '../../call/session-call-id.ts';
+import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+
+/** One step of a conversation. */
+export type Said =
+  /** An assistant message that calls tools: their provider ids. */
+  | { readonly type: 'calls'; readonly ids: readonly string[] }
+  /** The answer to a call. */
+  | { readonly type: 'answer'; readonly id: string }
+  /** Any other message. Calls that have no answer by then get none. */
+  | { readonly type: 'other' };
+
+/**
+ * How many assistant messages before the one of the current call hold its provider id. The conversation may end before
+ * the message of the current call, or with it and some of its answers.
+ */
+export function earlierUses(conversation: Iterable<Said>, id: string): number {
+  let uses = 0;
+  let unanswered = 0;
+  for (const said of conversation) {
+    if (said.type === 'other') unanswered = 0;
+    else if (said.type === 'calls') {
+      unanswered = said.ids.filter((one) => one === id).length;
+      if (unanswered > 0) uses++;
+    } else if (said.id === id) {
+      // The message of the call was cut from the conversation.
+      if (unanswered === 0) uses++;
+      else unanswered--;
+    }
+  }
+  return unanswered > 0 ? uses - 1 : uses;
+}
+
+/** Counts the answers a run has given, for frameworks that do not show a tool the messages of its own run. */
+export class AnsweredCalls {
+  readonly #counts = new Map<string, number>();
+
+  /** Replaces what was counted by what the conversation says. */
+  read(conversation: readonly Said[]): void {
+    this.#counts.clear();
+    for (const said of conversation)
+      for (const id of said.type === 'calls' ? said.ids : said.type === 'answer' ? [said.id] : [])
+        this.#counts.set(id, earlierUses(conversation, id));
+  }
+
+  copy(): AnsweredCalls {
+    const copied = new AnsweredCalls();
+    for (const [id, count] of this.#counts) copied.#counts.set(id, count);
+    return copied;
+  }
+
+  earlier(id: string): number {
+    return this.#counts.get(id) ?? 0;
+  }
+
+  /** An answer was given to a call that stands after `earlier` uses of its id. */
+  answered(id: string, earlier: number): void {
+    this.#counts.set(id, Math.max(this.earlier(id), earlier + 1));
+  }
+}
+
+/** The call under the id it has in its session. */
+export const placeCall = (request: ToolCallInput, earlier: number): ToolCallInput => ({
+  ...request,
+  id: sessionCallId(request.id, earlier),
+});
+
+/** The number of earlier uses that an id of ours stands for; undefined where it was not made of this provider id. */
+export function earlierIn(callId: string, id: string): number | undefined {
+  if (callId === id) return 0;
+  const [, count] = /^~(\d{1,9})$/.exec(callId.startsWith(id) ? callId.slice(id.length) : '') ?? [];
+  return count === undefined ? undefined : Number(count) - 1;
+}

@@ -1,0 +1,29 @@
+import { isQuittanceError } from '../../base/error.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+
+/**
+ * Decides about a held call what a person said elsewhere. False where nothing waits any more: somebody was faster, and
+ * the first decision counts.
+ */
+export async function decideFor(
+  runtime: Runtime,
+  call: { readonly sessionId: string; readonly callId: string },
+  decision: { readonly decision: 'approve' | 'deny'; readonly by: string; readonly reason?: string },
+): Promise<boolean> {
+  const [held] = await runtime.calls(call);
+  const confirmation = held?.confirmation;
+  if (confirmation?.status !== 'pending') return false;
+  const { confirmationId, inputDigest, revision } = confirmation;
+  try {
+    await runtime.decide(confirmationId, {
+      ...decision,
+      inputDigest,
+      ...(revision !== undefined && { revision }),
+    });
+    return true;
+  } catch (error) {
+    if (isQuittanceError(error, 'confirmation.decided') || isQuittanceError(error, 'confirmation.expired'))
+      return false;
+    throw error;
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * What all adapters have in common: a runtime whose tools are the framework's, and the way from a call of the framework
+ * to what its model is fed.
+ *
+ * 1. The body of a framework's tool is called from the runtime alone. An adapter replaces the function that runs the
+ *    tool; whatever it is asked, it asks the runtime.
+ * 2. What the framework passed with a call is kept here while the call is made, so that its body gets it whoever made
+ *    the runtime go on: the framework, or a decision.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { CallOptions } from '../../runtime/host/call-options.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import { createRuntimeOn } from '../../runtime/create-runtime.ts';
+import { keyOf } from '../../runtime/state/desk.ts';
+import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { Turn } from '../../runtime/turn/turn.ts';
+import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import { createMemoryLedger } from '../../store/memory/memory-ledger.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import type { AdapterOptions } from '../adopt/adapter-options.ts';
+import type { AdoptedTool, NativeOf } from '../adopt/adopted-tool.ts';
+import { adoptTools, askAsAuthorsSay } from '../adopt/adopted-tool.ts';
+import type { Answer } from '../answer/answer.ts';
+import type { FaultTeller } from '../answer/fault-for-model.ts';
+import { createFaultTeller } from '../answer/fault-for-model.ts';
+import { toAnswer } from '../answer/answer.ts';
+import { decideFor } from './decide-for.ts';
+
+/** What comes with a call of the framework: the options of `turn.call`, and what the framework gave its tool. */
+export type CallGiven<Native> = CallOptions & { readonly native?: Native };
+
+/** One run of a framework: a turn of ours. */
+export interface Run<Native> {
+  readonly sessionId: string;
+  readonly turn: Turn;
+  /** Whether held calls stop this run the framework's way: whether anybody answers there. */
+  readonly suspends: boolean;
+  /** Makes the call and waits for it, for people too. The same id again gives what is on record. */
+  call(request: ToolCallInput, given?: CallGiven<Native>): Promise<Answer>;
+  /** Makes the call and waits for no person: where one has to be asked, says which question that is. */
+  callOrPending(request: ToolCallInput, given?: CallGiven<Native>): Promise<Answer | PendingCall>;
+  /** Holds the call where a person has to be asked. For frameworks that want to know before they run a tool. */
+  ask(request: ToolCallInput, given?: CallGiven<Native>): Promise<PendingCall | undefined>;
+  /**
+   * For a call that comes back from the framework's own approval: decides for the person `approver` names, if nobody
+   * has, and then makes it. It stays pending where `approver` names nobody, and where nobody had been asked before.
+   */
+  callApproved(request: ToolCallInput, given?: CallGiven<Native>): Promise<Answer | PendingCall>;
+  /** Records that the person `approver` names, or `by`, said no through the framework. False where nothing waits. */
+  deny(
+    callId: string,
+    reason: string | undefined,
+    who: { readonly native: Native } | { readonly by: string },
+  ): Promise<boolean>;
+}
+
+export interface Driver<Native> {
+  readonly runtime: Runtime;
+  readonly ledger: Ledger;
+  /** The tools as the runtime has them: in the order they were given, with compiled schemas. */
+  readonly tools: readonly AnyTool[];
+  /** Whether held calls stop the run the framework's way. */
+  readonly suspends: boolean;
+  /** For frameworks that tell their model what a tool throws. */
+  readonly faults: FaultTeller;
+  /** Opens a run. `approver` is who answers in this one, where that is known better now. */
+  open(options: TurnOptions, approver?: AdapterOptions<Native>['approver']): Run<Native>;
+  /**
+   * The run a framework means by an object it passes along, or by a name; opened when it is first seen. The most recent
+   * thousand names are remembered: a run that is forgotten loses what guards one turn, nothing that is kept.
+   */
+  runOf(key: object | string, options: () => TurnOptions): Run<Native>;
+}
+
+/** Makes the runtime of a framework's tools. */
+export function createDriver<Native>(
+  tools: readonly (AdoptedTool<Native> | AnyTool)[],
+  adapterOptions: AdapterOptions<Native>,
+): Driver<Native> {
+  const {
+    overrides = {},
+    trustAnnotations = false,
+    approver,
+    principal,
+    attrs,
+    turn: everyTurn,
+    ledger: given,
+    ...options
+  } = adapterOptions;
+  const inHand = new Map<string, Native>();
+  /** Of calls that wait for a person, after whoever asked went away. */
+  const waiting = new Map<string, Native>();
+  const nativeOf: NativeOf<Native> = (call) => inHand.get(keyOf(call)) ?? waiting.get(keyOf(call));
+  const ledger = given ?? createMemoryLedger(options.clock && { clock: options.clock });
+  const adopted = adoptTools(tools, overrides, nativeOf, (toolName) =>
+    typeof trustAnnotations === 'function' ? trustAnnotations(toolName) === true : trustAnnotations === true,
+  );
+  const runtime: Runtime = createRuntimeOn({
+    ...options,
+    ledger,
+    tools: adopted,
+    onPreToolUse: [...askAsAuthorsSay(tools, nativeOf), ...[options.onPreToolUse ?? []].flat()],
+  });
+  checkApprover(approver);
+
+  const factsOf = (native: Native | undefined): CallOptions => {
+    const [onBehalfOf, metadata] = native === undefined ? [] : [principal?.(native), attrs?.(native)];
+    return {
+      ...(onBehalfOf !== undefined && { principal: onBehalfOf }),
+      ...(metadata !== undefined && { attrs: metadata }),
+    };
+  };
+  const open: Driver<Native>['open'] = (turnOptions, answering = approver) => {
+    checkApprover(answering);
+    const nameApprover = async (native: Native | undefined): Promise<string | undefined> => {
+      if (typeof answering !== 'function') return answering;
+      return native === undefined ? undefined : answering(native);
+    };
+    const turn = runtime.turn({ ...everyTurn, ...turnOptions });
+    const { sessionId } = turn;
+    /** Keeps what came with the call while `make` is at it, and as long as it waits for a person. */
+    const withNative = async <Made extends { readonly type: string } | undefined>(
+      { id: callId }: ToolCallInput,
+      { native, ...callOptions }: CallGiven<Native>,
+      make: (callOptions: CallOptions) => Promise<Made>,
+    ): Promise<Made> => {
+      const key = keyOf({ sessionId, callId });
+      if (native !== undefined) inHand.set(key, native);
+      let made: Made | undefined;
+      try {
+        return (made = await make({ ...factsOf(native), ...callOptions }));
+      } finally {
+        inHand.delete(key);
+        if (made?.type !== 'pending') waiting.delete(key);
+        else if (native !== undefined) remember(waiting, key, native);
+      }
+    };
+    const run: Run<Native> = {
+      sessionId,
+      turn,
+      suspends: answering !== undefined,
+      call: (request, given = {}) =>
+        withNative(request, given, async (callOptions) =>
+          toAnswer(ledger, sessionId, await turn.call(request, callOptions)),
+        ),
+      callOrPending: (request, given = {}) =>
+        withNative(request, given, async (callOptions) => {
+          const told = await turn.callOrPending(request, callOptions);
+          return told.type === 'pending' ? told : toAnswer(ledger, sessionId, told);
+        }),
+      ask: (request, given = {}) =>
+        withNative(request, given, (callOptions) => turn.ask(request, callOptions)),
+      async callApproved(request, given = {}) {
+        const ref = { sessionId, callId: request.id };
+        const [known] = await runtime.calls(ref);
+        const first = await run.callOrPending(request, given);
+        // An approval of what nobody had asked about yet is none.
+        if (first.type !== 'pending' || known?.confirmation?.status !== 'pending') return first;
+        const by = await nameApprover(given.native);
+        if (by === undefined) return first;
+        // The call was recalled by its id, name and arguments: what is approved is what is held.
+        await decideFor(runtime, ref, { decision: 'approve', by });
+        return run.callOrPending(request, given);
+      },
+      async deny(callId, reason, who) {
+        const by = 'by' in who ? who.by : await nameApprover(who.native);
+        if (by === undefined) return false;
+        const said = reason === undefined ? {} : { reason };
+        return decideFor(runtime, { sessionId, callId }, { decision: 'deny', by, ...said });
+      },
+    };
+    return run;
+  };
+
+  const byObject = new WeakMap<object, Run<Native>>();
+  const byName = new Map<string, Run<Native>>();
+  return {
+    runtime,
+    ledger,
+    tools: adopted,
+    suspends: approver !== undefined,
+    faults: createFaultTeller(options.onTrouble),
+    open,
+    runOf(key, turnOptions) {
+      const known = typeof key === 'string' ? byName.get(key) : byObject.get(key);
+      if (known !== undefined) return known;
+      const run = open(turnOptions());
+      if (typeof key !== 'string') byObject.set(key, run);
+      else remember(byName, key, run);
+      return run;
+    },
+  };
+}
+
+const mostRemembered = 1_000;
+
+/** What nobody comes back for must not pile up. */
+function remember<Value>(shelf: Map<string, Value>, key: string, value: Value): void {
+  const [oldest] = shelf.keys();
+  if (shelf.size >= mostRemembered && oldest !== undefined && !shelf.has(key)) shelf.delete(oldest);
+  shelf.set(key, value);
+}
+
+function checkApprover(approver: unknown): void {
+  if (approver === undefined || typeof approver === 'function') return;
+  if (typeof approver === 'string' && approver.trim() !== '') return;
+  throw new QuittanceError(
+    'config.invalid',
+    'approver must be the name of a person, or a function that gives one. Leave it out to have held calls wait.',
+  );
+}

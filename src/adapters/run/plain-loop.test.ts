@@ -1,0 +1,256 @@
+/** What is special about loops without a framework. The SDKs themselves are met in test/frameworks. */
+import { describe, expect, test, vi } from 'vitest';
+import { governTools as governAnthropic } from '../anthropic/govern-tools.ts';
+import { governTools as governOpenAi } from '../openai/govern-tools.ts';
+import { governLoop } from './plain-loop.ts';
+
+const sessionId = 's';
+const held = { overrides: { pay: { mode: 'local' } } } as const;
+
+function payTool() {
+  const run = vi.fn<(args: { cents: number }) => string>(() => 'paid');
+  return { run, tools: { pay: run, add: ({ a, b }: { a: number; b: number }) => a + b } };
+}
+
+test('a helper whose way to answer makes no call refuses to start', async () => {
+  const starting = governLoop('quittance/openai', payTool().tools, {}, async () => []);
+  await expect(starting).rejects.toMatchObject({
+    code: 'adapter.unsafe',
+    message: expect.stringContaining('never reached the ledger') as string,
+  });
+});
+
+describe('quittance/anthropic', () => {
+  const use = (id: string, name: string, input: unknown) => ({ type: 'tool_use', id, name, input });
+
+  test('answers every tool-use block in its order, and no other block', async () => {
+    const governed = await governAnthropic(payTool().tools);
+    const run = governed.run({ sessionId });
+    const blocks = [
+      { type: 'text', text: 'Let me see.' },
+      use('t1', 'add', { a: 1, b: 2 }),
+      { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} },
+      use('t2', 'nothing', {}),
+    ];
+    expect(await run.answer({ content: blocks, stop_reason: 'tool_use' })).toEqual([
+      { type: 'tool_result', tool_use_id: 't1', content: [{ type: 'text', text: '3' }] },
+      {
+        type: 'tool_result',
+        tool_use_id: 't2',
+        is_error: true,
+        content: [{ type: 'text', text: expect.stringContaining('No tool named') as string }],
+      },
+    ]);
+    expect(await run.answer([{ type: 'text', text: 'Done.' }])).toEqual([]);
+  });
+
+  test('does not make the call that the limit of the model cut off, and makes those before it', async () => {
+    const { run, tools } = payTool();
+    const governed = await governAnthropic(tools);
+    const content = [use('t1', 'pay', { cents: 5 }), use('t2', 'pay', { cents: 1 })];
+    const results = await governed.run({ sessionId }).answer({ content, stop_reason: 'max_tokens' });
+    expect(run.mock.calls.map(([args]) => args)).toEqual([{ cents: 5 }]);
+    expect(results[1]).toMatchObject({ tool_use_id: 't2', is_error: true });
+    expect(await governed.runtime.calls({ sessionId })).toHaveLength(1);
+  });
+
+  test('gives nothing to send while a person has to be asked, and everything when they have', async () => {
+    const { run, tools } = payTool();
+    const governed = await governAnthropic(tools, held);
+    const message = [use('t1', 'add', { a: 1, b: 2 }), use('t2', 'pay', { cents: 5 })];
+    const first = await governed.run({ sessionId }).answerOrPending(message);
+    expect(first).toMatchObject({ results: [], pending: [{ callId: 't2' }] });
+    const [question] = (await governed.runtime.confirmations({ status: 'pending' })).rows;
+    await governed.runtime.decide(question?.confirmationId ?? '', {
+      decision: 'approve',
+      by: 'ada',
+      inputDigest: question?.inputDigest ?? '',
+    });
+    const { results, pending } = await governed.run({ sessionId }).answerOrPending(message);
+    expect([pending, results.map(({ tool_use_id: id }) => id)]).toEqual([[], ['t1', 't2']]);
+    expect(run).toHaveBeenCalledOnce();
+  });
+
+  test('hands images on as images', async () => {
+    const governed = await governAnthropic([
+      {
+        name: 'draw',
+        execute: (_: object, { attach }: { attach: (file: object) => object }) =>
+          attach({ mimeType: 'image/png', content: Uint8Array.of(1, 2, 3) }),
+      },
+    ]);
+    const [result] = await governed.run({ sessionId }).answer([use('t1', 'draw', {})]);
+    expect(result?.content.at(-1)).toEqual({
+      type: 'image',
+      source: { type: 'base64', media_type: 'image/png', data: 'AQID' },
+    });
+  });
+
+  test('offers the tools, and the one that reads what was too long', async () => {
+    const { tools } = (await governAnthropic(payTool().tools)).run({ sessionId });
+    expect(tools.map(({ name }) => name)).toEqual(['pay', 'add', 'read_artifact']);
+    expect(tools.every(({ input_schema: schema }) => schema.type === 'object')).toBe(true);
+  });
+
+  test('refuses a call without an id, in words', async () => {
+    const run = (await governAnthropic(payTool().tools)).run({ sessionId });
+    await expect(run.answer([use('', 'add', {})])).rejects.toMatchObject({ code: 'call.malformed' });
+  });
+});
+
+describe('quittance/openai', () => {
+  const call = (id: string, name: string, args: string) => ({
+    type: 'function_call',
+    call_id: id,
+    name,
+    arguments: args,
+  });
+  const toolCall = (id: string, name: string, args: string) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: args },
+  });
+  const start = async () => {
+    const { run, tools } = payTool();
+    const governed = await governOpenAi(
+      { ...tools, note: ({ input }: { input: string }) => input.length },
+      held,
+    );
+    return { run, governed, loop: governed.run({ sessionId }) };
+  };
+
+  test('answers calls of a response, of a completion, and of tools that take free text', async () => {
+    const { loop } = await start();
+    const output = [
+      { type: 'reasoning', summary: [] },
+      call('r1', 'add', '{"a":1,"b":2}'),
+      { type: 'custom_tool_call', call_id: 'r2', name: 'note', input: 'four' },
+      { type: 'web_search_call', id: 'w1' },
+    ];
+    expect(await loop.answerResponse({ output, status: 'completed' })).toEqual([
+      { type: 'function_call_output', call_id: 'r1', output: [{ type: 'input_text', text: '3' }] },
+      { type: 'custom_tool_call_output', call_id: 'r2', output: [{ type: 'input_text', text: '4' }] },
+    ]);
+    const message = { role: 'assistant', tool_calls: [toolCall('k1', 'add', '{"a":1,"b":2}')] };
+    const answer = { role: 'tool', tool_call_id: 'k1', content: [{ type: 'text', text: '3' }] };
+    const choice = { message, finish_reason: 'tool_calls' };
+    for (const said of [{ choices: [choice] }, choice, message])
+      expect(await loop.answerCompletion(said)).toEqual([answer]);
+    expect(await loop.answerCompletion({ choices: [] })).toEqual([]);
+  });
+
+  test('denies arguments that are no JSON object, and takes none at all for an empty one', async () => {
+    const { loop, governed } = await start();
+    const results = await loop.answerResponse([
+      call('r1', 'add', '{"a":1'),
+      call('r2', 'add', '[1]'),
+      call('r3', 'add', ''),
+    ]);
+    const texts = results.map(({ output: [part] }) => (part?.type === 'input_text' ? part.text : ''));
+    expect(texts.slice(0, 2).every((text) => text.includes('argument_validation_failed'))).toBe(true);
+    const [made] = await governed.runtime.calls({ sessionId, callId: 'r3' });
+    expect(made?.requestedInput).toEqual({});
+  });
+
+  test('does not make the call that the limit of the model cut off', async () => {
+    const { loop, governed } = await start();
+    await loop.answerResponse({ output: [call('r1', 'add', '{"a":1,"b":2}')], status: 'incomplete' });
+    const message = { tool_calls: [toolCall('k1', 'add', '{"a":1,"b":2}')] };
+    const [answer] = await loop.answerCompletion({ choices: [{ message, finish_reason: 'length' }] });
+    expect(answer?.content[0]?.text).toContain('cut off');
+    expect(await governed.runtime.calls({ sessionId })).toEqual([]);
+  });
+
+  test('gives nothing to send while a person has to be asked', async () => {
+    const { loop, run } = await start();
+    expect(await loop.answerResponseOrPending([call('r1', 'pay', '{"cents":5}')])).toMatchObject({
+      results: [],
+      pending: [{ callId: 'r1' }],
+    });
+    const message = { tool_calls: [toolCall('k1', 'pay', '{"cents":5}')] };
+    expect(await loop.answerCompletionOrPending(message)).toMatchObject({ pending: [{ callId: 'k1' }] });
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  test.each(['__proto__', 'constructor'])('does not stumble over a call for %s', async (name) => {
+    const { loop } = await start();
+    const [result] = await loop.answerResponse([call('r1', name, '{"__proto__":{"x":1}}')]);
+    expect(JSON.stringify(result)).toContain('No tool named');
+  });
+});
+
+describe('a provider that uses call ids again', () => {
+  const blocks = (cents = 5) => [{ type: 'tool_use', id: 'x', name: 'pay', input: { cents } }];
+  const free = { overrides: { pay: { mode: 'external' } } } as const;
+
+  test('without the conversation: a later message of the run is new, the same object is a repeat', async () => {
+    const { run, tools } = payTool();
+    const governed = await governAnthropic(tools, free);
+    const loop = governed.run({ sessionId });
+    const [first, second] = [blocks(), blocks()];
+    for (const message of [first, first, second, second, first]) await loop.answer(message);
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+
+  test('a message that waits for a person is the same message until it has its results', async () => {
+    const { run, tools } = payTool();
+    const governed = await governAnthropic(tools, held);
+    const loop = governed.run({ sessionId });
+    const pendingIds = [await loop.answerOrPending(blocks()), await loop.answerOrPending(blocks())].map(
+      ({ pending }) => pending.map(({ callId }) => callId),
+    );
+    expect(pendingIds).toEqual([['x'], ['x']]);
+    expect(run).not.toHaveBeenCalled();
+  });
+
+  test('with the conversation: the last message alone is recognised after a restart', async () => {
+    const { run, tools } = payTool();
+    const governed = await governAnthropic(tools, free);
+    const messages: object[] = [{ role: 'user', content: 'Go.' }];
+    for (let round = 0; round < 3; round++) {
+      // Every round in a run of its own, as by a service that keeps nothing but the messages.
+      const content = blocks();
+      const results = await governed.run({ sessionId }).answer(content, { conversation: messages });
+      messages.push({ role: 'assistant', content });
+      await governed.run({ sessionId }).answer(blocks(), { conversation: messages });
+      messages.push({ role: 'user', content: results });
+    }
+    expect(run).toHaveBeenCalledTimes(3);
+    expect((await governed.runtime.calls({ sessionId })).map(({ callId }) => callId)).toEqual([
+      'x',
+      'x~2',
+      'x~3',
+    ]);
+  });
+
+  test.each([
+    [
+      'answerResponse',
+      { type: 'function_call', call_id: 'x', name: 'pay', arguments: '{"cents":5}' },
+      { type: 'function_call_output', call_id: 'x', output: 'paid' },
+    ],
+    [
+      'answerCompletion',
+      {
+        role: 'assistant',
+        tool_calls: [{ id: 'x', type: 'function', function: { name: 'pay', arguments: '{"cents":5}' } }],
+      },
+      { role: 'tool', tool_call_id: 'x', content: 'paid' },
+    ],
+  ] as const)('the same with OpenAI: %s', async (answer, said, result) => {
+    const { run, tools } = payTool();
+    const governed = await governOpenAi(tools, free);
+    const conversation = [{ role: 'user', content: 'Go.' }, said, result];
+    const answerNext = async (before: readonly unknown[]) => {
+      const loop = governed.run({ sessionId });
+      return answer === 'answerResponse'
+        ? loop.answerResponse([{ ...said }], { conversation: before })
+        : loop.answerCompletion({ ...said } as { tool_calls?: readonly unknown[] }, { conversation: before });
+    };
+    await answerNext(conversation.slice(0, 1));
+    await answerNext(conversation.slice(0, 2));
+    await answerNext(conversation);
+    await answerNext([...conversation, said]);
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+});

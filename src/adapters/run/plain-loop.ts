@@ -1,0 +1,173 @@
+/** What the helpers for loops without a framework share: the model's calls go in, answers come out in their order. */
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { BoundTool, Turn } from '../../runtime/turn/turn.ts';
+import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import type { AnyFunction, ToolObject } from '../../tool/existing-tool.ts';
+import { govern } from '../../tool/govern.ts';
+import type { AdapterOptions } from '../adopt/adapter-options.ts';
+import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import type { Answer } from '../answer/answer.ts';
+import { toAnswer } from '../answer/answer.ts';
+import type { Said } from './conversation.ts';
+import { AnsweredCalls, earlierUses, placeCall } from './conversation.ts';
+import { createDriver } from './driver.ts';
+import type { Adapter } from '../adopt/framework-version.ts';
+import { reportVersions } from '../adopt/framework-version.ts';
+import type { SendProbe } from './self-test.ts';
+import { probe, selfTest } from './self-test.ts';
+
+/** What `govern` takes: functions of one object, tool objects, or tools of `defineTool`, in a record or a list. */
+export type LoopTools =
+  | Readonly<Record<string, AnyFunction | ToolObject | AnyTool>>
+  | readonly ((ToolObject | AnyTool) & { readonly name: string })[];
+
+/** What the helpers take beside the tools. Nobody approves in a plain loop: held calls wait, or are said to be pending. */
+export type LoopOptions = Omit<AdapterOptions, 'approver' | 'principal' | 'attrs'>;
+
+/** A call the model made. One that was cut off by a limit of the model is not made: its arguments may lack their end. */
+export type LoopCall = ToolCallInput & { readonly isCutOff: boolean };
+
+/** The answer to a call, or word that it was not made. */
+export type LoopAnswer = Answer | { readonly type: 'cut off'; readonly content: string };
+
+export type LoopRun = {
+  readonly turn: Turn;
+  readonly offered: readonly BoundTool[];
+  /** Makes the calls and waits for all of them. They run as `turn.callAll` runs them. */
+  answer(said: LoopMessage, signal: AbortSignal | undefined): Promise<readonly LoopAnswer[]>;
+  /** Makes the calls and waits for no person. Asked again, what has ended is answered from the record. */
+  answerOrPending(
+    said: LoopMessage,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly (LoopAnswer | PendingCall)[]>;
+};
+
+/** One answer of the model, and where it stands in the conversation. */
+export type LoopMessage = {
+  readonly calls: readonly LoopCall[];
+  /** The object the host has for it: the same again is the same answer of the model. */
+  readonly source: object;
+  /** The conversation it belongs to, up to it or with it. Undefined where the host does not say. */
+  readonly conversation: readonly Said[] | undefined;
+};
+
+export type Loop = { readonly runtime: Runtime; readonly run: (options: TurnOptions) => LoopRun };
+
+/** Makes the runtime of a loop, once its self-test has shown that what policy blocks does not run. */
+export async function governLoop(
+  adapter: Adapter,
+  tools: LoopTools,
+  options: LoopOptions,
+  answerProbe: (run: LoopRun, call: { readonly id: string; readonly name: string }) => Promise<unknown>,
+  adopted: readonly AdoptedTool<unknown>[] = [],
+): Promise<Loop> {
+  const send: SendProbe = async (probeOptions, body) => {
+    const run = toLoop({ [probe.name]: body }, probeOptions).run({ sessionId: probe.sessionId });
+    await answerProbe(run, { id: probe.callId, name: probe.name });
+  };
+  reportVersions(adapter, options.onTrouble);
+  await selfTest(adapter, send);
+  return toLoop(tools, options, adopted);
+}
+
+/** `adopted` are tools of the SDK itself, beside those of the host. */
+function toLoop(
+  tools: LoopTools,
+  { overrides = {}, ...options }: LoopOptions,
+  adopted: readonly AdoptedTool<unknown>[] = [],
+): Loop {
+  const isAdopted = (name: string): boolean => adopted.some((tool) => tool.name === name);
+  const [ofSdk, ofHost] = [true, false].map((wanted) =>
+    Object.fromEntries(Object.entries(overrides).filter(([name]) => isAdopted(name) === wanted)),
+  );
+  // Both shapes are read by one function, which checks them; its types only tell them apart.
+  const own = govern(tools as Readonly<Record<string, AnyFunction>>, ofHost);
+  const driver = createDriver([...own, ...adopted], { ...options, ...(ofSdk && { overrides: ofSdk }) });
+  const { runtime, ledger } = driver;
+  return {
+    runtime,
+    run(turnOptions) {
+      const run = driver.open(turnOptions);
+      const { turn, sessionId } = run;
+      const places = new Places();
+      const toRequests = (said: LoopMessage): ReadonlyMap<LoopCall, ToolCallInput> => {
+        const earlier = places.earlierOf(said);
+        const whole = said.calls.filter(({ isCutOff }) => !isCutOff);
+        return new Map(whole.map((call) => [call, placeCall(toRequest(call), earlier(call.id))]));
+      };
+      return {
+        turn,
+        offered: turn.tools(),
+        async answer(said, signal) {
+          const { calls } = said;
+          const requests = toRequests(said);
+          const whole = [...requests.keys()];
+          const given = signal === undefined ? {} : { signal };
+          const told = await turn.callAll([...requests.values()], given);
+          const answers = new Map<LoopCall, LoopAnswer>();
+          for (const [index, call] of whole.entries()) {
+            const ended = told[index];
+            // At the deadline of the turn a held call has no outcome: then this throws, and says how to go on.
+            const outcome =
+              ended === undefined || ended.type === 'pending'
+                ? await turn.call(requests.get(call) ?? toRequest(call))
+                : ended;
+            answers.set(call, await toAnswer(ledger, sessionId, outcome));
+          }
+          places.answered(said);
+          return calls.map((call) => answers.get(call) ?? cutOff);
+        },
+        async answerOrPending(said, signal) {
+          const requests = toRequests(said);
+          const given = signal === undefined ? {} : { signal };
+          const answers = await Promise.all(
+            said.calls.map(async (call) => {
+              const request = requests.get(call);
+              return request === undefined ? cutOff : run.callOrPending(request, given);
+            }),
+          );
+          if (!answers.some(({ type }) => type === 'pending')) places.answered(said);
+          return answers;
+        },
+      };
+    },
+  };
+}
+
+/**
+ * Where the answers of the model stand. Without a conversation of the host's, what this run has answered is the
+ * conversation; the same object again, and a message like the one that still waits for people, is a repeat.
+ */
+class Places {
+  readonly #counts = new AnsweredCalls();
+  readonly #known = new WeakMap<object, (id: string) => number>();
+
+  earlierOf({ source, conversation }: LoopMessage): (id: string) => number {
+    if (conversation !== undefined) return (id) => earlierUses(conversation, id);
+    const known = this.#known.get(source);
+    if (known !== undefined) return known;
+    const counts = this.#counts.copy();
+    const earlier = (id: string): number => counts.earlier(id);
+    this.#known.set(source, earlier);
+    return earlier;
+  }
+
+  answered(said: LoopMessage): void {
+    const earlier = this.earlierOf(said);
+    for (const { id } of said.calls) this.#counts.answered(id, earlier(id));
+  }
+}
+
+const toRequest = ({ id, name, arguments: args }: LoopCall): ToolCallInput => ({ id, name, arguments: args });
+
+const cutOff: LoopAnswer = Object.freeze({
+  type: 'cut off',
+  content: JSON.stringify({
+    status: 'error',
+    error: 'The call was cut off by the limit on the length of your answer and was not made. Make it again.',
+    retryable: true,
+  }),
+});
