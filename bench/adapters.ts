@@ -8,9 +8,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger } from 'quittance';
-import { createMemoryLedger } from 'quittance';
-import { openLedger } from 'quittance/ledger';
+import type { Ledger } from 'quittance/store';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
 

@@ -1,4 +1,5 @@
-import type { Ledger, Runtime } from 'quittance';
+import type { Runtime } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import type { HttpServer } from 'quittance/http';
 
 /** Lets whoever started this process ask how its server fares, and end it. Says first where the server is. */

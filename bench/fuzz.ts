@@ -6,20 +6,19 @@
  *   npm run fuzz -- [--calls 100000] [--seed 1]
  */
 import {
-  checkAuditOrder,
-  createMemoryLedger,
   createRuntime,
   defineTool,
   isQuittanceError,
   jsonSchema,
   outcomeToContentParts,
   outcomeToModelContent,
-  outcomeToToolResult,
-  outcomeToWire,
   ToolDecision,
   ToolError,
   toolResult,
 } from 'quittance';
+import { checkAuditOrder } from 'quittance/events';
+import { createMemoryLedger } from 'quittance/ledger';
+import { outcomeToToolResult, outcomeToWire } from 'quittance/wire';
 import type { Runtime, ToolOutcome } from 'quittance';
 import { z } from 'zod';
 import { createNasty } from './nasty.ts';

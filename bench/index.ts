@@ -5,7 +5,8 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';

@@ -7,9 +7,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AnyTool, Ledger } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
-import { openLedger } from 'quittance/ledger';
+import type { AnyTool } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { readCassette, recordCassette, recordedTools, writeCassette } from 'quittance/testing';
 import { z } from 'zod';
 import { printTable } from './table.ts';

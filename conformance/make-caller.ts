@@ -1,5 +1,6 @@
 /** What makes the calls of a case: a runtime by itself, or an adapter around one. */
-import type { JsonObject, Ledger, Runtime, RuntimeOptions, ToolOutcome } from 'quittance';
+import type { JsonObject, Runtime, RuntimeOptions, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 
 /** Everything that is asked for by a case. Its tools take any object. */

@@ -1,6 +1,10 @@
 /** The same call made for real: a runtime, a tool of that name, counters in the ledger, a person who answers as scripted. */
-import type { Ask, ConfirmationRequest, JsonValue, Ledger, QuittanceEvent, RuleMark } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, isQuittanceError } from 'quittance';
+import type { JsonValue } from 'quittance';
+import type { Ask, QuittanceEvent, RuleMark } from 'quittance/events';
+import type { ConfirmationRequest } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { mergeAsks } from 'quittance/contracts';
 import { runsUnasked } from './runs-unasked.ts';
 import type { RulesetCase } from './ruleset-case.ts';

@@ -1,6 +1,6 @@
 /** Cases about the order of calls: a runtime each, the state put into its ledger, the steps made for real. */
 import type { JsonObject, ToolOutcome } from 'quittance';
-import { createMemoryLedger } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString, eventsToActionWords } from 'quittance/contracts';
 import { stringify } from 'yaml';
 import { checkAuditEvents } from './audit-events.ts';

@@ -1,5 +1,7 @@
 /** States of workflows as cases write them: put into a ledger, and read from a runtime. */
-import type { JsonObject, Ledger, WorkflowState } from 'quittance';
+import type { JsonObject } from 'quittance';
+import type { WorkflowState } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
 import type { Data } from './case.ts';
 import { dataAt, textAt } from './case.ts';
 

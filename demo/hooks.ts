@@ -1,5 +1,5 @@
 /** The rules of the bakery, as a host writes them. */
-import type { PreToolUse, Repair } from 'quittance';
+import type { PreToolUse, Repair } from 'quittance/runtime';
 import { ToolDecision } from 'quittance';
 
 const largeRefund: PreToolUse = ({ toolName, arguments: { cents } }) =>

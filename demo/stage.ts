@@ -3,7 +3,8 @@
  * script. What does not end as scripted is collected, never thrown, so that the whole play is seen.
  */
 import type { Runtime, ToolCallInput, Turn, TurnOptions } from 'quittance';
-import { checkAuditOrder, outcomeToModelContent } from 'quittance';
+import { outcomeToModelContent } from 'quittance';
+import { checkAuditOrder } from 'quittance/events';
 import type { Answer, Ends } from './ends.ts';
 import { toCode, toEnds, toWord } from './ends.ts';
 import { printNote, printRow, printScene } from './table.ts';

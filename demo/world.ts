@@ -2,8 +2,9 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ConfirmationAnswer, Ledger } from 'quittance';
-import { createMemoryLedger } from 'quittance';
+import type { ConfirmationAnswer } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { Shop } from './shop.ts';
 import { openShop } from './shop.ts';
 

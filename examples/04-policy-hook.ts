@@ -1,7 +1,7 @@
 // A hook is heard before a body runs. It allows, blocks, or asks for a person: block beats ask beats allow.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, ToolDecision } from 'quittance';
-import type { PreToolUse } from 'quittance';
+import type { PreToolUse } from 'quittance/runtime';
 import { z } from 'zod';
 
 const sent: string[] = [];

@@ -1,6 +1,7 @@
 // Later somebody asks what happened, who allowed it and why. The answer is read from events, never from a log.
 import assert from 'node:assert/strict';
-import { checkAuditOrder, createRuntime, defineTool } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { checkAuditOrder } from 'quittance/events';
 import { z } from 'zod';
 
 const refund = defineTool({

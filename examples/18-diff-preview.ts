@@ -1,7 +1,7 @@
 // A tool that can shows what it would do. A person approves that very diff, and the body is given what it was made of.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, ToolDecision } from 'quittance';
-import type { ConfirmationView } from 'quittance';
+import type { ConfirmationView } from 'quittance/runtime';
 import { z } from 'zod';
 
 const files = new Map([['menu.txt', 'rye\nsalt\n']]);

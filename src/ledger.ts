@@ -1,6 +1,9 @@
+/** Ledgers that come with the package, and ways to read one. */
+export { createMemoryLedger } from './store/memory/memory-ledger.ts';
+export type { MemoryLedgerOptions } from './store/memory/memory-ledger.ts';
 export { openLedger } from './store/open-ledger.ts';
 export type { OpenLedgerOptions } from './store/open-ledger.ts';
 export { buildTrace } from './ledger/trace.ts';
 export type { AttemptNode, CallNode, EventNode, SessionNode, TraceNode, TurnNode } from './ledger/trace.ts';
 export { summariseErrors } from './ledger/summarise-errors.ts';
-export type { ErrorCode, ErrorGroup, ErrorQuery } from './ledger/summarise-errors.ts';
+export type { ErrorSummary } from './ledger/summarise-errors.ts';

@@ -1,5 +1,5 @@
 /** Ledgers with some methods replaced, for tests. They work for stores made of objects and of classes. */
-import type { Ledger } from 'quittance';
+import type { Ledger } from 'quittance/store';
 
 type Port = Exclude<keyof Ledger, 'ownFiles' | 'sealKey' | 'now' | 'close'>;
 export type LedgerChanges = {

@@ -1,5 +1,6 @@
 /** What the language has beyond edictum/v1, through the public doors. */
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { backtest, contractsFromMultiple, contractsFromYamlString } from 'quittance/contracts';
 import { describe, expect, test } from 'vitest';
 

@@ -3,11 +3,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger, SuccessCheck, ToolContext, ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, outcomeToContentParts, ToolError } from 'quittance';
+import type { SuccessCheck, ToolContext, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, outcomeToContentParts, ToolError } from 'quittance';
 import type { ReloadResult } from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYaml, contractsFromYamlString } from 'quittance/contracts';
-import { openLedger } from 'quittance/ledger';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { JsonObject } from '../src/base/json.ts';

@@ -2,8 +2,10 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Entry, Ledger, QuittanceEvent } from 'quittance';
-import { createRuntime, isEmittedEvent } from 'quittance';
+import type { QuittanceEvent } from 'quittance/events';
+import type { Entry, Ledger } from 'quittance/store';
+import { createRuntime } from 'quittance';
+import { isEmittedEvent } from 'quittance/events';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fillLedger, nasty } from './fill-ledger.ts';

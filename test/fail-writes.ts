@@ -1,6 +1,6 @@
 /** A ledger that fails for a while, and works again when a test says so. */
-import type { Entry, Ledger } from 'quittance';
-import { createMemoryLedger } from 'quittance';
+import type { Entry, Ledger } from 'quittance/store';
+import { createMemoryLedger } from 'quittance/ledger';
 import { alterLedger } from './alter-ledger.ts';
 
 export type Failing = {

@@ -1,13 +1,8 @@
 /** A ledger whose every answer is an error of the system: what a caller hears is an error of ours, or an outcome. */
-import {
-  createMemoryLedger,
-  createRuntime,
-  defineTool,
-  isQuittanceError,
-  ToolDecision,
-  ToolError,
-} from 'quittance';
-import type { Ledger, Runtime, ToolOutcome } from 'quittance';
+import { createRuntime, defineTool, isQuittanceError, ToolDecision, ToolError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
+import type { Runtime, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { expect, it } from 'vitest';
 import { envelope } from './stage.ts';

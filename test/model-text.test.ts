@@ -1,13 +1,7 @@
 /** Text for the model is never text for the developer: it names no function, no option, no way round an approval. */
 import type { AnyTool, RuntimeOptions, ToolOutcome } from 'quittance';
-import {
-  defineTool,
-  denialReasons,
-  outcomeToModelContent,
-  outcomeToWire,
-  reasonTable,
-  ToolDecision,
-} from 'quittance';
+import { defineTool, denialReasons, outcomeToModelContent, reasonTable, ToolDecision } from 'quittance';
+import { outcomeToWire } from 'quittance/wire';
 import ts from 'typescript';
 import { reasonCodes } from '../src/call/reason.ts';
 import { describe, expect, it } from 'vitest';

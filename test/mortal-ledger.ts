@@ -1,6 +1,6 @@
 /** A ledger in memory that outlives whoever uses it: each handle can be killed, as a process is. */
-import type { Ledger } from 'quittance';
-import { createMemoryLedger } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { alterLedger, interceptLedger } from './alter-ledger.ts';
 

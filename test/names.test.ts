@@ -22,6 +22,20 @@ describe('the names this was asked to have', () => {
     expect(page).toContain(name);
   });
 
+  it('are exported by the door that the page names', () => {
+    const listed = new Map(
+      readFileSync('test/doors.txt', 'utf8')
+        .split('\n\n')
+        .map((door) => door.trim().split('\n'))
+        .map(([door = '', ...exported]) => [door, exported.map((line) => line.trim().split(/\s+/)[1])]),
+    );
+    const rows = [...page.matchAll(/^\| `(quittance[/a-z-]*)` +\| (.+) \|$/gm)];
+    expect(rows.length).toBeGreaterThan(4);
+    for (const [, door = '', cell = ''] of rows)
+      for (const [, name] of cell.matchAll(/`([^`]+)`/g))
+        expect([door, ...(listed.get(door) ?? [])]).toContain(name);
+  });
+
   it('are in files that exist, where the page names one', () => {
     for (const [, path] of page.matchAll(/`(src\/[^`]+\.ts)`/g))
       expect(readFileSync(path ?? '', 'utf8')).not.toBe('');

@@ -34,12 +34,17 @@ async function evaluate(program: string, hiding: string = noPackage): Promise<st
   return (await run(process.execPath, args, { cwd: root })).stdout.trim();
 }
 
-test.each(['quittance', 'quittance/ledger', 'quittance/contracts', 'quittance/http', 'quittance/testing'])(
-  'importing %s does not load better-sqlite3',
-  async (door) => {
-    expect(await evaluate(`await import('${door}'); console.log('imported')`)).toBe('imported');
-  },
-);
+test.each([
+  'quittance',
+  'quittance/events',
+  'quittance/wire',
+  'quittance/ledger',
+  'quittance/contracts',
+  'quittance/http',
+  'quittance/testing',
+])('importing %s does not load better-sqlite3', async (door) => {
+  expect(await evaluate(`await import('${door}'); console.log('imported')`)).toBe('imported');
+});
 
 test('a runtime with a ledger in memory settles a call without the package', async () => {
   const answer = await evaluate(`

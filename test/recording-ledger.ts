@@ -1,6 +1,6 @@
-import type { Ledger } from 'quittance';
-import { createMemoryLedger } from 'quittance';
-import type { Clock } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createMemoryLedger } from 'quittance/ledger';
+import type { Clock } from 'quittance/runtime';
 import { alterLedger } from './alter-ledger.ts';
 
 export type RecordingLedger = {

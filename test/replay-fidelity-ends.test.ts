@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AnyTool, Ledger, ToolContext, ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, retry, ToolError } from 'quittance';
+import type { AnyTool, ToolContext, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
-import { openLedger } from 'quittance/ledger';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import type { Cassette } from 'quittance/testing';
 import {
   createManualClock,

@@ -1,6 +1,9 @@
 /** What people, previews, rules about results and the clock do to calls: recorded, played, and found to be the same. */
-import type { AnyTool, ConfirmationAnswer, Ledger, OnConfirm, Runtime, ToolCallInput } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, jsonSchema } from 'quittance';
+import type { AnyTool, Runtime, ToolCallInput } from 'quittance';
+import type { ConfirmationAnswer, OnConfirm } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, jsonSchema } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
 import type { ManualClock, SessionDiff } from 'quittance/testing';
 import {

@@ -1,14 +1,8 @@
 /** A session that reaches what a call can come to, recorded and played: nothing differs but what was changed. */
-import type { AnyTool, Ledger, Runtime, ToolCallInput } from 'quittance';
-import {
-  createMemoryLedger,
-  createRuntime,
-  defineTool,
-  jsonSchema,
-  ToolDecision,
-  ToolError,
-  toolResult,
-} from 'quittance';
+import type { AnyTool, Runtime, ToolCallInput } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, jsonSchema, ToolDecision, ToolError, toolResult } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';

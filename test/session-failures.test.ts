@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger, SuccessCheck, ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, retry, ToolError } from 'quittance';
+import type { SuccessCheck, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { backtest, contractsFromYamlString } from 'quittance/contracts';
-import { openLedger } from 'quittance/ledger';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { verifyLedger } from '../src/replay/verify-ledger.ts';

@@ -1,12 +1,10 @@
 /** What the tests of the runtime have in common: a runtime on a clock that stands still, and what it keeps. */
-import type { AnyTool, Ledger, QuittanceEvent, Runtime, ToolCallInput, Turn } from 'quittance';
-import {
-  checkAuditOrder,
-  createMemoryLedger,
-  createRuntime,
-  foldCall,
-  outcomeToModelContent,
-} from 'quittance';
+import type { AnyTool, Runtime, ToolCallInput, Turn } from 'quittance';
+import type { QuittanceEvent } from 'quittance/events';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, outcomeToModelContent } from 'quittance';
+import { checkAuditOrder, foldCall } from 'quittance/events';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { expect } from 'vitest';

@@ -2,7 +2,8 @@
  * The runtime of a worker, as `quittance handoff --runtime` takes it. Run as `hand-over LEDGER` it hands a call over, as
  * `make LEDGER` it makes an empty ledger.
  */
-import type { Ledger, Runtime } from 'quittance';
+import type { Runtime } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Ledger } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { systemClock } from '../../src/base/clock.ts';

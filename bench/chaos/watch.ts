@@ -5,8 +5,8 @@
  * 2. No process ends or reruns a call while the owner of that call is alive. The harness notes when it is about to end
  *    an owner: every entry before that was written while the owner was alive.
  */
-import type { Ledger } from 'quittance';
-import { isEmittedEvent } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { isEmittedEvent } from 'quittance/events';
 import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
 
 export type SeenCall = {

@@ -4,7 +4,8 @@
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createRuntime, defineTool } from 'quittance';
-import type { AnyTool, Ledger, ToolOutcome } from 'quittance';
+import type { AnyTool, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import type { CrashPoint, Errand } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';

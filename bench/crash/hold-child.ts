@@ -4,7 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
-import type { Ledger, Runtime } from 'quittance';
+import type { Runtime } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import type { HoldErrand, HoldPoint } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';

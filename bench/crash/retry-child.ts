@@ -2,7 +2,7 @@
  * A process that tries calls again and follows them with a behaviour, and the one that comes after it. The first attempt
  * of every call fails before its effect and says so; the effects themselves are of the kind that must not happen twice.
  */
-import type { Ledger } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { RetryErrand, RetryPoint } from './points.ts';

@@ -1,7 +1,8 @@
 /** A process of the store rounds: it makes calls, or recovers those of a dead one, and is killed at a point on the way. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import BetterSqlite3 from 'better-sqlite3';
-import type { AnyTool, Ledger, Runtime, ToolContext, ToolOutcome } from 'quittance';
+import type { AnyTool, Runtime, ToolContext, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';

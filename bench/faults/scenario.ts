@@ -4,7 +4,8 @@
  */
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ledger, Runtime, ToolOutcome } from 'quittance';
+import type { Runtime, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 

@@ -1,7 +1,7 @@
 /** The tools of the measurement. What their code does is up to the process: it hangs in the one that is killed. */
 import type { AnyTool } from 'quittance';
 import { defineTool, ToolDecision } from 'quittance';
-import type { PreToolUse } from 'quittance';
+import type { PreToolUse } from 'quittance/runtime';
 import { z } from 'zod';
 
 /** A call is left open in each of these states, in equal shares. */

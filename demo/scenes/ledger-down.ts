@@ -1,4 +1,4 @@
-import type { Ledger } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import type { Scene } from '../stage.ts';
 import { sessionId } from '../stage.ts';

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import type { PersonDecision } from 'quittance';
+import type { PersonDecision } from 'quittance/runtime';
 import { createRuntime, defineTool, isQuittanceError, ToolDecision } from 'quittance';
 import { build } from 'vite';
 import { z } from 'zod';

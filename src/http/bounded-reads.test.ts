@@ -1,5 +1,6 @@
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
-import type { Ledger } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
+import type { Ledger } from 'quittance/store';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ReadLimits } from './bounded-reads.ts';

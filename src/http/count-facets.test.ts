@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { CallQuery, CallSummary, Page } from '../ledger/call-query.ts';
 import { countFacets } from './count-facets.ts';
-import { createMemoryLedger, type Queries } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
+import type { Queries } from 'quittance/store';
 
 const row = {
   outcome: 'ToolExecutionResult',

@@ -1,4 +1,5 @@
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { expect, test } from 'vitest';
 import { workOn } from './job-work.ts';
 

@@ -1,5 +1,7 @@
-import type { AnyTool, Entry, ToolOutcome } from 'quittance';
-import { createMemoryLedger, defineTool, isQuittanceError, outcomeToModelContent } from 'quittance';
+import type { AnyTool, ToolOutcome } from 'quittance';
+import type { Entry } from 'quittance/store';
+import { defineTool, isQuittanceError, outcomeToModelContent } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import {

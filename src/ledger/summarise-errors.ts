@@ -19,11 +19,11 @@ export type ErrorGroup = {
   readonly whoseMove: WhoseMove | 'unknown';
   readonly count: number;
   /** The commonest first. */
-  readonly codes: readonly ErrorCode[];
+  readonly codes: readonly ErrorSummary[];
 };
 
 /** Calls that ended for one reason. */
-export type ErrorCode = {
+export type ErrorSummary = {
   readonly code: string;
   /** The reason in a few words. Undefined for a code of a newer version. */
   readonly title: string | undefined;
@@ -120,7 +120,7 @@ function count(tallies: Map<string, Tally>, call: CallSummary): void {
 }
 
 function toGroups(tallies: ReadonlyMap<string, Tally>): readonly ErrorGroup[] {
-  const groups = new Map<ErrorGroup['whoseMove'], ErrorCode[]>();
+  const groups = new Map<ErrorGroup['whoseMove'], ErrorSummary[]>();
   for (const [code, tally] of tallies) {
     const reason = isReasonCode(code) ? reasonOf(code) : undefined;
     const move = reason?.whoseMove ?? 'unknown';

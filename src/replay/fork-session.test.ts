@@ -1,5 +1,6 @@
-import type { Ledger } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, jsonSchema, ToolError } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, jsonSchema, ToolError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { envelope } from '../../test/stage.ts';
 import { forkSession } from './fork-session.ts';

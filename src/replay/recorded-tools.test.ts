@@ -1,5 +1,7 @@
-import type { AnyTool, Ledger, ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, jsonSchema, toolResult } from 'quittance';
+import type { AnyTool, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, jsonSchema, toolResult } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-import { createMemoryLedger, createRuntime, defineTool, isQuittanceError, ToolDecision } from 'quittance';
+import { createRuntime, defineTool, isQuittanceError, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { auditKinds, deferred, envelope, expectSettledOnce, quiet, setStage } from '../../test/stage.ts';

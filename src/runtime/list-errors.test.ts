@@ -1,6 +1,6 @@
-import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { createRuntime, defineTool, ToolError } from 'quittance';
 import { createManualClock } from 'quittance/testing';
-import { summariseErrors } from 'quittance/ledger';
+import { createMemoryLedger, summariseErrors } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
 import { envelope } from '../../test/stage.ts';
 

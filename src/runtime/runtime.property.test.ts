@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import type { ConfirmationAnswer, Ledger, PendingCall, ToolCallInput, ToolOutcome, Turn } from 'quittance';
+import type { PendingCall, ToolCallInput, ToolOutcome, Turn } from 'quittance';
+import type { ConfirmationAnswer } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
 import {
-  createMemoryLedger,
   createRuntime,
   defineTool,
   denialReasons,
@@ -11,6 +12,7 @@ import {
   ToolError,
   toolResult,
 } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,7 @@
-import type { ConfirmationRequest, Runtime, ToolOutcome, ToolUse, Turn } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, jsonSchema, ToolDecision } from 'quittance';
+import type { Runtime, ToolOutcome, Turn } from 'quittance';
+import type { ConfirmationRequest, ToolUse } from 'quittance/runtime';
+import { createRuntime, defineTool, jsonSchema, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import type { Equal, Expect } from '../tool/type-test.test-d.ts';
 

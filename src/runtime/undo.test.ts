@@ -1,11 +1,6 @@
 import type { AnyTool } from 'quittance';
-import {
-  createMemoryLedger,
-  defineTool,
-  isQuittanceError,
-  outcomeToContentParts,
-  ToolDecision,
-} from 'quittance';
+import { defineTool, isQuittanceError, outcomeToContentParts, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 import { defineTool, toolResult } from 'quittance';
-import type { CallEvent } from 'quittance';
+import type { CallEvent } from 'quittance/events';
 import { expect, it } from 'vitest';
 import { envelope, setStage } from '../../test/stage.ts';
 import { statusSentence } from './describe-status.ts';

@@ -1,6 +1,8 @@
 /** Behaviours: named code that is given events after they are kept. */
-import type { EmittedEvent, QuittanceEvent, Runtime } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import type { Runtime } from 'quittance';
+import type { EmittedEvent, QuittanceEvent } from 'quittance/events';
+import { createRuntime, defineTool, ToolError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { createMortalLedger } from '../mortal-ledger.ts';

@@ -2,9 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { EmittedEvent, Ledger, Runtime, RuntimeTrouble } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
-import { openLedger } from 'quittance/ledger';
+import type { Runtime } from 'quittance';
+import type { EmittedEvent } from 'quittance/events';
+import type { RuntimeTrouble } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, ToolError } from 'quittance';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, quiet, setStage } from '../stage.ts';

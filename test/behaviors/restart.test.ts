@@ -4,7 +4,7 @@ import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { QuittanceEvent } from 'quittance';
+import type { QuittanceEvent } from 'quittance/events';
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

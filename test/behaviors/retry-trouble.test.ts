@@ -1,6 +1,7 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 /** Retries in the way of closing runtimes, changing rules, dying processes, hostile predicates and clocks that jump. */
-import type { AnyTool, JsonObject, Ledger, Runtime } from 'quittance';
+import type { AnyTool, JsonObject, Runtime } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';

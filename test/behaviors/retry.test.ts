@@ -1,5 +1,6 @@
 /** Retries: the same call tried again, by a behaviour, where its tool allows it. */
-import type { AnyTool, Behavior, ReasonCode } from 'quittance';
+import type { AnyTool, ReasonCode } from 'quittance';
+import type { Behavior } from 'quittance/events';
 import { defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';

@@ -1,4 +1,4 @@
-import { createMemoryLedger } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { attemptsOf } from '../../console/src/pages/call/attempts-of.ts';
 import { toInputPath } from '../../console/src/pages/call/input-stages.ts';

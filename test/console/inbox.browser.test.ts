@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { createRuntime, defineTool } from 'quittance';
-import type { JsonObject, QuittanceEvent, Runtime, ToolOutcome } from 'quittance';
+import type { JsonObject, Runtime, ToolOutcome } from 'quittance';
+import type { QuittanceEvent } from 'quittance/events';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { approve, untilStill } from '../approve.ts';

@@ -1,6 +1,7 @@
 /** A small shop whose calls end in every way there is: tools, rules, and a day's work for the pages to show. */
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
-import type { AnyTool, JsonObject, Ledger, Runtime, Turn } from 'quittance';
+import type { AnyTool, JsonObject, Runtime, Turn } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { z } from 'zod';
 

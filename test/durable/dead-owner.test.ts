@@ -1,6 +1,7 @@
 /** The owner of a call is dead and the ledger cannot be written: what is told then, and what is recorded later. */
 import type { Runtime, ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { envelope, expectSettledOnce, quiet } from '../stage.ts';

@@ -1,5 +1,6 @@
 /** Calls that one process asks for and another runs, on one file: killed on either side, nothing is lost or done twice. */
-import type { AnyTool, Ledger, Runtime, ToolOutcome } from 'quittance';
+import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,6 @@
 /** A ledger in a file whose disk can be full: the limit is SQLite's own, set on the very handle that writes. */
-import type { Clock, Ledger } from 'quittance';
+import type { Clock } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
 import BetterSqlite3 from 'better-sqlite3';
 import { prepareSchema } from '../../src/store/sqlite/schema.ts';
 import { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';

@@ -3,7 +3,8 @@
  * process. The test says which piece and what it does.
  */
 import { createRuntime, defineTool, ToolDecision, ToolError } from 'quittance';
-import type { AnyTool, Behavior, Runtime } from 'quittance';
+import type { AnyTool, Runtime } from 'quittance';
+import type { Behavior } from 'quittance/events';
 import { contracts } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
 import type { PoisonErrand, PoisonOrder } from './poison-play.ts';

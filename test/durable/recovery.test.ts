@@ -1,5 +1,8 @@
 /** What those who come after do with the calls of somebody who is gone: who goes on, who waits, who leaves it. */
-import type { AnyTool, Ledger, OnConfirm, QuittanceEvent, Runtime } from 'quittance';
+import type { AnyTool, Runtime } from 'quittance';
+import type { QuittanceEvent } from 'quittance/events';
+import type { OnConfirm } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,9 +1,9 @@
 /** What goes wrong elsewhere without anybody hearing of it, each as a test through the public door. */
-import type { Ledger } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, outcomeToModelContent, ToolError } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, outcomeToModelContent, ToolError } from 'quittance';
 import type { LoadedContracts } from 'quittance/contracts';
 import { contractsFromYamlString } from 'quittance/contracts';
-import { openLedger } from 'quittance/ledger';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,7 +2,8 @@
 import { HttpAgent, isInterruptExpired } from '@ag-ui/client';
 import type { Interrupt, RunFinishedEvent } from '@ag-ui/core';
 import { tool as aiTool } from 'ai';
-import { createMemoryLedger, createRuntime, defineTool, govern, ToolDecision } from 'quittance';
+import { createRuntime, defineTool, govern, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { Runtime } from 'quittance';
 import { governTools } from 'quittance/ai-sdk';
 import type { AgUiEvent } from 'quittance/ag-ui';

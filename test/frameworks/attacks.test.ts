@@ -2,8 +2,10 @@
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger, PreToolUse } from 'quittance';
-import { createMemoryLedger, ToolDecision } from 'quittance';
+import type { PreToolUse } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
+import { ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { eventually } from './suite/eventually.ts';
 import { loadHarnesses } from './harnesses.ts';

@@ -17,7 +17,8 @@ import {
   setLogLevel,
 } from '@google/adk';
 import type { Content } from '@google/genai';
-import { createMemoryLedger, defineTool, ToolDecision, ToolError } from 'quittance';
+import { defineTool, ToolDecision, ToolError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { Runtime } from 'quittance';
 import type { AdkPlugin } from 'quittance/google-adk';
 import { governTools } from 'quittance/google-adk';

@@ -1,7 +1,7 @@
 /** MCP annotations that come with a tool of LangChain, as its MCP adapter hands them over: in the tool's metadata. */
 import type { ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
-import { createMemoryLedger } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { LangChainOptions } from 'quittance/langchain';
 import { governTools } from 'quittance/langchain';
 import { expect, test } from 'vitest';

@@ -3,7 +3,7 @@ import { Mastra } from '@mastra/core';
 import { Agent } from '@mastra/core/agent';
 import { InMemoryStore } from '@mastra/core/storage';
 import { createTool } from '@mastra/core/tools';
-import { createMemoryLedger } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { governTools } from 'quittance/mastra';
 import type { MastraOptions } from 'quittance/mastra';
 import { expect, test, vi } from 'vitest';

@@ -26,7 +26,8 @@ import type {
   ToolDetail,
   ToolList,
 } from 'quittance/http';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { Runtime } from 'quittance';
 import { createHttpServer } from 'quittance/http';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { HandoffView } from 'quittance';
+import type { HandoffView } from 'quittance/runtime';
 import type { CallAnswer, ClaimAnswer, HttpServer } from 'quittance/http';
 import { createHttpServer } from 'quittance/http';
 import type { Answer, TestServer } from './start-server.ts';

@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:http';
-import type { ConfirmationView, Runtime } from 'quittance';
+import type { Runtime } from 'quittance';
+import type { ConfirmationView } from 'quittance/runtime';
 import { createRuntime, defineTool } from 'quittance';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';

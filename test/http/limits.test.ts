@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import type { ConfirmationView } from 'quittance';
+import type { ConfirmationView } from 'quittance/runtime';
 import { createRuntime, defineTool } from 'quittance';
 import type { ContractsCheck, Problem } from 'quittance/http';
 import type { ManualClock } from 'quittance/testing';

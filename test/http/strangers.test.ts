@@ -1,6 +1,7 @@
 /** Whoever has no token, or a wrong one: how often they may try, and from where. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { createMemoryLedger, createRuntime } from 'quittance';
+import { createRuntime } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { HttpServerOptions } from 'quittance/http';
 import { createHttpServer } from 'quittance/http';
 import type { TestServer } from './start-server.ts';

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger, RuntimeTrouble } from 'quittance';
+import type { RuntimeTrouble } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import { contractsFromTemplate, contractsFromYaml } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';

@@ -2,7 +2,8 @@
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger, Runtime, ToolMode, ToolOutcome } from 'quittance';
+import type { Runtime, ToolMode, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import type { JsonObject } from '../../src/base/json.ts';
 import type { Door } from '../attacks/attack-class.ts';
 

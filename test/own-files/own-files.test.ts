@@ -1,7 +1,8 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as quittance from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import * as contracts from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYaml } from 'quittance/contracts';
 import * as ledger from 'quittance/ledger';

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';

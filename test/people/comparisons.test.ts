@@ -2,9 +2,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AnyTool, ConfirmationView, Ledger, Runtime } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
-import { openLedger } from 'quittance/ledger';
+import type { AnyTool, Runtime } from 'quittance';
+import type { ConfirmationView } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startServer } from '../http/start-server.ts';

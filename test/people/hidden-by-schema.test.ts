@@ -1,5 +1,6 @@
 /** Values that are hidden although the request did not hold them: a default or a transform of the schema added them. */
-import type { JsonObject, PersonDecision } from 'quittance';
+import type { JsonObject } from 'quittance';
+import type { PersonDecision } from 'quittance/runtime';
 import { createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,8 @@
 /** Who did what about a call, and how they were known: whatever way it came in. */
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
-import type { DirectIdentity, ToolCallInput } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
+import type { ToolCallInput } from 'quittance';
+import type { DirectIdentity } from 'quittance/events';
 import { describe, expect, test } from 'vitest';
 
 const ada: DirectIdentity = {

@@ -1,6 +1,8 @@
 /** Random lives of one held call: whatever happens in whatever order, its body runs at most once, and by right. */
 import fc from 'fast-check';
-import type { CallEvent, ConfirmationView, PersonDecision, QuittanceEvent, Runtime } from 'quittance';
+import type { Runtime } from 'quittance';
+import type { CallEvent, QuittanceEvent } from 'quittance/events';
+import type { ConfirmationView, PersonDecision } from 'quittance/runtime';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import type { StringContracts } from 'quittance/contracts';
 import { contractsFromYamlString } from 'quittance/contracts';

@@ -5,7 +5,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger, PersonDecision, Runtime, ToolMode, ToolOutcome } from 'quittance';
+import type { Runtime, ToolMode, ToolOutcome } from 'quittance';
+import type { PersonDecision } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, ToolDecision } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';

@@ -1,5 +1,6 @@
 /** What tests about people have in common: how a question is found, and the ways to answer it. */
-import type { ConfirmationView, PersonDecision, QuittanceError, Runtime } from 'quittance';
+import type { QuittanceError, Runtime } from 'quittance';
+import type { ConfirmationView, PersonDecision } from 'quittance/runtime';
 import { isQuittanceError } from 'quittance';
 import { expect } from 'vitest';
 import { quiet } from '../stage.ts';

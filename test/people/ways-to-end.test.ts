@@ -1,5 +1,6 @@
 import type { Runtime } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, outcomeToModelContent } from 'quittance';
+import { createRuntime, defineTool, outcomeToModelContent } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
 import { auditKinds, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
 import { openQuestions, question, refusal, yes } from './question.ts';

@@ -3,7 +3,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
-import type { AnyTool, ConfirmationView, Ledger, Runtime, RuntimeOptions, ToolOutcome } from 'quittance';
+import type { AnyTool, Runtime, RuntimeOptions, ToolOutcome } from 'quittance';
+import type { ConfirmationView } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolDecision, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,7 +1,10 @@
 /** A standing grant is the one way past a question without a person at that moment: how narrow it is. */
 import fc from 'fast-check';
-import type { Entry, JsonObject, Ledger, QuittanceEvent, Runtime } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import type { JsonObject, Runtime } from 'quittance';
+import type { QuittanceEvent } from 'quittance/events';
+import type { Entry, Ledger } from 'quittance/store';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-import type { ConfirmationView, OnConfirm, ToolCallInput } from 'quittance';
+import type { ToolCallInput } from 'quittance';
+import type { ConfirmationView, OnConfirm } from 'quittance/runtime';
 import { defineTool, toolResult } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -2,11 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger, ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import type { ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, ToolError } from 'quittance';
 import type { LoadedContracts } from 'quittance/contracts';
 import { contractsFromYamlString } from 'quittance/contracts';
-import { openLedger } from 'quittance/ledger';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/base/json.ts';
 import { openPlay } from '../durable/play.ts';

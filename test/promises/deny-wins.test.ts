@@ -1,7 +1,9 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 import fc from 'fast-check';
-import type { ConfirmationAnswer, ConfirmationRequest, PreToolUse, ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
+import type { ToolOutcome } from 'quittance';
+import type { ConfirmationAnswer, ConfirmationRequest, PreToolUse } from 'quittance/runtime';
+import { createRuntime, defineTool, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { StringContracts } from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';

@@ -1,6 +1,8 @@
 /** `persistence_failed` at every boundary, on a ledger that fails for a while: through the public door. */
-import type { AnyTool, Runtime, ToolAuditRecord, ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
+import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
+import type { ToolAuditRecord } from 'quittance/events';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { failingLedger, has } from '../fail-writes.ts';

@@ -1,5 +1,6 @@
 import type { ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { createRuntime, defineTool, ToolError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';

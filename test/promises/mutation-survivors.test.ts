@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AnyTool, Entry, Ledger } from 'quittance';
+import type { AnyTool } from 'quittance';
+import type { Entry, Ledger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';

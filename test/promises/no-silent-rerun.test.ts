@@ -1,6 +1,7 @@
 import { cpSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AnyTool, Ledger, Runtime, ToolOutcome } from 'quittance';
+import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';

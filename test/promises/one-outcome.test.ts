@@ -1,6 +1,5 @@
 import type { ToolOutcome } from 'quittance';
 import {
-  createMemoryLedger,
   createRuntime,
   defineTool,
   isQuittanceError,
@@ -8,6 +7,7 @@ import {
   ToolDecision,
   ToolError,
 } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet, setStage } from '../stage.ts';

@@ -2,9 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AnyTool, Ledger, ToolAuditRecord } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool } from 'quittance';
-import { openLedger } from 'quittance/ledger';
+import type { AnyTool } from 'quittance';
+import type { ToolAuditRecord } from 'quittance/events';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool } from 'quittance';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { createManualClock, forkSession } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';

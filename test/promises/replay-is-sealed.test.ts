@@ -1,5 +1,6 @@
 import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { createRuntime, defineTool, ToolError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { Cassette, ManualClock } from 'quittance/testing';
 import {
   createManualClock,

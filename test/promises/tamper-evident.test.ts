@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import fc from 'fast-check';
-import type { Ledger } from 'quittance';
+import type { Ledger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Context } from '../../src/cli/command.ts';

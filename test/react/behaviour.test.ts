@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import type { JsonObject, QuittanceEvent } from 'quittance';
+import type { JsonObject } from 'quittance';
+import type { QuittanceEvent } from 'quittance/events';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { approve, untilStill } from '../approve.ts';

@@ -1,6 +1,8 @@
 /** Calls in every state, made by a real runtime: what their events say is what a page gets to show. */
-import type { JsonObject, QuittanceEvent, Runtime, ToolOutcome, Turn } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolDecision, ToolError } from 'quittance';
+import type { JsonObject, Runtime, ToolOutcome, Turn } from 'quittance';
+import type { QuittanceEvent } from 'quittance/events';
+import { createRuntime, defineTool, ToolDecision, ToolError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { z } from 'zod';
 

@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorGroup } from '../../ledger/summarise-errors.ts';
+import type { ErrorSummary, ErrorGroup } from '../../ledger/summarise-errors.ts';
 import { summariseErrors } from '../../ledger/summarise-errors.ts';
 import { filterOptions, timesOf } from '../call-filter.ts';
 import { callToJson, withoutUndefined } from '../call-table.ts';
@@ -71,7 +71,7 @@ async function printText(groups: readonly ErrorGroup[], now: number, { out, err 
   }
 }
 
-function codeLines(each: ErrorCode, now: number, out: Terminal): string[] {
+function codeLines(each: ErrorSummary, now: number, out: Terminal): string[] {
   const { code: word, title, whatToDo, count, unresolved, tools, lastAt, sample } = each;
   const doubt = unresolved === 0 ? '' : `, ${unresolved} in doubt`;
   const width = Math.min(out.width, 110);

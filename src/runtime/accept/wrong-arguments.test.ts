@@ -1,5 +1,6 @@
 /** What the methods of a runtime refuse to read, and the nearest values that they take. */
-import type { HandoffNotes, HandoffReport, HandoffTerms, PersonDecision, RuntimeOptions } from 'quittance';
+import type { RuntimeOptions } from 'quittance';
+import type { HandoffNotes, HandoffReport, HandoffTerms, PersonDecision } from 'quittance/runtime';
 import { createRuntime, defineTool } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { question } from '../../../test/people/question.ts';

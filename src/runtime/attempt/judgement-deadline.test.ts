@@ -1,12 +1,7 @@
 /** The deadline of a call bounds everything after its body too. */
 import type { SuccessCheck, ToolContext } from 'quittance';
-import {
-  createMemoryLedger,
-  createRuntime,
-  defineTool,
-  outcomeBlocksTool,
-  outcomeToModelContent,
-} from 'quittance';
+import { createRuntime, defineTool, outcomeBlocksTool, outcomeToModelContent } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { contracts } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';

@@ -3,12 +3,12 @@ import {
   defineTool,
   isToolError,
   outcomeToModelContent,
-  outcomeToToolResult,
   successChecks,
   ToolError,
   toolResult,
   unwrap,
 } from 'quittance';
+import { outcomeToToolResult } from 'quittance/wire';
 import type { SuccessCheck, ToolOutcome } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { thrownBy } from '../../../test/thrown-by.ts';

@@ -6,9 +6,9 @@ import {
   outcomeBlocksTool,
   outcomeIsRetryable,
   outcomeToModelContent,
-  outcomeToToolResult,
   ToolError,
 } from 'quittance';
+import { outcomeToToolResult } from 'quittance/wire';
 import { describe, expect, it } from 'vitest';
 import { envelope, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 

@@ -1,5 +1,6 @@
 import type { ToolSpec } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolError } from 'quittance';
+import { createRuntime, defineTool, ToolError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-import type { PreToolUse, ToolUse } from 'quittance';
+import type { PreToolUse, ToolUse } from 'quittance/runtime';
 import { defineTool, ToolDecision } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

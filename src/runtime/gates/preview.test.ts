@@ -5,7 +5,8 @@ import type {
   PreviewRevision,
   ToolContext,
 } from 'quittance';
-import { createMemoryLedger, defineTool, ToolDecision } from 'quittance';
+import { defineTool, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

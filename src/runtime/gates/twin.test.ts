@@ -1,4 +1,5 @@
-import type { ConfirmationRequest, ToolContext } from 'quittance';
+import type { ToolContext } from 'quittance';
+import type { ConfirmationRequest } from 'quittance/runtime';
 import { defineTool, ToolError } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { auditKinds, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';

@@ -1,5 +1,6 @@
 import { type } from 'arktype';
-import type { RepairRequest, ToolOutcome } from 'quittance';
+import type { ToolOutcome } from 'quittance';
+import type { RepairRequest } from 'quittance/runtime';
 import { defineTool, outcomeToContentParts, outcomeToModelContent } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
-import type { GrantRequest, JsonObject, RuntimeOptions } from 'quittance';
+import type { JsonObject, RuntimeOptions } from 'quittance';
+import type { GrantRequest } from 'quittance/runtime';
 import { createRuntime, defineTool, isQuittanceError, ToolDecision } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

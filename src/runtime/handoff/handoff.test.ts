@@ -1,12 +1,7 @@
-import type { HandoffClaim, JsonObject, Runtime, ToolOutcome, Turn } from 'quittance';
-import {
-  createMemoryLedger,
-  createRuntime,
-  defineTool,
-  isQuittanceError,
-  outcomeToModelContent,
-  toolResult,
-} from 'quittance';
+import type { JsonObject, Runtime, ToolOutcome, Turn } from 'quittance';
+import type { HandoffClaim } from 'quittance/runtime';
+import { createRuntime, defineTool, isQuittanceError, outcomeToModelContent, toolResult } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,5 +1,7 @@
-import type { AnyTool, ConfirmationAnswer, ConfirmationRequest, OnConfirm } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
+import type { AnyTool } from 'quittance';
+import type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from 'quittance/runtime';
+import { createRuntime, defineTool, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../../test/eventually.ts';
 import { z } from 'zod';

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
-import type { RuntimeOptions, TokenOptions } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, isQuittanceError } from 'quittance';
+import type { RuntimeOptions } from 'quittance';
+import type { TokenOptions } from 'quittance/runtime';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
 import { envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 import type { TokenClaims } from './signed-token.ts';

@@ -1,4 +1,5 @@
-import type { ConfirmationView, PreviewedOperation } from 'quittance';
+import type { PreviewedOperation } from 'quittance';
+import type { ConfirmationView } from 'quittance/runtime';
 import { defineTool, isQuittanceError } from 'quittance';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

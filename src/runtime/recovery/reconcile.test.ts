@@ -1,5 +1,6 @@
 import type { Reconciliation } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, QuittanceError } from 'quittance';
+import { createRuntime, defineTool, QuittanceError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,9 @@
 /** Recovery on a ledger in memory, whose handles are killed as processes are: who joins, what is counted, what ends how. */
-import type { AnyTool, Ledger, QuittanceEvent, Runtime } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
+import type { AnyTool, Runtime } from 'quittance';
+import type { QuittanceEvent } from 'quittance/events';
+import type { Ledger } from 'quittance/store';
+import { createRuntime, defineTool, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';

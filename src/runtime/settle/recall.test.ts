@@ -1,4 +1,5 @@
-import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
+import { createRuntime, defineTool, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { createMortalLedger } from '../../../test/mortal-ledger.ts';

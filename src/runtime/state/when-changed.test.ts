@@ -1,4 +1,4 @@
-import type { Call } from 'quittance';
+import type { Call } from 'quittance/events';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { createDeadlines } from '../../base/deadlines.ts';
 import type { Engine } from './engine.ts';
 import { whenChanged } from './when-changed.ts';
 import { alterLedger } from '../../../test/alter-ledger.ts';
-import { createMemoryLedger } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 
 const hourMs = 3_600_000;
 

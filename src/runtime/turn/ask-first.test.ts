@@ -1,4 +1,5 @@
-import { createMemoryLedger, createRuntime, defineTool, ToolDecision } from 'quittance';
+import { createRuntime, defineTool, ToolDecision } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { expect, test } from 'vitest';
 
 const pay = { id: 'c1', name: 'pay', arguments: { cents: '500' } };

@@ -1,5 +1,6 @@
-import type { ConfirmationAnswer } from 'quittance';
-import { createMemoryLedger, createRuntime, defineTool, isQuittanceError } from 'quittance';
+import type { ConfirmationAnswer } from 'quittance/runtime';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import {

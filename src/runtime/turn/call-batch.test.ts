@@ -1,4 +1,5 @@
-import type { ConfirmationAnswer, ToolOutcome } from 'quittance';
+import type { ToolOutcome } from 'quittance';
+import type { ConfirmationAnswer } from 'quittance/runtime';
 import { defineTool, isQuittanceError } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
-import type { ConfirmationAnswer, ToolOutcome, ToolResult } from 'quittance';
+import type { ToolOutcome, ToolResult } from 'quittance';
+import type { ConfirmationAnswer } from 'quittance/runtime';
 import { defineTool, isToolError, ToolDecision, toolResult } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

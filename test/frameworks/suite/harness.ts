@@ -2,7 +2,9 @@
  * What the behaviour suite needs of an adapter: an agent of the real framework, its tools governed, its model scripted.
  * A harness is a module whose default export is one, so that a process of its own can load it.
  */
-import type { Ledger, OnTrouble, PreToolUse, Runtime, RuntimeOptions } from 'quittance';
+import type { Runtime, RuntimeOptions } from 'quittance';
+import type { OnTrouble, PreToolUse } from 'quittance/runtime';
+import type { Ledger } from 'quittance/store';
 
 /** A tool, before it becomes one of the framework. Parameters are all required. */
 export type PlainTool = {
