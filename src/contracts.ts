@@ -1,5 +1,5 @@
-export { contracts } from './contracts/from-rules.ts';
-export type { RuleSpec, RulesSpec } from './contracts/from-rules.ts';
+export { contracts } from './contracts/contracts.ts';
+export type { RuleSpec, RulesSpec } from './contracts/contracts.ts';
 export { contractsFromYaml, contractsFromYamlString } from './contracts/from-yaml.ts';
 export type {
   FileContracts,
@@ -31,7 +31,7 @@ export { approvedRules, recheckApproval } from './policy/judge/recheck-approval.
 export type { ApprovedRule } from './policy/judge/recheck-approval.ts';
 export type { RuleMode } from './policy/language/ruleset.ts';
 export type { LintWarning } from './policy/language/lint-warning.ts';
-export type { ToolEvidence } from './policy/workflow/workflow-evidence.ts';
+export type { ToolEvidence } from './policy/workflow/evidence-sources.ts';
 export { eventsToActionWords, toActionWords } from './policy/judge/action-words.ts';
 export type { ActionRecord, ActionWord, PolicyStep } from './policy/judge/action-words.ts';
 export { backtest } from './replay/backtest.ts';

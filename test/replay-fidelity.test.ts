@@ -7,7 +7,7 @@ import { contractsFromYamlString } from 'quittance/contracts';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
-import { readCassette, writeCassette } from '../src/replay/cassette-format.ts';
+import { readCassette, writeCassette } from '../src/replay/write-cassette.ts';
 import { diffSessions } from '../src/replay/diff-sessions.ts';
 import { recordCassette } from '../src/replay/record-cassette.ts';
 import { recordedTools } from '../src/replay/recorded-tools.ts';

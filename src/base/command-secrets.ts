@@ -3,7 +3,7 @@ import { commandOptions, type CommandOptions } from './command-options.ts';
 import { readCommand } from './command-words.ts';
 import type { JsonValue } from './json.ts';
 import { createNameCheck } from './secret-names.ts';
-import type { Span } from './secret-pattern.ts';
+import type { CharacterSpan } from './secret-pattern.ts';
 
 type IsSecretName = (name: string) => boolean;
 /** A part of one word. */
@@ -21,8 +21,8 @@ export const commandHint: string = String.raw`(?<![\w.@-])(?:${programs})(?:\.ex
 /**
  * The secrets in a text. Where it `isCommand` all of it is read as one; otherwise only what follows a known program.
  */
-export function secretsInCommand(text: string, isCommand: boolean, depth = 0): Span[] {
-  const spans: Span[] = [];
+export function secretsInCommand(text: string, isCommand: boolean, depth = 0): CharacterSpan[] {
+  const spans: CharacterSpan[] = [];
   let at = 0;
   while (at < text.length) {
     if (!isCommand) {
@@ -64,10 +64,10 @@ export function secretsInArguments(
   items: readonly JsonValue[],
   program: string | undefined,
   isSecretName: IsSecretName,
-): readonly { readonly index: number; readonly spans: readonly Span[] }[] {
+): readonly { readonly index: number; readonly spans: readonly CharacterSpan[] }[] {
   const texts = items.map((item) => (typeof item === 'string' ? item : ''));
   const all = program === undefined ? texts : [...program.split(/\s+/), ...texts];
-  const found = new Map<number, Span[]>();
+  const found = new Map<number, CharacterSpan[]>();
   for (const { index, start, end } of secretParts(texts, all, isSecretName)) {
     if (start >= end) continue;
     const spans = found.get(index) ?? [];

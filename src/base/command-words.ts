@@ -1,6 +1,6 @@
 /** The words of a command line as a shell reads them, each with the places its characters have in the text. */
 
-export type Word = {
+export type CommandWord = {
   /** Without quotes and backslashes. */
   readonly text: string;
   /** Where the character of `text` at this index stands. */
@@ -8,8 +8,8 @@ export type Word = {
   readonly isQuoted: boolean;
 };
 
-export type SimpleCommand = {
-  readonly words: readonly Word[];
+export type CommandWords = {
+  readonly words: readonly CommandWord[];
   /** Where the next command begins. */
   readonly end: number;
 };
@@ -45,8 +45,8 @@ const isEnd = (text: string, at: number): boolean => {
  * Reads one command, up to what ends it. In prose an apostrophe is no quote, so with `sameLine` a quote counts only
  * where the line has its other half.
  */
-export function readCommand(text: string, from: number, sameLine: boolean): SimpleCommand {
-  const words: Word[] = [];
+export function readCommand(text: string, from: number, sameLine: boolean): CommandWords {
+  const words: CommandWord[] = [];
   let at = from;
   for (;;) {
     while (at < text.length && isBlank(text, at)) at++;
@@ -64,7 +64,7 @@ export function readCommand(text: string, from: number, sameLine: boolean): Simp
 /** What needs no reading character by character: no blank, no quote, no backslash, nothing that ends a command. */
 const plainRun = /[^ \t\n\r&();`|"'\\]+/y;
 
-function readWord(text: string, from: number, sameLine: boolean): readonly [Word, end: number] {
+function readWord(text: string, from: number, sameLine: boolean): readonly [CommandWord, end: number] {
   plainRun.lastIndex = from;
   const run = plainRun.exec(text)?.[0] ?? '';
   const next = from + run.length;
@@ -73,7 +73,7 @@ function readWord(text: string, from: number, sameLine: boolean): readonly [Word
   return readQuotedWord(text, from, sameLine);
 }
 
-function readQuotedWord(text: string, from: number, sameLine: boolean): readonly [Word, end: number] {
+function readQuotedWord(text: string, from: number, sameLine: boolean): readonly [CommandWord, end: number] {
   let word = '';
   const places: number[] = [];
   let isQuoted = false;

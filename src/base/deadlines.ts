@@ -6,10 +6,10 @@ import type { Clock, Timer } from './clock.ts';
 
 export interface Deadlines {
   /** Calls `fire` once `delayMs` have passed, unless the returned watch is stopped or moved first. */
-  watch(delayMs: number, fire: () => void): Watch;
+  watch(delayMs: number, fire: () => void): DeadlineWatch;
 }
 
-export interface Watch {
+export interface DeadlineWatch {
   stop(): void;
   /** Puts the deadline `delayMs` from now. */
   move(delayMs: number): void;
@@ -46,7 +46,7 @@ export function createDeadlines(
     for (const watch of due) watch.fire();
   };
 
-  class DeadlineWatch implements Watch {
+  class DeadlineWatch implements DeadlineWatch {
     atMs: number;
     readonly fire: () => void;
 

@@ -30,7 +30,7 @@ const tagOf = (source: object): string => Object.prototype.toString.call(source)
 export const withoutAdvice = (problem: string): string => problem.replace(/( has no JSON form): .*$/s, '$1');
 
 /** Why an object that is not a plain one has no JSON form, or undefined when its own properties are all of it. */
-export function findExotic(source: object, hasToJson: boolean): string | undefined {
+export function findExoticJson(source: object, hasToJson: boolean): string | undefined {
   // Before toJSON is asked: that of a Buffer writes one number per byte.
   if (ArrayBuffer.isView(source))
     return `a ${tagOf(source)} has no JSON form: return its bytes as base64 text`;

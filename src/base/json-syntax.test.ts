@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findNesting, findSyntaxError } from './json-syntax.ts';
+import { findNesting, findJsonSyntaxError } from './json-syntax.ts';
 
 const isJson = (text: string): boolean => {
   try {
@@ -31,7 +31,7 @@ describe('the search for a syntax error', () => {
   test('finds one exactly in what JSON.parse refuses', () => {
     fc.assert(
       fc.property(nearJson, (text) => {
-        expect(findSyntaxError(text).startsWith('not JSON at position ')).toBe(!isJson(text));
+        expect(findJsonSyntaxError(text).startsWith('not JSON at position ')).toBe(!isJson(text));
       }),
       { numRuns: 5_000 },
     );
@@ -41,7 +41,7 @@ describe('the search for a syntax error', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 3 }), fc.string({ maxLength: 5 }), (text, more) => {
         // A letter no JSON text can go on with, after a complete one.
-        expect(findSyntaxError(`${text} x${more}`)).toContain(`not JSON at position ${text.length + 1} `);
+        expect(findJsonSyntaxError(`${text} x${more}`)).toContain(`not JSON at position ${text.length + 1} `);
       }),
     );
   });
@@ -49,7 +49,7 @@ describe('the search for a syntax error', () => {
   test('shows one character of the text at most', () => {
     fc.assert(
       fc.property(nearJson, (text) => {
-        const found = /found (.*)$/s.exec(findSyntaxError(text))?.[1] ?? '';
+        const found = /found (.*)$/s.exec(findJsonSyntaxError(text))?.[1] ?? '';
         expect(found).toMatch(/^(?:|".*"|U\+[0-9A-F]{4,6}|the end of the text)$/su);
         expect(found.startsWith('"') ? found.length : 3).toBe(3);
       }),
@@ -57,10 +57,10 @@ describe('the search for a syntax error', () => {
   });
 
   test('takes time in proportion to the text', () => {
-    expect(findSyntaxError('['.repeat(300_000))).toContain('position 300000 ');
-    expect(findSyntaxError(`"${'\\'.repeat(1_000_001)}`)).toContain('not JSON at position ');
-    expect(findSyntaxError(`"${'x'.repeat(5_000_000)}`)).toContain('position 5000001 ');
-    expect(findSyntaxError(`${'1'.repeat(1_000_000)}x`)).toContain('position 1000000 ');
+    expect(findJsonSyntaxError('['.repeat(300_000))).toContain('position 300000 ');
+    expect(findJsonSyntaxError(`"${'\\'.repeat(1_000_001)}`)).toContain('not JSON at position ');
+    expect(findJsonSyntaxError(`"${'x'.repeat(5_000_000)}`)).toContain('position 5000001 ');
+    expect(findJsonSyntaxError(`${'1'.repeat(1_000_000)}x`)).toContain('position 1000000 ');
   });
 });
 

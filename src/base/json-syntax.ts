@@ -22,7 +22,7 @@ export function findNesting(text: string, limit: number): number | undefined {
 }
 
 /** Says where `text` stops being JSON and what should stand there. Shows one character of it at most. */
-export function findSyntaxError(text: string): string {
+export function findJsonSyntaxError(text: string): string {
   const closers: ('}' | ']')[] = [];
   let state: State = 'value';
   let at = 0;

@@ -6,11 +6,11 @@
  * 2. What `toJson` accepts is a copy and small enough for `JSON.stringify` to write.
  * 3. Neither throws, whatever it is given.
  */
-import { findExotic, unbox } from './json-exotic.ts';
+import { findExoticJson, unbox } from './json-exotic.ts';
 import { readByHand, readJsonText } from './json-text.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { defineMember } from './json-value.ts';
-import { findNesting, findSyntaxError } from './json-syntax.ts';
+import { findNesting, findJsonSyntaxError } from './json-syntax.ts';
 
 export type { JsonObject, JsonPrimitive, JsonValue } from './json-value.ts';
 export { defineMember } from './json-value.ts';
@@ -75,7 +75,7 @@ export function parseJson(text: string): JsonReading {
     if (!/\d{16}|\d[eE][+-]?\d{3}|(?:^|[\s:,[])-0/.test(text)) return { ok: true, value: readJsonText(text) };
     return parseExactly(text);
   } catch {
-    return refusal(findSyntaxError(text));
+    return refusal(findJsonSyntaxError(text));
   }
 }
 
@@ -192,7 +192,7 @@ class Copying {
       const hasToJson = typeof toJSON === 'function';
       let data: unknown = source;
       if (!isPlain(source)) {
-        const problem = findExotic(source, hasToJson);
+        const problem = findExoticJson(source, hasToJson);
         if (problem !== undefined) return this.#refuse(problem);
         data = unbox(source);
       }

@@ -51,4 +51,4 @@ const roles: ReadonlyMap<string, KeyRole> = new Map(
   ),
 );
 
-export const roleOf = (key: string): KeyRole => roles.get(squashName(key)) ?? 'other';
+export const keyRoleOf = (key: string): KeyRole => roles.get(squashName(key)) ?? 'other';

@@ -9,8 +9,8 @@ import type { JsonObject, JsonValue } from './json.ts';
 import { defineMember, formatPath } from './json.ts';
 import { createKeyPicker } from './key-picker.ts';
 import { formsOf } from './secret-forms.ts';
-import { cutOut, redacted } from './secret-mask.ts';
-import type { Span } from './secret-pattern.ts';
+import { cutOut, redacted } from './text-mask.ts';
+import type { CharacterSpan } from './secret-pattern.ts';
 
 /** A shorter value is hidden only where its name or its place says so: it would be found in innocent text. */
 export const shortestShared = 8;
@@ -24,7 +24,7 @@ export interface KnownSecrets {
   /** The value without them, keys included. Adds to `hidden` where something was hidden. */
   json(value: JsonValue, hidden?: string[]): JsonValue;
   /** Where they stand in a text. */
-  spans(text: string): Span[];
+  spans(text: string): CharacterSpan[];
   readonly values: readonly string[];
 }
 
@@ -117,7 +117,7 @@ const gramLength = 4;
 /** A text that agrees with a value for this long holds the beginning of it. */
 const longBeginning = 32;
 
-function createFinder(values: ReadonlySet<string>, shortest: number): (text: string) => Span[] {
+function createFinder(values: ReadonlySet<string>, shortest: number): (text: string) => CharacterSpan[] {
   const byText = new Map<string, { before: number; after: number }>();
   for (const value of values)
     for (const { text, before, after } of formsOf(value))
@@ -129,7 +129,7 @@ function createFinder(values: ReadonlySet<string>, shortest: number): (text: str
   const beginnings = createGramSet(forms);
 
   /** The longest form that stands at `at`, or the beginning of one that is long enough to tell. */
-  const findAt = (text: string, at: number, spans: Span[]): number => {
+  const findAt = (text: string, at: number, spans: CharacterSpan[]): number => {
     let low = -1;
     let high = forms.length;
     let sharedLow = 0;
@@ -165,7 +165,7 @@ function createFinder(values: ReadonlySet<string>, shortest: number): (text: str
     return end;
   };
 
-  const findBeginnings = (text: string, spans: Span[]): void => {
+  const findBeginnings = (text: string, spans: CharacterSpan[]): void => {
     for (const cut of ['…', '...'])
       for (let at = text.indexOf(cut); at !== -1; at = text.indexOf(cut, at + cut.length)) {
         const start = beginningBefore(text, at);
@@ -185,7 +185,7 @@ function createFinder(values: ReadonlySet<string>, shortest: number): (text: str
   };
 
   return (text) => {
-    const spans: Span[] = [];
+    const spans: CharacterSpan[] = [];
     let from = 0;
     for (let at = 0; at + gramLength <= text.length; at++) {
       if (at < from - longBeginning) at = from - longBeginning;

@@ -8,7 +8,7 @@ const rowElement =
   '(?:property|entry|add|param|parameter|setting|string|item|attribute|arg|env|variable|config|prop|data|value)';
 const readsPassword = source`(?:--password-stdin|-S(?![\w-])|--stdin(?![\w-])|--with-token|--passphrase-fd|chpasswd|cryptsetup)`;
 
-export const markupPatterns: readonly SecretPattern[] = [
+export const markupSecretPatterns: readonly SecretPattern[] = [
   {
     name: 'secret in an element', // <password>x</password>
     pattern: new RegExp(

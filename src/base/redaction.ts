@@ -9,13 +9,13 @@
 import { QuittanceError } from './error.ts';
 import type { JsonValue } from './json.ts';
 import { createKnownSecrets, shortestShared } from './known-secrets.ts';
-import { createKeyReader } from './redaction-key.ts';
+import { createKeyReader } from './key-reader.ts';
 import type { RedactionPath } from './redaction-path.ts';
 import { maskPath, parseRedactionPath, valuesAt } from './redaction-path.ts';
-import type { SecretRules } from './redaction-walk.ts';
-import { hideSecrets } from './redaction-walk.ts';
-import { addParts, collectLeaves } from './secret-leaves.ts';
-import { createTextMask, redacted } from './secret-mask.ts';
+import type { SecretRules } from './hide-secrets.ts';
+import { hideSecrets } from './hide-secrets.ts';
+import { addParts, collectSecretLeaves } from './secret-leaves.ts';
+import { createTextMask, redacted } from './text-mask.ts';
 import { squashName } from './secret-names.ts';
 
 /** What a host may add to, or take from, what is hidden by default. */
@@ -87,7 +87,7 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
     const secrets = new Set<string>();
     let kept = hideSecrets(value, rules, { hidden, secrets });
     for (const path of parsePaths(paths)) {
-      for (const found of valuesAt(value, path)) collectLeaves(found, maskText, secrets);
+      for (const found of valuesAt(value, path)) collectSecretLeaves(found, maskText, secrets);
       kept = maskPath(kept, path, redacted, hidden);
     }
     addParts(secrets);

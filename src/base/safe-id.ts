@@ -3,7 +3,7 @@
  * looks like a secret, people see a mask and a short number that tells it from others; commands take that form too.
  */
 import { safeText } from './safe-text.ts';
-import { createTextMask, redacted } from './secret-mask.ts';
+import { createTextMask, redacted } from './text-mask.ts';
 
 const maskText = createTextMask(true, []);
 

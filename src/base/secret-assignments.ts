@@ -75,7 +75,7 @@ const quoted = (quote: string): string =>
   source`(?<secret>[^${quote}\\\r\n]*(?:\\.[^${quote}\\\r\n]*){0,256})${quote}`;
 
 /** One row per way to introduce a secret. */
-export const assignmentPatterns: readonly SecretPattern[] = [
+export const secretAssignmentPatterns: readonly SecretPattern[] = [
   {
     name: 'assignment', // password=hunter2
     pattern: new RegExp(source`${name}${nameEnd}=(?!${noSecret})${value}`),

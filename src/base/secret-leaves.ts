@@ -1,15 +1,16 @@
 /** The values of which a hidden value is made, each of which gives it away on its own. */
 import type { JsonValue } from './json.ts';
 import { isJsonObject } from './json.ts';
-import type { TextMask } from './secret-mask.ts';
+import type { TextMask } from './text-mask.ts';
 
 /** Adds the texts and numbers in a hidden value to `found`, and the secrets inside those texts. */
-export function collectLeaves(value: JsonValue, maskText: TextMask, found: Set<string>): void {
+export function collectSecretLeaves(value: JsonValue, maskText: TextMask, found: Set<string>): void {
   if (typeof value === 'string') addText(value, maskText, found);
   else if (typeof value === 'number') found.add(String(value));
   else if (Array.isArray(value))
-    for (const item of value as readonly JsonValue[]) collectLeaves(item, maskText, found);
-  else if (isJsonObject(value)) for (const item of Object.values(value)) collectLeaves(item, maskText, found);
+    for (const item of value as readonly JsonValue[]) collectSecretLeaves(item, maskText, found);
+  else if (isJsonObject(value))
+    for (const item of Object.values(value)) collectSecretLeaves(item, maskText, found);
 }
 
 const scheme = /^\s*(?:bearer|basic|token|apikey|api-key|digest|negotiate|ssws|bot|sso-key|key)\s+(\S.*)$/is;
@@ -60,5 +61,5 @@ function addJson(text: string, maskText: TextMask, found: Set<string>): void {
   } catch {
     return;
   }
-  if (typeof value === 'object') collectLeaves(value, maskText, found);
+  if (typeof value === 'object') collectSecretLeaves(value, maskText, found);
 }

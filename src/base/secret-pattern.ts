@@ -1,5 +1,5 @@
 /** A part of a text: where it starts, and the place behind it. */
-export type Span = [start: number, end: number];
+export type CharacterSpan = [start: number, end: number];
 
 /** One shape of a secret in a text. */
 export interface SecretPattern {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { cpuMsOf, cpuMsPerRun } from '../../test/cpu-time.ts';
-import { createTextMask } from './secret-mask.ts';
+import { createTextMask } from './text-mask.ts';
 import { secretHint, secretPatterns, shortestSecret } from './secret-patterns.ts';
 
 const mask = createTextMask(true, []);

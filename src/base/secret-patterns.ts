@@ -2,9 +2,9 @@
  * What secrets look like in a text. Every pattern must stay near linear on hostile text: what it repeats without
  * bound cannot begin again inside its own match, everything else is bounded.
  */
-import { markupHint, markupPatterns } from './markup-secrets.ts';
+import { markupHint, markupSecretPatterns } from './markup-secrets.ts';
 import { providerHint, providerTokens } from './provider-tokens.ts';
-import { assignmentHint, assignmentPatterns } from './secret-assignments.ts';
+import { assignmentHint, secretAssignmentPatterns } from './secret-assignments.ts';
 import type { SecretPattern } from './secret-pattern.ts';
 
 /** The shapes of secrets that are known here. */
@@ -95,8 +95,8 @@ export const secretPatterns: readonly SecretPattern[] = [
     name: 'cookie header',
     pattern: /[Cc]ookie["']?:[ \t]{0,4}["']?(?<secret>[\w.$!%*-]{1,64}=[^\r\n"']*)/,
   },
-  ...assignmentPatterns,
-  ...markupPatterns,
+  ...secretAssignmentPatterns,
+  ...markupSecretPatterns,
   { name: 'token of a known provider', pattern: providerTokens },
   {
     name: 'Discord webhook',

@@ -1,5 +1,5 @@
 /** So many at a time: each caller gets a place, in the order of asking, and gives it back by calling what it got. */
-export function createPlaces(count: number): () => Promise<() => void> {
+export function createSemaphore(count: number): () => Promise<() => void> {
   let free = count;
   const queue: (() => void)[] = [];
 

@@ -6,7 +6,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
 import { findDuplicateKey } from '../base/duplicate-key.ts';
-import { isDotSegment } from '../base/id-segment.ts';
+import { isDotSegment } from '../base/dot-segment.ts';
 import { formatPath, isJsonObject, parseJson, toJson } from '../base/json.ts';
 import { quote } from '../base/nearest.ts';
 import { describeFound } from './describe-found.ts';

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { isQuittanceError } from '../base/error.ts';
 import type { Cassette } from '../replay/cassette.ts';
-import { readCassette } from '../replay/cassette-format.ts';
+import { readCassette } from '../replay/write-cassette.ts';
 import type { Given } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';

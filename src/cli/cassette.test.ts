@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runProgramHere } from '../../test/run-program.ts';
-import { readCassette } from '../replay/cassette-format.ts';
+import { readCassette } from '../replay/write-cassette.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cassette-'));
 const env = { QUITTANCE_LEDGER: join(folder, 'ledger.db') };

@@ -5,7 +5,7 @@ import type { ContractsOptions } from '../contracts/contracts-options.ts';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import { evaluateWorkflow } from '../policy/workflow/evaluate-workflow.ts';
 import type { CallExplanation } from '../policy/judge/explain-call.ts';
-import { approveStage } from '../policy/workflow/move-workflow.ts';
+import { approveStage } from '../policy/workflow/set-workflow-stage.ts';
 import { recordEvidence } from '../policy/workflow/record-evidence.ts';
 import type { FiredRule } from '../policy/language/ruling.ts';
 import type { Workflow } from '../policy/language/workflow.ts';

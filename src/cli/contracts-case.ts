@@ -8,7 +8,7 @@ import type { ClosedObject } from '../policy/read/document-reader.ts';
 import { DocumentReader } from '../policy/read/document-reader.ts';
 import { readDocumentText } from '../policy/read/document-text.ts';
 import type { SessionCounters } from '../policy/language/session-metric.ts';
-import { readYaml } from '../policy/read/yaml-document.ts';
+import { readYamlDocument } from '../policy/read/yaml-document.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ToolResources } from '../tool/tool-resources.ts';
 
@@ -89,7 +89,7 @@ const caseKeys = [
 export function readCases(text: string | Uint8Array, source: string): CaseReading {
   const problems: ContractsProblem[] = [];
   const given = readDocumentText(text, source, problems);
-  const node = given && readYaml(given.text, given.reading);
+  const node = given && readYamlDocument(given.text, given.reading);
   const at = node && new DocumentReader(node, given.reading);
   const fields = at?.closed(['working_directory', 'home_directory', 'cases']);
   const ids = new Set<string>();

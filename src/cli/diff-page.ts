@@ -1,6 +1,6 @@
 /** Two sessions side by side, for people and for programs. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import type { CallDifference, Difference, SessionDiff } from '../replay/diff-sessions.ts';
+import type { CallDifference, SessionDifference, SessionDiff } from '../replay/diff-sessions.ts';
 import { withoutUndefined } from './call-table.ts';
 import { safeId, safeJson, safeText } from './safe-text.ts';
 import type { Terminal } from './terminal.ts';
@@ -72,7 +72,7 @@ function* callLines(call: CallDifference, beside: Beside, out: Terminal): Genera
 }
 
 function* differenceLines(
-  { field, path, a, b }: Difference,
+  { field, path, a, b }: SessionDifference,
   beside: Beside,
   out: Terminal,
 ): Generator<string, void> {
@@ -121,5 +121,5 @@ export function* diffToJson(diff: SessionDiff, showSame: boolean): Generator<Jso
   };
 }
 
-const differenceToJson = ({ field, path, a, b }: Difference): JsonObject =>
+const differenceToJson = ({ field, path, a, b }: SessionDifference): JsonObject =>
   withoutUndefined({ field, path, a, b });

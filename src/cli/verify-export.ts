@@ -2,11 +2,11 @@ import { createReadStream } from 'node:fs';
 import { isQuittanceError } from '../base/error.ts';
 import type { Anchor } from '../ledger/anchor.ts';
 import type { Head } from '../ledger/chain.ts';
-import { readExport } from '../ledger/export-format.ts';
+import { readExport } from '../ledger/ledger-export.ts';
 import { createVerifier } from '../ledger/verify.ts';
 import { isDamage } from '../replay/damage.ts';
-import type { Finding, Tell, Verdict } from '../replay/verify-ledger.ts';
-import { countOf } from '../replay/verify-ledger.ts';
+import type { VerifyFinding, Tell, Verdict } from '../replay/verify-ledger.ts';
+import { countEntries } from '../replay/verify-ledger.ts';
 import type { Context } from './command.ts';
 
 /** Verifies an export from its file alone. */
@@ -21,7 +21,7 @@ export async function verifyExport(
   let heads: readonly Head[] = [];
   let at = 0;
   let progress = startProgress('verify', 0);
-  const say = async (found: readonly Finding[]): Promise<void> => {
+  const say = async (found: readonly VerifyFinding[]): Promise<void> => {
     for (const problem of found) {
       problems++;
       await tell(problem);
@@ -31,7 +31,7 @@ export async function verifyExport(
     const { manifest, entries } = await readExport(readLines(path));
     ({ heads, createdAt: at } = manifest);
     verifier = createVerifier({ anchor: anchor && ofSessions(anchor, heads), heads });
-    progress = startProgress('verify', countOf(heads));
+    progress = startProgress('verify', countEntries(heads));
     for await (const { position, ...entry } of entries) {
       if (signal.aborted) break;
       // An export has lines instead of positions: the first one is the manifest.
@@ -46,7 +46,14 @@ export async function verifyExport(
     await say([{ kind: 'file', message: error.message, line: Number.isNaN(line) ? undefined : line }]);
   }
   progress.done();
-  return { totals: verifier.totals, due: countOf(heads), problems, finished: !signal.aborted, heads, at };
+  return {
+    totals: verifier.totals,
+    due: countEntries(heads),
+    problems,
+    finished: !signal.aborted,
+    heads,
+    at,
+  };
 }
 
 /** An export may hold some sessions only: of the others it says nothing, right or wrong. */

@@ -4,9 +4,9 @@ import { homedir } from 'node:os';
 import type { Awaitable } from '../base/json.ts';
 import type { HostOperator, HostSelector, PolicyWorld } from '../policy/language/policy-call.ts';
 import type { ReadOptions } from '../policy/read/read-options.ts';
-import type { WorkflowHost } from '../policy/workflow/stage-gates.ts';
-import type { ToolEvidence } from '../policy/workflow/workflow-evidence.ts';
-import { evidenceSources } from '../policy/workflow/workflow-evidence.ts';
+import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
+import type { ToolEvidence } from '../policy/workflow/evidence-sources.ts';
+import { evidenceSources } from '../policy/workflow/evidence-sources.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import { listFolder, realPath } from '../runtime/files/real-path.ts';
 

@@ -4,20 +4,20 @@ import { readDocument } from '../policy/read/parse-document.ts';
 import type { ReadOptions } from '../policy/read/read-options.ts';
 import type { PackedDocument } from './packed-document.ts';
 import { packDocument } from './packed-document.ts';
-import type { DocumentText } from './read-documents.ts';
+import type { DocumentSource } from './read-documents.ts';
 
-export type ReadOrder =
-  | { readonly type: 'read'; readonly document: DocumentText; readonly options: ReadOptions }
+export type DocumentThreadOrder =
+  | { readonly type: 'read'; readonly document: DocumentSource; readonly options: ReadOptions }
   /** The thread ends by itself. */
   | { readonly type: 'end' };
 
-export type ReadAnswer = PackedDocument;
+export type DocumentThreadAnswer = PackedDocument;
 
 if (parentPort !== null) {
   const port = parentPort;
-  port.on('message', (order: ReadOrder) => {
+  port.on('message', (order: DocumentThreadOrder) => {
     if (order.type === 'end') return port.close();
     const { text, source } = order.document;
-    port.postMessage(packDocument(readDocument(text, source, order.options)) satisfies ReadAnswer);
+    port.postMessage(packDocument(readDocument(text, source, order.options)) satisfies DocumentThreadAnswer);
   });
 }

@@ -2,11 +2,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { contractsError } from '../policy/language/contracts-problem.ts';
-import type { DocumentText, ReadText } from './read-documents.ts';
+import type { DocumentSource, ReadText } from './read-documents.ts';
 
 export type FoundFiles = {
-  readonly documents: readonly DocumentText[];
-  readonly parents: readonly DocumentText[];
+  readonly documents: readonly DocumentSource[];
+  readonly parents: readonly DocumentSource[];
   /** All of them, to be watched. */
   readonly paths: readonly string[];
   /** A document extends another, so other files of its folder count as well. */
@@ -31,11 +31,11 @@ export async function findFiles(
 ): Promise<FoundFiles> {
   const documents = await Promise.all(paths.map(readFileText));
   const given = await Promise.all(parentPaths.map(readFileText));
-  const extending: DocumentText[] = [];
+  const extending: DocumentSource[] = [];
   for (const document of documents)
     if ((await rulesetOf(document, readText))?.extends !== undefined) extending.push(document);
   const folders = new Set(extending.map(({ source }) => dirname(resolve(source))));
-  const beside: DocumentText[] = [];
+  const beside: DocumentSource[] = [];
   for (const folder of folders)
     for (const name of (await readdir(folder)).toSorted()) {
       const path = join(folder, name);
@@ -59,7 +59,7 @@ export async function findFiles(
 const isAmong = (path: string, others: readonly string[]): boolean =>
   others.some((other) => resolve(other) === resolve(path));
 
-async function readFileText(path: string): Promise<DocumentText> {
+async function readFileText(path: string): Promise<DocumentSource> {
   try {
     return { source: path, text: await readFile(path) };
   } catch (cause) {
@@ -78,7 +78,7 @@ async function readFileText(path: string): Promise<DocumentText> {
 }
 
 async function rulesetOf(
-  document: DocumentText,
+  document: DocumentSource,
   readText: ReadText,
 ): Promise<{ readonly name: string; readonly extends: string | undefined } | undefined> {
   const result = await readText(document);
@@ -87,11 +87,11 @@ async function rulesetOf(
 
 /** The sources of all that is inherited from. */
 async function chainOf(
-  documents: readonly DocumentText[],
-  candidates: readonly DocumentText[],
+  documents: readonly DocumentSource[],
+  candidates: readonly DocumentSource[],
   readText: ReadText,
 ): Promise<ReadonlySet<string>> {
-  const byName = new Map<string, DocumentText>();
+  const byName = new Map<string, DocumentSource>();
   for (const candidate of candidates) {
     const name = (await rulesetOf(candidate, readText))?.name;
     if (name !== undefined && !byName.has(name)) byName.set(name, candidate);

@@ -3,7 +3,7 @@ import { contractsError } from '../policy/language/contracts-problem.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import type { ReadContracts } from './loaded-contracts.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
-import type { DocumentText, ReadDocument, ReadText } from './read-documents.ts';
+import type { DocumentSource, ReadDocument, ReadText } from './read-documents.ts';
 import { composeDocuments, createReadText, readDocuments } from './read-documents.ts';
 import { readInThread } from './read-in-thread.ts';
 import type { FoundFiles } from './find-files.ts';
@@ -34,7 +34,7 @@ export async function loadFiles(paths: readonly string[], options: FileOptions):
     readText: ReadText,
   ): Promise<{ readonly found: FoundFiles; readonly read: ReadContracts }> => {
     const files = await findFiles(paths, options.parents ?? [], readText);
-    const readAll = (texts: readonly DocumentText[]): Promise<ReadDocument[]> =>
+    const readAll = (texts: readonly DocumentSource[]): Promise<ReadDocument[]> =>
       Promise.all(texts.map(async (text) => ({ text, result: await readText(text) })));
     const composed = composeDocuments(await readAll(files.documents), await readAll(files.parents));
     return { found: files, read: { ...composed, files: files.paths.map((path) => resolve(path)) } };

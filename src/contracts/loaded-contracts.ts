@@ -17,7 +17,7 @@ import { lintRules } from '../policy/compose/lint-rules.ts';
 import type { LintWarning } from '../policy/language/lint-warning.ts';
 import type { PolicyCall } from '../policy/language/policy-call.ts';
 import type { OutputRuling, Ruling } from '../policy/language/ruling.ts';
-import type { WorkflowHost } from '../policy/workflow/stage-gates.ts';
+import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { createWorkflowHost, createWorld } from './contracts-options.ts';

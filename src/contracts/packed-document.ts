@@ -7,7 +7,7 @@ import type { Steps } from '../base/steps.ts';
 import { compileGlob } from '../policy/regex/glob.ts';
 import type { LinearRegex } from '../policy/regex/linear-regex.ts';
 import { parseRegex } from '../policy/regex/linear-regex.ts';
-import type { ContractDocument, DocumentResult } from '../policy/read/parse-document.ts';
+import type { ParsedDocument, DocumentResult } from '../policy/read/parse-document.ts';
 import type { Stage, StageCondition, StageGate, Workflow } from '../policy/language/workflow.ts';
 
 type Pack = Uint8Array<ArrayBuffer>;
@@ -48,7 +48,7 @@ export function* unpackDocument(packed: PackedDocument): Steps<DocumentResult> {
     case 'problems':
       return { ok: false, problems: yield* unpackList(packed.problems) };
     case 'Ruleset': {
-      const document = unpack<Extract<ContractDocument, { kind: 'Ruleset' }>>(packed.rest);
+      const document = unpack<Extract<ParsedDocument, { kind: 'Ruleset' }>>(packed.rest);
       const rules = yield* unpackList<(typeof document.ruleset.rules)[number]>(packed.rules);
       const places = new Map(
         yield* unpackList<

@@ -8,28 +8,28 @@ import type { DocumentResult } from '../policy/read/parse-document.ts';
 import { readDocument } from '../policy/read/parse-document.ts';
 import { resolveExtends } from '../policy/compose/resolve-extends.ts';
 import type { Ruleset } from '../policy/language/ruleset.ts';
-import { sha256Hex } from '../policy/language/version-stamp.ts';
+import { sha256Hex } from '../policy/language/join-versions.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { toReadOptions } from './contracts-options.ts';
 import type { ReadContracts } from './loaded-contracts.ts';
 
 /** A document and where it comes from, for messages. */
-export type DocumentText = { readonly source: string; readonly text: string | Uint8Array };
+export type DocumentSource = { readonly source: string; readonly text: string | Uint8Array };
 
 /** Reads a document, the same one only once: looking for parents and composing both need it. */
-export type ReadText = (document: DocumentText) => Awaitable<DocumentResult>;
+export type ReadText = (document: DocumentSource) => Awaitable<DocumentResult>;
 
 /** Reads documents here and now. */
-export function createReadText(options: ContractsOptions): (document: DocumentText) => DocumentResult {
+export function createReadText(options: ContractsOptions): (document: DocumentSource) => DocumentResult {
   const reading = toReadOptions(options);
   return rememberDocuments((document) => readDocument(document.text, document.source, reading));
 }
 
 /** The same reader, which reads no document twice. */
 export function rememberDocuments<Result>(
-  read: (document: DocumentText) => Result,
-): (document: DocumentText) => Result {
-  const known = new Map<DocumentText, Result>();
+  read: (document: DocumentSource) => Result,
+): (document: DocumentSource) => Result {
+  const known = new Map<DocumentSource, Result>();
   return (document) => {
     const result = known.get(document) ?? read(document);
     known.set(document, result);
@@ -39,16 +39,16 @@ export function rememberDocuments<Result>(
 
 /** Composes documents, left to right. `parents` are what they may extend, by the name in their metadata. */
 export const readDocuments = (
-  texts: readonly DocumentText[],
-  parents: readonly DocumentText[],
-  readText: (document: DocumentText) => DocumentResult,
+  texts: readonly DocumentSource[],
+  parents: readonly DocumentSource[],
+  readText: (document: DocumentSource) => DocumentResult,
 ): ReadContracts => composeDocuments(texts.map(withResult(readText)), parents.map(withResult(readText)));
 
-export type ReadDocument = { readonly text: DocumentText; readonly result: DocumentResult };
+export type ReadDocument = { readonly text: DocumentSource; readonly result: DocumentResult };
 
 const withResult =
-  (readText: (document: DocumentText) => DocumentResult) =>
-  (text: DocumentText): ReadDocument => ({ text, result: readText(text) });
+  (readText: (document: DocumentSource) => DocumentResult) =>
+  (text: DocumentSource): ReadDocument => ({ text, result: readText(text) });
 
 /** The same for documents that have been read. */
 export function composeDocuments(
@@ -78,7 +78,7 @@ export function composeDocuments(
 
 const utf8 = new TextDecoder();
 
-const toDocument = ({ source, text }: DocumentText): ContractDocument => ({
+const toDocument = ({ source, text }: DocumentSource): ContractDocument => ({
   name: source,
   stamp: sha256Hex(text),
   text: typeof text === 'string' ? text : utf8.decode(text),

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { takeSteps } from '../base/steps.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { toReadOptions } from './contracts-options.ts';
-import type { ReadAnswer, ReadOrder } from './document-thread.ts';
+import type { DocumentThreadAnswer, DocumentThreadOrder } from './document-thread.ts';
 import { unpackDocument } from './packed-document.ts';
 import type { ReadText } from './read-documents.ts';
 import { rememberDocuments } from './read-documents.ts';
@@ -19,14 +19,14 @@ export async function readInThread<T>(
   const gone = new AbortController();
   worker.on('error', (error) => gone.abort(error));
   worker.on('exit', () => gone.abort(new Error('The thread that reads contract documents ended.')));
-  const send = (order: ReadOrder): void => worker.postMessage(order);
+  const send = (order: DocumentThreadOrder): void => worker.postMessage(order);
   let last: Promise<unknown> = Promise.resolve();
   const readText = rememberDocuments((document) => {
     const next = last.then(async () => {
       gone.signal.throwIfAborted();
       const answered = once(worker, 'message', { signal: gone.signal });
       send({ type: 'read', document, options: reading });
-      const [answer] = (await answered) as [ReadAnswer]; // the thread sends nothing else
+      const [answer] = (await answered) as [DocumentThreadAnswer]; // the thread sends nothing else
       return takeSteps(unpackDocument(answer));
     });
     last = next.catch(() => undefined);

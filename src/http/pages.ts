@@ -1,6 +1,6 @@
 /** The few pages the server itself has. No scripts but one, which comes from a file of its own; nothing that was kept is in them. */
 import { createTextMarks } from '../base/text-marks.ts';
-import { createNameNotes } from '../view/look-alike-names.ts';
+import { createNameNotes } from '../view/name-notes.ts';
 
 const page = (title: string, body: string): string => `<!doctype html>
 <html lang="en">

@@ -4,7 +4,7 @@
  */
 import type { CallQuery, Page, SessionQuery, SessionSummary } from '../ledger/call-query.ts';
 import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
-import { limitOf } from '../ledger/paging.ts';
+import { clampPageLimit } from '../ledger/page-cursor.ts';
 import type { BudgetRule } from '../runtime/host/budget.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
@@ -132,7 +132,7 @@ async function readEach<Row extends CallRef, View>(
 ): Promise<Page<View> & { readonly large?: readonly LargeCall[] }> {
   const rows: View[] = [];
   const large: LargeCall[] = [];
-  let left = limitOf(limit);
+  let left = clampPageLimit(limit);
   let cursor = given;
   for (;;) {
     const page = await query({ limit: Math.min(left, rowsAtOnce), cursor });

@@ -1,6 +1,6 @@
 /** A page of calls, or as much of it as is found in a moment: no caller waits long for the first rows. */
 import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
-import { parseCursor } from '../ledger/paging.ts';
+import { parseCursor } from '../ledger/page-cursor.ts';
 import type { CallPage } from './api/call.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 

@@ -1,6 +1,6 @@
 /** What every store refuses before it looks at anything. */
 import { QuittanceError } from '../base/error.ts';
-import { isDotSegment } from '../base/id-segment.ts';
+import { isDotSegment } from '../base/dot-segment.ts';
 import { isReservedEventType } from '../call/emitted-event.ts';
 import { readDirectIdentity } from '../call/identity.ts';
 import type { Entry } from './journal.ts';

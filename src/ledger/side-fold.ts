@@ -15,8 +15,8 @@ import type { ReadEntry } from './formats/v1/read-entry.ts';
 import type { Claim, ClaimHolder, Counter, CounterTotal, Settlement } from './claims.ts';
 import { ledgerSessionId } from './ledger.ts';
 import { sessionCounterPrefixes } from './session-counters.ts';
-import { stateIn } from './state-of.ts';
-import { clearsDoubt, leavesDoubt } from './unsettled-effect.ts';
+import { stateIn } from './last-state.ts';
+import { clearsUnsettledEffect, leavesUnsettledEffect } from './unsettled-effect.ts';
 
 /** A call that has no outcome. */
 export type OpenInput = {
@@ -90,14 +90,14 @@ export type FoldFinding = {
   readonly message: string;
 };
 
-export class BesideFold {
+export class SideFold {
   readonly claims: Map<string, FoldedClaim> = new Map();
   readonly counters: Map<string, FoldedCounter> = new Map();
   /** Where the first entry of each session stands. */
   readonly sessions: Map<string, number> = new Map();
-  /** By `callKey`. */
+  /** By `foldKey`. */
   readonly open: Map<string, OpenInput> = new Map();
-  /** By `callKey`. Those whose time is up are among them. */
+  /** By `foldKey`. Those whose time is up are among them. */
   readonly undoable: Map<string, UndoableInput> = new Map();
   readonly unsettled: Map<string, UnsettledEffect> = new Map();
   /** By session and subject. */
@@ -133,7 +133,7 @@ export class BesideFold {
     for (const { counter, amount, limit } of entry.reserve ?? []) this.#reserve(counter, amount, limit);
     for (const settlement of entry.settle ?? []) this.#settle(settlement);
     for (const { subject, expectedVersion } of entry.moves ?? [])
-      this.states.set(callKey(sessionId, subject), {
+      this.states.set(foldKey(sessionId, subject), {
         sessionId,
         subject,
         version: expectedVersion + 1,
@@ -151,7 +151,7 @@ export class BesideFold {
     }
     this.#tell(entry.totals ?? []);
     if (claim !== undefined) this.#claim(claim, sessionId, callId);
-    if (entry.erased) this.#erased.add(callKey(sessionId, callId));
+    if (entry.erased) this.#erased.add(foldKey(sessionId, callId));
     for (const event of entry.events)
       if (isKnownEvent(event) && 'callId' in event && event.callId === callId)
         this.#note(event, sessionId, callId);
@@ -167,12 +167,12 @@ export class BesideFold {
 
   /** Whether a claim may have been passed on to, or given up by, a session that is gone. */
   mayHaveLost({ sessionId, callId }: ClaimHolder): boolean {
-    return this.#hasDropped && this.#doubtful.has(callKey(sessionId, callId));
+    return this.#hasDropped && this.#doubtful.has(foldKey(sessionId, callId));
   }
 
   /** Whether somebody had bodies erased of a call that named the artifact, which goes with them. */
   mayBeErased({ sessionId, callIds }: NamedArtifact): boolean {
-    return [...callIds].some((callId) => this.#erased.has(callKey(sessionId, callId)));
+    return [...callIds].some((callId) => this.#erased.has(foldKey(sessionId, callId)));
   }
 
   counterOf(name: string): Counter {
@@ -237,7 +237,7 @@ export class BesideFold {
   }
 
   #note(event: QuittanceEvent, sessionId: string, callId: string): void {
-    const key = callKey(sessionId, callId);
+    const key = foldKey(sessionId, callId);
     const call = this.open.get(key);
     if (event.type === 'tool.requested')
       this.open.set(key, {
@@ -250,7 +250,7 @@ export class BesideFold {
         needsSealed: false,
       });
     else if (event.type === 'tool.undone') this.undoable.delete(key);
-    else if (clearsDoubt(event)) {
+    else if (clearsUnsettledEffect(event)) {
       this.unsettled.delete(key);
       this.undoable.delete(key);
     } else if (call === undefined) return;
@@ -273,7 +273,7 @@ export class BesideFold {
       this.open.delete(key);
       const { outcome } = event;
       const undo = 'undo' in outcome ? outcome.undo : undefined;
-      if ((undo !== undefined || leavesDoubt(event)) && call.needsSealed)
+      if ((undo !== undefined || leavesUnsettledEffect(event)) && call.needsSealed)
         this.undoable.set(key, {
           sessionId,
           callId,
@@ -283,7 +283,7 @@ export class BesideFold {
           until: undo?.until,
         });
       this.#name(event.outcome, sessionId, callId);
-      if (leavesDoubt(event)) this.#leaveDoubt(key, call, event.outcome.toolName);
+      if (leavesUnsettledEffect(event)) this.#leaveDoubt(key, call, event.outcome.toolName);
     }
   }
 
@@ -299,7 +299,7 @@ export class BesideFold {
 
   #name(outcome: ToolOutcome, sessionId: string, callId: string): void {
     const name = (named: Omit<NamedArtifact, 'sessionId' | 'callIds'>): void => {
-      const key = callKey(sessionId, named.artifactId);
+      const key = foldKey(sessionId, named.artifactId);
       const known = this.artifacts.get(key);
       if (known === undefined) this.artifacts.set(key, { ...named, sessionId, callIds: new Set([callId]) });
       else known.callIds.add(callId);
@@ -334,4 +334,4 @@ const findState = ({ events }: ReadEntry, subject: string): JsonObject | undefin
     .at(-1)?.state;
 
 /** Under which a call stands in the maps of a fold. */
-export const callKey = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);
+export const foldKey = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);

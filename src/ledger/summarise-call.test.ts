@@ -4,7 +4,7 @@ import type { Story } from '../../test/make-ledger.ts';
 import type { Call } from '../call/call.ts';
 import { foldCall } from '../call/evolve.ts';
 import { toCallSummary } from './summarise-call.ts';
-import { countCall, countEvent, newSessionTally } from './summarise-session.ts';
+import { countCall, countEvent, newSessionTally } from './session-tally.ts';
 
 const callOf = (story: Story, drop = 0): Call => {
   const events = eventsOf(makeEntries([{ session: 's', call: 'c', story }]), 'c');

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import type { Story } from '../../test/make-ledger.ts';
 import { makeEntries, rechain, storeEntries } from '../../test/make-ledger.ts';
 import { createAnchor } from './anchor.ts';
-import { readExport, writeExport } from './export-format.ts';
+import { readExport, writeExport } from './ledger-export.ts';
 import { readEntry } from './formats/v1/read-entry.ts';
 import type { StoredEntry } from './stored-entry.ts';
 import { createVerifier } from './verify.ts';

@@ -4,14 +4,14 @@ import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent, ToolResolved, ToolResponded } from '../call/event.ts';
 
 /** The call ended and nobody can say whether its effect happened: another such call must ask first. */
-export const leavesDoubt = (event: QuittanceEvent): event is ToolResponded =>
+export const leavesUnsettledEffect = (event: QuittanceEvent): event is ToolResponded =>
   event.type === 'tool.responded' && event.final && event.unsettledEffect;
 
 /**
  * Another such call need not ask any more. Not so where it turned out that the effect did happen: what must not
  * happen twice is then exactly the other call.
  */
-export const clearsDoubt = (event: QuittanceEvent): event is ToolResolved =>
+export const clearsUnsettledEffect = (event: QuittanceEvent): event is ToolResolved =>
   event.type === 'tool.resolved' && event.resolution !== 'succeeded';
 
 /** The digest of the input that the gates last let through, among the events of a call. */

@@ -16,10 +16,10 @@ import type { ReadEntry } from './formats/v1/read-entry.ts';
 import { readEntry } from './formats/v1/read-entry.ts';
 import { ledgerSessionId } from './ledger.ts';
 import type { StoredEntry } from './stored-entry.ts';
-import type { CallTrack } from './verify-call.ts';
-import { checkPlace, endTrack, isOpen, newTrack, trackEntry } from './verify-call.ts';
-import type { Place } from './verify-ends.ts';
-import { compareWithAnchor, compareWithHeads } from './verify-ends.ts';
+import type { CallTrack } from './call-track.ts';
+import { checkEventPosition, endTrack, isOpen, newTrack, trackEntry } from './call-track.ts';
+import type { EntryPosition } from './chain-ends.ts';
+import { compareWithAnchor, compareWithHeads } from './chain-ends.ts';
 import type { VerifyProblem, VerifyProblemKind } from './verify-problem.ts';
 
 export type VerifierOptions = {
@@ -58,10 +58,10 @@ type SessionTrack = {
   /** Undefined once the session was left for another one. */
   calls: Map<string, CallTrack> | undefined;
   /** Entries without bodies that no event has named yet. */
-  readonly missing: Map<string, Place>;
+  readonly missing: Map<string, EntryPosition>;
   readonly erasures: Set<string>;
   firstAt: number | undefined;
-  besideAnchor: Place | undefined;
+  besideAnchor: EntryPosition | undefined;
 };
 
 export function createVerifier(options: VerifierOptions = {}): Verifier {
@@ -83,7 +83,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
 
   const say = (
     sessionId: string,
-    place: Place | undefined,
+    place: EntryPosition | undefined,
     kind: VerifyProblemKind,
     message: string,
   ): void => {
@@ -171,7 +171,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     if (entry.sessionId !== stored.sessionId)
       report('session', `The entry says that it belongs to session ${JSON.stringify(entry.sessionId)}.`);
     for (const event of entry.events) {
-      checkPlace(event, entry, report);
+      checkEventPosition(event, entry, report);
       if (isEmittedEvent(event)) continue;
       if (!isKnownEvent(event)) totals.unknownEvents++;
       else if (event.type === 'body.erased')

@@ -31,8 +31,8 @@ export type {
   ShownPreview,
   ToolCallView,
 } from '../view/tool-call-view.ts';
-export { statusWords } from '../view/describe-status.ts';
-export type { StatusTone } from '../view/describe-status.ts';
+export { statusWords } from '../view/status-words.ts';
+export type { StatusTone } from '../view/status-words.ts';
 export { shownId } from '../base/safe-id.ts';
 export { readDiff } from '../view/diff-rows.ts';
 export type { Diff, DiffRow } from '../view/diff-rows.ts';

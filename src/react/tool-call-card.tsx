@@ -2,7 +2,7 @@ import { describeDecider } from '../call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { useId } from 'react';
 import { ShownId, ShownText } from './shown-text.tsx';
-import { resolutionWords } from '../view/describe-status.ts';
+import { resolutionWords } from '../view/status-words.ts';
 import { elapsedTime } from '../view/remaining-time.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import { AdviceLine } from './advice-line.tsx';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { safeSentence } from '../base/safe-id.ts';
-import type { StatusTone } from '../view/describe-status.ts';
-import { announcement, statusLabel, statusSentence, statusWords } from '../view/describe-status.ts';
+import type { StatusTone } from '../view/status-words.ts';
+import { announcement, statusLabel, statusSentence, statusWords } from '../view/status-words.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import type { ToolCallSource } from './source-reader.ts';
 import type { Consent, OnDecide } from './use-consent.ts';

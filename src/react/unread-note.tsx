@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Reading } from './use-reading.ts';
+import type { ReadingProgress } from './use-reading.ts';
 
 /** Says how much has not been in view, and takes the choice to go on regardless. */
 export function UnreadNote({
@@ -9,7 +9,7 @@ export function UnreadNote({
   onWaive,
 }: {
   readonly id: string;
-  readonly reading: Reading;
+  readonly reading: ReadingProgress;
   readonly isWaived: boolean;
   readonly onWaive: (isWaived: boolean) => void;
 }): ReactNode {

@@ -6,7 +6,7 @@ import type { RefObject } from 'react';
 import { useRef, useState } from 'react';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import type { Consent, HowRead } from './use-consent.ts';
-import type { Reading } from './use-reading.ts';
+import type { ReadingProgress } from './use-reading.ts';
 import { useReading } from './use-reading.ts';
 import { useStill } from './use-still.ts';
 
@@ -15,7 +15,7 @@ export type ReadingGate = {
   readonly panel: RefObject<HTMLDivElement | null>;
   readonly answers: RefObject<HTMLDivElement | null>;
   readonly approval: RefObject<HTMLButtonElement | null>;
-  readonly reading: Reading;
+  readonly reading: ReadingProgress;
   /** The person has chosen to decide without reading to the end. */
   readonly isWaived: boolean;
   readonly waive: (isWaived: boolean) => void;

@@ -2,7 +2,7 @@ import type { RefObject } from 'react';
 import { useEffect, useRef, useState } from 'react';
 
 /** How much of what a question is about has been in view. */
-export type Reading = {
+export type ReadingProgress = {
   /** The first and the last line of every block have been in view. */
   readonly isRead: boolean;
   readonly lines: number;
@@ -24,8 +24,8 @@ export function useReading(
   panel: RefObject<HTMLElement | null>,
   answers: RefObject<HTMLElement | null>,
   subject: string,
-): Reading {
-  const [reading, setReading] = useState<Reading>({ isRead: false, lines: 0, seen: 0 });
+): ReadingProgress {
+  const [reading, setReading] = useState<ReadingProgress>({ isRead: false, lines: 0, seen: 0 });
   const seenOf = useRef({ subject, blocks: new Map<Element, Seen>() });
 
   useEffect(() => {

@@ -12,10 +12,10 @@ import type { PolicyCall } from '../policy/language/policy-call.ts';
 import type { FiredRule } from '../policy/language/ruling.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { CallWord } from './backtest-report.ts';
-import { readArguments } from './judge-arguments.ts';
+import { readArguments } from './read-arguments.ts';
 import type { WorkflowRulings } from './session-workflows.ts';
 
-export type OpenCall = {
+export type BacktestCall = {
   readonly requested: ToolRequested;
   readonly erased: boolean;
   tool: AnyTool | undefined;
@@ -43,7 +43,10 @@ export type OpenCall = {
 export const requestedObject = ({ requestedInput }: ToolRequested): JsonObject | undefined =>
   isJsonObject(requestedInput) ? requestedInput : undefined;
 
-export function notePreview(call: OpenCall, { ready, snapshot, inputDigest, hidden }: ToolPreviewed): void {
+export function notePreview(
+  call: BacktestCall,
+  { ready, snapshot, inputDigest, hidden }: ToolPreviewed,
+): void {
   if (!ready) return;
   call.preview = { snapshot, inputDigest };
   if (hidden.length > 0) call.byKeptForm = true;
@@ -52,11 +55,11 @@ export function notePreview(call: OpenCall, { ready, snapshot, inputDigest, hidd
 /** An approval that was not used in time was an answer all the same. */
 export const isUnanswered = (
   { confirmationId }: ConfirmationExpired,
-  { held, answered }: OpenCall,
+  { held, answered }: BacktestCall,
 ): boolean => !answered && held?.confirmationId === confirmationId;
 
 /** Whether these rules would let the body start. Where nobody answered, nobody would. */
-export function wouldRun({ after, unanswered, fired }: OpenCall): boolean {
+export function wouldRun({ after, unanswered, fired }: BacktestCall): boolean {
   if (after !== 'ask') return after === 'allow';
   const asking = fired.filter(({ action, observed }) => action === 'ask' && !observed);
   return !unanswered || asking.every(({ timeoutEffect }) => timeoutEffect === 'allow');
@@ -69,7 +72,10 @@ export async function refuseEdited(tool: AnyTool, edited: JsonObject): Promise<s
   return reading.input === edited ? undefined : 'The edited arguments do not fit the schema as they are.';
 }
 
-export const toPolicyCall = ({ requested, tool, snapshot }: OpenCall, input: JsonObject): PolicyCall => ({
+export const toBacktestPolicyCall = (
+  { requested, tool, snapshot }: BacktestCall,
+  input: JsonObject,
+): PolicyCall => ({
   toolName: requested.toolName,
   input,
   principal: requested.principal,
@@ -79,7 +85,7 @@ export const toPolicyCall = ({ requested, tool, snapshot }: OpenCall, input: Jso
 });
 
 export const toWorkflowCall = (
-  { requested }: OpenCall,
+  { requested }: BacktestCall,
   input: JsonObject,
 ): { toolName: string; input: JsonObject; at: number } => ({
   toolName: requested.toolName,
@@ -92,7 +98,7 @@ export const toWorkflowCall = (
  * it or said nothing.
  */
 export function wasStoppedByRules(
-  { held, after, unanswered }: OpenCall,
+  { held, after, unanswered }: BacktestCall,
   { outcome }: ToolResponded,
 ): boolean {
   if (outcome.type !== 'ToolDenied') return false;

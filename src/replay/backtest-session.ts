@@ -22,25 +22,25 @@ import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { Policy } from '../policy/judge/compile-policy.ts';
 import type { FiredRule, Ruling } from '../policy/language/ruling.ts';
 import { decideRuling } from '../policy/language/ruling.ts';
-import type { WorkflowHost } from '../policy/workflow/stage-gates.ts';
+import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
 import { namesArtifact } from '../runtime/input/artifact-arguments.ts';
 import { gates } from '../runtime/gates/gates.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import type { OpenCall } from './backtest-call.ts';
+import type { BacktestCall } from './backtest-call.ts';
 import {
   isUnanswered,
   notePreview,
   refuseEdited,
   requestedObject,
-  toPolicyCall,
+  toBacktestPolicyCall,
   toWorkflowCall,
   wasStoppedByRules,
   wouldRun,
 } from './backtest-call.ts';
 import type { CallVerdict, CallWord, NotJudged } from './backtest-report.ts';
-import { judgeEnd } from './judge-end.ts';
-import { readArguments } from './judge-arguments.ts';
-import { SessionTally } from './session-tally.ts';
+import { backtestEnd } from './backtest-end.ts';
+import { readArguments } from './read-arguments.ts';
+import { SessionCounts } from './session-counts.ts';
 import { SessionWorkflows } from './session-workflows.ts';
 
 export type SessionTrial = {
@@ -58,8 +58,8 @@ const beforeRules: ReadonlySet<string> = new Set(gateNames.slice(0, gateNames.in
 export class SessionBacktest {
   readonly #trial: SessionTrial;
   readonly #workflows: SessionWorkflows | undefined;
-  readonly #open = new Map<string, OpenCall>();
-  readonly #counts = new SessionTally();
+  readonly #open = new Map<string, BacktestCall>();
+  readonly #counts = new SessionCounts();
 
   constructor(trial: SessionTrial) {
     this.#trial = trial;
@@ -94,7 +94,7 @@ export class SessionBacktest {
     else if (event.type === 'tool.responded' && event.final) await this.#settle(call, event, erased);
   }
 
-  #answer(call: OpenCall, decision: ConfirmationDecision): void {
+  #answer(call: BacktestCall, decision: ConfirmationDecision): void {
     call.answered = true;
     call.edited = decision === 'edit';
     if ((decision === 'approve' || decision === 'edit') && call.workflows !== undefined)
@@ -124,7 +124,7 @@ export class SessionBacktest {
     });
   }
 
-  async #decide(call: OpenCall, event: ToolDecided): Promise<void> {
+  async #decide(call: BacktestCall, event: ToolDecided): Promise<void> {
     if (call.erased) return;
     const isRefused = event.decision === 'deny' && stoppedBy(event, 'validate');
     const { tool, requested } = call;
@@ -156,9 +156,14 @@ export class SessionBacktest {
     await this.#judge(call, event, input, isRefused);
   }
 
-  async #judge(call: OpenCall, event: ToolDecided, input: JsonObject, wasRefused: boolean): Promise<void> {
+  async #judge(
+    call: BacktestCall,
+    event: ToolDecided,
+    input: JsonObject,
+    wasRefused: boolean,
+  ): Promise<void> {
     const { policy } = this.#trial;
-    const asked = await policy.judgeCall(toPolicyCall(call, input), this.#counts.counters);
+    const asked = await policy.judgeCall(toBacktestPolicyCall(call, input), this.#counts.counters);
     const workflows = await this.#workflows?.ask(toWorkflowCall(call, input), event.decision !== 'ask');
     let ruling = merge(asked, workflows?.fired ?? []);
     // Under the very same rules, what hidden arguments made them say is on record.
@@ -176,7 +181,7 @@ export class SessionBacktest {
     if (event.decision !== 'ask') this.#workflows?.move(workflows, goesOn && ruling.decision !== 'block');
   }
 
-  async #settle(call: OpenCall, event: ToolResponded, erased: boolean): Promise<void> {
+  async #settle(call: BacktestCall, event: ToolResponded, erased: boolean): Promise<void> {
     this.#open.delete(call.requested.callId);
     const runs = wouldRun(call);
     this.#count(call, runs && (event.attempt > 0 || wasStoppedByRules(call, event)));
@@ -186,13 +191,18 @@ export class SessionBacktest {
       return this.#close(call, undefined, event);
     if (call.workflows !== undefined)
       await this.#workflows?.record(call.workflows, toWorkflowCall(call, call.input), event);
-    const end = await judgeEnd(this.#trial, toPolicyCall(call, call.input), call.requested.sessionId, event);
+    const end = await backtestEnd(
+      this.#trial,
+      toBacktestPolicyCall(call, call.input),
+      call.requested.sessionId,
+      event,
+    );
     return this.#close(call, end, event);
   }
 
   #close(
-    call: OpenCall,
-    end: Awaited<ReturnType<typeof judgeEnd>> | undefined,
+    call: BacktestCall,
+    end: Awaited<ReturnType<typeof backtestEnd>> | undefined,
     event: ToolResponded | undefined,
   ): void {
     const { requested, before, after, fired, refusal, byKeptForm } = call;
@@ -217,7 +227,7 @@ export class SessionBacktest {
   }
 
   /** A call that came to the rules is counted once, and once more where its body would have started. */
-  #count(call: OpenCall, runs: boolean): void {
+  #count(call: BacktestCall, runs: boolean): void {
     if (call.counted || call.after === undefined || call.after === 'refused') return;
     call.counted = true;
     this.#counts.reached();

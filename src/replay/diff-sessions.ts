@@ -7,16 +7,16 @@ import { canonicalJson } from '../base/canonical.ts';
 import type { JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject } from '../base/json.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
-import { stateIn } from '../ledger/state-of.ts';
+import { stateIn } from '../ledger/last-state.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { Aligned } from './align-calls.ts';
 import { alignCalls } from './align-calls.ts';
-import type { CallView } from './call-view.ts';
-import { toCallViews } from './call-view.ts';
+import type { DiffedCall } from './diffed-call.ts';
+import { toCallViews } from './diffed-call.ts';
 import { diffJson } from './diff-json.ts';
 
 /** Where two calls, or two sessions, are not the same. */
-export type Difference = {
+export type SessionDifference = {
   /** What differs: `arguments`, `decisions`, `questions`, `outcome`, `code`, `output`, `content`, `cost_micros` … */
   readonly field: string;
   /** Where in it: `$.total`; `$` for all of it. */
@@ -27,15 +27,15 @@ export type Difference = {
 };
 
 export type CallDifference =
-  | { readonly status: 'same'; readonly a: CallView; readonly b: CallView }
+  | { readonly status: 'same'; readonly a: DiffedCall; readonly b: DiffedCall }
   | {
       readonly status: 'changed';
-      readonly a: CallView;
-      readonly b: CallView;
-      readonly differences: readonly Difference[];
+      readonly a: DiffedCall;
+      readonly b: DiffedCall;
+      readonly differences: readonly SessionDifference[];
     }
-  | { readonly status: 'only_a'; readonly a: CallView }
-  | { readonly status: 'only_b'; readonly b: CallView };
+  | { readonly status: 'only_a'; readonly a: DiffedCall }
+  | { readonly status: 'only_b'; readonly b: DiffedCall };
 
 export type SessionDiff = {
   readonly identical: boolean;
@@ -46,9 +46,9 @@ export type SessionDiff = {
   readonly onlyA: number;
   readonly onlyB: number;
   /** Where workflows stand at the end, as far as they differ. */
-  readonly workflows: readonly Difference[];
+  readonly workflows: readonly SessionDifference[];
   /** On whose behalf, with which models and rules. Shown, and no difference by itself: what they led to is. */
-  readonly circumstances: readonly Difference[];
+  readonly circumstances: readonly SessionDifference[];
   /** Pairs of calls with hidden arguments, of which only the kept form could be compared. */
   readonly comparedByKeptForm: number;
 };
@@ -72,7 +72,7 @@ export function diffSessions(
   const calls = aligned.map(({ a: atA, b: atB, moved }): CallDifference => {
     const one = atA === undefined ? undefined : left[atA];
     const other = atB === undefined ? undefined : right[atB];
-    if (one === undefined) return { status: 'only_b', b: other as CallView };
+    if (one === undefined) return { status: 'only_b', b: other as DiffedCall };
     if (other === undefined) return { status: 'only_a', a: one };
     if ((one.hidden || other.hidden) && !sameLedger) comparedByKeptForm++;
     // The order of calls that run side by side means nothing.
@@ -106,17 +106,17 @@ const toAlignable = ({
   callId,
   toolName,
   requestedInput,
-}: CallView): { callId: string; toolName: string; key: string } => ({
+}: DiffedCall): { callId: string; toolName: string; key: string } => ({
   callId,
   toolName,
   key: canonicalJson(requestedInput),
 });
 
 /** Calls that had not ended when the next one was asked for, and those asked for meanwhile. */
-function besideOthers(calls: readonly CallView[]): ReadonlySet<CallView> {
-  const beside = new Set<CallView>();
-  let latest: CallView | undefined;
-  const endOf = ({ settledAt = Number.POSITIVE_INFINITY }: CallView): number => settledAt;
+function besideOthers(calls: readonly DiffedCall[]): ReadonlySet<DiffedCall> {
+  const beside = new Set<DiffedCall>();
+  let latest: DiffedCall | undefined;
+  const endOf = ({ settledAt = Number.POSITIVE_INFINITY }: DiffedCall): number => settledAt;
   for (const call of calls) {
     if (latest !== undefined && call.requestedAt < endOf(latest)) beside.add(call).add(latest);
     if (latest === undefined || endOf(call) > endOf(latest)) latest = call;
@@ -129,11 +129,11 @@ type Names = { readonly a: ReadonlyMap<string, string>; readonly b: ReadonlyMap<
 
 function nameThings(
   aligned: readonly Aligned[],
-  left: readonly CallView[],
-  right: readonly CallView[],
+  left: readonly DiffedCall[],
+  right: readonly DiffedCall[],
 ): Names {
   const names = { a: new Map<string, string>(), b: new Map<string, string>() };
-  const name = (known: Map<string, string>, call: CallView | undefined, number: number): void => {
+  const name = (known: Map<string, string>, call: DiffedCall | undefined, number: number): void => {
     if (call === undefined) return;
     known.set(call.callId, `<call ${number}>`);
     for (const [index, id] of call.artifactIds.entries()) known.set(id, `<artifact ${number}.${index + 1}>`);
@@ -145,7 +145,12 @@ function nameThings(
   return names;
 }
 
-function compare(a: CallView, b: CallView, names: Names, sameLedger: boolean): readonly Difference[] {
+function compare(
+  a: DiffedCall,
+  b: DiffedCall,
+  names: Names,
+  sameLedger: boolean,
+): readonly SessionDifference[] {
   const found = fieldDifferences(a.fields, b.fields).filter(
     ({ field, a: one, b: other }) =>
       plain(field, one, a, names.a) !== plain(field, other, b, names.b) ||
@@ -176,7 +181,7 @@ const outcomeFields: ReadonlySet<string> = new Set([
 function plain(
   field: string,
   value: JsonValue | undefined,
-  { fields }: CallView,
+  { fields }: DiffedCall,
   names: ReadonlyMap<string, string>,
 ): JsonValue | undefined {
   if (typeof value !== 'string') return value;
@@ -198,7 +203,7 @@ const codesThatNameCalls: ReadonlySet<JsonValue> = new Set([
 ]);
 
 /** Whether a text may be a sentence of the runtime that names another call. Rules and tools write their own. */
-const madeByRuntime = (field: string, fields: CallView['fields']): boolean =>
+const madeByRuntime = (field: string, fields: DiffedCall['fields']): boolean =>
   field === 'questions' ||
   ((field === 'details' || field === 'content') && codesThatNameCalls.has(fields['code'] ?? null));
 
@@ -213,7 +218,7 @@ const nameCall = (text: string, names: ReadonlyMap<string, string>): string => {
 function fieldDifferences(
   a: { readonly [field: string]: JsonValue },
   b: { readonly [field: string]: JsonValue },
-): readonly Difference[] {
+): readonly SessionDifference[] {
   return diffJson(a, b).map(({ path: [field = '', ...path], ...values }) => ({
     field: String(field),
     path: formatPath(path),

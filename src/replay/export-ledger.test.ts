@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readExport } from '../ledger/export-format.ts';
+import { readExport } from '../ledger/ledger-export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { createVerifier } from '../ledger/verify.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';

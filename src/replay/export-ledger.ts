@@ -7,7 +7,7 @@
  */
 import { QuittanceError } from '../base/error.ts';
 import type { Head } from '../ledger/chain.ts';
-import { writeExport, writePagedExport } from '../ledger/export-format.ts';
+import { writeExport, writePagedExport } from '../ledger/ledger-export.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { StoredEntry } from '../ledger/stored-entry.ts';

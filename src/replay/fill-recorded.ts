@@ -9,10 +9,14 @@ export type RecordedArtifacts = ReadonlyMap<string, CassetteArtifact>;
  * An input with the contents of the artifacts it names, as the runtime fills them in for a body. A name whose content
  * was left behind stays a name, and so is found to be none of the inputs that come.
  */
-export function fillRecorded(value: JsonValue, artifacts: RecordedArtifacts, isRoot = true): JsonValue {
+export function fillRecordedArtifacts(
+  value: JsonValue,
+  artifacts: RecordedArtifacts,
+  isRoot = true,
+): JsonValue {
   if (artifacts.size === 0) return value;
   if (Array.isArray(value))
-    return (value as readonly JsonValue[]).map((item) => fillRecorded(item, artifacts, false));
+    return (value as readonly JsonValue[]).map((item) => fillRecordedArtifacts(item, artifacts, false));
   if (!isJsonObject(value)) return value;
   if (!isRoot && Object.hasOwn(value, '$artifact')) {
     const name = value['$artifact'];
@@ -23,7 +27,7 @@ export function fillRecorded(value: JsonValue, artifacts: RecordedArtifacts, isR
   }
   const filled: { [key: string]: JsonValue } = {};
   for (const key of Object.keys(value))
-    defineMember(filled, key, fillRecorded(value[key] ?? null, artifacts, false));
+    defineMember(filled, key, fillRecordedArtifacts(value[key] ?? null, artifacts, false));
   return filled;
 }
 

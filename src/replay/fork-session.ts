@@ -23,18 +23,18 @@ import type { SuccessCheck } from '../tool/success-check.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
 import type { Cassette, RecordedCall } from './cassette.ts';
 import { inputOf } from './cassette.ts';
-import { fillRecorded } from './fill-recorded.ts';
-import { describeMiss } from './fixture-missing.ts';
+import { fillRecordedArtifacts } from './fill-recorded.ts';
+import { describeMiss } from './describe-miss.ts';
 import type { PlayedRun } from './play-back.ts';
 import { byCall, recordCassette } from './record-cassette.ts';
 import { answerAsRecorded } from './recorded-answers.ts';
 import { RecordedError } from './recorded-error.ts';
 import type { PlayPreview } from './recorded-previews.ts';
-import { playPreviews } from './recorded-previews.ts';
+import { playRecordedPreviews } from './recorded-previews.ts';
 import type { AskedBody } from './recorded-tool.ts';
 import { toRecordedTool } from './recorded-tool.ts';
 import type { Playing, Recording } from './recording-shelf.ts';
-import { keyOf, nextRun, RecordingShelf } from './recording-shelf.ts';
+import { recordingKey, nextRun, RecordingShelf } from './recording-shelf.ts';
 import type { ReplayReport } from './replay-report.ts';
 import { toReport } from './replay-report.ts';
 import type { MovableClock } from './replay-time.ts';
@@ -236,12 +236,12 @@ class ForkSource {
     this.#later = shelf(after === 'recorded' ? ran.filter(({ callId }) => !before.has(callId)) : []);
     this.#answered =
       after === 'recorded' ? cassette.calls : cassette.calls.filter(({ callId }) => before.has(callId));
-    this.#preview = playPreviews(this.#answered, this.#keep);
+    this.#preview = playRecordedPreviews(this.#answered, this.#keep);
     this.#clock = clock;
   }
 
   #known(call: RecordedCall): JsonValue {
-    return this.#keep(call.toolName, fillRecorded(inputOf(call), this.#artifacts));
+    return this.#keep(call.toolName, fillRecordedArtifacts(inputOf(call), this.#artifacts));
   }
 
   toTool(tool: AnyTool, successCheck: SuccessCheck): AnyTool {
@@ -280,7 +280,8 @@ class ForkSource {
     // The record is that of one session; others of the same runtime have no part in it.
     if (this.#before.next === undefined || sessionId !== this.#sessionId) return this.#goOn(wanted, callId);
     const byId = this.#before.recordings.find(
-      ({ call, status, key }) => call.callId === callId && status === 'waiting' && key === keyOf(wanted),
+      ({ call, status, key }) =>
+        call.callId === callId && status === 'waiting' && key === recordingKey(wanted),
     );
     if (byId !== undefined) byId.status = 'played';
     const found =

@@ -2,7 +2,7 @@ import type { JsonValue } from '../base/json.ts';
 import type { ConfirmationAnswer, OnConfirm } from '../runtime/host/confirm.ts';
 import { withoutArtifactNames } from './artifact-names.ts';
 import type { RecordedAnswer, RecordedCall } from './cassette.ts';
-import { keyOf } from './recording-shelf.ts';
+import { recordingKey } from './recording-shelf.ts';
 import type { MovableClock } from './replay-time.ts';
 
 /**
@@ -17,7 +17,7 @@ export function answerAsRecorded(
 ): OnConfirm {
   const waiting = new Map<string, RecordedAnswer[]>();
   const keyFor = (toolName: string, input: JsonValue): string =>
-    keyOf({ toolName, input: withoutArtifactNames(keep(toolName, input)) });
+    recordingKey({ toolName, input: withoutArtifactNames(keep(toolName, input)) });
   for (const { toolName, requestedInput, answers } of calls)
     for (const answer of answers) {
       const key = keyFor(toolName, answer.input ?? requestedInput);

@@ -3,7 +3,7 @@ import { previewEndedWith } from '../runtime/preview/preview-problem.ts';
 import type { PreviewRevision } from '../tool/preview.ts';
 import { withoutArtifactNames } from './artifact-names.ts';
 import type { RecordedCall, RecordedPreview, RecordedVersion } from './cassette.ts';
-import { keyOf } from './recording-shelf.ts';
+import { recordingKey } from './recording-shelf.ts';
 
 /** Shows again what tools showed when it was recorded, by tool and input and in order. Asks no tool. */
 export type PlayPreview = (
@@ -11,13 +11,13 @@ export type PlayPreview = (
   input: JsonValue,
 ) => PreviewRevision | AsyncIterable<PreviewRevision>;
 
-export function playPreviews(
+export function playRecordedPreviews(
   calls: readonly RecordedCall[],
   keep: (toolName: string, input: JsonValue) => JsonValue,
 ): PlayPreview {
   const waiting = new Map<string, RecordedPreview[]>();
   const keyFor = (toolName: string, input: JsonValue): string =>
-    keyOf({ toolName, input: withoutArtifactNames(keep(toolName, input)) });
+    recordingKey({ toolName, input: withoutArtifactNames(keep(toolName, input)) });
   for (const { toolName, requestedInput, previews } of calls)
     for (const preview of previews) {
       const key = keyFor(toolName, preview.input ?? requestedInput);

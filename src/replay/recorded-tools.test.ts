@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { envelope } from '../../test/stage.ts';
 import type { Cassette } from './cassette.ts';
-import { readCassette, sealCassette, writeCassette } from './cassette-format.ts';
+import { readCassette, sealCassette, writeCassette } from './write-cassette.ts';
 import { recordCassette } from './record-cassette.ts';
 import type { RecordedToolsOptions } from './recorded-tools.ts';
 import { recordedTools } from './recorded-tools.ts';

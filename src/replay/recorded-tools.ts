@@ -7,16 +7,16 @@ import { undoneToolName } from '../runtime/host/undo-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { Cassette, RecordedCall } from './cassette.ts';
 import { inputOf } from './cassette.ts';
-import { fillRecorded } from './fill-recorded.ts';
-import { describeMiss } from './fixture-missing.ts';
+import { fillRecordedArtifacts } from './fill-recorded.ts';
+import { describeMiss } from './describe-miss.ts';
 import type { PlayedRun } from './play-back.ts';
 import { answerAsRecorded } from './recorded-answers.ts';
 import type { PlayPreview } from './recorded-previews.ts';
-import { playPreviews } from './recorded-previews.ts';
+import { playRecordedPreviews } from './recorded-previews.ts';
 import type { AskedBody } from './recorded-tool.ts';
 import { toRecordedTool } from './recorded-tool.ts';
 import type { Miss, Playing, Recording } from './recording-shelf.ts';
-import { keyOf, nextRun, RecordingShelf } from './recording-shelf.ts';
+import { recordingKey, nextRun, RecordingShelf } from './recording-shelf.ts';
 import type { ReplayReport } from './replay-report.ts';
 import { assertConsumed, toReport } from './replay-report.ts';
 import type { MovableClock } from './replay-time.ts';
@@ -62,7 +62,7 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
   const keepFor = (toolName: string, input: JsonValue): JsonValue =>
     keep(redactor, byName.get(toolName) ?? byName.get(undoneToolName(toolName) ?? ''), input);
   const known = (call: RecordedCall): JsonValue =>
-    keepFor(call.toolName, fillRecorded(inputOf(call), artifacts));
+    keepFor(call.toolName, fillRecordedArtifacts(inputOf(call), artifacts));
   const shelf = new RecordingShelf(
     cassette.calls
       .filter(({ runs, toolName }) => runs.length > 0 && toolName !== readArtifactName)
@@ -73,7 +73,7 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
   const playing = new Map<string, Playing>();
   const missed: ReplayReport['missed'][number][] = [];
 
-  const preview = playPreviews(cassette.calls, keepFor);
+  const preview = playRecordedPreviews(cassette.calls, keepFor);
 
   const choose = ({ tool, input, context }: AskedBody): PlayedRun => {
     const ref = JSON.stringify([context.sessionId, context.callId]);
@@ -97,9 +97,10 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
     };
     const found = mode === 'strict' ? shelf.takeInOrder(wanted) : shelf.takeByKey(wanted);
     if (found.type === 'missed') {
-      const key = keyOf(wanted);
+      const key = recordingKey(wanted);
       const denied = stopped.find(
-        (call) => call.toolName === tool.name && keyOf({ toolName: tool.name, input: known(call) }) === key,
+        (call) =>
+          call.toolName === tool.name && recordingKey({ toolName: tool.name, input: known(call) }) === key,
       );
       if (denied !== undefined && found.why !== 'order') return miss('denied', { stopped: denied });
       return miss(found.why, found);

@@ -23,7 +23,7 @@ export type Wanted = {
   readonly schemaDigestWithDefaults?: string | undefined;
 };
 
-export type Found =
+export type RecordingMatch =
   | { readonly type: 'found'; readonly recording: Recording }
   | {
       readonly type: 'missed';
@@ -48,7 +48,7 @@ export type Miss =
 
 export type Nearest = { readonly recording: Recording; readonly difference: readonly JsonDifference[] };
 
-export const keyOf = ({ toolName, input }: Pick<Wanted, 'toolName' | 'input'>): string =>
+export const recordingKey = ({ toolName, input }: Pick<Wanted, 'toolName' | 'input'>): string =>
   `${JSON.stringify(toolName)} ${digestJson(input)}`;
 
 export class RecordingShelf {
@@ -61,7 +61,7 @@ export class RecordingShelf {
     this.recordings = recordings.map(({ call, input }) => ({
       call,
       input,
-      key: keyOf({ toolName: call.toolName, input }),
+      key: recordingKey({ toolName: call.toolName, input }),
       status: 'waiting',
     }));
     for (const recording of this.recordings) {
@@ -80,8 +80,8 @@ export class RecordingShelf {
   }
 
   /** The next one of this key, wherever it stands. */
-  takeByKey(wanted: Wanted): Found {
-    const same = this.#waitingOf(keyOf(wanted));
+  takeByKey(wanted: Wanted): RecordingMatch {
+    const same = this.#waitingOf(recordingKey(wanted));
     const recording = find(same, (each) => each.status === 'waiting' && fits(each, wanted));
     if (recording !== undefined) return play(recording);
     return { type: 'missed', why: this.#why(wanted, same) };
@@ -91,9 +91,9 @@ export class RecordingShelf {
    * The next one, which must be of this key. A call of the tool that was to come next stands in its place, so that
    * one changed argument is one miss and not a row of them.
    */
-  takeInOrder(wanted: Wanted): Found {
+  takeInOrder(wanted: Wanted): RecordingMatch {
     const expected = this.next;
-    const key = keyOf(wanted);
+    const key = recordingKey(wanted);
     if (expected?.key === key && fits(expected, wanted)) return play(expected);
     const same = this.#waitingOf(key);
     const isWaiting = find(same, (each) => each.status === 'waiting' && fits(each, wanted)) !== undefined;
@@ -153,7 +153,7 @@ const fits = (
   recorded === schemaDigest ||
   recorded === schemaDigestWithDefaults;
 
-function play(recording: Recording): Found {
+function play(recording: Recording): RecordingMatch {
   recording.status = 'played';
   return { type: 'found', recording };
 }

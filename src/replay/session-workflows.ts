@@ -3,13 +3,13 @@ import type { JsonObject } from '../base/json.ts';
 import type { ToolResponded, WorkflowUpdated } from '../call/event.ts';
 import type { WorkflowRuling } from '../policy/workflow/evaluate-workflow.ts';
 import { evaluateWorkflow } from '../policy/workflow/evaluate-workflow.ts';
-import { approveStage, resetWorkflow, setWorkflowStage } from '../policy/workflow/move-workflow.ts';
+import { approveStage, resetWorkflow, setWorkflowStage } from '../policy/workflow/set-workflow-stage.ts';
 import { recordEvidence } from '../policy/workflow/record-evidence.ts';
 import type { FiredRule } from '../policy/language/ruling.ts';
-import type { WorkflowHost } from '../policy/workflow/stage-gates.ts';
+import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
 import type { Workflow } from '../policy/language/workflow.ts';
 import { stageIndex } from '../policy/language/workflow.ts';
-import type { WorkflowCall } from '../policy/workflow/workflow-evidence.ts';
+import type { WorkflowCall } from '../policy/workflow/evidence-sources.ts';
 import type { WorkflowState } from '../policy/workflow/workflow-state.ts';
 import { initialState } from '../policy/workflow/workflow-state.ts';
 

@@ -1,6 +1,6 @@
 /** Verifies a ledger from its beginning to its end, or until somebody says stop. */
 import type { Anchor } from '../ledger/anchor.ts';
-import { BesideFold } from '../ledger/side-fold.ts';
+import { SideFold } from '../ledger/side-fold.ts';
 import type { Head } from '../ledger/chain.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -10,10 +10,10 @@ import { createVerifier } from '../ledger/verify.ts';
 import type { VerifyProblem } from '../ledger/verify-problem.ts';
 import { isDamage } from './damage.ts';
 import { readAllEntries } from './read-all-entries.ts';
-import { checkBeside } from './verify-beside.ts';
+import { checkSideRows } from './check-side-rows.ts';
 
 /** A problem, wherever it was found. What is known of its place is there. */
-export type Finding = {
+export type VerifyFinding = {
   readonly kind: VerifyProblem['kind'] | 'file' | 'beside' | 'read_table';
   readonly message: string;
   readonly sessionId?: string | undefined;
@@ -43,9 +43,9 @@ export type VerifyOptions = {
   readonly note?: ((message: string) => Promise<void>) | undefined;
 };
 
-export type Tell = (finding: Finding) => Promise<void>;
+export type Tell = (finding: VerifyFinding) => Promise<void>;
 
-export const countOf = (heads: readonly Head[]): number =>
+export const countEntries = (heads: readonly Head[]): number =>
   heads.reduce((sum, { sequence }) => sum + sequence, 0);
 
 /** Verifies the ledger as it stands now; what others append meanwhile is for the next time. Changes nothing. */
@@ -57,14 +57,14 @@ export async function verifyLedger(
 ): Promise<Verdict> {
   const at = ledger.now();
   let problems = 0;
-  const say = async (found: readonly Finding[]): Promise<void> => {
+  const say = async (found: readonly VerifyFinding[]): Promise<void> => {
     for (const problem of found) {
       problems++;
       await tell(problem);
     }
   };
   /** Whatever is wrong with what is read is a finding, and the next thing is looked at. */
-  const look = async (kind: Finding['kind'], work: () => Promise<void>): Promise<void> => {
+  const look = async (kind: VerifyFinding['kind'], work: () => Promise<void>): Promise<void> => {
     try {
       await work();
     } catch (error) {
@@ -77,9 +77,9 @@ export async function verifyLedger(
     heads = await ledger.integrity.readHeads();
   });
   const ends = heads && new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
-  let folded: Finding[] = [];
-  let place: Omit<Finding, 'kind' | 'message'> = {};
-  const beside = new BesideFold((finding) => folded.push({ ...finding, ...place }));
+  let folded: VerifyFinding[] = [];
+  let place: Omit<VerifyFinding, 'kind' | 'message'> = {};
+  const beside = new SideFold((finding) => folded.push({ ...finding, ...place }));
   const verifier = createVerifier({
     anchor,
     heads,
@@ -95,7 +95,7 @@ export async function verifyLedger(
       if (!isDamage(error)) throw error;
     }
   };
-  const due = countOf(heads ?? []);
+  const due = countEntries(heads ?? []);
   const progress = startProgress('verify', due);
   const later = new Set<string>();
   await look('file', async () => {
@@ -120,7 +120,7 @@ export async function verifyLedger(
       for (const entry of entries) addLater(entry);
   };
   await look('beside', async () => {
-    for await (const { level, ...finding } of checkBeside(ledger, beside, catchUp, signal))
+    for await (const { level, ...finding } of checkSideRows(ledger, beside, catchUp, signal))
       if (level === 'problem') await say([{ kind: 'beside', ...finding }]);
       else await note?.(finding.message);
   });
@@ -136,7 +136,7 @@ export async function verifyLedger(
 }
 
 /** Sessions that were not there when it began must have been made since, and not have been put there unlisted. */
-async function findUnlisted(ledger: Ledger, seen: ReadonlySet<string>): Promise<readonly Finding[]> {
+async function findUnlisted(ledger: Ledger, seen: ReadonlySet<string>): Promise<readonly VerifyFinding[]> {
   if (seen.size === 0) return [];
   const listed = new Set((await ledger.integrity.readHeads()).map(({ sessionId }) => sessionId));
   return [...seen]

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { Cassette } from '../replay/cassette.ts';
-import { readCassette, writeCassette } from '../replay/cassette-format.ts';
+import { readCassette, writeCassette } from '../replay/write-cassette.ts';
 import { recordCassette } from '../replay/record-cassette.ts';
 import type { RecordedToolsOptions } from '../replay/recorded-tools.ts';
 import { recordedTools } from '../replay/recorded-tools.ts';

@@ -15,7 +15,7 @@ import { cutText } from '../base/cut-text.ts';
 import { valueAt } from './json-edit.ts';
 import { jsonTypeOf } from './json-type.ts';
 import { ownValue } from './own-value.ts';
-import { refuseUnclear, uncheckedFormats, withoutEmptyEnums } from './schema-keywords.ts';
+import { refuseUnclearSchema, uncheckedFormats, withoutEmptyEnums } from './refuse-unclear-schema.ts';
 import type { SchemaIssue } from './schema-issue.ts';
 import { mostIssues, toJsonPath } from './schema-issue.ts';
 
@@ -85,7 +85,7 @@ export function compileJsonSchema(schema: JsonObject | boolean): JsonSchemaCheck
   refuseBroken(schema, spoken);
   const ajv = spoken.create(options);
   addFormats.default(ajv);
-  refuseUnclear(schema, new Set([...Object.keys(ajv.formats), ...uncheckedFormats]));
+  refuseUnclearSchema(schema, new Set([...Object.keys(ajv.formats), ...uncheckedFormats]));
   const validate = ajv.compile(withoutEmptyEnums(schema));
   if ('$async' in validate) throw new Error('$async schemas are not supported.');
   return (value) => {

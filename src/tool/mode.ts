@@ -3,7 +3,7 @@ import {
   hasDestructiveWord,
   isShellName,
   looksLikeRead,
-  splitName,
+  splitNameWords,
   withoutServer,
 } from './name-words.ts';
 
@@ -81,10 +81,10 @@ export function surelyReads(tool: {
 }
 
 function inferMode(name: string): ToolMode | undefined {
-  const own = splitName(withoutServer(name));
+  const own = splitNameWords(withoutServer(name));
   const byTable = modeByTable(name);
   if (byTable === 'local' || isShellName(own)) return 'local';
-  if (hasDestructiveWord(splitName(name), own)) return 'destructive';
+  if (hasDestructiveWord(splitNameWords(name), own)) return 'destructive';
   if (byTable === 'read' && alsoWrites(own)) return 'safe_write';
   return byTable ?? (isPlain.test(name) && looksLikeRead(own) ? 'read' : undefined);
 }
@@ -94,6 +94,6 @@ const isPlain = /^[\w.:/-]+$/;
 
 /** The table speaks of names in snake_case: others are written so first. */
 function modeByTable(name: string): ToolMode | undefined {
-  const spelled = isPlain.test(name) ? splitName(withoutServer(name)).join('_') : name;
+  const spelled = isPlain.test(name) ? splitNameWords(withoutServer(name)).join('_') : name;
   return toolModePatterns.find(({ pattern }) => pattern.test(spelled))?.mode;
 }

@@ -44,7 +44,7 @@ const writeNouns: ReadonlySet<string> = words(
 const gluedVerb = /^(?:delete|destroy|erase|purge|wipe|uninstall)(?!r|d\b|d$)[a-z]{3,}$/;
 
 /** The words of a name, lower case: camelCase, dots, dashes, underscores and slashes divide it. */
-export function splitName(name: string): readonly string[] {
+export function splitNameWords(name: string): readonly string[] {
   return name
     .normalize('NFKC')
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')

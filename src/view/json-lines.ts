@@ -3,7 +3,7 @@
  * no text can pass for lines of JSON.
  */
 import type { JsonValue } from '../base/json.ts';
-import { noteNames } from './look-alike-names.ts';
+import { noteNames } from './name-notes.ts';
 
 export type JsonLine = {
   readonly depth: number;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { anyEvent } from '../../test/arbitrary-event.ts';
 import { everyState, stageCalls } from '../../test/react/staged-calls.ts';
 import type { CallEvent, QuittanceEvent } from '../call/event.ts';
-import { statusSentence } from './describe-status.ts';
+import { statusSentence } from './status-words.ts';
 import { readCallEvent } from './read-call-event.ts';
 import { toolCallKey } from './tool-call-view.ts';
 import { findToolCall, listToolCalls, noToolCalls, reduceToolCalls } from './tool-calls.ts';

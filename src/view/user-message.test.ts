@@ -2,7 +2,7 @@ import { defineTool, toolResult } from 'quittance';
 import type { CallEvent } from 'quittance/events';
 import { expect, it } from 'vitest';
 import { envelope, setStage } from '../../test/stage.ts';
-import { statusSentence } from './describe-status.ts';
+import { statusSentence } from './status-words.ts';
 import { viewToolCall } from './view-tool-call.ts';
 
 it.each<[string, unknown, string | undefined]>([

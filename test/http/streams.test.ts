@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { HeadPage, Job, JobList } from 'quittance/http';
 import { createManualClock } from 'quittance/testing';
-import { readExport } from '../../src/ledger/export-format.ts';
+import { readExport } from '../../src/ledger/ledger-export.ts';
 import { createVerifier } from '../../src/ledger/verify.ts';
 import { Jobs } from '../../src/http/jobs.ts';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';

@@ -9,8 +9,8 @@ import { openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkBeside } from '../../src/replay/verify-beside.ts';
-import { BesideFold } from '../../src/ledger/side-fold.ts';
+import { checkSideRows } from '../../src/replay/check-side-rows.ts';
+import { SideFold } from '../../src/ledger/side-fold.ts';
 import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet } from '../stage.ts';
 import { question, yes } from './question.ts';
@@ -43,13 +43,13 @@ async function start(...tools: readonly AnyTool[]): Promise<Process> {
 
 /** What `quittance verify` says about what stands beside the entries. */
 async function problems(ledger: Ledger): Promise<readonly string[]> {
-  const fold = new BesideFold();
+  const fold = new SideFold();
   const catchUp = async (): Promise<void> => {
     for (const entry of await ledger.entries.read({ after: fold.position, limit: 1_000 }))
       fold.add(readEntry(entry), entry.position);
   };
   const found: string[] = [];
-  for await (const { message } of checkBeside(ledger, fold, catchUp, new AbortController().signal))
+  for await (const { message } of checkSideRows(ledger, fold, catchUp, new AbortController().signal))
     found.push(message);
   return found;
 }

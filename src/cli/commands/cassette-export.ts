@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { isQuittanceError } from '../../base/error.ts';
 import type { Cassette } from '../../replay/cassette.ts';
-import { writeCassette } from '../../replay/cassette-format.ts';
+import { writeCassette } from '../../replay/write-cassette.ts';
 import { recordCassette } from '../../replay/record-cassette.ts';
 import type { Command, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';

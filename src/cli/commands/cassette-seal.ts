@@ -1,5 +1,5 @@
 import { rename, writeFile } from 'node:fs/promises';
-import { sealCassette } from '../../replay/cassette-format.ts';
+import { sealCassette } from '../../replay/write-cassette.ts';
 import { cassetteFile, orExplain, readTextFile } from '../cassette-file.ts';
 import type { Command } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';

@@ -10,7 +10,7 @@ import { exitCodes } from '../exit-code.ts';
 import { safeId, safeJson, safeText } from '../safe-text.ts';
 import { localTime } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
-import type { Finding, Verdict } from '../../replay/verify-ledger.ts';
+import type { VerifyFinding, Verdict } from '../../replay/verify-ledger.ts';
 import { verifyLedger } from '../../replay/verify-ledger.ts';
 import { verifyExport } from '../verify-export.ts';
 import { wrap } from '../text-layout.ts';
@@ -118,7 +118,7 @@ function readKey(path: string, option: 'sign' | 'trust'): KeyObject {
 }
 
 /** Says each problem as it is found; after some, only counts. */
-function createReport(given: Given, { out }: Context): (finding: Finding) => Promise<void> {
+function createReport(given: Given, { out }: Context): (finding: VerifyFinding) => Promise<void> {
   const mostShown = 20;
   let found = 0;
   return async (finding) => {
@@ -139,7 +139,7 @@ function createReport(given: Given, { out }: Context): (finding: Finding) => Pro
   };
 }
 
-const placeOf = ({ sessionId, callId, sequence, position, line }: Finding): string =>
+const placeOf = ({ sessionId, callId, sequence, position, line }: VerifyFinding): string =>
   [
     line === undefined ? undefined : `line ${line}`,
     sessionId === undefined ? undefined : `session ${JSON.stringify(safeId(sessionId))}`,
@@ -150,7 +150,7 @@ const placeOf = ({ sessionId, callId, sequence, position, line }: Finding): stri
     .filter(Boolean)
     .join(', ') || 'the file';
 
-const findingToJson = (finding: Finding): object => ({
+const findingToJson = (finding: VerifyFinding): object => ({
   type: 'problem',
   kind: finding.kind,
   message: finding.message,

@@ -7,7 +7,7 @@ import type { ContractPart } from './compose-rules.ts';
 import { composeRules } from './compose-rules.ts';
 import type { ComposedRules } from '../language/composed-rules.ts';
 import { concatenateRules } from './concatenate-rules.ts';
-import { sha256Hex } from '../language/version-stamp.ts';
+import { sha256Hex } from '../language/join-versions.ts';
 
 const rule = (id: string, more: JsonObject = {}): JsonObject => ({ ...preRule, id, ...more });
 

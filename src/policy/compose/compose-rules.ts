@@ -10,14 +10,14 @@ import type { CodeRule } from '../language/code-rule.ts';
 import type { ComposedRule, ComposedRules, CompositionReport } from '../language/composed-rules.ts';
 import { contractsError } from '../language/contracts-problem.ts';
 import { mergeToolFacts } from './merge-tool-facts.ts';
-import type { ContractDocument } from '../read/parse-document.ts';
+import type { ParsedDocument } from '../read/parse-document.ts';
 import type { Rule, RuleMode, Ruleset } from '../language/ruleset.ts';
-import { joinVersions } from '../language/version-stamp.ts';
+import { joinVersions } from '../language/join-versions.ts';
 import type { Workflow } from '../language/workflow.ts';
 
 /** A document, or rules that are code. */
 export type ContractPart =
-  | ContractDocument
+  | ParsedDocument
   | {
       readonly kind: 'Code';
       readonly source: string;

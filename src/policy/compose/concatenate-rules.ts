@@ -1,7 +1,7 @@
 /** Contracts one after the other. Unlike composing, nothing is replaced: the first of a duplicate stays. */
 import type { ComposedRule, ComposedRules } from '../language/composed-rules.ts';
 import type { ToolFacts } from '../language/ruleset.ts';
-import { joinVersions } from '../language/version-stamp.ts';
+import { joinVersions } from '../language/join-versions.ts';
 import type { Workflow } from '../language/workflow.ts';
 
 export function concatenateRules(parts: readonly ComposedRules[]): ComposedRules {

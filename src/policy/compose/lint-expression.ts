@@ -2,9 +2,9 @@
 import type { JsonValue } from '../../base/json.ts';
 import { quote } from '../../base/nearest.ts';
 import type { Expression, Leaf } from '../language/expression.ts';
-import { whyImpossible } from '../regex/impossible-regex.ts';
+import { whyRegexImpossible } from '../regex/impossible-regex.ts';
 import { parseRegex } from '../regex/linear-regex.ts';
-import type { Finding } from '../language/lint-warning.ts';
+import type { LintFinding } from '../language/lint-warning.ts';
 
 /** Selectors known to be there, because an `exists: true` beside them says so. */
 type Present = ReadonlySet<string>;
@@ -13,7 +13,7 @@ export function lintExpression(
   expression: Expression,
   present: Present = new Set(),
   negated = false,
-): readonly Finding[] {
+): readonly LintFinding[] {
   switch (expression.type) {
     case 'leaf':
       return lintLeaf(expression, present, negated);
@@ -34,11 +34,11 @@ export function lintExpression(
 const assuredBy = (each: Expression): readonly string[] =>
   each.type === 'leaf' && each.operator === 'exists' && each.operand === true ? [each.selector.text] : [];
 
-function lintLeaf(leaf: Leaf, present: Present, negated: boolean): readonly Finding[] {
+function lintLeaf(leaf: Leaf, present: Present, negated: boolean): readonly LintFinding[] {
   return [...lintOperand(leaf), ...lintAbsence(leaf, present, negated)];
 }
 
-function lintOperand({ operator, operand, selector }: Leaf): readonly Finding[] {
+function lintOperand({ operator, operand, selector }: Leaf): readonly LintFinding[] {
   switch (operator) {
     case 'matches':
     case 'matches_any':
@@ -62,8 +62,8 @@ function lintOperand({ operator, operand, selector }: Leaf): readonly Finding[] 
   }
 }
 
-function lintPattern(operator: string, pattern: string): readonly Finding[] {
-  const why = whyImpossible(pattern);
+function lintPattern(operator: string, pattern: string): readonly LintFinding[] {
+  const why = whyRegexImpossible(pattern);
   if (why !== undefined)
     return [never(`The pattern ${quote(pattern)} matches nothing: ${why}`, 'Correct the pattern.')];
   if (pattern === '') return [always(operator)];
@@ -78,7 +78,7 @@ function lintPattern(operator: string, pattern: string): readonly Finding[] {
   ];
 }
 
-function lintLiteral(operator: string, text: string): readonly Finding[] {
+function lintLiteral(operator: string, text: string): readonly LintFinding[] {
   if (text === '') return [always(operator)];
   if (!/\\[dDsSwWbB.]|\.[*+]|\(\?|\([^()]*\|[^()]*\)|\[[^\]]+\][*+?]|^\^.|[\w)]\$$/.test(text)) return [];
   return [
@@ -98,7 +98,7 @@ function lintAbsence(
   { selector, operator, operand, onMissing, saysMissing }: Leaf,
   present: Present,
   negated: boolean,
-): readonly Finding[] {
+): readonly LintFinding[] {
   if (operator === 'exists' || onMissing === 'fire' || saysMissing === true || present.has(selector.text))
     return [];
   if (['tool.name', 'environment', 'output.text'].includes(selector.text) || selector.source === 'session')
@@ -168,7 +168,7 @@ const takesNothing = (pattern: string): boolean => {
 };
 
 /** Two conditions on one field that cannot both hold. */
-function findContradictions(conditions: readonly Expression[]): readonly Finding[] {
+function findContradictions(conditions: readonly Expression[]): readonly LintFinding[] {
   const byField = Map.groupBy(
     conditions.filter((each) => each.type === 'leaf').filter(({ onMissing }) => onMissing === 'skip'),
     ({ selector }) => selector.text,
@@ -212,13 +212,13 @@ const listOf = (operand: JsonValue): readonly JsonValue[] =>
 const textsOf = (operand: JsonValue): readonly string[] =>
   listOf(operand).filter((each) => typeof each === 'string');
 
-const never = (message: string, advice: string): Finding => ({
+const never = (message: string, advice: string): LintFinding => ({
   code: 'never_matches',
   message: `${message}.`,
   advice,
 });
 
-const always = (operator: string): Finding => ({
+const always = (operator: string): LintFinding => ({
   code: 'always_matches',
   message: `${operator} looks for empty text, which every text contains.`,
   advice: 'Say what is looked for, or use exists: true.',

@@ -5,7 +5,7 @@ import { loadRuleset, preRule, rulesetOf, sandboxRule, sessionRule } from '../..
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { composeRules } from './compose-rules.ts';
 import type { ComposedRules } from '../language/composed-rules.ts';
-import { whyImpossible } from '../regex/impossible-regex.ts';
+import { whyRegexImpossible } from '../regex/impossible-regex.ts';
 import { parseRegex } from '../regex/linear-regex.ts';
 import { lintRules } from './lint-rules.ts';
 import { parseDocument } from '../read/parse-document.ts';
@@ -96,7 +96,7 @@ describe('a condition', () => {
         fc.array(text, { minLength: 10, maxLength: 20 }),
         (pieces, texts) => {
           const reading = parseRegex(pieces.join(''));
-          if (!reading.ok || whyImpossible(pieces.join('')) === undefined) return true;
+          if (!reading.ok || whyRegexImpossible(pieces.join('')) === undefined) return true;
           return !texts.some((each) => reading.regex.test(each));
         },
       ),

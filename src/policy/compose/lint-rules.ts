@@ -8,9 +8,9 @@ import type { ComposedRule, ComposedRules } from '../language/composed-rules.ts'
 import type { Expression } from '../language/expression.ts';
 import { compileGlob } from '../regex/glob.ts';
 import { lintExpression } from './lint-expression.ts';
-import type { Finding, LintWarning } from '../language/lint-warning.ts';
+import type { LintFinding, LintWarning } from '../language/lint-warning.ts';
 import { defaultTimeout } from '../language/rule-shape.ts';
-import { toolsOf } from '../language/rule-tools.ts';
+import { toolsOfRule } from '../language/rule-tools.ts';
 import type { Rule } from '../language/ruleset.ts';
 
 /** `knownTools` are the tools there are, where they are known: then names are checked, too. */
@@ -38,7 +38,7 @@ export function* lintInSteps(
   const ofAll = [
     ...lintDefault(composed),
     ...(knownTools === undefined ? [] : lintCoverage(composed, knownTools)),
-    ...composed.report.warnings.map((message): Finding => ({
+    ...composed.report.warnings.map((message): LintFinding => ({
       code: 'composition',
       message,
       advice: 'Leave it if it is meant.',
@@ -50,11 +50,11 @@ export function* lintInSteps(
   ];
 }
 
-function lintCondition(rule: Rule | CodeRule): readonly Finding[] {
+function lintCondition(rule: Rule | CodeRule): readonly LintFinding[] {
   return rule.type === 'pre' || rule.type === 'post' ? lintExpression(rule.when) : [];
 }
 
-function lintTimeout(rule: Rule | CodeRule): readonly Finding[] {
+function lintTimeout(rule: Rule | CodeRule): readonly LintFinding[] {
   if (rule.type !== 'pre' && rule.type !== 'sandbox') return [];
   const asks = (rule.type === 'pre' ? rule.action : rule.outside) === 'ask';
   if (asks && rule.timeoutEffect === 'allow')
@@ -77,7 +77,7 @@ function lintTimeout(rule: Rule | CodeRule): readonly Finding[] {
 }
 
 /** An enforced block of the same condition is all that anybody will ever hear of. */
-function lintShadow(each: ComposedRule, blocking: Map<string, ComposedRule>): readonly Finding[] {
+function lintShadow(each: ComposedRule, blocking: Map<string, ComposedRule>): readonly LintFinding[] {
   const { rule, mode, candidate } = each;
   if (rule.type !== 'pre' || candidate) return [];
   const condition = canonicalJson(toJson(rule.when));
@@ -110,7 +110,7 @@ function toJson(expression: Expression): Parameters<typeof canonicalJson>[0] {
   }
 }
 
-function lintDefault({ rules }: ComposedRules): readonly Finding[] {
+function lintDefault({ rules }: ComposedRules): readonly LintFinding[] {
   const byDefault = rules.filter(
     ({ rule, mode, candidate }) => mode === 'observe' && rule.mode === undefined && !candidate,
   );
@@ -124,8 +124,8 @@ function lintDefault({ rules }: ComposedRules): readonly Finding[] {
   ];
 }
 
-function lintToolNames(rule: Rule | CodeRule, knownTools: readonly string[]): readonly Finding[] {
-  return toolsOf(rule).flatMap((pattern): readonly Finding[] => {
+function lintToolNames(rule: Rule | CodeRule, knownTools: readonly string[]): readonly LintFinding[] {
+  return toolsOfRule(rule).flatMap((pattern): readonly LintFinding[] => {
     const glob = compileGlob(pattern);
     if (pattern === '*' || knownTools.some(glob.matches)) return [];
     const [nearest] = glob.exact === undefined ? [] : nearestNames(pattern, knownTools, 1);
@@ -145,12 +145,12 @@ function lintToolNames(rule: Rule | CodeRule, knownTools: readonly string[]): re
 function lintCoverage(
   { rules, unlistedTools, tools }: ComposedRules,
   knownTools: readonly string[],
-): readonly Finding[] {
+): readonly LintFinding[] {
   const isDenied = unlistedTools?.mode === 'enforce';
   // A limit on the number of calls says nothing about what a call may do.
   const patterns = rules
     .filter(({ candidate }) => !candidate)
-    .flatMap(({ rule }) => (rule.type === 'session' ? [] : toolsOf(rule)))
+    .flatMap(({ rule }) => (rule.type === 'session' ? [] : toolsOfRule(rule)))
     .concat(isDenied ? tools.map(({ tool }) => tool) : [])
     .map((pattern) => compileGlob(pattern));
   return knownTools

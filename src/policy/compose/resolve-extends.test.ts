@@ -4,7 +4,7 @@ import { thrownBy } from '../../../test/thrown-by.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { resolveExtends } from './resolve-extends.ts';
 import type { Ruleset } from '../language/ruleset.ts';
-import { sha256Hex } from '../language/version-stamp.ts';
+import { sha256Hex } from '../language/join-versions.ts';
 
 const rule = (id: string, more: JsonObject = {}): JsonObject => ({ ...preRule, id, ...more });
 

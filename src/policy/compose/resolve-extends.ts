@@ -10,7 +10,7 @@ import { quote } from '../../base/nearest.ts';
 import { contractsError, type ContractsProblem } from '../language/contracts-problem.ts';
 import { mergeToolFacts } from './merge-tool-facts.ts';
 import type { Ruleset } from '../language/ruleset.ts';
-import { joinVersions } from '../language/version-stamp.ts';
+import { joinVersions } from '../language/join-versions.ts';
 
 /** Extending is counted from a child: fifty parents above it, and no more. */
 const mostParents = 50;

@@ -12,7 +12,7 @@ import { compileFire, onlyObserves } from './fire-rule.ts';
 import type { FiredRule } from '../language/ruling.ts';
 import type { PreRule, SandboxRule, SessionRule } from '../language/ruleset.ts';
 import { compileSandbox } from '../sandbox/sandbox.ts';
-import { compileLimits } from '../language/session-limits.ts';
+import { compileSessionLimits } from '../language/session-limits.ts';
 
 /** What the rule says, or nothing. */
 export type BeforeRule = (facts: CallFacts) => Awaitable<FiredRule | undefined>;
@@ -71,7 +71,7 @@ function compileSandboxed(rule: SandboxRule, fire: FireRule): BeforeRule {
 
 /** Says nothing where nobody counts: then the limits are reserved elsewhere. */
 function compileSession(composed: ComposedRule, rule: SessionRule, fire: FireRule): BeforeRule {
-  const { isUsedUp } = compileLimits(rule, composed);
+  const { isUsedUp } = compileSessionLimits(rule, composed);
   return ({ call, counters }) =>
     counters !== undefined && isUsedUp(call.toolName, counters) ? fire(call, undefined, false) : undefined;
 }

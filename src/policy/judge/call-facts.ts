@@ -1,5 +1,5 @@
 import type { FoundTexts } from '../language/found-kinds.ts';
-import { toTexts } from '../sandbox/found-texts.ts';
+import { toFoundTexts } from '../sandbox/found-texts.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import type { Resources } from '../sandbox/resources.ts';
 import { findResources } from '../sandbox/resources.ts';
@@ -26,7 +26,7 @@ export class CallFacts {
 
   /** The same as texts, for conditions. */
   texts(): FoundTexts {
-    return (this.#texts ??= toTexts(this.call, this.resources(), this.#world.workingDirectory));
+    return (this.#texts ??= toFoundTexts(this.call, this.resources(), this.#world.workingDirectory));
   }
 
   /** Where a path leads is looked up once for all rules that ask, and never kept for another call. */

@@ -12,8 +12,8 @@ import type { ReadRegex, Test, Truth } from './operators.ts';
 import { compileOperator } from './operators.ts';
 import type { OutputView } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
-import type { Select } from './select-value.ts';
-import { compileSelector } from './select-value.ts';
+import type { Select } from './compile-selector.ts';
+import { compileSelector } from './compile-selector.ts';
 
 export type Condition = (call: PolicyCall, output: OutputView | undefined) => Truth;
 

@@ -27,11 +27,11 @@ import { digestRule } from '../language/rule-digest.ts';
 import { createRuleIndex } from '../language/rule-index.ts';
 import type { FiredRule, OutputRuling, Ruling } from '../language/ruling.ts';
 import type { LimitShare } from '../language/session-limits.ts';
-import { compileLimits } from '../language/session-limits.ts';
+import { compileSessionLimits } from '../language/session-limits.ts';
 import type { SessionCounters, SessionMetric } from '../language/session-metric.ts';
 import type { KnownToolFacts } from '../language/tool-facts.ts';
 import { compileToolFacts } from '../language/tool-facts.ts';
-import { compileUnlisted } from './unlisted-tools.ts';
+import { compileUnlistedTools } from './unlisted-tools.ts';
 import type { Workflow } from '../language/workflow.ts';
 
 export type { ToolEnd } from './output-view.ts';
@@ -126,7 +126,7 @@ export function* compileInSteps(
     if (afterRule !== undefined) afterRules.push(afterRule);
     yield;
   }
-  const unlisted = compileUnlisted(composed);
+  const unlisted = compileUnlistedTools(composed);
   const before = createRuleIndex([
     ...beforeRules,
     ...(unlisted === undefined ? [] : [{ tools: undefined, entry: unlisted }]),
@@ -205,14 +205,18 @@ function compileSession(
   contextOf: (rule: ComposedRule) => CompileContext,
 ): readonly {
   readonly id: string;
-  readonly limits: ReturnType<typeof compileLimits>;
+  readonly limits: ReturnType<typeof compileSessionLimits>;
   readonly fire: FireRule;
 }[] {
   return rules.flatMap((composed) => {
     const { id, rule } = composed;
     if (rule.type !== 'session') return [];
     return [
-      { id, limits: compileLimits(rule, composed), fire: compileFire(composed, rule, contextOf(composed)) },
+      {
+        id,
+        limits: compileSessionLimits(rule, composed),
+        fire: compileFire(composed, rule, contextOf(composed)),
+      },
     ];
   });
 }

@@ -1,7 +1,7 @@
 /** Rules in force: what a runtime is given. Made by the functions of `quittance/contracts`. */
 import type { SuccessCheck } from '../../tool/success-check.ts';
 import type { Policy } from './compile-policy.ts';
-import type { WorkflowHost } from '../workflow/stage-gates.ts';
+import type { WorkflowHost } from '../workflow/first-shut-gate.ts';
 
 export type Contracts = {
   /** As they are now. Another object after they were reloaded, so whoever judges a call keeps the one it began with. */

@@ -7,7 +7,7 @@ import { compilePolicy } from './compile-policy.ts';
 import type { CallExplanation, ExplainOptions, RuleExplanation } from './explain-call.ts';
 import { explainCall } from './explain-call.ts';
 import type { PolicyCall } from '../language/policy-call.ts';
-import { evidenceSources } from '../workflow/workflow-evidence.ts';
+import { evidenceSources } from '../workflow/evidence-sources.ts';
 
 const workflowHost = { evidence: evidenceSources() };
 const world = sampleWorld({ workingDirectory: '/project', homeDirectory: '/home/agent' });

@@ -5,7 +5,7 @@
 import type { JsonValue } from '../../base/json.ts';
 import type { Redactor } from '../../base/redaction.ts';
 import { createRedactor } from '../../base/redaction.ts';
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { PolicyOptions, ToolEnd } from './compile-policy.ts';
 import { compilePolicy } from './compile-policy.ts';
@@ -21,8 +21,8 @@ import { createRuleIndex } from '../language/rule-index.ts';
 import type { FiredRule, OutputRuling, Ruling } from '../language/ruling.ts';
 import { decideRuling } from '../language/ruling.ts';
 import type { SessionCounters } from '../language/session-metric.ts';
-import { countOf } from '../language/session-metric.ts';
-import type { WorkflowHost } from '../workflow/stage-gates.ts';
+import { countOfMetric } from '../language/session-metric.ts';
+import type { WorkflowHost } from '../workflow/first-shut-gate.ts';
 import type { Workflow } from '../language/workflow.ts';
 import type { WorkflowState } from '../workflow/workflow-state.ts';
 import { initialState } from '../workflow/workflow-state.ts';
@@ -136,7 +136,7 @@ export async function explainCall(
         .map(({ metric, limit }) => ({
           counter: metric,
           limit,
-          used: countOf(metric, counters, call.toolName),
+          used: countOfMetric(metric, counters, call.toolName),
         })),
     };
   });

@@ -11,8 +11,8 @@ import type { Selector } from '../language/expression.ts';
 import type { OutputView } from './output-view.ts';
 import { parseSelector } from '../read/parse-selector.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
-import type { Select } from './select-value.ts';
-import { compileSelector } from './select-value.ts';
+import type { Select } from './compile-selector.ts';
+import { compileSelector } from './compile-selector.ts';
 
 export type FillMessage = (call: PolicyCall, output: OutputView | undefined) => string;
 

@@ -1,7 +1,7 @@
 /** Copies of JSON with some of it hidden. What is not touched is shared, and a value nothing is hidden in is itself. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { defineMember } from '../../base/json.ts';
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 import type { TextSpan } from '../regex/text-span.ts';
 
 /** What becomes of one value and of one key, asked in the order in which they are written as JSON. */
@@ -15,7 +15,7 @@ type Visit = {
 const ignore = (): void => undefined;
 
 /** Asks about every text, keys included. */
-export const maskTexts = (value: JsonValue, mask: (text: string) => string): JsonValue =>
+export const maskJsonTexts = (value: JsonValue, mask: (text: string) => string): JsonValue =>
   walk(value, {
     scalar: (scalar) => (typeof scalar === 'string' ? mask(scalar) : scalar),
     key: mask,

@@ -21,7 +21,7 @@ export function viewOutput(end: ToolEnd): OutputView {
   const value = end.type === 'result' ? end.value : end.text;
   let text: string | undefined;
   let plain: string | undefined;
-  const textOf = (): string => (text ??= typeof value === 'string' ? value : jsonText(value));
+  const textOf = (): string => (text ??= typeof value === 'string' ? value : toJsonText(value));
   // Where no backslash is written, nothing is escaped.
   const plainOf = (): string => (typeof value === 'string' ? value : plainJsonText(value));
   return {
@@ -31,7 +31,7 @@ export function viewOutput(end: ToolEnd): OutputView {
   };
 }
 
-export const jsonText = (value: JsonValue): string => JSON.stringify(value);
+export const toJsonText = (value: JsonValue): string => JSON.stringify(value);
 
 /** The JSON of a value with its strings written as they are. */
 export function plainJsonText(value: JsonValue): string {

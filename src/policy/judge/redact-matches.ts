@@ -7,16 +7,16 @@
  * 3. Where nothing can be pointed at, all of the output goes. Too much is hidden rather than too little.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 import { editJson } from '../../tool/json-edit.ts';
 import type { CompiledLeaf } from './compile-expression.ts';
 import type { TextSpan } from '../regex/text-span.ts';
 import type { Test } from './operators.ts';
 import type { OutputView, ToolEnd } from './output-view.ts';
-import { jsonText, plainJsonText, viewOutput } from './output-view.ts';
+import { toJsonText, plainJsonText, viewOutput } from './output-view.ts';
 import type { PolicyCall } from '../language/policy-call.ts';
 import { inSomeSpan, maskSpans, mergeSpans } from '../regex/text-span.ts';
-import { maskTexts, maskTouched } from './mask-json.ts';
+import { maskJsonTexts, maskTouched } from './mask-json.ts';
 
 type Locate = NonNullable<Test['locate']>;
 
@@ -78,11 +78,11 @@ function redactValue(value: JsonValue, locate: Locate): JsonValue {
   if (typeof value === 'string') return redactText(value, locate);
   let kept: JsonValue = value as JsonValue;
   if (locate.inParts)
-    kept = maskTexts(kept, (text) => {
+    kept = maskJsonTexts(kept, (text) => {
       const spans = mergeSpans(locate.find(text));
       return spans.length === 0 ? text : maskSpans(text, spans);
     });
-  kept = maskTouched(kept, findOutside(jsonText(kept), locate), 'escaped');
+  kept = maskTouched(kept, findOutside(toJsonText(kept), locate), 'escaped');
   kept = maskTouched(kept, findOutside(plainJsonText(kept), locate), 'plain');
   return kept === value ? redacted : kept;
 }

@@ -4,18 +4,18 @@ import type { BeforeRule } from './before-rule.ts';
 import type { ComposedRules } from '../language/composed-rules.ts';
 import { onlyObserves } from './fire-rule.ts';
 import { compileGlob } from '../regex/glob.ts';
-import { toolsOf } from '../language/rule-tools.ts';
+import { toolsOfRule } from '../language/rule-tools.ts';
 
 /** No rule of a document can have this id: ids have no dots. */
 export const unlistedRuleId = 'defaults.unlisted_tools';
 
 /** Undefined where the documents leave the switch off. */
-export function compileUnlisted({ unlistedTools, rules, tools }: ComposedRules): BeforeRule | undefined {
+export function compileUnlistedTools({ unlistedTools, rules, tools }: ComposedRules): BeforeRule | undefined {
   if (unlistedTools === undefined) return undefined;
   const patterns = [
     ...tools.map(({ tool }) => tool),
     // A rule that only watches says nothing about what may run, and a rule about every tool names none.
-    ...rules.filter((rule) => !onlyObserves(rule)).flatMap(({ rule }) => toolsOf(rule)),
+    ...rules.filter((rule) => !onlyObserves(rule)).flatMap(({ rule }) => toolsOfRule(rule)),
   ].filter((pattern) => pattern !== '*');
   const globs = patterns.map((pattern) => compileGlob(pattern));
   const known = new Map<string, boolean>();

@@ -28,4 +28,4 @@ export type LintCode =
   | 'composition';
 
 /** What one check found; whoever runs it knows the rule. */
-export type Finding = Pick<LintWarning, 'code' | 'message' | 'advice'>;
+export type LintFinding = Pick<LintWarning, 'code' | 'message' | 'advice'>;

@@ -3,7 +3,7 @@ import type { Rule } from './ruleset.ts';
 import { perToolLimits } from './session-limits.ts';
 
 /** The names and patterns by which a rule says which tools it is about. */
-export function toolsOf(rule: Rule | CodeRule): readonly string[] {
+export function toolsOfRule(rule: Rule | CodeRule): readonly string[] {
   switch (rule.type) {
     case 'pre':
     case 'post':

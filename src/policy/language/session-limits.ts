@@ -7,7 +7,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { createRuleIndex } from './rule-index.ts';
 import type { RuleMode, SessionLimits, SessionRule } from './ruleset.ts';
 import type { SessionCounters, SessionMetric } from './session-metric.ts';
-import { counterNameOf, countOf } from './session-metric.ts';
+import { counterNameOf, countOfMetric } from './session-metric.ts';
 
 /** What one rule allows of one counter. */
 export type LimitShare = {
@@ -39,7 +39,7 @@ type Bound = { readonly metric: SessionMetric; readonly limit: number };
  * In a limit per tool a pattern gives each tool it matches that many of its own: that is what "per tool" says. Where
  * several entries match a tool, all of them hold.
  */
-export function compileLimits(
+export function compileSessionLimits(
   { limits, message, tags, metadata }: SessionRule,
   { id, mode, candidate }: { readonly id: string; readonly mode: RuleMode; readonly candidate: boolean },
 ): CompiledLimits {
@@ -66,7 +66,7 @@ export function compileLimits(
         candidate,
       })),
     isUsedUp: (toolName, counters) =>
-      boundsOf(toolName).some(({ metric, limit }) => countOf(metric, counters, toolName) >= limit),
+      boundsOf(toolName).some(({ metric, limit }) => countOfMetric(metric, counters, toolName) >= limit),
   };
 }
 

@@ -60,7 +60,7 @@ export const countSelectors: ReadonlyMap<string, SessionMetric> = new Map([
 export const counterNameOf = (metric: SessionMetric, toolName: string): string =>
   sessionMetrics[metric].perTool ? `${metric}/${JSON.stringify(toolName)}` : metric;
 
-export function countOf(
+export function countOfMetric(
   metric: SessionMetric,
   counters: SessionCounters | undefined,
   toolName: string,

@@ -4,10 +4,10 @@ import { workflowOf } from '../../../test/sample-workflow.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { WorkflowRuling } from '../workflow/evaluate-workflow.ts';
 import { evaluateWorkflow } from '../workflow/evaluate-workflow.ts';
-import { approveStage, resetWorkflow } from '../workflow/move-workflow.ts';
+import { approveStage, resetWorkflow } from '../workflow/set-workflow-stage.ts';
 import { recordEvidence } from '../workflow/record-evidence.ts';
 import type { Stage, StageCondition, Workflow } from './workflow.ts';
-import { evidenceSources } from '../workflow/workflow-evidence.ts';
+import { evidenceSources } from '../workflow/evidence-sources.ts';
 import type { WorkflowState } from '../workflow/workflow-state.ts';
 import { initialState, toWire } from '../workflow/workflow-state.ts';
 

@@ -1,7 +1,7 @@
 /** A path as a shell expands it before it opens anything: variables whose value is known, tails, braces. */
 
 /** Variables whose value is known. */
-export const expandKnown = (text: string): string =>
+export const expandPathVariables = (text: string): string =>
   text
     .replace(/^(?:\$HOME|\$\{HOME\}|%USERPROFILE%|\$env:(?:HOME|USERPROFILE))(?=$|[/\\])/i, '~')
     .replace(/^(?:\$PWD|\$\{PWD\}|%CD%|~\+)(?=$|[/\\])/i, '.');

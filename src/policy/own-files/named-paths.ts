@@ -5,13 +5,13 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
-import { roleOf, type ArgumentRole } from '../sandbox/argument-role.ts';
+import { argumentRoleOf, type ArgumentRole } from '../sandbox/argument-role.ts';
 import { decodePercent } from '../sandbox/percent-decoding.ts';
 import type { PathSpelling } from '../sandbox/path-spelling.ts';
 import { ResourceReader } from '../sandbox/resource-reader.ts';
 import { readCommandPieces, readWordList, type ReadCommand } from './command-pieces.ts';
 import { readCommandUse, type FileUse } from './command-use.ts';
-import { expandBraces, expandKnown, tailOf } from './expand-path.ts';
+import { expandBraces, expandPathVariables, tailOf } from './expand-path.ts';
 
 export type NamedPath = {
   readonly spelling: PathSpelling;
@@ -99,7 +99,7 @@ const mostRoles = 1_000;
 function namesFiles(key: string, { roles }: QuickLook): boolean {
   const known = roles.get(key);
   if (known !== undefined) return known;
-  const role = roleOf(key);
+  const role = argumentRoleOf(key);
   const names = role !== 'other' && role !== 'prose' && role !== 'url';
   if (roles.size < mostRoles) roles.set(key, names);
   return names;
@@ -179,7 +179,7 @@ class Finding {
         isTail: false,
       });
     const directories = new ResourceReader();
-    for (const text of this.#directories) directories.readPath(expandKnown(text), true);
+    for (const text of this.#directories) directories.readPath(expandPathVariables(text), true);
     const paths: NamedPath[] = [...this.#direct.values()];
     for (const { reader, how } of this.#readers.values())
       for (const spelling of reader.paths.values())
@@ -206,7 +206,7 @@ class Finding {
     }
     for (const [key, inner] of Object.entries(value)) {
       if (pathLike.test(key)) this.#readPath(key, this.#plain());
-      const own = roleOf(key);
+      const own = argumentRoleOf(key);
       rest.push({ value: inner, key, role: own === 'other' ? inherited(role) : own, depth });
     }
   }
@@ -346,7 +346,7 @@ class Finding {
     this.#read.add(known);
     for (const one of expandBraces(text)) {
       this.#count++;
-      const known = expandKnown(one);
+      const known = expandPathVariables(one);
       const tail = tailOf(known);
       if (tail !== undefined) this.#readerFor({ ...how, isTail: true }).readPath(tail, true);
       this.#readerFor(how).readPath(known, true);

@@ -61,10 +61,10 @@ const companionSuffixes = [
 /** An own file with its path in components: as the host spelled it, and where it really lies. */
 export type PlacedOwnFile = {
   readonly file: OwnFile;
-  readonly places: readonly Place[];
+  readonly places: readonly OwnFilePath[];
 };
 
-export type Place = {
+export type OwnFilePath = {
   /** Root first, normalised for comparison. */
   readonly parts: readonly string[];
   /** What the last component may be called, for patterns. */
@@ -72,7 +72,7 @@ export type Place = {
 };
 
 export function placeOwnFile(file: OwnFile, realPath: (path: string) => string): PlacedOwnFile {
-  const places = new Map<string, Place>();
+  const places = new Map<string, OwnFilePath>();
   for (const path of [file.path, realPath(file.path)]) {
     const base = readBase(path);
     if (base === undefined || base.parts.length === 0) continue;

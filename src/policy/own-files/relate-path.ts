@@ -1,6 +1,6 @@
 /** How a path that a call names lies to one of the runtime's own files. Wildcards in the path are taken into account. */
 import { compileGlob } from '../regex/glob.ts';
-import { normalisePart, type Place, type PlacedOwnFile } from './own-file.ts';
+import { normalisePart, type OwnFilePath, type PlacedOwnFile } from './own-file.ts';
 
 export type Relation = {
   /** `inside`: the path is the file, or lies in the folder. `contains`: the path is a folder above it. */
@@ -49,7 +49,7 @@ export function relatePath(
 
 function relatePlace(
   named: readonly NamedPart[],
-  place: Place,
+  place: OwnFilePath,
   withCompanions: boolean,
 ): Relation | undefined {
   let byPattern = false;
@@ -67,7 +67,7 @@ function relatePlace(
 
 const fitsPart = ({ text, matches }: NamedPart, part: string): boolean => matches?.(part) ?? text === part;
 
-const fitsLast = (given: NamedPart, { parts, names }: Place, withCompanions: boolean): boolean => {
+const fitsLast = (given: NamedPart, { parts, names }: OwnFilePath, withCompanions: boolean): boolean => {
   if (given.matches !== undefined) return names.some(given.matches);
   const last = parts.at(-1) ?? '';
   return given.text === last || (withCompanions && /^[.-]/.test(continuation(given.text, last) ?? ''));
@@ -77,7 +77,7 @@ const continuation = (text: string, start: string): string | undefined =>
   text.startsWith(start) ? text.slice(start.length) : undefined;
 
 /** Behind `**` only the last component says what is meant. One that matches everything means the folder. */
-function relateDeep(rest: readonly NamedPart[], { names }: Place): Relation | undefined {
+function relateDeep(rest: readonly NamedPart[], { names }: OwnFilePath): Relation | undefined {
   const last = rest.at(-1);
   if (last === undefined || last.deep || last.text === '*') return { type: 'contains', byPattern: true };
   return names.some((name) => fitsPart(last, name)) ? { type: 'inside', byPattern: true } : undefined;
@@ -117,7 +117,7 @@ export function relateTail(
   return holder ? { type: 'contains', byPattern: false } : undefined;
 }
 
-const isTail = (named: readonly NamedPart[], place: Place, withCompanions: boolean): boolean =>
+const isTail = (named: readonly NamedPart[], place: OwnFilePath, withCompanions: boolean): boolean =>
   named.every((part, index) => {
     const at = place.parts.length - named.length + index;
     return at === place.parts.length - 1

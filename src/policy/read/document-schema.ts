@@ -6,7 +6,7 @@
  * rules of one id, a pattern that is no regular expression, an expression that is too deep, the order of stages.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { expressionDefinitions } from './expression-schema.ts';
+import { expressionSchemaDefinitions } from './expression-schema.ts';
 import type { ReadOptions } from './read-options.ts';
 import {
   actionsOf,
@@ -230,7 +230,7 @@ export function createDocumentSchema({ operators = [], selectors = [] }: ReadOpt
         })),
       },
       ...ruleDefinitions(),
-      ...expressionDefinitions({ operators, selectors }),
+      ...expressionSchemaDefinitions({ operators, selectors }),
       workflow: workflowSchema,
       ...workflowDefinitions,
     },

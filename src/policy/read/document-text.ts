@@ -1,7 +1,7 @@
 /** The bytes of a document as text that may be read, with the stamp of exactly these bytes. */
 import type { DocumentReading } from './document-reader.ts';
 import { DocumentReader } from './document-reader.ts';
-import { sha256Hex } from '../language/version-stamp.ts';
+import { sha256Hex } from '../language/join-versions.ts';
 
 const mostBytes = 2 ** 20;
 

@@ -19,7 +19,7 @@ const operandSchemas: { readonly [Kind in OperandKind]: JsonObject } = {
 };
 
 /** Definitions for the two places an expression stands in: before and after the run. */
-export function expressionDefinitions({ operators, selectors }: HostWords): JsonObject {
+export function expressionSchemaDefinitions({ operators, selectors }: HostWords): JsonObject {
   const operands: [string, JsonValue][] = [
     ...Object.entries(operandKinds).map(([word, kind]): [string, JsonValue] => [word, operandSchemas[kind]]),
     ...operators.map((word): [string, JsonValue] => [word, true]),

@@ -14,17 +14,17 @@ import { readRuleset } from './read-ruleset.ts';
 import { readWorkflow } from './read-workflow.ts';
 import { apiVersion } from '../language/rule-shape.ts';
 import type { Ruleset } from '../language/ruleset.ts';
-import { sha256Hex } from '../language/version-stamp.ts';
+import { sha256Hex } from '../language/join-versions.ts';
 import type { Workflow } from '../language/workflow.ts';
-import { readYaml } from './yaml-document.ts';
+import { readYamlDocument } from './yaml-document.ts';
 
-export type ContractDocument =
+export type ParsedDocument =
   | { readonly kind: 'Ruleset'; readonly source: string; readonly ruleset: Ruleset }
   | { readonly kind: 'Workflow'; readonly source: string; readonly workflow: Workflow };
 
 /** A document, or everything that is wrong with it. */
 export type DocumentResult =
-  | { readonly ok: true; readonly document: ContractDocument }
+  | { readonly ok: true; readonly document: ParsedDocument }
   | { readonly ok: false; readonly problems: readonly ContractsProblem[] };
 
 /** Reads the text of one document. Throws `config.invalid` only, for words a host may not register. */
@@ -36,7 +36,7 @@ export function readDocument(
   const settings = createReadSettings(options);
   const problems: ContractsProblem[] = [];
   const given = readDocumentText(text, source, problems);
-  const node = given && readYaml(given.text, given.reading);
+  const node = given && readYamlDocument(given.text, given.reading);
   const document = node && readKind(node, given.reading, settings, given.version);
   return conclude(document, problems, source);
 }
@@ -61,14 +61,14 @@ export function parseDocument(
   text: string | Uint8Array,
   source: string,
   options?: ReadOptions,
-): ContractDocument {
+): ParsedDocument {
   const result = readDocument(text, source, options);
   if (!result.ok) throw contractsError(result.problems);
   return result.document;
 }
 
 function conclude(
-  document: ContractDocument | undefined,
+  document: ParsedDocument | undefined,
   problems: readonly ContractsProblem[],
   source: string,
 ): DocumentResult {
@@ -85,7 +85,7 @@ function readKind(
   reading: DocumentReading,
   settings: ReadSettings,
   version: string,
-): ContractDocument | undefined {
+): ParsedDocument | undefined {
   const at = new DocumentReader(node, reading);
   const { source } = reading;
   const members = at.members('an object with apiVersion, kind and metadata');

@@ -1,6 +1,6 @@
 /** Reads a rule that says which paths, commands and domains a call may name. */
 import type { ClosedObject } from './document-reader.ts';
-import { readMessage, readTimeout } from './read-then.ts';
+import { readMessage, readAskTimeout } from './read-then.ts';
 import {
   actionsOf,
   allowsShape,
@@ -27,7 +27,7 @@ export function readSandboxRule(
   const deniedDomains = notAllows?.required('domains')?.texts(1);
   const chains = rule.optional('chains')?.oneOf(chainWords);
   const outside = rule.optional('outside')?.oneOf(actionsOf.sandbox, olderActions) ?? 'block';
-  const timeout = readTimeout(rule);
+  const timeout = readAskTimeout(rule);
   const message = readMessage(rule.required('message'));
 
   if (!rule.has('within') && !rule.has('allows'))

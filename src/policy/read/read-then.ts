@@ -47,7 +47,7 @@ export function readThen<Type extends ThenType>(
 export const readMessage = (at: DocumentReader | undefined): string | undefined =>
   at?.text({ most: longestMessage });
 
-export function readTimeout(fields: ClosedObject<string>): AskTimeout {
+export function readAskTimeout(fields: ClosedObject<string>): AskTimeout {
   const seconds = fields.optional('timeout')?.integer({ least: 1, most: longestTimeout });
   const effect = fields.optional('timeout_effect')?.oneOf(timeoutEffects, olderTimeoutEffects);
   return { timeoutSeconds: seconds ?? defaultTimeout, timeoutEffect: effect ?? 'block' };

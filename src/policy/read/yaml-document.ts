@@ -20,7 +20,7 @@ const mostNodes = 500_000;
 const mostSyntaxProblems = 20;
 
 /** Reads one document. Undefined where the text is not one; then there are problems. */
-export function readYaml(text: string, reading: DocumentReading): DocumentNode | undefined {
+export function readYamlDocument(text: string, reading: DocumentReading): DocumentNode | undefined {
   const tokens = [...new Parser().parse(text)];
   const tooDeep = findTooDeep(tokens);
   if (tooDeep !== undefined)

@@ -9,7 +9,7 @@ const longest = 2_000;
 /** One piece of a pattern, and whether a match must use at least one character for it. */
 type Piece = { readonly text: string; readonly kind: 'start' | 'end' | 'none' | 'consumes' | 'unknown' };
 
-export function whyImpossible(pattern: string): string | undefined {
+export function whyRegexImpossible(pattern: string): string | undefined {
   const pieces = readPieces(pattern);
   if (pieces === undefined) return undefined;
   const never = pieces.find(({ kind }) => kind === 'none');

@@ -9,7 +9,7 @@ import { RE2JS } from 're2js';
 import { findMatches } from './find-matches.ts';
 import { requiredText } from './required-text.ts';
 import type { TextSpan } from './text-span.ts';
-import { explainLongReference, explainUnsupported } from './unsupported-construct.ts';
+import { explainLongReference, explainUnsupportedConstruct } from './unsupported-construct.ts';
 
 export type LinearRegex = {
   readonly source: string;
@@ -33,7 +33,7 @@ export function parseRegex(pattern: string): RegexReading {
   } catch (error) {
     const found =
       error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : String(error);
-    return { ok: false, problem: explainUnsupported(pattern, found) ?? `${found}.` };
+    return { ok: false, problem: explainUnsupportedConstruct(pattern, found) ?? `${found}.` };
   }
 }
 

@@ -1,4 +1,4 @@
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 
 /** Part of a text, from the first unit to the one after the last. */
 export type TextSpan = readonly [start: number, end: number];

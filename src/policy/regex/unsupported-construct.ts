@@ -107,7 +107,7 @@ const constructs: readonly Construct[] = [
 ];
 
 /** What the pattern uses that RE2 cannot take; undefined if `found`, RE2's own message, reports a plain mistake. */
-export function explainUnsupported(pattern: string, found: string): string | undefined {
+export function explainUnsupportedConstruct(pattern: string, found: string): string | undefined {
   const token = /: `([^]*)`$/.exec(found)?.[1];
   if (token === undefined) return undefined;
   // RE2 quotes only the beginning of some constructs, `(?P` for `(?P=name)`, so the pattern itself is looked at.
@@ -126,7 +126,8 @@ export function explainUnsupported(pattern: string, found: string): string | und
 export function explainLongReference(pattern: string, groups: number): string | undefined {
   if (groups < 10 || pattern.includes('\\Q')) return undefined;
   for (const [, digits] of pattern.matchAll(/\\(?:([1-9]\d)|[^])/g))
-    if (digits !== undefined && Number(digits) <= groups) return explainUnsupported('', `: \`\\${digits}\``);
+    if (digits !== undefined && Number(digits) <= groups)
+      return explainUnsupportedConstruct('', `: \`\\${digits}\``);
   return undefined;
 }
 

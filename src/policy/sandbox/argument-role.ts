@@ -43,7 +43,7 @@ const roleByWord: ReadonlyMap<string, ArgumentRole> = new Map(
 );
 
 /** `filePath`, `file_path`, `File-Path` are one name; of several words the last ones tell: `source_path`, `apiUrl`. */
-export function roleOf(name: string): ArgumentRole {
+export function argumentRoleOf(name: string): ArgumentRole {
   if (name.length > 80) return 'other';
   const words = name
     .normalize('NFKC')

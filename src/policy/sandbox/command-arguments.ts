@@ -4,7 +4,7 @@
  * words together is given, and rules must allow all of them.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { roleOf } from './argument-role.ts';
+import { argumentRoleOf } from './argument-role.ts';
 import { readArgumentList, readCommandLine, unreadableLine, type CommandLine } from './command-line.ts';
 import { harmlessVariables } from './program-grammar.ts';
 
@@ -27,7 +27,7 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
   const entries = Object.entries(input);
   const lines: CommandLine[] = [];
   for (const [key, value] of entries) {
-    const role = roleOf(key);
+    const role = argumentRoleOf(key);
     // Each of several commands is one of its own.
     if (
       Array.isArray(value) &&
@@ -79,8 +79,8 @@ const isEditorVerb = (
   programs.length === 1 &&
   programs[0]?.[0] === 'command' &&
   /^(?:view|create|str_replace|insert|undo_edit)$/.test(programs[0][1]) &&
-  entries.some(([key]) => roleOf(key) === 'path') &&
-  !entries.some(([key]) => roleOf(key) === 'words');
+  entries.some(([key]) => argumentRoleOf(key) === 'path') &&
+  !entries.some(([key]) => argumentRoleOf(key) === 'words');
 
 /** Without a program beside it `argv` is the whole command. */
 function readArgv(input: JsonObject): CommandArguments {
@@ -116,7 +116,7 @@ function isHarmlessEnvironment(value: JsonValue): boolean {
 
 /** Undefined for a member that holds no words of the command. */
 function readWords(key: string, value: JsonValue, program: string): readonly string[] | undefined {
-  const role = roleOf(key);
+  const role = argumentRoleOf(key);
   const mayBeWords = /^(?:options|opts|params|parameters|switches|extra|rest|additional)/i.test(key);
   if (typeof value === 'string') {
     if (role !== 'words' && !(role === 'other' && /^\s*[-+]/.test(value))) return undefined;
@@ -147,7 +147,7 @@ function flatten(value: JsonValue): readonly string[] | undefined {
     }
     if (Array.isArray(at)) return at.every((item: JsonValue) => visit(item, depth + 1));
     return Object.entries(at).every(([key, inner]) => {
-      const isList = roleOf(key) === 'words' || Array.isArray(inner);
+      const isList = argumentRoleOf(key) === 'words' || Array.isArray(inner);
       if (inner !== null && inner !== false && !isList)
         words.push(key.startsWith('-') ? key : key.length === 1 ? `-${key}` : `--${key}`);
       return visit(inner, depth + 1);

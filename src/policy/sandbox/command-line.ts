@@ -46,7 +46,7 @@ export function readCommandLine(text: string): CommandLine {
 }
 
 /** The commands of a line, plain or chained. Undefined where it is unreadable. */
-export const commandsOf = (line: CommandLine): readonly SimpleCommand[] | undefined =>
+export const commandsInLine = (line: CommandLine): readonly SimpleCommand[] | undefined =>
   line.plain ? [{ words: line.words, files: [] }] : line.chain;
 
 class LineReading {

@@ -3,7 +3,7 @@
  * each thing alone, as if the call named nothing else; only the rule asked about everything decides.
  */
 import type { Redactor } from '../../base/redaction.ts';
-import { commandsOf } from './command-line.ts';
+import { commandsInLine } from './command-line.ts';
 import type { FoundPath } from './found-path.ts';
 import type { FoundHost } from './host-name.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
@@ -66,7 +66,7 @@ export function explainSandbox(
 }
 
 const commandText = ({ line }: FoundCommand): string =>
-  commandsOf(line)
+  commandsInLine(line)
     ?.map(({ words }) => words.map(({ text }) => text).join(' '))
     .join(' | ') ?? 'a command that is not plain: it chains, substitutes, redirects, or cannot be read';
 

@@ -3,7 +3,7 @@
  * reads `a/link/../b` as `a/b`, the kernel goes through the link and up from there. Both are kept, and a path is only
  * inside where both are.
  */
-import { findLinks, isPattern } from './path-pattern.ts';
+import { findLinks, isPathPattern } from './path-pattern.ts';
 import { climbs, foldParts, type PathSpelling } from './path-spelling.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
 
@@ -104,7 +104,7 @@ export function placeSpelling(
   expanded: boolean,
   world: PolicyWorld,
 ): FoundPath {
-  const first = parts.findIndex(isPattern);
+  const first = parts.findIndex(isPathPattern);
   if (first < 0) return placePath(base, parts, world);
   const rest = parts.slice(first);
   // Where a pattern leads up from is not known.
@@ -134,6 +134,6 @@ export function placeRelative(
   world: PolicyWorld,
 ): readonly FoundPath[] {
   if (bases.length > 0) return bases.map((base) => placeSpelling(base, parts, expanded, world));
-  if (expanded && parts.some(isPattern)) return [{ type: 'unreadable' }];
+  if (expanded && parts.some(isPathPattern)) return [{ type: 'unreadable' }];
   return climbs(parts) ? [{ type: 'unreadable' }] : [{ type: 'floating', parts: foldParts(parts), guessed }];
 }

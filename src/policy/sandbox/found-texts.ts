@@ -4,7 +4,7 @@
  * them.
  */
 import type { JsonValue } from '../../base/json.ts';
-import { roleOf, type ArgumentRole } from './argument-role.ts';
+import { argumentRoleOf, type ArgumentRole } from './argument-role.ts';
 import type { FoundTexts } from '../language/found-kinds.ts';
 import type { FoundPath } from './found-path.ts';
 import { decodePercent } from './percent-decoding.ts';
@@ -18,7 +18,7 @@ const longestName = 4096;
 const deepestText = 3;
 const mostRounds = 6;
 
-export function toTexts(
+export function toFoundTexts(
   call: PolicyCall,
   { paths, commands, hosts }: Resources,
   workingDirectory: string | undefined,
@@ -76,7 +76,7 @@ function readStrings(input: JsonValue, visit: (text: string, role: ArgumentRole)
     else if (typeof value === 'object' && value !== null)
       for (const [key, inner] of Object.entries(value)) {
         visit(key, 'other');
-        const own = roleOf(key);
+        const own = argumentRoleOf(key);
         rest.push({ value: inner, role: own === 'other' ? role : own, textDepth });
       }
   }

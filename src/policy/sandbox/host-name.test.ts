@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { looksLikeHost, normaliseHost, readHost } from './host-name.ts';
+import { looksLikeHost, normaliseHost, readHostName } from './host-name.ts';
 
 describe('the host a text names', () => {
   test.each([
@@ -16,7 +16,7 @@ describe('the host a text names', () => {
     ['https://bücher.de', 'xn--bcher-kva.de', '443'],
     ['blob:https://evil.com/1', 'evil.com', '443'],
   ])('%s is %s, port %s', (text, name, port) => {
-    expect(readHost(text)).toEqual({ name, port });
+    expect(readHostName(text)).toEqual({ name, port });
   });
 
   test.each([
@@ -28,7 +28,7 @@ describe('the host a text names', () => {
     'http://1.2.3.4.5',
     '',
   ])('nobody can say which %j is', (text) => {
-    expect(readHost(text).name).toBeUndefined();
+    expect(readHostName(text).name).toBeUndefined();
   });
 
   test('is no name if it is long, empty or holds what ends a name', () => {

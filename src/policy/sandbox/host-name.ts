@@ -23,7 +23,7 @@ const defaultPorts: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** For `scheme://host/…`, `//host/…`, `https:host`, `git@host:path`, `mailto:a@host`, `host`, `host:80/…`. */
-export function readHost(text: string): FoundHost {
+export function readHostName(text: string): FoundHost {
   let rest = text.trim();
   let scheme: string | undefined;
   // `jar:https://…`, `view-source:https://…`: the last scheme is the one that is asked.

@@ -8,7 +8,7 @@
 import { compileGlob } from '../regex/glob.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
 
-export const isPattern = (part: string): boolean => /[*?[]/.test(part);
+export const isPathPattern = (part: string): boolean => /[*?[]/.test(part);
 
 /** The same name in other letters: case, composition, dots and blanks that Windows drops, short names. */
 export function mayBeName(part: string, name: string): boolean {
@@ -26,7 +26,7 @@ const foldName = (name: string): string =>
     .replace(/(?<=[^. ])[. ]+$/, '');
 
 function mayMatch(part: string, name: string): boolean {
-  if (!isPattern(part)) return mayBeName(part, name);
+  if (!isPathPattern(part)) return mayBeName(part, name);
   if (/^\*+$/.test(part)) return !name.startsWith('.');
   return part.length > 256 || compileGlob(foldName(part)).matches(foldName(name));
 }
@@ -73,7 +73,7 @@ export function findLinks(
     if (part === undefined) return true;
     if (depth > 64) return false;
     if (part === '..') return false;
-    if (!isPattern(part)) return visit(join(at, part), from + 1, depth + 1);
+    if (!isPathPattern(part)) return visit(join(at, part), from + 1, depth + 1);
     const entries = listFolder(at);
     if (entries === undefined) return true;
     left -= entries.length;

@@ -5,7 +5,7 @@
  *
  * To add a program, add a row. A missing row can only matter for a program that a rule lists.
  */
-import type { ScriptLanguage } from './little-languages.ts';
+import type { ScriptLanguage } from './harmless-script.ts';
 
 export type OptionMeaning =
   | 'flag'
@@ -44,12 +44,12 @@ export type OptionMeaning =
   /** All words that follow are a command. */
   | 'rest';
 
-export type Grammar = {
+export type ProgramGrammar = {
   readonly options?: Readonly<Record<string, OptionMeaning>>;
   /** The operands behind so many are a command, as words or as a text for a shell. */
   readonly runs?: { readonly after: number; readonly as: 'words' | 'text' };
   /** Its first operand is a command of its own. */
-  readonly commands?: Readonly<Record<string, Grammar>> | undefined;
+  readonly commands?: Readonly<Record<string, ProgramGrammar>> | undefined;
   /** Commands that are not in the table: refused by default, since they may be aliases and plug-ins. */
   readonly otherCommands?: 'harmless';
   /** The command itself runs what cannot be read. */
@@ -111,7 +111,7 @@ const mean = (meaning: OptionMeaning, names: string): Rows =>
   Object.fromEntries(names.split(' ').map((name) => [name, meaning]));
 
 /** Programs that run the command behind their options; `values` are the options with a value of their own. */
-const prefix = (values: string, after = 0, more: Grammar = {}): Grammar => ({
+const prefix = (values: string, after = 0, more: ProgramGrammar = {}): ProgramGrammar => ({
   optionsFirst: true,
   runs: { after, as: 'words' },
   ...more,
@@ -120,7 +120,7 @@ const prefix = (values: string, after = 0, more: Grammar = {}): Grammar => ({
 
 const informs = mean('enough', '--version -V -v --help -h');
 
-const interpreter = (refused: string, values = '', more: Grammar = {}): Grammar => ({
+const interpreter = (refused: string, values = '', more: ProgramGrammar = {}): ProgramGrammar => ({
   needsOperand: true,
   firstOperandEnds: true,
   ...more,
@@ -132,7 +132,7 @@ const interpreter = (refused: string, values = '', more: Grammar = {}): Grammar 
   },
 });
 
-const shell: Grammar = {
+const shell: ProgramGrammar = {
   needsOperand: true,
   firstOperandEnds: true,
   options: {
@@ -143,8 +143,8 @@ const shell: Grammar = {
   },
 };
 
-const refused: Grammar = { refused: true };
-const plain: Grammar = {};
+const refused: ProgramGrammar = { refused: true };
+const plain: ProgramGrammar = {};
 
 /** Settings of git that neither run a program nor move its files. */
 const isHarmlessGitSetting = (setting: string): boolean =>
@@ -153,23 +153,23 @@ const isHarmlessGitSetting = (setting: string): boolean =>
   );
 
 /** What `git` runs by options that several of its commands take. */
-const gitTransfer: Grammar = {
+const gitTransfer: ProgramGrammar = {
   scripts: 'git-remote',
   options: { ...mean('refused', '--upload-pack --receive-pack --exec -u --server-option --template') },
 };
-const gitPlain: Grammar = { options: mean('refused', '--ext-diff') };
-const gitDiff: Grammar = {
+const gitPlain: ProgramGrammar = { options: mean('refused', '--ext-diff') };
+const gitDiff: ProgramGrammar = {
   options: {
     ...mean('refused', '--ext-diff'),
     ...mean('data', '-S -G --author --since --until --before --after --format --pretty --grep --date'),
   },
 };
 /** Here `-m` takes a message; elsewhere in git it is a flag. */
-const gitMessage: Grammar = {
+const gitMessage: ProgramGrammar = {
   options: { ...mean('refused', '--ext-diff'), ...mean('data', '-m --message --author --date') },
 };
 
-const git: Grammar = {
+const git: ProgramGrammar = {
   ownOptionsFirst: true,
   options: {
     ...mean('value', '-C --git-dir --work-tree --namespace --super-prefix --attr-source'),
@@ -256,7 +256,7 @@ const git: Grammar = {
   },
 };
 
-const docker: Grammar = {
+const docker: ProgramGrammar = {
   ownOptionsFirst: true,
   options: mean('value', '-H --host --context -c --config -l --log-level --tlscacert --tlscert --tlskey'),
   commands: {
@@ -318,7 +318,7 @@ const docker: Grammar = {
   },
 };
 
-function dockerRun(): Grammar {
+function dockerRun(): ProgramGrammar {
   return {
     // The image decides what runs, so an entry must name the command.
     refused: true,
@@ -337,7 +337,7 @@ function dockerRun(): Grammar {
 
 const kubectlValues =
   '-n --namespace --context --cluster --user --kubeconfig -s --server -o --output -l --selector -f --filename -c --container --as --token --request-timeout --field-selector -k --kustomize --since --tail --sort-by --template --dry-run --type -p --patch --timeout --for --replicas --port --image --from-literal --as-group';
-const kubectl: Grammar = {
+const kubectl: ProgramGrammar = {
   options: mean('value', kubectlValues),
   commands: {
     exec: { options: { ...mean('value', kubectlValues) }, runs: { after: 1, as: 'words' } },
@@ -357,11 +357,11 @@ const kubectl: Grammar = {
   },
 };
 
-const packageRunner = (values: string): Grammar =>
+const packageRunner = (values: string): ProgramGrammar =>
   prefix(values, 0, { options: mean('text', '-c --call --shell-mode') });
 const npmScripts =
   'test t run run-script rum urn start stop restart install i ci add install-test it uninstall un remove rm update up upgrade ls list ll outdated audit view v info show pack publish version prune dedupe ddp link root prefix bin fund doctor cache ping whoami search help docs repo bugs deprecate owner dist-tag token profile team access org star stars unstar shrinkwrap rebuild query sbom diff explain why find-dupes login logout adduser config c get set completion licenses store import fetch patch deploy workspace workspaces set-script';
-const packageManager = (values: string, extra: Readonly<Record<string, Grammar>>): Grammar => ({
+const packageManager = (values: string, extra: Readonly<Record<string, ProgramGrammar>>): ProgramGrammar => ({
   options: {
     ...mean('value', values),
     ...mean('refused', '--script-shell --node-options --shell --shell-emulator'),
@@ -382,7 +382,7 @@ const packageManager = (values: string, extra: Readonly<Record<string, Grammar>>
   },
 });
 
-const rows: Readonly<Record<string, Grammar>> = {
+const rows: Readonly<Record<string, ProgramGrammar>> = {
   // Shells and programs that only pass a command on.
   ...Object.fromEntries(
     'sh bash dash zsh ksh mksh ash rbash fish csh tcsh yash pwsh powershell'
@@ -701,7 +701,7 @@ const rows: Readonly<Record<string, Grammar>> = {
             {
               longWithOneDash: true,
               options: mean('refused', '-exec -toolexec -vettool -overlay'),
-            } as Grammar,
+            } as ProgramGrammar,
           ]),
       ),
       run: { longWithOneDash: true, options: mean('refused', '-exec -toolexec -overlay') },
@@ -715,7 +715,7 @@ const rows: Readonly<Record<string, Grammar>> = {
     commands: Object.fromEntries(
       'build b check c test t clippy fmt doc run r bench add remove update tree metadata clean search install fetch vendor publish package version fix init new nextest audit'
         .split(' ')
-        .map((name) => [name, { options: mean('refused', '--config') } as Grammar]),
+        .map((name) => [name, { options: mean('refused', '--config') } as ProgramGrammar]),
     ),
   },
   gcc: { longWithOneDash: true, options: mean('refused', '-wrapper -B -specs') },
@@ -803,7 +803,7 @@ const rows: Readonly<Record<string, Grammar>> = {
     commands: Object.fromEntries(
       'list ls status get history show search repo template lint upgrade install uninstall rollback test version dependency pull package env'
         .split(' ')
-        .map((name) => [name, { options: { ...mean('program', '--post-renderer') } } as Grammar]),
+        .map((name) => [name, { options: { ...mean('program', '--post-renderer') } } as ProgramGrammar]),
     ),
   },
   ansible: { options: mean('refused', '-a --args') },
@@ -813,7 +813,7 @@ const rows: Readonly<Record<string, Grammar>> = {
     commands: Object.fromEntries(
       'plan apply init validate fmt show state output providers version workspace refresh import graph destroy taint untaint get test'
         .split(' ')
-        .map((name) => [name, { longWithOneDash: true } as Grammar]),
+        .map((name) => [name, { longWithOneDash: true } as ProgramGrammar]),
     ),
   },
   echo: { operandsAreData: true },
@@ -897,11 +897,11 @@ const aliases: Readonly<Record<string, string>> = {
   pex: 'python',
 };
 
-const generic: Grammar = {};
+const generic: ProgramGrammar = {};
 
 export const isKnownProgram = (name: string): boolean => grammarOf(name) !== generic;
 
-export function grammarOf(name: string): Grammar {
+export function grammarOf(name: string): ProgramGrammar {
   const versioned = name.replace(/^(python|perl|ruby|php|lua|node|pypy|gcc|clang)[\d.-]+$/, '$1');
   const known = Object.hasOwn(aliases, versioned) ? (aliases[versioned] ?? versioned) : versioned;
   return (Object.hasOwn(rows, known) ? rows[known] : undefined) ?? generic;

@@ -10,7 +10,7 @@
  *   path or a bare host. In several words `and/or` is prose;
  * - prose counts only if it is nothing but one absolute path or url.
  */
-import { looksLikeHost, readHost, type FoundHost } from './host-name.ts';
+import { looksLikeHost, readHostName, type FoundHost } from './host-name.ts';
 import { climbs, readPath, type PathSpelling } from './path-spelling.ts';
 import { decodePercent } from './percent-decoding.ts';
 
@@ -50,7 +50,7 @@ export class ResourceReader {
     if (scheme !== undefined) {
       this.#readScheme(text, scheme, round, 'value');
       if (!isNetworkScheme(scheme)) this.hasUnreadablePath = true;
-    } else if (/^[/\\]{2}[^/\\]/.test(text)) this.#addHost(readHost(text.replaceAll('\\', '/')));
+    } else if (/^[/\\]{2}[^/\\]/.test(text)) this.#addHost(readHostName(text.replaceAll('\\', '/')));
     this.#addPath(text, alsoGuessed || scheme !== undefined);
     // Several in one text, as lists are often written. The colon of a drive separates nothing.
     const drive = /^[a-z]:(?=[/\\])/i.exec(text)?.[0] ?? '';
@@ -83,7 +83,7 @@ export class ResourceReader {
     if (schemeOf(text) === 'file' || (isAnchored(text) && !/^\/\/[^/]/.test(text)) || climbsAt(text))
       this.readPath(text);
     else if (decoded !== text && /^(?:file:|\/(?!\/)|~\/)/i.test(decoded)) this.readPath(decoded);
-    else this.#addHost(readHost(text));
+    else this.#addHost(readHostName(text));
   }
 
   /** A word of a command. `bareNamesAreFiles` for programs that never take a host by its bare name. */
@@ -138,10 +138,11 @@ export class ResourceReader {
     if (scheme !== undefined) return this.#readScheme(token, scheme, round, how);
     this.#readPieces(token, round, how);
     const isSingle = how !== 'text';
-    if (/^[/\\]{2}[\w.-]+\.\w/.test(token)) this.#addHost(readHost(token.replaceAll('\\', '/')));
+    if (/^[/\\]{2}[\w.-]+\.\w/.test(token)) this.#addHost(readHostName(token.replaceAll('\\', '/')));
     else if (isSingle && looksLikeHost(token) && (how !== 'file' || /[@:]/.test(token)))
-      this.#addHost(readHost(token));
-    else if (how === 'word' && /^(?:\d{8,10}|0x[0-9a-f]{7,8})$/i.test(token)) this.#addHost(readHost(token));
+      this.#addHost(readHostName(token));
+    else if (how === 'word' && /^(?:\d{8,10}|0x[0-9a-f]{7,8})$/i.test(token))
+      this.#addHost(readHostName(token));
     const counts = isAnchored(token)
       ? isSingle || namesSomething.test(token)
       : climbsAt(token) ||
@@ -156,13 +157,13 @@ export class ResourceReader {
     const rest = text.slice(scheme.length + 1);
     const inner = schemeOf(rest);
     if (inner !== undefined) {
-      this.#addHost(readHost(text));
+      this.#addHost(readHostName(text));
       if (round > mostRounds) return this.#giveUp();
       // An archive is opened by its path: `jar:file:/x.jar!/entry`.
       return this.#readScheme(rest.replace(/!.*$/s, ''), inner, round + 1, how);
     }
     if (isNetworkScheme(scheme)) {
-      if (/:[/\\]|@/.test(text)) this.#addHost(readHost(text));
+      if (/:[/\\]|@/.test(text)) this.#addHost(readHostName(text));
       if (climbsAt(text)) this.#addPath(text, true);
       return;
     }
@@ -198,7 +199,7 @@ export class ResourceReader {
     const rest = text.replace(/^[^:]*:/, '').replaceAll('\\', '/');
     const authority = /^\/\/([^/]*)(.*)$/s.exec(rest);
     if (authority !== null && authority[1] !== '' && authority[1]?.toLowerCase() !== 'localhost')
-      this.#addHost(readHost(`//${authority[1] ?? ''}`));
+      this.#addHost(readHostName(`//${authority[1] ?? ''}`));
     const path = authority === null ? rest : (authority[2] ?? '');
     for (const one of new Set([path, path.split(/[?#]/, 1)[0] ?? '']))
       this.#addPath(/^\/[a-z]:\//i.test(one) ? one.slice(1) : one === '' ? '/' : one, guessed);

@@ -5,16 +5,16 @@
  * doubtful value counts as a resource: a false alarm is answered by declaring `resources`, a miss by nobody.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { roleOf, type ArgumentRole } from './argument-role.ts';
+import { argumentRoleOf, type ArgumentRole } from './argument-role.ts';
 import { readCommandArguments } from './command-arguments.ts';
 import {
   areWordsOfCommand,
   beginsWithProgram,
   looksLikeCommand,
   runsCommandsByName,
-} from './command-shape.ts';
+} from './looks-like-command.ts';
 import {
-  commandsOf,
+  commandsInLine,
   readArgumentList,
   readCommandLine,
   unreadableLine,
@@ -105,7 +105,7 @@ class Finding {
     let values: readonly JsonValue[] = [input];
     const keys = dottedPath.split('.');
     for (const key of keys) values = values.flatMap((value) => step(value, key));
-    const isDirectory = role === 'path' && roleOf(keys.at(-1) ?? '') === 'directory';
+    const isDirectory = role === 'path' && argumentRoleOf(keys.at(-1) ?? '') === 'directory';
     const rest: Item[] = values.map((value) => ({
       value,
       role: isDirectory ? 'directory' : role,
@@ -156,7 +156,7 @@ class Finding {
     for (const [key, inner] of Object.entries(value)) {
       if (item.role === 'path' || item.role === 'directory') this.#reader.readPath(key, true);
       else if (item.role === 'url' || /[/\\:%.~]/.test(key)) this.#reader.readValue(key);
-      const role = roleOf(key);
+      const role = argumentRoleOf(key);
       // `{command: {program: 'ls'}}`: what says nothing inside a command is the command.
       const inherits = role === 'other' && item.role === 'command';
       if (!together.used.has(key))
@@ -213,7 +213,7 @@ class Finding {
   }
 
   #addLine(line: CommandLine): void {
-    const commands = commandsOf(line);
+    const commands = commandsInLine(line);
     const runs: ProgramRun[] = [];
     let readable = commands !== undefined;
     const changes: string[] = [];

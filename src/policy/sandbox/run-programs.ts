@@ -3,13 +3,13 @@
  * (program-grammar.ts). Where a program is told to run or load something that cannot be read off the words, the
  * reading says so; it is then allowed only where an entry of the rule names those very words.
  */
-import { commandsOf, readCommandLine, type ShellWord } from './command-line.ts';
-import { isHarmlessScript } from './little-languages.ts';
+import { commandsInLine, readCommandLine, type ShellWord } from './command-line.ts';
+import { isHarmlessScript } from './harmless-script.ts';
 import {
   grammarOf,
   harmlessVariables,
   runsAnotherByName,
-  type Grammar,
+  type ProgramGrammar,
   type OptionMeaning,
 } from './program-grammar.ts';
 
@@ -60,11 +60,11 @@ class RunReading {
   readonly #words: readonly ShellWord[];
   readonly #depth: number;
   readonly #inner: InnerRun[] = [];
-  #grammar: Grammar;
+  #grammar: ProgramGrammar;
   #readsNames = false;
   readonly #data = new Set<number>();
 
-  constructor(words: readonly ShellWord[], grammar: Grammar, depth: number) {
+  constructor(words: readonly ShellWord[], grammar: ProgramGrammar, depth: number) {
     this.#words = words;
     this.#grammar = grammar;
     this.#depth = depth;
@@ -241,7 +241,7 @@ class RunReading {
   #runText(at: number, words: readonly ShellWord[]): void {
     const line = readCommandLine(words.map(({ text }) => text).join(' '));
     const runs: ProgramRun[] = [];
-    for (const command of commandsOf(line) ?? []) {
+    for (const command of commandsInLine(line) ?? []) {
       const run = command.files.length > 0 ? undefined : readRun(command.words, this.#depth + 1);
       if (run === undefined) return this.#refuse(at, 'unreadable');
       runs.push(run);
@@ -258,10 +258,10 @@ type FoundOption = {
 };
 
 /** The letters of `tar xzf` need no dash. */
-const isOption = (text: string, at: number, { bundled }: Grammar): boolean =>
+const isOption = (text: string, at: number, { bundled }: ProgramGrammar): boolean =>
   /^[-+]./.test(text) || (bundled === true && at === 1 && /^[A-Za-z]+$/.test(text));
 
-function findOption(text: string, grammar: Grammar): FoundOption {
+function findOption(text: string, grammar: ProgramGrammar): FoundOption {
   const { options = {} } = grammar;
   const equals = text.indexOf('=');
   const name = equals < 0 ? text : text.slice(0, equals);
@@ -280,7 +280,7 @@ function findOption(text: string, grammar: Grammar): FoundOption {
 }
 
 /** `-xvf`, `-ofile`: letters up to one that takes the rest as its value. */
-function findInCluster(text: string, { options = {}, bundled }: Grammar): FoundOption {
+function findInCluster(text: string, { options = {}, bundled }: ProgramGrammar): FoundOption {
   if (text.startsWith('+') && Object.hasOwn(options, '+')) return { meaning: options['+'], value: undefined };
   const start = bundled === true && !text.startsWith('-') ? 0 : 1;
   for (let at = start; at < text.length; at++) {

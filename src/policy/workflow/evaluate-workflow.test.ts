@@ -3,10 +3,10 @@ import { releaseStages, workflowOf } from '../../../test/sample-workflow.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { WorkflowRuling } from './evaluate-workflow.ts';
 import { evaluateWorkflow } from './evaluate-workflow.ts';
-import type { WorkflowHost } from './stage-gates.ts';
-import { approveStage } from './move-workflow.ts';
+import type { WorkflowHost } from './first-shut-gate.ts';
+import { approveStage } from './set-workflow-stage.ts';
 import type { Workflow } from '../language/workflow.ts';
-import { evidenceSources } from './workflow-evidence.ts';
+import { evidenceSources } from './evidence-sources.ts';
 import { parseWorkflowState } from './workflow-state.ts';
 
 const host: WorkflowHost = { evidence: evidenceSources() };

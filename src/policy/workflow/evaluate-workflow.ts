@@ -9,14 +9,14 @@
 import type { Awaitable } from '../../base/json.ts';
 import { quote } from '../../base/nearest.ts';
 import { whenReady } from '../../base/when-ready.ts';
-import type { StageRefusal } from './stage-fit.ts';
-import { inWords, isTakenLater, isTakenNext, reasonAgainst } from './stage-fit.ts';
-import type { WorkflowHost } from './stage-gates.ts';
-import { firstShutGate, shutOnLeaving } from './stage-gates.ts';
+import type { StageRefusal } from './stage-refusal.ts';
+import { inWords, isTakenLater, isTakenNext, reasonAgainst } from './stage-refusal.ts';
+import type { WorkflowHost } from './first-shut-gate.ts';
+import { firstShutGate, shutOnLeaving } from './first-shut-gate.ts';
 import type { Stage, Workflow } from '../language/workflow.ts';
 import { isBoundary, mustBeLeft, stageIndex } from '../language/workflow.ts';
-import type { WorkflowCall } from './workflow-evidence.ts';
-import { noteOf } from './workflow-evidence.ts';
+import type { WorkflowCall } from './evidence-sources.ts';
+import { noteOf } from './evidence-sources.ts';
 import type { WorkflowState } from './workflow-state.ts';
 import { isApproved } from './workflow-state.ts';
 

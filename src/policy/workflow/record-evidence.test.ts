@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { releaseStages, workflowOf } from '../../../test/sample-workflow.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import type { Recording } from './record-evidence.ts';
+import type { EvidenceRecord } from './record-evidence.ts';
 import { recordEvidence } from './record-evidence.ts';
-import type { WorkflowHost } from './stage-gates.ts';
+import type { WorkflowHost } from './first-shut-gate.ts';
 import type { Workflow } from '../language/workflow.ts';
-import type { ToolEvidence } from './workflow-evidence.ts';
-import { evidenceSources } from './workflow-evidence.ts';
+import type { ToolEvidence } from './evidence-sources.ts';
+import { evidenceSources } from './evidence-sources.ts';
 import type { WorkflowState } from './workflow-state.ts';
 import { initialState, parseWorkflowState } from './workflow-state.ts';
 
@@ -33,7 +33,7 @@ function record(
     readonly stageId?: string | undefined;
     readonly at?: number;
   } = {},
-): Recording {
+): EvidenceRecord {
   const host: WorkflowHost = { evidence: evidenceSources(sources) };
   const call = { toolName, input, ...(at === undefined ? {} : { at }) };
   const recording = recordEvidence(workflow, state, call, { success, output }, host, stageId);

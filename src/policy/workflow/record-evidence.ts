@@ -2,18 +2,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Awaitable, JsonValue } from '../../base/json.ts';
 import { whenReady } from '../../base/when-ready.ts';
-import type { WorkflowHost } from './stage-gates.ts';
-import { shutOnLeaving } from './stage-gates.ts';
+import type { WorkflowHost } from './first-shut-gate.ts';
+import { shutOnLeaving } from './first-shut-gate.ts';
 import type { Workflow } from '../language/workflow.ts';
 import { mustBeLeft, stageIndex } from '../language/workflow.ts';
-import type { WorkflowCall } from './workflow-evidence.ts';
-import { commandsOf, noteOf, readPathOf, structuredResultOf } from './workflow-evidence.ts';
+import type { WorkflowCall } from './evidence-sources.ts';
+import { commandsOfCall, noteOf, readPathOf, structuredResultOf } from './evidence-sources.ts';
 import type { WorkflowEvidence, WorkflowState } from './workflow-state.ts';
 import { isApproved, listAt, withMember } from './workflow-state.ts';
 
 export type CallResult = { readonly success: boolean; readonly output: JsonValue };
 
-export type Recording = {
+export type EvidenceRecord = {
   /** The very state that was given where the call showed nothing. */
   readonly state: WorkflowState;
   /** The last stage, where this was all it waited for. */
@@ -32,15 +32,15 @@ export function recordEvidence(
   result: CallResult,
   host: WorkflowHost,
   stageId: string | undefined,
-): Awaitable<Recording> {
-  const unchanged: Recording = { state, completed: undefined };
+): Awaitable<EvidenceRecord> {
+  const unchanged: EvidenceRecord = { state, completed: undefined };
   if (!result.success || stageId === undefined || stageIndex(workflow, stageId) < 0) return unchanged;
   const evidence = withCall(workflow, state, call, result.output, host, stageId);
   const recorded: WorkflowState =
     evidence === undefined
       ? state
       : { ...state, evidence, lastRecordedEvidence: noteOf(call, host.evidence) };
-  return whenReady(isFinished(workflow, recorded, host), (finished): Recording => {
+  return whenReady(isFinished(workflow, recorded, host), (finished): EvidenceRecord => {
     const last = recorded.activeStage;
     if (!finished || last === undefined) return { state: recorded, completed: undefined };
     const completedStages = recorded.completedStages.includes(last)
@@ -60,7 +60,7 @@ function withCall(
   stageId: string,
 ): WorkflowEvidence | undefined {
   const path = readPathOf(call, host.evidence);
-  const commands = commandsOf(call, host.evidence);
+  const commands = commandsOfCall(call, host.evidence);
   const result = structuredResultOf(call, output, host.evidence);
   const { reads, stageCalls, mcpResults } = state.evidence;
   const countsForStage = commands?.type === 'clear' && isBehind(workflow, state, stageId);

@@ -5,7 +5,7 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 import type { Call } from '../../call/call.ts';
 import { acceptedInputOf } from '../../call/call.ts';
 import { hidesInput } from '../../call/hides-input.ts';

@@ -9,7 +9,7 @@
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { BodyContext } from './body-context.ts';
 import type { CallInHand } from '../state/call-in-hand.ts';
-import type { Watch } from '../../base/deadlines.ts';
+import type { DeadlineWatch } from '../../base/deadlines.ts';
 
 export type AttemptEnd =
   | BodyEnd
@@ -67,9 +67,9 @@ class Race {
   readonly #startedAtMs: number;
   #tell: ((end: AttemptEnd) => void) | undefined;
   #body: Promise<void> | undefined;
-  #deadline: Watch | undefined;
-  #idle: Watch | undefined;
-  #grace: Watch | undefined;
+  #deadline: DeadlineWatch | undefined;
+  #idle: DeadlineWatch | undefined;
+  #grace: DeadlineWatch | undefined;
 
   constructor(
     hand: CallInHand,

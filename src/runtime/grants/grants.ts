@@ -3,13 +3,13 @@
  * compare-and-set, so that nobody's grant or revocation is lost.
  */
 import { QuittanceError } from '../../base/error.ts';
-import { isDotSegment } from '../../base/id-segment.ts';
+import { isDotSegment } from '../../base/dot-segment.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { isJsonObject, toJson } from '../../base/json.ts';
 import type { DirectIdentity, GrantEvent } from '../../call/event.ts';
 import type { Grant } from '../../call/grant.ts';
 import { grantsIn, isPast, withGrant, withoutGrant } from '../../call/grant.ts';
-import { grantsSubject } from '../../ledger/state-of.ts';
+import { grantsSubject } from '../../ledger/last-state.ts';
 import { parseArgumentConstraint } from '../../policy/judge/argument-constraint.ts';
 import { compileGlob } from '../../policy/regex/glob.ts';
 import { readIdentity } from '../host/acting.ts';

@@ -11,7 +11,7 @@ import type { Ask } from '../../call/event.ts';
 import type { Grant } from '../../call/grant.ts';
 import { grantCounter, grantsIn, isPast } from '../../call/grant.ts';
 import { selfAsserted } from '../../call/identity.ts';
-import { grantsSubject } from '../../ledger/state-of.ts';
+import { grantsSubject } from '../../ledger/last-state.ts';
 import { parseArgumentConstraint } from '../../policy/judge/argument-constraint.ts';
 import { compileGlob } from '../../policy/regex/glob.ts';
 import type { CallInHand } from '../state/call-in-hand.ts';

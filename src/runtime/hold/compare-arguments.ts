@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonPath, JsonValue } from '../../base/json.ts';
 import { formatPath, isJsonObject } from '../../base/json.ts';
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 import type { Call } from '../../call/call.ts';
 import type { ArgumentComparison, PreviewField } from '../../call/event.ts';
 import { cutText } from '../../base/cut-text.ts';

@@ -1,4 +1,4 @@
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 import type { CallInHand } from '../state/call-in-hand.ts';
 
 /** What makes a call risky, in words for whoever is asked about it. */

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonPath, JsonValue } from '../../base/json.ts';
 import { formatPath, isJsonObject } from '../../base/json.ts';
 import { shortestEchoed as shortest } from '../../base/known-secrets.ts';
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 
 /** The values that stand in `input` and were hidden in `kept`. */
 export function collectHidden(input: JsonValue, kept: JsonValue): readonly string[] {

@@ -2,7 +2,7 @@ import { digestJson, isKeyedDigest, keyedDigestJson } from '../../base/canonical
 import type { JsonValue } from '../../base/json.ts';
 import { createKnownSecrets, shortestShared } from '../../base/known-secrets.ts';
 import type { Redacted, Redactor } from '../../base/redaction.ts';
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 import type { ParsedArguments } from '../../call/tool-call.ts';
 import type { Seal } from '../../ledger/seal.ts';
 import { maskUnreadable } from './unreadable-text.ts';

@@ -3,7 +3,7 @@
  * forgot a comma. Here the names are found without the grammar, and what follows one that announces a secret is
  * hidden up to where it seems to end, or altogether.
  */
-import { redacted } from '../../base/secret-mask.ts';
+import { redacted } from '../../base/text-mask.ts';
 
 const member =
   /\\{0,8}["'`]?([\p{L}\p{N}_$][\p{L}\p{N}_$.-]{0,119})\\{0,8}["'`]?[ \t\r\n]{0,80}(?::|=>?)[ \t\r\n]{0,80}/gu;

@@ -1,10 +1,10 @@
 /** What a host may ask of, and do to, the workflow of a session. */
 import { QuittanceError } from '../../base/error.ts';
-import { isDotSegment } from '../../base/id-segment.ts';
+import { isDotSegment } from '../../base/dot-segment.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { DirectIdentity, WorkflowUpdated } from '../../call/event.ts';
-import { workflowSubject } from '../../ledger/state-of.ts';
-import { resetWorkflow, setWorkflowStage } from '../../policy/workflow/move-workflow.ts';
+import { workflowSubject } from '../../ledger/last-state.ts';
+import { resetWorkflow, setWorkflowStage } from '../../policy/workflow/set-workflow-stage.ts';
 import type { Workflow } from '../../policy/language/workflow.ts';
 import type { WorkflowState } from '../../policy/workflow/workflow-state.ts';
 import { toWire } from '../../policy/workflow/workflow-state.ts';

@@ -1,6 +1,6 @@
 import type { Call } from '../../call/call.ts';
 import { dueAt, isHandedOver } from '../../call/handoff.ts';
-import type { Watch } from '../../base/deadlines.ts';
+import type { DeadlineWatch } from '../../base/deadlines.ts';
 import type { Engine } from './engine.ts';
 import { leftUntil } from './left-until.ts';
 import { stayAwake } from './stay-awake.ts';
@@ -47,7 +47,7 @@ export const untilDue = (engine: Engine, call: Call): Due => until(engine, dueAt
 function until({ deadlines, ledger }: Engine, at: number): Due {
   const { promise, resolve } = Promise.withResolvers<void>();
   const left = (): number => Math.min(at - ledger.now(), longestSleepMs);
-  let watch: Watch | undefined;
+  let watch: DeadlineWatch | undefined;
   const look = (): void => {
     if (ledger.now() >= at) resolve();
     else watch = deadlines.watch(Math.max(1, left()), look);

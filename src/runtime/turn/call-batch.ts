@@ -15,7 +15,7 @@ import type { Desk } from '../state/desk.ts';
 import type { Engine } from '../state/engine.ts';
 import { handOut } from '../input/hand-out.ts';
 import { makeCall } from './make-call.ts';
-import { createPlaces } from '../../base/semaphore.ts';
+import { createSemaphore } from '../../base/semaphore.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
 import type { TurnState } from '../state/turn-state.ts';
 
@@ -27,7 +27,7 @@ export async function callBatch(
   concurrency: number,
 ): Promise<readonly (ToolOutcome | PendingCall)[]> {
   const reaches = await Promise.all(requests.map((request) => reachOf(desk.engine, request)));
-  const takePlace = createPlaces(concurrency);
+  const takePlace = createSemaphore(concurrency);
   const answers: Promise<ToolOutcome | PendingCall>[] = [];
   for (const [index, request] of requests.entries()) {
     const earlier = answers.filter((_, other) => overlap(reaches[index], reaches[other]));

@@ -1,5 +1,5 @@
 import { QuittanceError } from '../../base/error.ts';
-import { isDotSegment } from '../../base/id-segment.ts';
+import { isDotSegment } from '../../base/dot-segment.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { bindBudgets, checkBudgets, strictest } from '../host/budget.ts';
 import { checkKeys } from '../../base/check-keys.ts';

@@ -3,7 +3,7 @@ import type { CallEvent } from '../../call/event.ts';
 import type { Page } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import { matchesConfirmation } from '../../ledger/confirmation-query.ts';
-import type { Place } from '../../ledger/paging.ts';
+import type { PageCursor } from '../../ledger/page-cursor.ts';
 import { summariseConfirmations } from '../../ledger/summarise-confirmations.ts';
 import { toPage } from './memory-queries.ts';
 import type { MemorySession } from './memory-session.ts';
@@ -12,7 +12,7 @@ export function queryConfirmations(
   sessions: Iterable<MemorySession>,
   query: ConfirmationQuery,
 ): Page<ConfirmationSummary> {
-  const found: [ConfirmationSummary, Place][] = [];
+  const found: [ConfirmationSummary, PageCursor][] = [];
   for (const { calls } of sessions)
     for (const { events, position } of calls.values())
       // kept for the call, so about one

@@ -1,6 +1,6 @@
 import type { Entries } from '../../ledger/entries.ts';
 import { untilWoken } from '../../ledger/until-woken.ts';
-import { measureJson } from './memory-sizes.ts';
+import { measureJson } from './measure-json.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { findAfter } from './memory-store.ts';
 

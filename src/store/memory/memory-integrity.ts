@@ -1,6 +1,6 @@
 import type { Head } from '../../ledger/chain.ts';
 import type { Integrity } from '../../ledger/integrity.ts';
-import { listSideRows } from './memory-side-rows.ts';
+import { listMemorySideRows } from './memory-side-rows.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { findAfter, firstIndex } from './memory-store.ts';
 
@@ -28,7 +28,7 @@ export function createMemoryIntegrity(store: MemoryStore): Integrity {
       return count;
     },
     readSideRows: () =>
-      listSideRows(sessions.values(), store.claims, store.counters, store.artifacts.values()),
+      listMemorySideRows(sessions.values(), store.claims, store.counters, store.artifacts.values()),
     inspect: () => nothingFound(),
     rebuild: () => [], // only entries are stored
   };

@@ -3,7 +3,7 @@ import { freezeJson } from '../../base/json.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { Journal } from '../../ledger/journal.ts';
 import { untilWoken } from '../../ledger/until-woken.ts';
-import { measureJson } from './memory-sizes.ts';
+import { measureJson } from './measure-json.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 export function createMemoryJournal(store: MemoryStore): Journal {

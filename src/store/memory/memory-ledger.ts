@@ -14,7 +14,7 @@ import { createMemoryIntegrity } from './memory-integrity.ts';
 import { createMemoryJournal } from './memory-journal.ts';
 import { queryCalls, querySessions, summariseCalls } from './memory-queries.ts';
 import { createMemoryRetention } from './memory-retention.ts';
-import { measureArtifact, toBytes } from './memory-sizes.ts';
+import { measureArtifact, toBytes } from './measure-json.ts';
 import { MemoryStore } from './memory-store.ts';
 
 export type MemoryLedgerOptions = {

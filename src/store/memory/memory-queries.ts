@@ -4,14 +4,14 @@ import { foldCall } from '../../call/evolve.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { hasText, matchesCall } from '../../ledger/match-call.ts';
-import type { Place } from '../../ledger/paging.ts';
-import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
+import type { PageCursor } from '../../ledger/page-cursor.ts';
+import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
-import { countCall, countEvent, newSessionTally } from '../../ledger/summarise-session.ts';
+import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
 import type { MemoryCall, MemorySession } from './memory-session.ts';
 
 export function queryCalls(sessions: Iterable<MemorySession>, query: CallQuery): Page<CallSummary> {
-  const found: [CallSummary, Place][] = [];
+  const found: [CallSummary, PageCursor][] = [];
   for (const { sessionId, calls } of sessions) {
     if (query.sessionId !== undefined && query.sessionId !== sessionId) continue;
     for (const call of calls.values()) {
@@ -32,7 +32,7 @@ export function* summariseCalls(sessions: Iterable<MemorySession>): Generator<Ca
 }
 
 export function querySessions(sessions: Iterable<MemorySession>, query: SessionQuery): Page<SessionSummary> {
-  const found: [SessionSummary, Place][] = [];
+  const found: [SessionSummary, PageCursor][] = [];
   for (const { sessionId, entries, calls } of sessions) {
     const [first] = entries;
     if (first === undefined) continue;
@@ -60,15 +60,15 @@ const summarise = ({ events }: MemoryCall): CallSummary | undefined => {
 };
 
 export function toPage<Row>(
-  found: [Row, Place][],
+  found: [Row, PageCursor][],
   { limit, cursor }: Pick<CallQuery, 'limit' | 'cursor'>,
 ): Page<Row> {
   const from = cursor === undefined ? undefined : parseCursor(cursor);
   const rows = found
     .sort(([, left], [, right]) => compare(right, left))
     .filter(([, place]) => from === undefined || compare(place, from) < 0)
-    .slice(0, limitOf(limit) + 1);
-  const page = rows.slice(0, limitOf(limit));
+    .slice(0, clampPageLimit(limit) + 1);
+  const page = rows.slice(0, clampPageLimit(limit));
   const last = page.at(-1);
   return {
     rows: page.map(([row]) => row),
@@ -76,4 +76,4 @@ export function toPage<Row>(
   };
 }
 
-const compare = (left: Place, right: Place): number => left[0] - right[0] || left[1] - right[1];
+const compare = (left: PageCursor, right: PageCursor): number => left[0] - right[0] || left[1] - right[1];

@@ -8,10 +8,14 @@ import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { CounterTotal } from '../../ledger/claims.ts';
 import type { Entry, StoredState } from '../../ledger/journal.ts';
-import { lastState } from '../../ledger/state-of.ts';
+import { lastState } from '../../ledger/last-state.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
-import { clearsDoubt, lastInputDigest, leavesDoubt } from '../../ledger/unsettled-effect.ts';
+import {
+  clearsUnsettledEffect,
+  lastInputDigest,
+  leavesUnsettledEffect,
+} from '../../ledger/unsettled-effect.ts';
 
 export type MemoryCall = {
   /** Where its first entry stands. */
@@ -167,14 +171,14 @@ export class MemorySession {
 
   #note(call: MemoryCall, event: QuittanceEvent, callId: string): void {
     if (event.type === 'tool.responded' && event.final) call.settled = true;
-    if (leavesDoubt(event)) {
+    if (leavesUnsettledEffect(event)) {
       const digest = lastInputDigest(call.events, callId);
       if (digest === undefined) return;
       const key = doubtKey(event.outcome.toolName, digest);
       const calls = this.#inDoubt.get(key);
       if (calls === undefined) this.#inDoubt.set(key, [callId]);
       else calls.push(callId);
-    } else if (clearsDoubt(event))
+    } else if (clearsUnsettledEffect(event))
       for (const [key, calls] of this.#inDoubt)
         this.#inDoubt.set(
           key,

@@ -5,7 +5,7 @@ import type { ClaimHolder, Counter } from '../../ledger/claims.ts';
 import type { MemorySession } from './memory-session.ts';
 
 /** What is kept beside the entries, row by row. */
-export async function* listSideRows(
+export async function* listMemorySideRows(
   sessions: Iterable<MemorySession>,
   claims: Iterable<readonly [string, ClaimHolder]>,
   counters: Iterable<readonly [string, Counter]>,

@@ -4,7 +4,7 @@ import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { addTotals } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult, Entry } from '../../ledger/journal.ts';
-import { clearsDoubt, leavesDoubt } from '../../ledger/unsettled-effect.ts';
+import { clearsUnsettledEffect, leavesUnsettledEffect } from '../../ledger/unsettled-effect.ts';
 import type { CursorTable } from './cursor-table.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
@@ -13,8 +13,8 @@ import type { Marks } from './marks.ts';
 import { countMarks, markOf, unfoundedError } from './marks.ts';
 import type { SideTables } from './side-tables.ts';
 import { toSqlText } from './sql-text.ts';
-import type { Watch } from './watch.ts';
-import type { Job } from './writer.ts';
+import type { ChangeWatch } from './change-watch.ts';
+import type { WriteJob } from './writer.ts';
 
 /** What appends of one handle share. */
 export class Appender {
@@ -80,10 +80,10 @@ export class Appender {
   }
 }
 
-export class AppendJob implements Job {
+export class AppendJob implements WriteJob {
   readonly entry: Entry;
   readonly #appender: Appender;
-  readonly #watch: Watch;
+  readonly #watch: ChangeWatch;
   readonly #written: WrittenEntry;
   readonly #resolve: (result: AppendResult) => void;
   readonly #reject: (error: unknown) => void;
@@ -93,7 +93,7 @@ export class AppendJob implements Job {
 
   constructor(
     appender: Appender,
-    watch: Watch,
+    watch: ChangeWatch,
     entry: Entry,
     written: WrittenEntry,
     resolve: (result: AppendResult) => void,
@@ -174,7 +174,7 @@ export class AppendJob implements Job {
     side.apply(entry, head, totals);
     if (callId !== undefined)
       for (const event of entry.events)
-        if (!isEmittedEvent(event) && (leavesDoubt(event) || clearsDoubt(event)))
+        if (!isEmittedEvent(event) && (leavesUnsettledEffect(event) || clearsUnsettledEffect(event)))
           side.noteEffect(head, event, entry);
     return { status: 'appended', version };
   }

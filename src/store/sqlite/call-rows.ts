@@ -14,7 +14,7 @@ import { prepareRow } from './database.ts';
 import type { EntryRow } from './entry-table.ts';
 import { toSqlText } from './sql-text.ts';
 
-export type Decoded = { readonly row: EntryRow; readonly entry: ReadEntry };
+export type DecodedRow = { readonly row: EntryRow; readonly entry: ReadEntry };
 
 /** What a session counts of a call. */
 export type Tally = Pick<CallSummary, 'status' | 'outcome' | 'unresolved'>;
@@ -88,7 +88,10 @@ export class CallRows {
    * Writes what the entries of a call say, all of them from the first. `isNew`: none of them was written before; else
    * gives also what the session has counted of it until now.
    */
-  put(entries: readonly Decoded[], isNew: boolean): { before: Tally | undefined; after: Tally } | undefined {
+  put(
+    entries: readonly DecodedRow[],
+    isNew: boolean,
+  ): { before: Tally | undefined; after: Tally } | undefined {
     const [first] = entries;
     const callId = first?.entry.callId;
     if (first === undefined || callId === undefined) return undefined;
@@ -135,7 +138,7 @@ export class CallRows {
   }
 
   /** Writes the audit records of calls that were not accepted. Written again, e.g. after an erasure, they stay one row. */
-  putRefusals({ row, entry }: Decoded): void {
+  putRefusals({ row, entry }: DecodedRow): void {
     for (const event of entry.events)
       if (isKnownEvent(event) && event.type === 'call.not_accepted')
         for (const record of projectAudit([event]))
@@ -144,7 +147,7 @@ export class CallRows {
 }
 
 /** Remarks move nothing: whoever makes one is not at the call. */
-const ownerOf = (entries: readonly Decoded[]): string =>
+const ownerOf = (entries: readonly DecodedRow[]): string =>
   entries.findLast(
     ({ row, entry }) => row.version !== null && takesOn(entry.events as readonly QuittanceEvent[]),
   )?.entry.ownerId ?? '';

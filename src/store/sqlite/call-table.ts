@@ -2,9 +2,9 @@
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
-import type { Place } from '../../ledger/paging.ts';
+import type { PageCursor } from '../../ledger/page-cursor.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
-import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
+import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
@@ -69,7 +69,7 @@ type OpenRow = {
 };
 
 /** Where a row of the list of open calls stands, and up to which position the tables were filled for its first page. */
-export type OpenPlace = { readonly row: Place; readonly target: number };
+export type OpenPlace = { readonly row: PageCursor; readonly target: number };
 
 const toOpenPlace = ({ row, target }: OpenPlace): string => `${toCursor(row)}.${target.toString(36)}`;
 
@@ -81,7 +81,7 @@ export function parseOpenPlace(text: string): OpenPlace {
 }
 
 /** No call was requested before this. */
-const beforeAll: Place = [Number.MIN_SAFE_INTEGER, 0];
+const beforeAll: PageCursor = [Number.MIN_SAFE_INTEGER, 0];
 
 export class CallTable {
   readonly #database: Database;
@@ -171,7 +171,7 @@ export class CallTable {
     rest: readonly Condition[],
     query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
-    const limit = limitOf(query.limit);
+    const limit = clampPageLimit(query.limit);
     // Whether there is a page after this one is seen by a row more than fits on it.
     const window = Math.max(windowFor(query.scan), limit + 1);
     const found: Row[] = [];
@@ -253,7 +253,7 @@ const where = (conditions: readonly Condition[]): string =>
 const valuesOf = (conditions: readonly Condition[]): SqlValue[] =>
   conditions.flatMap(([, ...values]) => values);
 
-const placeOf = (row: unknown, at: string, id: string): Place => {
+const placeOf = (row: unknown, at: string, id: string): PageCursor => {
   const { [at]: time, [id]: number } = row as { [column: string]: number };
   return [time as number, number as number];
 };

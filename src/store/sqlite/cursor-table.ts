@@ -4,7 +4,7 @@ import type { AppendResult } from '../../ledger/journal.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
-import type { Job, Writer } from './writer.ts';
+import type { WriteJob, Writer } from './writer.ts';
 
 type Row = {
   readonly name: string;
@@ -85,7 +85,7 @@ export class CursorTable {
   }
 }
 
-class MoveJob implements Job {
+class MoveJob implements WriteJob {
   readonly #table: CursorTable;
   readonly #wanted: CursorMove;
   readonly resolve: () => void;

@@ -2,7 +2,7 @@ import { QuittanceError } from '../../base/error.ts';
 import { isDamaged, isForeign, isNoDatabase } from './database.ts';
 
 /** An error that says what to do, where SQLite says that the file is not one that it wrote. Others are left as they are. */
-export const toDamage = (error: unknown, path: string): unknown =>
+export const toDamagedFileError = (error: unknown, path: string): unknown =>
   (isDamaged(error) && !isNoDatabase(error)) || isForeign(error)
     ? new QuittanceError(
         'ledger.damaged',

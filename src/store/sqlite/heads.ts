@@ -13,7 +13,7 @@ import { QuittanceError } from '../../base/error.ts';
 import { genesisHash } from '../../ledger/chain.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import { Snapshot } from './snapshot.ts';
+import { ReadSnapshot } from './read-snapshot.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 
 /** The end of a session's chain. */
@@ -88,7 +88,7 @@ export class Heads {
   readonly #setHead: Statement<never>;
   readonly #setIndexed: Statement<never>;
 
-  readonly #snapshot: Snapshot;
+  readonly #snapshot: ReadSnapshot;
   readonly #longestTail: number;
   readonly #sessions = new Map<string, SessionHead>();
   readonly #sessionsByNumber = new Map<number, SessionHead>();
@@ -112,7 +112,7 @@ export class Heads {
   /** `longestTail`: entries after which the tail is to be written to the index. */
   constructor(database: Database, longestTail: number) {
     this.#longestTail = longestTail;
-    this.#snapshot = new Snapshot(database);
+    this.#snapshot = new ReadSnapshot(database);
     this.#dataVersion = prepareValue(database, 'PRAGMA data_version');
     this.#state = prepareRow(database, 'SELECT indexed, removals FROM ledger');
     this.#after = prepareRow(

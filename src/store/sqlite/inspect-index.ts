@@ -3,7 +3,7 @@ import type { Database, SqlValue } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import { decode } from './entry-table.ts';
 import { saysWhereItStands } from './heads.ts';
-import type { Found } from './inspect-finding.ts';
+import type { TableFinding } from './table-finding.ts';
 import { countMarks } from './marks.ts';
 import { nameSome } from './name-some.ts';
 import { fromSqlText } from './sql-text.ts';
@@ -22,10 +22,10 @@ type Columns = {
   readonly hash: string;
 };
 
-export const inspectColumns = (ledger: Database): Generator<Found, void, undefined> =>
+export const inspectColumns = (ledger: Database): Generator<TableFinding, void, undefined> =>
   nameSome('the columns of entries', wrongColumns(ledger), (found) => found);
 
-function* wrongColumns(ledger: Database): Generator<Found, void, undefined> {
+function* wrongColumns(ledger: Database): Generator<TableFinding, void, undefined> {
   const hasMarks = prepareValue<string>(ledger, `SELECT name FROM pragma_table_info('entries')`)
     .all()
     .includes('marks');
@@ -83,10 +83,10 @@ type IndexRow = {
   readonly name: string | null;
 };
 
-export const inspectIndex = (ledger: Database): Generator<Found, void, undefined> =>
+export const inspectIndex = (ledger: Database): Generator<TableFinding, void, undefined> =>
   nameSome('the index of entries', wrongIndex(ledger), (found) => found);
 
-function* wrongIndex(ledger: Database): Generator<Found, void, undefined> {
+function* wrongIndex(ledger: Database): Generator<TableFinding, void, undefined> {
   const indexed = prepareValue<number>(ledger, 'SELECT indexed FROM ledger').get() ?? 0;
   const entryAt = prepareRow<{ session: number; call: string | null; version: number | null }>(
     ledger,

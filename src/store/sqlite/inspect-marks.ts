@@ -3,20 +3,20 @@ import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Database } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import { decode } from './entry-table.ts';
-import type { Found } from './inspect-finding.ts';
+import type { TableFinding } from './table-finding.ts';
 import { markOf } from './marks.ts';
 import { nameSome } from './name-some.ts';
 import { fromSqlText } from './sql-text.ts';
 
 const advice = 'Run `quittance rebuild` to make the marks again from the entries.';
 
-export const inspectMarks = (ledger: Database): Generator<Found, void, undefined> =>
+export const inspectMarks = (ledger: Database): Generator<TableFinding, void, undefined> =>
   nameSome('the table "marks"', wrongMarks(ledger), (found) => found);
 
-function* wrongMarks(ledger: Database): Generator<Found, void, undefined> {
+function* wrongMarks(ledger: Database): Generator<TableFinding, void, undefined> {
   const due = findDue(ledger);
   const hasDropped = (prepareValue<number>(ledger, 'SELECT removals FROM ledger').get() ?? 0) > 0;
-  const say = (message: string, position?: number): Found => ({
+  const say = (message: string, position?: number): TableFinding => ({
     kind: 'beside',
     position,
     message: `${message} ${advice}`,

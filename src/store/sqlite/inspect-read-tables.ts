@@ -7,9 +7,9 @@ import type { Database, SqlValue } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
-import type { Found } from './inspect-finding.ts';
+import type { TableFinding } from './table-finding.ts';
 import { nameSome } from './name-some.ts';
-import { adviseRebuild } from './inspect-finding.ts';
+import { adviseRebuild } from './table-finding.ts';
 import { Projection } from './projection.ts';
 import { createScratchTables } from './read-schema.ts';
 import { fromSqlText } from './sql-text.ts';
@@ -31,7 +31,7 @@ export async function* inspectReadTables(
   ledger: Database,
   tables: Database,
   signal: AbortSignal,
-): AsyncGenerator<Found, void, undefined> {
+): AsyncGenerator<TableFinding, void, undefined> {
   const ledgerId = prepareValue<string>(ledger, 'SELECT ledger_id FROM ledger').get() ?? '';
   const progress = prepareRow<Progress>(tables, 'SELECT ledger_id, position, hash FROM progress').all();
   const [first] = progress;
@@ -69,7 +69,10 @@ export async function* inspectReadTables(
   }
 }
 
-const say = (message: string): Found => ({ kind: 'read_table', message: `${message} ${adviseRebuild}` });
+const say = (message: string): TableFinding => ({
+  kind: 'read_table',
+  message: `${message} ${adviseRebuild}`,
+});
 
 const lastOf = (ledger: Database): number =>
   prepareValue<number>(ledger, 'SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
@@ -150,7 +153,10 @@ const isNothing = (table: string, row: Row): boolean =>
 const isSame = (one: SqlValue | undefined, other: SqlValue | undefined): boolean =>
   one instanceof Uint8Array && other instanceof Uint8Array ? Buffer.compare(one, other) === 0 : one === other;
 
-function placeOf(row: Row, ...from: readonly Database[]): Pick<Found, 'sessionId' | 'callId' | 'position'> {
+function placeOf(
+  row: Row,
+  ...from: readonly Database[]
+): Pick<TableFinding, 'sessionId' | 'callId' | 'position'> {
   const { call_id: callId, position, session } = row;
   for (const database of from) {
     const name = prepareValue<SqlValue>(database, 'SELECT session_id FROM sessions WHERE session IS ?').get(

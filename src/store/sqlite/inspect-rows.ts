@@ -1,14 +1,14 @@
 /** Rows that no entry tells of: that of the ledger itself, those of sessions, and how far readers have got. */
 import type { Database, SqlValue } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import type { Found } from './inspect-finding.ts';
+import type { TableFinding } from './table-finding.ts';
 import { fromSqlText } from './sql-text.ts';
 
 type Row = Readonly<Record<string, SqlValue>>;
 
 const goBack = 'Go back to a copy of the file, or run `quittance rebuild`.';
 
-export function* inspectLedgerRow(ledger: Database): Generator<Found, void, undefined> {
+export function* inspectLedgerRow(ledger: Database): Generator<TableFinding, void, undefined> {
   const rows = prepareRow<Row>(ledger, 'SELECT ledger_id, indexed, removals FROM ledger').all();
   const [row] = rows;
   if (row === undefined || rows.length > 1) {
@@ -66,7 +66,7 @@ function countDropped(ledger: Database): number {
   return count;
 }
 
-export function* inspectSessions(ledger: Database): Generator<Found, void, undefined> {
+export function* inspectSessions(ledger: Database): Generator<TableFinding, void, undefined> {
   const indexed = prepareValue<number>(ledger, 'SELECT indexed FROM ledger').get() ?? 0;
   const ends = new Map(
     prepareRow<{ session: SqlValue; sequence: SqlValue; hash: SqlValue }>(
@@ -94,7 +94,7 @@ export function* inspectSessions(ledger: Database): Generator<Found, void, undef
   }
 }
 
-export function* inspectCursors(ledger: Database): Generator<Found, void, undefined> {
+export function* inspectCursors(ledger: Database): Generator<TableFinding, void, undefined> {
   const last = prepareValue<number>(ledger, 'SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
   for (const row of prepareRow<Row>(ledger, 'SELECT name, position, holder, owner FROM cursors').iterate()) {
     const { position, holder, owner } = row;

@@ -1,7 +1,7 @@
 /** Whether every value has the type that its column was made for. SQLite keeps any value in any column. */
 import type { Database } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import type { Found } from './inspect-finding.ts';
+import type { TableFinding } from './table-finding.ts';
 
 type Column = { readonly name: string; readonly type: string; readonly notnull: number; readonly pk: number };
 
@@ -11,7 +11,7 @@ const encodings = `'utf8', 'utf16le', 'bytes'`;
 export function* inspectTypes(
   ledger: Database,
   tables: readonly string[],
-): Generator<Found, void, undefined> {
+): Generator<TableFinding, void, undefined> {
   const columnsOf = prepareRow<Column>(ledger, 'SELECT name, type, "notnull", pk FROM pragma_table_info(?)');
   for (const table of tables)
     for (const column of columnsOf.all(table)) {

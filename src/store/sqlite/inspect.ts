@@ -9,8 +9,8 @@ import { existsSync, statSync } from 'node:fs';
 import type { StoreFinding } from '../../ledger/store-finding.ts';
 import type { Database } from './database.ts';
 import { isBusy, prepareValue } from './database.ts';
-import type { Found } from './inspect-finding.ts';
-import { adviseRebuild } from './inspect-finding.ts';
+import type { TableFinding } from './table-finding.ts';
+import { adviseRebuild } from './table-finding.ts';
 import { inspectCursors, inspectLedgerRow, inspectSessions } from './inspect-rows.ts';
 import { inspectColumns, inspectIndex } from './inspect-index.ts';
 import { inspectMarks } from './inspect-marks.ts';
@@ -18,7 +18,7 @@ import { inspectReadTables } from './inspect-read-tables.ts';
 import { inspectTypes } from './inspect-types.ts';
 import { openToRead } from './open-to-read.ts';
 import { readTablesSchema, readTablesVersion } from './read-schema.ts';
-import { compareSchema, findOddInternals, readSchema } from './schema-check.ts';
+import { compareSchema, findOddInternals, readSchema } from './compare-schema.ts';
 import { sealKeyBytes } from './seal-key-file.ts';
 import { ledgerSchema, lookAtSchema, versionOf } from './schema.ts';
 
@@ -39,7 +39,7 @@ export async function* inspectFile(
       return;
     }
     const version = versionOf(ledger);
-    const steps: readonly (() => Iterable<Found>)[] = [
+    const steps: readonly (() => Iterable<TableFinding>)[] = [
       () => checkPages(ledger, 'The ledger file'),
       () => inspectLedgerRow(ledger),
       () => inspectSessions(ledger),
@@ -111,7 +111,7 @@ function openSafely(path: string, prepare: (database: Database) => void): Databa
   }
 }
 
-function* guarded(step: () => Iterable<Found>): Generator<StoreFinding, void, undefined> {
+function* guarded(step: () => Iterable<TableFinding>): Generator<StoreFinding, void, undefined> {
   try {
     for (const found of step()) yield problem(found);
   } catch (error) {
@@ -141,8 +141,8 @@ function* compareTables(
 function* checkPages(
   database: Database,
   what: string,
-  kind: Found['kind'] = 'file',
-): Generator<Found, void, undefined> {
+  kind: TableFinding['kind'] = 'file',
+): Generator<TableFinding, void, undefined> {
   const found = prepareValue<string>(database, 'PRAGMA integrity_check(10)').all();
   for (const message of found)
     if (message !== 'ok') yield { kind, message: `${what} is damaged: ${String(message)}.` };
@@ -157,7 +157,7 @@ function* checkKey(path: string): Generator<StoreFinding, void, undefined> {
     });
 }
 
-const problem = (found: Found): StoreFinding => ({ ...found, level: 'problem' });
+const problem = (found: TableFinding): StoreFinding => ({ ...found, level: 'problem' });
 
 /** Says nothing about the file: it may be sound. */
 const isTrouble = (error: unknown): boolean =>

@@ -1,5 +1,5 @@
 /** Findings about one table: the first ones are named, the others are counted. */
-import type { Found } from './inspect-finding.ts';
+import type { TableFinding } from './table-finding.ts';
 
 const mostNamed = 50;
 
@@ -7,8 +7,8 @@ const mostNamed = 50;
 export function* nameSome<Item>(
   about: string,
   items: Iterable<Item>,
-  toFound: (item: Item) => Found,
-): Generator<Found, void, undefined> {
+  toFound: (item: Item) => TableFinding,
+): Generator<TableFinding, void, undefined> {
   let count = 0;
   for (const item of items) if (count++ < mostNamed) yield toFound(item);
   const more = count - mostNamed;

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { toDamage } from './damaged-file.ts';
+import { toDamagedFileError } from './damaged-file.ts';
 import type { Database } from './database.ts';
 import { loadDriver } from './database.ts';
-import { toTrouble } from './file-trouble.ts';
+import { toFileTrouble } from './file-trouble.ts';
 import { openLedgerFile } from './open-file.ts';
 import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
 import { measuredTuning } from './sqlite-ledger-options.ts';
@@ -31,6 +31,6 @@ export async function openSqliteLedger(
     return new SqliteLedger(database, path, options, { ...measuredTuning, ...tuning });
   } catch (error) {
     database?.close();
-    throw toTrouble(toDamage(error, path), `The ledger ${path} could not be opened`, path);
+    throw toFileTrouble(toDamagedFileError(error, path), `The ledger ${path} could not be opened`, path);
   }
 }

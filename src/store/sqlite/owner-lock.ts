@@ -15,7 +15,7 @@ import type { Database } from './database.ts';
 import { isBusy, isMissing, isNoDatabase, openDatabase } from './database.ts';
 import type { FileIdentity } from './file-identity.ts';
 import { identifyFile } from './file-identity.ts';
-import { removeIfPossible } from './whole-write.ts';
+import { removeIfPossible } from './write-all.ts';
 
 /** An id from elsewhere becomes a path only if it looks like one of ours. */
 export const ownerPattern: RegExp = /^own_[0-9a-f]{24}$/;

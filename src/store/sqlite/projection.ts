@@ -10,9 +10,9 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { SessionTally } from '../../ledger/summarise-session.ts';
-import { countCall, countEvent, newSessionTally } from '../../ledger/summarise-session.ts';
-import type { Decoded } from './call-rows.ts';
+import type { SessionTally } from '../../ledger/session-tally.ts';
+import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
+import type { DecodedRow } from './call-rows.ts';
 import { CallRows } from './call-rows.ts';
 import type { Database, Statement } from './database.ts';
 import { isRefusedValue, prepareRow, prepareValue } from './database.ts';
@@ -25,7 +25,7 @@ import { tallyTriggers } from './tally-table.ts';
 type Progress = { readonly position: number; readonly hash: string };
 /** What one step has read. */
 type Step = {
-  readonly calls: Map<string, Decoded[]>;
+  readonly calls: Map<string, DecodedRow[]>;
   readonly sessions: Map<number, SessionTally>;
   /** Entries about no call, which may be about the ledger itself. */
   readonly loose: EntryRow[];
@@ -185,7 +185,7 @@ export class Projection {
     return true;
   }
 
-  #putCall(step: Step, fresh: readonly Decoded[]): void {
+  #putCall(step: Step, fresh: readonly DecodedRow[]): void {
     const [first] = fresh;
     const until = fresh.at(-1)?.row.position ?? 0;
     if (first === undefined) return;
@@ -194,7 +194,7 @@ export class Projection {
     this.#putRows(step, entries, isNew);
   }
 
-  #putRows(step: Step, entries: readonly Decoded[], isNew: boolean): void {
+  #putRows(step: Step, entries: readonly DecodedRow[], isNew: boolean): void {
     const [first] = entries;
     if (first === undefined) return;
     const put = asDamage(first.row.position, () => this.#rows.put(entries, isNew));
@@ -204,7 +204,7 @@ export class Projection {
     countCall(tally, put.after);
   }
 
-  #entriesOf({ sessionId, callId }: ReadEntry): Decoded[] {
+  #entriesOf({ sessionId, callId }: ReadEntry): DecodedRow[] {
     this.#heads.refresh();
     const head = this.#heads.find(sessionId);
     if (head === undefined || callId === undefined) return [];
@@ -236,7 +236,7 @@ export class Projection {
   /** Bodies that were erased since their entries were read: what the tables took from them must go too. */
   #followErasure(step: Step, row: EntryRow, until: number): void {
     if (!row.text.includes('"body.erased"')) return;
-    const calls = new Map<string, Decoded[]>();
+    const calls = new Map<string, DecodedRow[]>();
     const head = this.#heads.find(decode(row).sessionId);
     for (const other of head === undefined ? [] : this.#entries.ofSession(head)) {
       const { call } = other;
@@ -245,7 +245,7 @@ export class Projection {
         this.#putRefusals(other);
         continue;
       }
-      const decoded: Decoded = { row: other, entry: decode(other) };
+      const decoded: DecodedRow = { row: other, entry: decode(other) };
       const known = calls.get(call);
       if (known === undefined) calls.set(call, [decoded]);
       else known.push(decoded);
@@ -289,7 +289,7 @@ function asDamage<Result>(position: number | undefined, put: () => Result): Resu
   }
 }
 
-const sessionOf = ([first]: readonly Decoded[]): number => first?.row.session ?? 0;
+const sessionOf = ([first]: readonly DecodedRow[]): number => first?.row.session ?? 0;
 
 function tallyOf(step: Step, session: number, sessionId: string): SessionTally {
   let tally = step.sessions.get(session);

@@ -8,15 +8,15 @@ import { Heads } from './heads.ts';
 import { Projection } from './projection.ts';
 import { openReadTables } from './read-schema.ts';
 
-export type ProjectorData = {
+export type ProjectorThreadData = {
   readonly ledgerPath: string;
   readonly tablesPath: string;
   readonly ledgerId: string;
 };
 
-if (parentPort !== null) serve(parentPort, workerData as ProjectorData);
+if (parentPort !== null) serve(parentPort, workerData as ProjectorThreadData);
 
-function serve(port: MessagePort, { ledgerPath, tablesPath, ledgerId }: ProjectorData): void {
+function serve(port: MessagePort, { ledgerPath, tablesPath, ledgerId }: ProjectorThreadData): void {
   const ledger = openDatabase(ledgerPath, { readOnly: true, mustExist: true, cacheKiB: 4_000 });
   const heads = new Heads(ledger, Number.POSITIVE_INFINITY);
   const { writer } = openReadTables(tablesPath, ledgerId);

@@ -4,17 +4,17 @@
  * without it.
  */
 import { Worker } from 'node:worker_threads';
-import type { ProjectorData } from './projector-thread.ts';
+import type { ProjectorThreadData } from './projector-thread.ts';
 
 type Waiter = { readonly target: number; readonly resolve: (isDone: boolean) => void };
 
 export class Projector {
-  readonly #data: ProjectorData;
+  readonly #data: ProjectorThreadData;
   #worker: Worker | undefined;
   #isBroken = false;
   #waiters: Waiter[] = [];
 
-  constructor(data: ProjectorData) {
+  constructor(data: ProjectorThreadData) {
     this.#data = data;
   }
 

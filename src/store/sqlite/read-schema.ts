@@ -5,8 +5,8 @@
 import { rmSync } from 'node:fs';
 import type { Database } from './database.ts';
 import { isDamaged, isForeign, isMissing, isReadOnly, openDatabase, prepareRow } from './database.ts';
-import type { SchemaObject } from './schema-check.ts';
-import { compareSchema, readSchema, schemaAfter } from './schema-check.ts';
+import type { SchemaObject } from './compare-schema.ts';
+import { compareSchema, readSchema, schemaAfter } from './compare-schema.ts';
 import { tallyTable, tallyTriggers } from './tally-table.ts';
 
 /** Another number for other tables: those of another version are dropped and filled anew. */

@@ -15,8 +15,8 @@ import { QuittanceError } from '../../base/error.ts';
 import type { Database } from './database.ts';
 import { isNoDatabase, openDatabase, prepareValue } from './database.ts';
 import { setFirstMarks } from './first-marks.ts';
-import type { SchemaObject } from './schema-check.ts';
-import { compareSchema, readSchema, schemaAfter } from './schema-check.ts';
+import type { SchemaObject } from './compare-schema.ts';
+import { compareSchema, readSchema, schemaAfter } from './compare-schema.ts';
 
 /** "QUIT", so that `file` and we can tell a ledger from other databases. */
 export const applicationId = 0x51554954;

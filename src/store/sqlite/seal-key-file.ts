@@ -4,8 +4,8 @@ import { closeSync, fsyncSync, linkSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
 import { checkPrivateFile } from '../../runtime/files/private-file.ts';
-import { toTrouble } from './file-trouble.ts';
-import { removeIfPossible, syncFolder, writeAll } from './whole-write.ts';
+import { toFileTrouble } from './file-trouble.ts';
+import { removeIfPossible, syncFolder, writeAll } from './write-all.ts';
 
 export const sealKeyBytes = 32;
 
@@ -13,11 +13,11 @@ export const sealKeyBytes = 32;
  * Reads the key, or makes it on first use. Of two who make it at once, both get the one that was first. Throws only
  * errors of ours.
  */
-export function readSealKey(path: string, mayMake = true): Uint8Array {
+export function readSealKeyFile(path: string, mayMake = true): Uint8Array {
   try {
     return readOrMake(path, mayMake);
   } catch (error) {
-    throw toTrouble(error, `The seal key file ${path} could not be read or made`, path);
+    throw toFileTrouble(error, `The seal key file ${path} could not be read or made`, path);
   }
 }
 

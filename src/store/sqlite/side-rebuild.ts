@@ -3,7 +3,7 @@
  * append meanwhile; what they appended is read inside the one that changes the tables.
  */
 import { createIds } from '../../base/ids.ts';
-import { BesideFold, callKey } from '../../ledger/side-fold.ts';
+import { SideFold, foldKey } from '../../ledger/side-fold.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { CounterTotal } from '../../ledger/claims.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
@@ -39,7 +39,7 @@ export type SideRebuildParts = {
 /** Gives what could not be read, in words. What is left is made of the rest. */
 export async function rebuildSideTables(parts: SideRebuildParts): Promise<readonly string[]> {
   const { entries, writer, heads } = parts;
-  const fold = new BesideFold();
+  const fold = new SideFold();
   const reading: Reading = { position: 0, problems: [] };
   while (addSome(fold, entries, reading)) await new Promise(setImmediate);
   await writer.run(() => {
@@ -67,7 +67,7 @@ export async function rebuildSideTables(parts: SideRebuildParts): Promise<readon
 type Reading = { position: number; readonly problems: string[] };
 const mostNamed = 20;
 
-function addSome(fold: BesideFold, entries: EntryTable, reading: Reading): boolean {
+function addSome(fold: SideFold, entries: EntryTable, reading: Reading): boolean {
   const rows = entries.after(reading.position, entriesAtOnce);
   for (const row of rows) {
     reading.position = row.position;
@@ -85,7 +85,7 @@ function addSome(fold: BesideFold, entries: EntryTable, reading: Reading): boole
 
 type PutMark = (key: string, position: number) => void;
 
-function putClaims(fold: BesideFold, { database }: SideRebuildParts, mark: PutMark): void {
+function putClaims(fold: SideFold, { database }: SideRebuildParts, mark: PutMark): void {
   const found = new Set(prepareRow<{ key: string }>(database, 'SELECT key FROM claims').all().map(keyOf));
   prepareRow<never>(database, 'DELETE FROM claims').run();
   const put = prepareRow<never>(database, 'INSERT INTO claims VALUES (?, ?, ?, ?)');
@@ -103,7 +103,7 @@ const keyOf = ({ key }: { readonly key: string }): string => key;
  * Where a session is gone, what it had used may stand nowhere but here: then a counter is only ever raised. Where the
  * last entry about a counter does not say what it comes to, a new one does.
  */
-function putCounters(fold: BesideFold, parts: SideRebuildParts, mark: PutMark): void {
+function putCounters(fold: SideFold, parts: SideRebuildParts, mark: PutMark): void {
   const { database, side, appender, heads, ownerId } = parts;
   if (!fold.hasDropped) prepareRow<never>(database, 'DELETE FROM counters').run();
   else prepareRow<never>(database, 'UPDATE counters SET reserved = 0').run();
@@ -135,7 +135,7 @@ function putCounters(fold: BesideFold, parts: SideRebuildParts, mark: PutMark): 
   }
 }
 
-function putUnsettled(fold: BesideFold, { database, heads }: SideRebuildParts, mark: PutMark): void {
+function putUnsettled(fold: SideFold, { database, heads }: SideRebuildParts, mark: PutMark): void {
   prepareRow<never>(database, 'DELETE FROM unsettled').run();
   const put = prepareRow<never>(database, 'INSERT INTO unsettled VALUES (?, ?, ?, ?, ?)');
   for (const { position, sessionId, toolName, inputDigest, callId } of fold.unsettled.values()) {
@@ -146,7 +146,7 @@ function putUnsettled(fold: BesideFold, { database, heads }: SideRebuildParts, m
 }
 
 /** A state that was erased from its entry is left as it is, if it is there. */
-function putStates(fold: BesideFold, { database, heads }: SideRebuildParts, mark: PutMark): void {
+function putStates(fold: SideFold, { database, heads }: SideRebuildParts, mark: PutMark): void {
   type Row = { session: number; subject: string; text: string };
   const rows = prepareRow<Row>(database, 'SELECT session, subject, text FROM states').all();
   const found = new Map(rows.map(({ session, subject, text }) => [JSON.stringify([session, subject]), text]));
@@ -161,7 +161,7 @@ function putStates(fold: BesideFold, { database, heads }: SideRebuildParts, mark
   }
 }
 
-function dropSealed(fold: BesideFold, { database, now }: SideRebuildParts): void {
+function dropSealed(fold: SideFold, { database, now }: SideRebuildParts): void {
   const rows = prepareRow<{ session: number; call: string; name: string | null }>(
     database,
     'SELECT session, call, name FROM sealed LEFT JOIN sessions USING (session)',
@@ -180,9 +180,9 @@ function nameOf(text: string): string | undefined {
 }
 
 /** For a call that is open, or that can still be undone. */
-function isNeeded(fold: BesideFold, name: string, call: string, now: number): boolean {
+function isNeeded(fold: SideFold, name: string, call: string, now: number): boolean {
   try {
-    const key = callKey(fromSqlText(name), fromSqlText(call));
+    const key = foldKey(fromSqlText(name), fromSqlText(call));
     const undoable = fold.undoable.get(key);
     if (undoable !== undefined) return undoable.until === undefined || now < undoable.until;
     return fold.open.get(key)?.needsSealed === true;

@@ -10,9 +10,9 @@ import { readJsonText } from '../../base/json-text.ts';
 import type { ToolResolved, ToolResponded } from '../../call/event.ts';
 import type { ClaimHolder, Counter, CounterTotal, Reservation } from '../../ledger/claims.ts';
 import type { AppendResult, Entry, Move, StoredState } from '../../ledger/journal.ts';
-import { lastState } from '../../ledger/state-of.ts';
+import { lastState } from '../../ledger/last-state.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import { lastInputDigest, leavesDoubt } from '../../ledger/unsettled-effect.ts';
+import { lastInputDigest, leavesUnsettledEffect } from '../../ledger/unsettled-effect.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
@@ -299,4 +299,4 @@ const versionIn = (moved: ReadEntry | undefined, subject: string): number => {
 /** What is in the table was written from a JSON object. */
 const toState = (text: string): JsonObject => readJsonText(fromSqlText(text)) as JsonObject;
 
-const isDoubt = (event: ReadEvent): boolean => isKnownEvent(event) && leavesDoubt(event);
+const isDoubt = (event: ReadEvent): boolean => isKnownEvent(event) && leavesUnsettledEffect(event);

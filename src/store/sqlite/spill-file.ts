@@ -25,7 +25,7 @@ import { findReplaced, identifyFile } from './file-identity.ts';
 import { ownerPattern } from './owner-lock.ts';
 import type { SpillPlace } from './spill-lines.ts';
 import { isAbsent, readSpillLines, writeSpillLine } from './spill-lines.ts';
-import { removeIfPossible, syncFolder, writeAll } from './whole-write.ts';
+import { removeIfPossible, syncFolder, writeAll } from './write-all.ts';
 
 type OpenSpill = { readonly descriptor: number; readonly identity: FileIdentity };
 

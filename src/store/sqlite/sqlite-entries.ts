@@ -2,14 +2,14 @@ import type { Entries } from '../../ledger/entries.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Heads } from './heads.ts';
-import type { Watch } from './watch.ts';
+import type { ChangeWatch } from './change-watch.ts';
 
 export class SqliteEntries implements Entries {
   readonly #heads: Heads;
   readonly #table: EntryTable;
-  readonly #watch: Watch;
+  readonly #watch: ChangeWatch;
 
-  constructor(heads: Heads, table: EntryTable, watch: Watch) {
+  constructor(heads: Heads, table: EntryTable, watch: ChangeWatch) {
     this.#heads = heads;
     this.#table = table;
     this.#watch = watch;

@@ -2,14 +2,14 @@ import type { Head, HeadQuery } from '../../ledger/chain.ts';
 import type { Integrity } from '../../ledger/integrity.ts';
 import type { SideRow } from '../../ledger/side-row.ts';
 import type { StoreFinding } from '../../ledger/store-finding.ts';
-import { toDamage } from './damaged-file.ts';
+import { toDamagedFileError } from './damaged-file.ts';
 import type { HeadPages } from './head-pages.ts';
 import type { Heads } from './heads.ts';
 import { inspectFile } from './inspect.ts';
 import type { ReadTables } from './read-tables.ts';
 import type { SideRebuildParts } from './side-rebuild.ts';
 import { rebuildSideTables } from './side-rebuild.ts';
-import { listSideRows } from './side-rows.ts';
+import { listSqliteSideRows } from './sqlite-side-rows.ts';
 
 export type IntegrityParts = SideRebuildParts & {
   readonly path: string;
@@ -41,7 +41,7 @@ export class SqliteIntegrity implements Integrity {
   }
 
   readSideRows(): AsyncIterable<SideRow> {
-    return listSideRows(this.#parts.database);
+    return listSqliteSideRows(this.#parts.database);
   }
 
   inspect(signal: AbortSignal): AsyncIterable<StoreFinding> {
@@ -53,7 +53,7 @@ export class SqliteIntegrity implements Integrity {
       const problems = await rebuildSideTables(this.#parts);
       return [...problems, ...(await this.#parts.tables.rebuild())];
     } catch (error) {
-      throw toDamage(error, this.#parts.path);
+      throw toDamagedFileError(error, this.#parts.path);
     }
   }
 }

@@ -15,7 +15,7 @@ import { AppendJob } from './append-job.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Heads } from './heads.ts';
 import type { AskedFor, SideTables } from './side-tables.ts';
-import type { Watch } from './watch.ts';
+import type { ChangeWatch } from './change-watch.ts';
 import type { Writer } from './writer.ts';
 
 export type JournalParts = {
@@ -24,7 +24,7 @@ export type JournalParts = {
   readonly side: SideTables;
   readonly appender: Appender;
   readonly writer: Writer;
-  readonly watch: Watch;
+  readonly watch: ChangeWatch;
   readonly ownerId: string;
   readonly salt: () => string;
   readonly lastReads: LastReads;

@@ -22,10 +22,10 @@ import { EntryTable } from './entry-table.ts';
 import { HeadPages } from './head-pages.ts';
 import { Heads } from './heads.ts';
 import { Marks } from './marks.ts';
-import { OwnFiles } from './own-files.ts';
+import { SqliteOwnFiles } from './sqlite-own-files.ts';
 import { ReadTables } from './read-tables.ts';
 import { createSalts } from './salts.ts';
-import { readSealKey } from './seal-key-file.ts';
+import { readSealKeyFile } from './seal-key-file.ts';
 import { SideTables } from './side-tables.ts';
 import { SpillFile } from './spill-file.ts';
 import { SqliteEntries } from './sqlite-entries.ts';
@@ -35,7 +35,7 @@ import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.
 import { measuredTuning } from './sqlite-ledger-options.ts';
 import { SqliteOwners } from './sqlite-owners.ts';
 import { SqliteRetention } from './sqlite-retention.ts';
-import { Watch } from './watch.ts';
+import { ChangeWatch } from './change-watch.ts';
 import { Writer } from './writer.ts';
 
 export class SqliteLedger implements Ledger {
@@ -74,7 +74,7 @@ export class SqliteLedger implements Ledger {
     this.#mayWrite = owners.isOne;
     const spillFile =
       options.readOnly === true ? undefined : openSpill(database, path, options, ownerId, salt);
-    const files = new OwnFiles(path, owners.lock);
+    const files = new SqliteOwnFiles(path, owners.lock);
     const heads = new Heads(database, tuning.longestTail);
     const headPages = new HeadPages(database, heads);
     const entries = new EntryTable(database, heads);
@@ -139,7 +139,7 @@ export class SqliteLedger implements Ledger {
 
   /** Read when it is first needed: a process that only reads the ledger needs none. */
   get sealKey(): Uint8Array {
-    this.#sealKey ??= readSealKey(`${this.#path}.key`, this.#mayWrite);
+    this.#sealKey ??= readSealKeyFile(`${this.#path}.key`, this.#mayWrite);
     return this.#sealKey;
   }
 
@@ -168,9 +168,9 @@ function openSpill(
 const readTablesPath = (database: Database, path: string, { readOnly }: SqliteLedgerOptions): string =>
   readOnly === true && (database.memory || !existsSync(`${path}.read`)) ? ':memory:' : `${path}.read`;
 
-function createWatch(database: Database, heads: Heads): Watch {
+function createWatch(database: Database, heads: Heads): ChangeWatch {
   const dataVersion = prepareValue<number>(database, 'PRAGMA data_version');
-  return new Watch({
+  return new ChangeWatch({
     dataVersion: () => dataVersion.get() as number,
     position: () => heads.fresh().position,
     versionOf: (sessionId, callId) => {

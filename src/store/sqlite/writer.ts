@@ -14,7 +14,7 @@ import type { Database, Statement } from './database.ts';
 import { isBusy, isInputOutput, isReadOnly, prepareRow } from './database.ts';
 
 /** One thing to do inside a transaction. */
-export interface Job {
+export interface WriteJob {
   /** Reads and writes. Whatever is written here is kept or rolled back as a whole. */
   perform(): void;
   /** After an error: whether it was kept all the same, because only the answer to the commit was lost. */
@@ -48,7 +48,7 @@ export class Writer {
   readonly #events: WriterEvents;
   readonly #begin: Statement<never>;
   readonly #commit: Statement<never>;
-  #queue: Job[] = [];
+  #queue: WriteJob[] = [];
   #scheduled = false;
   /** How many jobs at the head of the queue go alone, after they failed together. */
   #alone = 0;
@@ -71,7 +71,7 @@ export class Writer {
     return this.#queue.length === 0;
   }
 
-  add(job: Job): void {
+  add(job: WriteJob): void {
     if (this.#closed) {
       job.reject(closedError());
       return;
@@ -162,7 +162,7 @@ export class Writer {
   }
 
   /** The jobs that are kept now; undefined where the batch was rolled back. */
-  #write(): Job[] | undefined {
+  #write(): WriteJob[] | undefined {
     const queue = this.#queue;
     const most = this.#alone > 0 ? 1 : Math.min(queue.length, mostJobs);
     const untilMs = performance.now() + mostMs;
@@ -191,7 +191,7 @@ export class Writer {
     return this.#take(taken);
   }
 
-  #take(count: number): Job[] {
+  #take(count: number): WriteJob[] {
     const queue = this.#queue;
     this.#alone = Math.max(0, this.#alone - count);
     if (count < queue.length) return queue.splice(0, count);
@@ -226,7 +226,7 @@ export class Writer {
   }
 }
 
-function isKept(job: Job): boolean {
+function isKept(job: WriteJob): boolean {
   try {
     return job.isKept();
   } catch {

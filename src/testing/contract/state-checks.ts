@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../base/json.ts';
 import type { Entry } from '../../ledger/journal.ts';
-import { workflowSubject } from '../../ledger/state-of.ts';
+import { workflowSubject } from '../../ledger/last-state.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 

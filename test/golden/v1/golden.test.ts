@@ -10,7 +10,7 @@ import { eventTable, fieldsOf, outcomeFields } from '../../../src/ledger/formats
 import { ERASED } from '../../../src/ledger/formats/v1/field.ts';
 import { readEntry } from '../../../src/ledger/formats/v1/read-entry.ts';
 import type { WrittenEntry } from '../../../src/ledger/formats/v1/write-entry.ts';
-import { readExport } from '../../../src/ledger/export-format.ts';
+import { readExport } from '../../../src/ledger/ledger-export.ts';
 import type { ReadEvent } from '../../../src/ledger/unknown-event.ts';
 import type { VerifyProblem } from '../../../src/ledger/verify-problem.ts';
 import { createVerifier } from '../../../src/ledger/verify.ts';

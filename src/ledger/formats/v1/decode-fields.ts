@@ -3,10 +3,10 @@ import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { QuittanceError } from '../../../base/error.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import type { UnknownFields } from '../../unknown-event.ts';
-import type { Field, Fields } from './field.ts';
+import type { Field, FieldTable } from './field.ts';
 import { rename } from './encode-fields.ts';
 
-export type Decoded = {
+export type DecodedFields = {
   readonly fields: { [name: string]: unknown };
   /** What the table does not name, or undefined if there is nothing. */
   readonly unknown: UnknownFields | undefined;
@@ -17,13 +17,13 @@ export type Decoded = {
  * are no fields; `fields` is what the decoded ones are put into.
  */
 export function decodeFields(
-  table: Fields,
+  table: FieldTable,
   text: JsonObject,
   body: JsonObject | undefined,
   erased: boolean,
   others: readonly string[] = [],
-  fields: Decoded['fields'] = {},
-): Decoded {
+  fields: DecodedFields['fields'] = {},
+): DecodedFields {
   let inner: [string, UnknownFields][] | undefined;
   let known = 0;
   for (const name in table) {
@@ -38,7 +38,7 @@ export function decodeFields(
       if (inBody !== undefined) known++;
       const decoded =
         field.fields === undefined
-          ? decodeItems(field.items as Fields, list(part), inBody, erased)
+          ? decodeItems(field.items as FieldTable, list(part), inBody, erased)
           : decodeFields(
               field.fields,
               object(part),
@@ -65,7 +65,7 @@ function countMembers(holder: JsonObject): number {
 }
 
 function decodeItems(
-  table: Fields,
+  table: FieldTable,
   items: readonly JsonValue[],
   inBody: JsonValue | undefined,
   erased: boolean,
@@ -87,7 +87,7 @@ function decodeItems(
 
 /** What is left when everything the table names is taken. */
 function findUnknown(
-  table: Fields,
+  table: FieldTable,
   text: JsonObject,
   body: JsonObject | undefined,
   others: readonly string[],

@@ -4,7 +4,7 @@ import { isJsonObject } from '../../../base/json.ts';
 import { isEmittedEvent } from '../../../call/emitted-event.ts';
 import type { ToolRequested, ToolResponded } from '../../../call/event.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
-import type { Fields } from './field.ts';
+import type { FieldTable } from './field.ts';
 import { encodeFields } from './encode-fields.ts';
 import { emittedFields } from './emitted-fields.ts';
 import { fieldsOf } from './event-table.ts';
@@ -35,7 +35,7 @@ export function encodeEvent(event: ReadEvent, holder: Holder, previous?: Previou
   };
 }
 
-const noFields: Fields = {};
+const noFields: FieldTable = {};
 
 function toEnvelope(event: ReadEvent, holder: Holder, previous?: Previous): JsonObject {
   const { id, type, sessionId, turnId, at, cause } = event;

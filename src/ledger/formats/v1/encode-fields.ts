@@ -1,14 +1,14 @@
 /** Fields as the table says: the part for the chained text and the part for the body. */
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { isJsonObject } from '../../../base/json.ts';
-import type { Field, Fields, Names } from './field.ts';
+import type { Field, FieldTable, Names } from './field.ts';
 
 type Draft = { [name: string]: JsonValue };
 
 /** The two parts of an object. A part without anything in it is undefined. */
 export type Parts = { readonly text: Draft | undefined; readonly body: Draft | undefined };
 
-export function encodeFields(fields: Fields, source: { readonly [name: string]: unknown }): Parts {
+export function encodeFields(fields: FieldTable, source: { readonly [name: string]: unknown }): Parts {
   const parts: { text: Draft | undefined; body: Draft | undefined } = { text: undefined, body: undefined };
   for (const [name, field] of Object.entries(fields)) {
     // Events hold JSON and undefined, nothing else.
@@ -19,7 +19,9 @@ export function encodeFields(fields: Fields, source: { readonly [name: string]: 
       (parts.text ??= {})[field.name] = inner.text ?? {};
       if (inner.body !== undefined) (parts.body ??= {})[field.name] = inner.body;
     } else if (field.items !== undefined) {
-      const items = (value as readonly JsonObject[]).map((item) => encodeFields(field.items as Fields, item));
+      const items = (value as readonly JsonObject[]).map((item) =>
+        encodeFields(field.items as FieldTable, item),
+      );
       (parts.text ??= {})[field.name] = items.map((item) => item.text ?? {});
       if (items.some((item) => item.body !== undefined))
         (parts.body ??= {})[field.name] = items.map((item) => item.body ?? {});

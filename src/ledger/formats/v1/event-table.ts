@@ -8,7 +8,7 @@
 import type { ArtifactArgument, EventType, QuittanceEvent, RuleMark } from '../../../call/event.ts';
 import type { ToolOutcome } from '../../../call/outcome.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
-import type { Field, Fields } from './field.ts';
+import type { Field, FieldTable } from './field.ts';
 import { body, ERASED, text } from './field.ts';
 
 type Envelope = 'id' | 'type' | 'sessionId' | 'turnId' | 'callId' | 'at' | 'cause';
@@ -345,8 +345,8 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
 export const envelopeNames: readonly string[] = ['id', 'type', 'session', 'turn', 'call', 'at', 'cause'];
 
 /** The fields of one event type, or undefined for a type this version does not know. */
-export const fieldsOf = (type: string): Fields | undefined =>
-  isEventType(type) ? (eventTable[type] as Fields) : undefined;
+export const fieldsOf = (type: string): FieldTable | undefined =>
+  isEventType(type) ? (eventTable[type] as FieldTable) : undefined;
 
 /** Narrows a word to a type this version knows. */
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventTable, type);

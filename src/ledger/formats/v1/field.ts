@@ -20,13 +20,13 @@ export type Field = {
   /** The same, from the names on disk. */
   readonly outside?: Names;
   /** The fields of an object some of which may be erased and some not. The rest of this field is about the text. */
-  readonly fields?: Fields;
+  readonly fields?: FieldTable;
   /** The same for each object of a list. */
-  readonly items?: Fields;
+  readonly items?: FieldTable;
 };
 
 export type Names = { readonly [name: string]: string };
-export type Fields = { readonly [name: string]: Field };
+export type FieldTable = { readonly [name: string]: Field };
 
 /** What is read instead of a text that was erased. */
 export const ERASED = '[ERASED]';

@@ -1,0 +1,293 @@
+/**
+ * Walks a payload and hides its secrets: by what values look like and, in inputs, by the names they stand under. A name
+ * is a key, but also what stands beside a value in a row, a pair, a list of arguments or a text of JSON.
+ */
+import { isProgram, secretsInArguments } from './command-secrets.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { defineMember, formatPath } from './json.ts';
+import { createKeyPicker } from './key-picker.ts';
+import type { KeyRole } from './key-role.ts';
+import type { KeyReading } from './key-reader.ts';
+import { collectSecretLeaves } from './secret-leaves.ts';
+import { cutOut, redacted, type TextMask } from './text-mask.ts';
+
+/** What is hidden, decided one text and one key at a time. */
+export interface SecretRules {
+  readonly maskText: TextMask;
+  /** The same for a text that is a command line. */
+  readonly maskCommand: TextMask;
+  readonly readKey: (key: string) => KeyReading;
+  /** Whether the name of a member can give its value away. */
+  readonly byName: boolean;
+}
+
+/** What a walk found. */
+export type FoundSecrets = {
+  /** Where something was hidden. */
+  readonly hidden: string[];
+  /** What was hidden. */
+  readonly secrets: Set<string>;
+};
+
+/** A number with fewer digits is nothing that any pattern looks for. */
+const leastSecretNumber = 1e12;
+/** Texts of JSON inside texts of JSON are read this deep. Each level doubles its backslashes. */
+const deepestText = 6;
+
+type Walk = {
+  readonly rules: SecretRules;
+  readonly found: FoundSecrets;
+  readonly trail: (string | number)[];
+  readonly textDepth: number;
+};
+
+/** The value without its secrets: itself where there are none. */
+export function hideSecrets(value: JsonValue, rules: SecretRules, found: FoundSecrets): JsonValue {
+  return visit({ rules, found, trail: [], textDepth: 0 }, value, 'other');
+}
+
+function visit(walk: Walk, at: JsonValue, role: KeyRole): JsonValue {
+  if (typeof at === 'string') return note(walk, maskOne(walk, at, role), at);
+  if (typeof at === 'number') return note(walk, maskNumber(walk, at), at);
+  if (typeof at !== 'object' || at === null) return at;
+  return Array.isArray(at)
+    ? visitItems(walk, at as readonly JsonValue[], role, undefined)
+    : visitMembers(walk, at as JsonObject);
+}
+
+function note({ found, trail }: Walk, kept: JsonValue, before: JsonValue): JsonValue {
+  if (kept !== before) found.hidden.push(formatPath(trail));
+  return kept;
+}
+
+/** Hides all of a value. Nothing is hidden where nothing is: models fill optional fields with null. */
+function hideAll(walk: Walk, value: JsonValue): JsonValue {
+  if (value === null || value === '' || value === redacted) return value;
+  collectSecretLeaves(value, walk.rules.maskText, walk.found.secrets);
+  return note(walk, redacted, value);
+}
+
+function visitItems(
+  walk: Walk,
+  items: readonly JsonValue[],
+  role: KeyRole,
+  program: string | undefined,
+): JsonValue {
+  const hides = walk.rules.byName ? hiddenItems(walk, items, role, program) : undefined;
+  let copy: JsonValue[] | undefined;
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index] as JsonValue;
+    walk.trail.push(index);
+    const hide = hides?.get(index);
+    const kept =
+      hide === undefined
+        ? visitItem(walk, item, role)
+        : hide === 'all'
+          ? hideAll(walk, item)
+          : note(walk, hide.text, item);
+    walk.trail.pop();
+    if (kept !== item) (copy ??= [...items])[index] = kept;
+  }
+  return copy ?? items;
+}
+
+function visitItem(walk: Walk, item: JsonValue, role: KeyRole): JsonValue {
+  const { byName } = walk.rules;
+  if (byName && Array.isArray(item) && item.length === 2 && isNameOf(walk, item[0] as JsonValue))
+    return visitPair(walk, item as readonly JsonValue[]);
+  // An item of a list is named by the list, as far as it matters: env, headers, argv, commands.
+  return visit(walk, item, role);
+}
+
+/** `["Authorization", "Bearer x"]` in a list of such pairs. */
+function visitPair(walk: Walk, pair: readonly JsonValue[]): JsonValue {
+  walk.trail.push(1);
+  const kept = hideAll(walk, pair[1] as JsonValue);
+  walk.trail.pop();
+  return kept === pair[1] ? pair : [pair[0] as JsonValue, kept];
+}
+
+type Hiding = ReadonlyMap<number, 'all' | { readonly text: string }>;
+
+/** What stands in a list of texts because of the text before it. */
+function hiddenItems(
+  walk: Walk,
+  items: readonly JsonValue[],
+  role: KeyRole,
+  program: string | undefined,
+): Hiding | undefined {
+  const hides = new Map<number, 'all' | { readonly text: string }>();
+  if (role === 'headers' && items.length % 2 === 0 && items.every(isBareText))
+    for (let index = 0; index < items.length; index += 2)
+      if (isNameOf(walk, items[index] as JsonValue)) hides.set(index + 1, 'all');
+  if (role === 'auth' && items.length === 2 && items.every((item) => typeof item === 'string'))
+    hides.set(1, 'all');
+  if (program !== undefined || items.some(isFlagLike) || isProgram(items[0])) {
+    const isSecretName = (name: string): boolean => walk.rules.readKey(name).announcesSecret;
+    for (const { index, spans } of secretsInArguments(items, program, isSecretName)) {
+      const text = items[index] as string; // secrets are found in texts only
+      for (const [start, end] of spans) walk.found.secrets.add(text.slice(start, end));
+      const kept = walk.rules.maskText(cutOut(text, [...spans]), walk.found.secrets);
+      if (!hides.has(index)) hides.set(index, { text: kept });
+    }
+  }
+  return hides.size === 0 ? undefined : hides;
+}
+
+const isBareText = (item: JsonValue): boolean => typeof item === 'string' && !/^[\w-]+:\s/.test(item);
+const isFlagLike = (item: JsonValue): boolean => typeof item === 'string' && /^[-/][\w-]/.test(item);
+
+/** Whether a text is the name of a secret, where texts are names. */
+function isNameOf(walk: Walk, item: JsonValue): boolean {
+  return typeof item === 'string' && item.length <= longestName && announces(walk, item);
+}
+const longestName = 120;
+
+/** The name itself, or what people call the field of that name: "Password field". */
+const announces = ({ rules }: Walk, name: string): boolean =>
+  rules.readKey(name).announcesSecret || rules.readKey(name.replace(fieldWords, '')).announcesSecret;
+const fieldWords = /[\s_-]+(?:field|input|box|textbox|text box|entry|header|header value|value)\W*$/i;
+
+type Row = {
+  /** Whether members called value are secrets, those with other names for it, and what is typed into a field. */
+  readonly value: boolean;
+  readonly otherValue: boolean;
+  readonly typed: boolean;
+  readonly hasUser: boolean;
+  readonly program: string | undefined;
+};
+const noRow: Row = { value: false, otherValue: false, typed: false, hasUser: false, program: undefined };
+
+/** What the members of an object say about each other. */
+function readRow(walk: Walk, members: JsonObject): Row {
+  let row = noRow;
+  for (const key in members) {
+    if (!Object.hasOwn(members, key)) continue;
+    const member = members[key];
+    const { role } = walk.rules.readKey(key);
+    if (role === 'other' || typeof member !== 'string') continue;
+    if (role === 'name' && isNameOf(walk, member)) row = { ...row, value: true, otherValue: true };
+    else if (role === 'field' && isNameOf(walk, member))
+      row = { ...row, value: true, otherValue: true, typed: true };
+    else if (role === 'place' && isNameOf(walk, member)) row = { ...row, value: true };
+    else if (role === 'user') row = { ...row, hasUser: true };
+    else if (role === 'command')
+      row = { ...row, program: row.program === undefined ? member : `${row.program} ${member}` };
+  }
+  return row;
+}
+
+function visitMembers(walk: Walk, members: JsonObject): JsonValue {
+  const { rules, trail } = walk;
+  const row = rules.byName ? readRow(walk, members) : noRow;
+  let changes: Map<string, readonly [key: string, value: JsonValue]> | undefined;
+  let pickKey: ((key: string, shown: string) => string) | undefined;
+  for (const key in members) {
+    if (!Object.hasOwn(members, key)) continue;
+    const member = members[key] as JsonValue;
+    const reading = rules.readKey(key);
+    const keptKey = reading.shown === key ? key : (pickKey ??= createKeyPicker(members))(key, reading.shown);
+    trail.push(keptKey);
+    if (keptKey !== key) {
+      rules.maskText(key, walk.found.secrets);
+      note(walk, keptKey, key);
+    }
+    const kept = visitMember(walk, member, key, reading, row);
+    trail.pop();
+    if (kept !== member || keptKey !== key) (changes ??= new Map()).set(key, [keptKey, kept]);
+  }
+  return changes === undefined ? members : applyChanges(members, changes);
+}
+
+function applyChanges(
+  members: JsonObject,
+  changes: ReadonlyMap<string, readonly [key: string, value: JsonValue]>,
+): JsonObject {
+  const copy: { [key: string]: JsonValue } = {};
+  for (const [key, member] of Object.entries(members)) {
+    const [keptKey, kept] = changes.get(key) ?? [key, member];
+    defineMember(copy, keptKey, kept);
+  }
+  return copy;
+}
+
+function visitMember(walk: Walk, member: JsonValue, key: string, reading: KeyReading, row: Row): JsonValue {
+  const { role } = reading;
+  if (!walk.rules.byName) return visit(walk, member, 'other');
+  if (reading.announcesSecret && !isSetting(key, member)) return hideAll(walk, member);
+  if (row.value && role === 'plain value') return hideAll(walk, member);
+  if (row.otherValue && role === 'value') return hideAll(walk, member);
+  if (row.typed && role === 'typed') return hideAll(walk, member);
+  if (row.hasUser && role === 'pass') return hideAll(walk, member);
+  if (role === 'argv' && row.program !== undefined) {
+    if (Array.isArray(member)) return visitItems(walk, member as readonly JsonValue[], role, row.program);
+    if (typeof member === 'string') return note(walk, maskTail(walk, row.program, member), member);
+  }
+  return visit(walk, member, role);
+}
+
+/** `PWD` in an environment is the working directory; `credentials` of a fetch say whether cookies are sent. */
+const isSetting = (key: string, member: JsonValue): boolean =>
+  typeof member === 'string' &&
+  ((/^(?:old)?pwd$/i.test(key) && /^(?:\/|~|\.|[A-Za-z]:[\\/])/.test(member)) ||
+    (key === 'credentials' && /^(?:include|omit|same-origin)$/.test(member)));
+
+/** The arguments of a program, written as one text. */
+function maskTail({ rules, found }: Walk, program: string, text: string): string {
+  const head = `${program} `;
+  const masked = rules.maskCommand(head + text, found.secrets);
+  return masked.startsWith(head) ? masked.slice(head.length) : rules.maskText(text, found.secrets);
+}
+
+function maskOne(walk: Walk, text: string, role: KeyRole): string {
+  const { rules, found } = walk;
+  if (!rules.byName) return rules.maskText(text, found.secrets);
+  const json = maskJsonText(walk, text);
+  if (json !== undefined) return json;
+  const assignment = role === 'env' ? envAssignment : role === 'headers' ? headerLine : oneAssignment;
+  const [, before = '', name = '', value = ''] = assignment.exec(text) ?? [];
+  if (name !== '' && value !== '' && value !== redacted && announces(walk, name)) {
+    collectSecretLeaves(value, rules.maskText, found.secrets);
+    return `${before}${redacted}`;
+  }
+  if (role === 'auth') return maskPassword(walk, text);
+  return role === 'command' || role === 'argv'
+    ? rules.maskCommand(text, found.secrets)
+    : rules.maskText(text, found.secrets);
+}
+
+const envAssignment = /^((?:export\s+)?([\w.[\]-]{1,120})\s*=)([\s\S]+)$/;
+const headerLine = /^(([\w.[\]-]{1,120})\s*:\s*)([\s\S]+)$/;
+/** One word: `password=p;w,x`, and not the rest of a command line. */
+const oneAssignment = /^((?:--?)?([A-Za-z_][\w.[\]-]{0,119})=)([^\s&$<{(][^\s&]*)$/;
+
+/** The password of `user:password`. */
+function maskPassword({ rules, found }: Walk, text: string): string {
+  const colon = text.indexOf(':');
+  if (colon <= 0 || /\s|:\/\//.test(text)) return rules.maskText(text, found.secrets);
+  found.secrets.add(text.slice(colon + 1));
+  return `${text.slice(0, colon + 1)}${redacted}`;
+}
+
+/** A text that is JSON is read as what it is; undefined where it is none, or hides nothing by its names. */
+function maskJsonText(walk: Walk, text: string): string | undefined {
+  if (walk.textDepth >= deepestText || !/^\s*(?:[[{]|"[\s\S]*[:=])/.test(text.slice(0, 200)))
+    return undefined;
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' && typeof value !== 'string') return undefined;
+  const found: FoundSecrets = { hidden: [], secrets: walk.found.secrets };
+  const kept = visit({ ...walk, found, trail: [], textDepth: walk.textDepth + 1 }, value, 'other');
+  return found.hidden.length === 0 ? undefined : JSON.stringify(kept);
+}
+
+function maskNumber({ rules, found }: Walk, value: number): JsonValue {
+  if (Math.abs(value) < leastSecretNumber) return value;
+  const text = String(value);
+  const masked = rules.maskText(text, found.secrets);
+  return masked === text ? value : masked;
+}

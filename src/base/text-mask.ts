@@ -1,0 +1,86 @@
+import { commandHint, secretsInCommand } from './command-secrets.ts';
+import type { SecretPattern, CharacterSpan } from './secret-pattern.ts';
+import { secretHint, secretPatterns, shortestSecret } from './secret-patterns.ts';
+
+/** What stands in the place of something hidden. */
+export const redacted = '[REDACTED]';
+
+/** Texts settle after one pass; more are needed only by patterns that match what another left. */
+const mostPasses = 5;
+
+/** Programs are written in lower case; the hint of patterns is not told cases apart. */
+const programHint = new RegExp(commandHint);
+
+type Finder = { readonly pattern: RegExp; readonly confirm: ((secret: string) => boolean) | undefined };
+/** Hides in a text what patterns find, and adds that to `found`. */
+export type TextMask = (text: string, found?: Set<string>) => string;
+
+/**
+ * Builds the function that hides in a text what patterns find: the built-in ones if `defaults`, and those in
+ * `added`. A command line is read as a shell would read it. Masking a masked text again changes nothing.
+ */
+export function createTextMask(
+  defaults: boolean,
+  added: readonly SecretPattern[],
+  { isCommand = false }: { readonly isCommand?: boolean } = {},
+): TextMask {
+  const knownFinders = secretPatterns.map(toFinder);
+  const addedFinders = added.map(toFinder);
+
+  const hasHint = (text: string): boolean =>
+    defaults && text.length >= shortestSecret && (secretHint.test(text) || programHint.test(text));
+
+  return (text, found) => {
+    if (addedFinders.length === 0 && !hasHint(text) && !(isCommand && defaults)) return text;
+    let masked = text;
+    for (let pass = 0; pass < mostPasses; pass++) {
+      const spans: CharacterSpan[] = [];
+      for (const finder of addedFinders) findSpans(finder, masked, spans);
+      if (hasHint(masked)) for (const finder of knownFinders) findSpans(finder, masked, spans);
+      if (defaults) spans.push(...secretsInCommand(masked, isCommand));
+      if (found !== undefined) for (const span of spans) noteSecret(masked, span, found);
+      const next = spans.length === 0 ? masked : cutOut(masked, spans);
+      if (next === masked) return masked;
+      masked = next;
+    }
+    found?.add(text);
+    return redacted;
+  };
+}
+
+/** A later pass may find a secret around an earlier mask; the mask is not part of it. */
+function noteSecret(text: string, [start, end]: CharacterSpan, found: Set<string>): void {
+  for (const part of text.slice(start, end).split(redacted)) if (part !== '') found.add(part);
+}
+
+/** Our own copy: a host's pattern may be sticky, or in use elsewhere with a position of its own. */
+function toFinder({ pattern, confirm }: SecretPattern): Finder {
+  const flags = new Set(pattern.flags).add('g');
+  flags.delete('y');
+  if (pattern.source.includes('(?<secret>')) flags.add('d');
+  return { pattern: new RegExp(pattern.source, [...flags].join('')), confirm };
+}
+
+function findSpans({ pattern, confirm }: Finder, text: string, spans: CharacterSpan[]): void {
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const [start, end] = match.indices?.groups?.['secret'] ?? [match.index, match.index + match[0].length];
+    const isConfirmed = confirm === undefined || confirm(text.slice(start, end));
+    if (isConfirmed && start < end) spans.push([start, end]);
+    if (!isConfirmed || match[0] === '') pattern.lastIndex = match.index + 1;
+  }
+}
+
+/** Replaces the spans. One that touches the inside of an earlier mask takes all of it, so that no half is left. */
+export function cutOut(text: string, spans: CharacterSpan[]): string {
+  for (let at = text.indexOf(redacted); at !== -1; at = text.indexOf(redacted, at + redacted.length))
+    spans.push([at, at + redacted.length]);
+  spans.sort(([left], [right]) => left - right);
+  let result = '';
+  let done = 0;
+  for (const [start, end] of spans) {
+    if (start >= done) result += text.slice(done, start) + redacted;
+    done = Math.max(done, end);
+  }
+  return result + text.slice(done);
+}

@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { anyEntry } from '../../test/arbitrary-event.ts';
+import { makeEntries, storeEntries } from '../../test/make-ledger.ts';
+import type { ExportManifest } from './ledger-export.ts';
+import type { StoredEntry } from './stored-entry.ts';
+import { readExport, writeExport } from './ledger-export.ts';
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+const headsOf = (entries: readonly StoredEntry[]): StoredEntry[] => [
+  ...new Map(entries.map((entry) => [entry.sessionId, entry])).values(),
+];
+const manifestOf = (entries: readonly StoredEntry[]): ExportManifest => ({
+  createdAt: 1_790_000_900_000,
+  toolVersion: '0.1.0',
+  heads: headsOf(entries).map(({ sessionId, sequence, hash }) => ({ sessionId, sequence, hash })),
+});
+const write = (entries: readonly StoredEntry[], manifest = manifestOf(entries)): Promise<string[]> =>
+  collect(writeExport(entries, manifest));
+const read = async (lines: readonly string[]): Promise<StoredEntry[]> =>
+  collect((await readExport(lines)).entries);
+
+const entries = storeEntries(
+  makeEntries([
+    { session: 'a', call: 'c1', story: 'approved' },
+    { session: 'b', call: 'c2', story: 'timeout' },
+  ]),
+);
+
+describe('an export', () => {
+  test('is read back as it was, whatever is in it', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyEntry, { maxLength: 5 }), async (any) => {
+        const stored = storeEntries(any);
+        const lines = await write(stored);
+        expect(lines.every((line) => /^[^\n\r\u2028\u2029]*\n$/.test(line) && line.isWellFormed())).toBe(
+          true,
+        );
+        expect(await read(lines)).toEqual(stored);
+        expect(await read(lines.join('').split('\n'))).toEqual(stored);
+        expect((await readExport(lines)).manifest).toEqual(manifestOf(stored));
+      }),
+    );
+  });
+
+  test('says first what is in it', async () => {
+    const [first = ''] = await write(entries);
+    expect(JSON.parse(first)).toMatchObject({
+      quittance_export: 1,
+      created: 1_790_000_900_000,
+      tool_version: '0.1.0',
+      sessions: 2,
+      entries: 8,
+    });
+  });
+
+  test('keeps to its heads: what was appended meanwhile is left out', async () => {
+    const lines = await write(entries, manifestOf(entries.slice(0, 5)));
+    expect(await read(lines)).toEqual(entries.slice(0, 5));
+  });
+
+  test('takes nothing from an entry but what is chained and what is beside it', async () => {
+    const [first] = entries as [StoredEntry];
+    const sealed = { ...first, sealed: 'v1.secret', owner: 'x' };
+    expect((await write([sealed])).join('')).not.toContain('secret');
+  });
+});
+
+describe('an export that is not as it was written is refused with the line', () => {
+  const refusal = async (change: (lines: string[]) => string[]): Promise<string> => {
+    const lines = change(await write(entries));
+    return read(lines).then(
+      () => 'nothing',
+      (error: unknown) => (error as Error).message,
+    );
+  };
+
+  test.each<[string, (lines: string[]) => string[], string | RegExp]>([
+    ['nothing at all', () => [], 'Line 1 of the export is not as it was written: there is nothing in it.'],
+    [
+      'another file',
+      () => ['{"hello":1}'],
+      'Line 1 of the export is not as it was written: it is not the first line',
+    ],
+    [
+      'no JSON',
+      (lines) => lines.with(3, 'x'),
+      'Line 4 of the export is not as it was written: it is not JSON.',
+    ],
+    [
+      'a list',
+      (lines) => lines.with(3, '[]'),
+      'Line 4 of the export is not as it was written: it is not an object.',
+    ],
+    ['a field missing', (lines) => lines.with(3, '{"session":"a"}'), /Line 4 .*"text" is missing/],
+    ['an empty line', (lines) => lines.toSpliced(3, 0, ''), /Line 4 .* not JSON/],
+    [
+      'cut after a line',
+      (lines) => lines.slice(0, 4),
+      'Line 5 of the export is not as it was written: the export was cut',
+    ],
+    ['cut in a line', (lines) => [...lines.slice(0, 3), lines[3]?.slice(0, 50) ?? ''], /Line 4 .*not JSON/],
+    ['cut after the first line', (lines) => lines.slice(0, 1), /Line 2 .*was cut/],
+    ['a line taken out', (lines) => lines.toSpliced(3, 1), /Line 9 .*counts 8 entries, and there are 7/],
+    [
+      'two lines swapped',
+      (lines) => lines.with(3, lines[4] ?? '').with(4, lines[3] ?? ''),
+      /Line 10 .*not those that were written/,
+    ],
+    [
+      'a byte changed',
+      (lines) => lines.with(3, lines[3]?.replace(/[0-9a-f]{8}/, '00000000') ?? ''),
+      /Line 10 .*not those that were written/,
+    ],
+    ['something behind its end', (lines) => [...lines, lines[1] ?? ''], /Line 11 .*ended before it/],
+    [
+      'its count changed',
+      (lines) => lines.with(0, lines[0]?.replace('"entries":8', '"entries":7') ?? ''),
+      /Line 1 .*not those it lists/,
+    ],
+  ])('%s', async (_, change, message) => {
+    expect(await refusal(change)).toMatch(message);
+  });
+
+  test('a newer one is refused as such', async () => {
+    await expect(readExport(['{"quittance_export":2,"tool_version":"9.0.0"}'])).rejects.toThrow(
+      'newer version ("9.0.0")',
+    );
+  });
+});

@@ -1,0 +1,231 @@
+/**
+ * A ledger as a file: JSON Lines. The first line says what follows, the last one what all of it comes to, so that a
+ * file that was cut or changed is found to be; each line between is an entry exactly as it is kept. Chains can be
+ * verified from it alone. Nothing sealed is in it.
+ */
+import { createHash } from 'node:crypto';
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import { readJsonText } from '../base/json-text.ts';
+import type { Head } from './chain.ts';
+import { headFromWire, headToWire } from './chain.ts';
+import type { StoredEntry } from './stored-entry.ts';
+
+/** The first line. */
+export type ExportManifest = {
+  /** Milliseconds since 1970 by the ledger's clock. */
+  readonly createdAt: number;
+  /** The version of the program that wrote it. */
+  readonly toolVersion: string;
+  /** Where the chain of each exported session stood. What was appended later is not in the export. */
+  readonly heads: readonly Head[];
+};
+
+export type LedgerExport = {
+  readonly manifest: ExportManifest;
+  /**
+   * The entries, numbered as they come. Throws `ledger.damaged` with the number of the line where the text is not as
+   * it was written; that all of it was there is known only when it has come to its end.
+   */
+  readonly entries: AsyncIterable<StoredEntry>;
+};
+
+/** Writes an export, line by line, each with its line end. Entries behind the heads of the manifest are left out. */
+export async function* writeExport(
+  entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
+  manifest: ExportManifest,
+): AsyncGenerator<string, void, undefined> {
+  const lengths = new Map(manifest.heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
+  async function* within(): AsyncGenerator<StoredEntry, void, undefined> {
+    for await (const entry of entries) if (entry.sequence <= (lengths.get(entry.sessionId) ?? 0)) yield entry;
+  }
+  yield* writeLines([`${toLine(manifestToWire(manifest))}\n`], within());
+}
+
+/** What the first line says beside the heads. */
+export type ExportOutline = Omit<ExportManifest, 'heads'> & {
+  readonly sessions: number;
+  readonly entries: number;
+};
+
+/**
+ * Writes an export of more heads than anybody would want to hold at once: they come in pages, and the first line goes
+ * in as many pieces. The entries must be those of the heads and no others.
+ */
+export async function* writePagedExport(
+  entries: AsyncIterable<StoredEntry>,
+  outline: ExportOutline,
+  pages: AsyncIterable<readonly Head[]>,
+): AsyncGenerator<string, void, undefined> {
+  async function* first(): AsyncGenerator<string, void, undefined> {
+    yield toLine(outlineToWire(outline, [])).slice(0, -']}'.length);
+    let [separator, sessions, length] = ['', 0, 0];
+    for await (const heads of pages) {
+      yield separator + heads.map((head) => toLine(headToWire(head))).join();
+      separator = ',';
+      sessions += heads.length;
+      length += countOf(heads);
+    }
+    if (sessions !== outline.sessions || length !== outline.entries)
+      throw new QuittanceError(
+        'ledger.unavailable',
+        'Sessions were removed while the ledger was exported, so this is no whole export. Export it again.',
+      );
+    yield ']}\n';
+  }
+  yield* writeLines(first(), entries);
+}
+
+async function* writeLines(
+  first: AsyncIterable<string> | Iterable<string>,
+  entries: AsyncIterable<StoredEntry>,
+): AsyncGenerator<string, void, undefined> {
+  const digest = createHash('sha256');
+  const noted = (text: string): string => {
+    digest.update(text);
+    return text;
+  };
+  for await (const piece of first) yield noted(piece);
+  let count = 0;
+  for await (const { sessionId, sequence, text, bodies = null, salt = null, hash } of entries) {
+    count++;
+    yield noted(`${toLine({ session: sessionId, sequence, text, bodies, salt, hash })}\n`);
+  }
+  yield `${endLine(count, digest.digest('hex'))}\n`;
+}
+
+/** Some readers of lines end one at these two characters, which JSON leaves as they are. */
+const toLine = (value: JsonObject): string =>
+  JSON.stringify(value).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+
+const endLine = (entries: number, digest: string): string =>
+  JSON.stringify({ quittance_export_end: 1, entries, digest: `sha256:${digest}` });
+
+/** Reads an export from its lines, with or without their line ends. */
+export async function readExport(lines: AsyncIterable<string> | Iterable<string>): Promise<LedgerExport> {
+  const source = numbered(lines);
+  const first = await source.next();
+  if (first.done === true) throw damaged(1, 'there is nothing in it');
+  const digest = createHash('sha256').update(`${first.value.text}\n`);
+  const manifest = manifestFromWire(parse(first.value));
+  async function* read(): AsyncGenerator<StoredEntry, void, undefined> {
+    let count = 0;
+    let last = 1;
+    for await (const line of source) {
+      last = line.number;
+      const value = parse(line);
+      if ('quittance_export_end' in value) {
+        if (value['entries'] !== count)
+          throw damaged(
+            last,
+            `it counts ${JSON.stringify(value['entries'])} entries, and there are ${count}`,
+          );
+        // The digest does not cover the line it stands in, so that has to be the very text.
+        if (line.text !== endLine(count, digest.digest('hex')))
+          throw damaged(last, 'it or the lines before it are not those that were written');
+        const more = await source.next();
+        if (more.done !== true) throw damaged(more.value.number, 'the export has ended before it');
+        return;
+      }
+      digest.update(`${line.text}\n`);
+      yield entryFromWire(value, ++count, last);
+    }
+    throw damaged(last + 1, 'the export was cut: its last line is missing');
+  }
+  return { manifest, entries: read() };
+}
+
+type Line = { readonly text: string; readonly number: number };
+
+/** Empty lines at the end are line ends of whoever split the text. */
+async function* numbered(
+  lines: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<Line, void, undefined> {
+  let number = 0;
+  let empty: Line[] = [];
+  for await (const line of lines) {
+    const text = line.endsWith('\n') ? line.slice(0, -1) : line;
+    const next = { text, number: ++number };
+    if (text === '') empty.push(next);
+    else {
+      yield* empty;
+      empty = [];
+      yield next;
+    }
+  }
+}
+
+const manifestToWire = ({ heads, ...rest }: ExportManifest): JsonObject =>
+  outlineToWire({ ...rest, sessions: heads.length, entries: countOf(heads) }, heads);
+
+/** The heads come last, so that they can be written after all the rest. */
+const outlineToWire = (
+  { createdAt, toolVersion, sessions, entries }: ExportOutline,
+  heads: readonly Head[],
+): JsonObject => ({
+  quittance_export: 1,
+  created: createdAt,
+  tool_version: toolVersion,
+  sessions,
+  entries,
+  heads: heads.map(headToWire),
+});
+
+function manifestFromWire(value: JsonObject): ExportManifest {
+  const { quittance_export: format, created, tool_version: toolVersion, sessions, entries, heads } = value;
+  if (typeof format !== 'number') throw damaged(1, 'it is not the first line of an export');
+  if (format > 1)
+    throw new QuittanceError(
+      'ledger.newer',
+      `This export was written by a newer version (${JSON.stringify(toolVersion)}). Update the package.`,
+    );
+  if (typeof created !== 'number' || typeof toolVersion !== 'string' || !Array.isArray(heads))
+    throw damaged(1, '"created", "tool_version" or "heads" is missing');
+  const all = (heads as readonly JsonValue[]).map(headFromWire);
+  if (sessions !== all.length || entries !== countOf(all))
+    throw damaged(1, 'the sessions or entries it counts are not those it lists');
+  return { createdAt: created, toolVersion, heads: all };
+}
+
+const countOf = (heads: readonly Head[]): number =>
+  heads.reduce((entries, { sequence }) => entries + sequence, 0);
+
+function entryFromWire(value: JsonObject, position: number, line: number): StoredEntry {
+  const { session, sequence, text, bodies, salt, hash } = value;
+  if (typeof session !== 'string' || typeof sequence !== 'number' || typeof text !== 'string')
+    throw damaged(line, '"session", "sequence" or "text" is missing');
+  if (!isTextOrNull(bodies) || !isTextOrNull(salt) || typeof hash !== 'string')
+    throw damaged(line, '"bodies", "salt" or "hash" is missing');
+  return {
+    position,
+    sessionId: session,
+    sequence,
+    text,
+    bodies: bodies ?? undefined,
+    salt: salt ?? undefined,
+    hash,
+  };
+}
+
+const isTextOrNull = (value: JsonValue | undefined): value is string | null =>
+  typeof value === 'string' || value === null;
+
+function parse({ text, number }: Line): JsonObject {
+  let value: JsonValue;
+  try {
+    value = readJsonText(text);
+  } catch (cause) {
+    throw damaged(number, 'it is not JSON', cause);
+  }
+  if (!isJsonObject(value)) throw damaged(number, 'it is not an object');
+  return value;
+}
+
+const damaged = (line: number, problem: string, cause?: unknown): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `Line ${line} of the export is not as it was written: ${problem}.`,
+    { line: String(line) },
+    cause,
+  );

@@ -1,0 +1,111 @@
+/**
+ * Finds the value a selector names. Follows own keys only, so `__proto__`, `constructor` and the `length` of a list or
+ * a text are no values unless somebody sent them as data. Absent and null are the same: undefined.
+ */
+import type { JsonValue } from '../../base/json.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
+import type { Selector } from '../language/expression.ts';
+import { foundKinds } from '../language/found-kinds.ts';
+import type { OutputView } from './output-view.ts';
+import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
+import { countOfMetric, countSelectors } from '../language/session-metric.ts';
+
+/** Gives what is there, or undefined; never null. `output` is undefined before the tool has run. Only a host's resolver throws. */
+export type Select = (call: PolicyCall, output: OutputView | undefined) => JsonValue | undefined;
+
+export function compileSelector({ source, path }: Selector, world: PolicyWorld): Select {
+  if (typeof source === 'object') return compileHostSelector(source.hostPrefix, path, world);
+  switch (source) {
+    case 'args':
+      return (call) => follow(call.input, path);
+    case 'tool.name':
+      return (call) => call.toolName;
+    case 'environment':
+      return () => world.environment;
+    case 'principal': {
+      const [field = '', ...rest] = path;
+      const key = principalKeys.get(field);
+      if (key === undefined) return () => undefined;
+      return (call) => follow(call.principal && ownMember(call.principal, key), rest);
+    }
+    case 'metadata':
+      return (call) => follow(call.metadata, path);
+    case 'env': {
+      const name = path.join('.');
+      return () => readVariable(world.env(name));
+    }
+    case 'output.text':
+      return (_call, output) => output?.text();
+    case 'result':
+      return (_call, output) => follow(output?.result, path);
+    case 'snapshot':
+      return (call) => follow(call.snapshot, path);
+    case 'found': {
+      const kind = foundKinds.find((each) => each === path[0]);
+      if (kind === undefined) return () => undefined;
+      return (call) => {
+        const texts = world.found?.(call)[kind] ?? [];
+        return texts.length === 0 ? undefined : texts;
+      };
+    }
+    case 'session': {
+      const metric = countSelectors.get(path.join('.'));
+      if (metric === undefined) return () => undefined;
+      return (call) => countOfMetric(metric, world.counted?.(call), call.toolName);
+    }
+  }
+}
+
+/** A word the host did not register gives nothing; loading has refused it already. */
+function compileHostSelector(prefix: string, path: readonly string[], world: PolicyWorld): Select {
+  const resolve = Object.hasOwn(world.selectors, prefix) ? world.selectors[prefix] : undefined;
+  if (resolve === undefined) return () => undefined;
+  return (call) => {
+    const value: unknown = resolve(path, call);
+    // Compared with anything, these would quietly be unequal, and the rule would never fire.
+    if (isPromiseLike(value) || foreignTypes.has(typeof value))
+      throw new TypeError(`The selector ${prefix} must give JSON at once.`);
+    // The host says it is JSON; what is neither is refused above.
+    return (value as JsonValue | undefined) ?? undefined;
+  };
+}
+
+const foreignTypes: ReadonlySet<string> = new Set(['function', 'symbol', 'bigint']);
+
+const principalKeys: ReadonlyMap<string, string> = new Map([
+  ['user_id', 'userId'],
+  ['service_id', 'serviceId'],
+  ['org_id', 'orgId'],
+  ['role', 'role'],
+  ['ticket_ref', 'ticketRef'],
+  ['claims', 'claims'],
+]);
+
+function follow(from: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
+  let at = from;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null) return undefined;
+    at = ownMember(at, key);
+  }
+  return at ?? undefined;
+}
+
+/**
+ * An item of a list is found by its index, `args.files.0`: were it not, a rule about it would silently never fire.
+ * The length of a list is its own property but was never sent.
+ */
+function ownMember(holder: object, key: string): JsonValue | undefined {
+  if (!Object.hasOwn(holder, key) || (key === 'length' && Array.isArray(holder))) return undefined;
+  // Whatever a JSON value holds under a key of its own is JSON.
+  return (holder as { readonly [key: string]: JsonValue })[key];
+}
+
+/** Variables are text; rules compare them with booleans and numbers. */
+export function readVariable(text: string | undefined): JsonValue | undefined {
+  if (text === undefined) return undefined;
+  if (/^true$/i.test(text)) return true;
+  if (/^false$/i.test(text)) return false;
+  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text)) return text;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : text;
+}

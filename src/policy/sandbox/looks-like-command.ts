@@ -1,0 +1,75 @@
+/**
+ * Whether a text is a command although the name of its argument does not say so: `{job: 'rm -rf build'}`. A text counts
+ * if it begins with a known program and goes on like a command: with an option, an operator, a path. Programs whose
+ * names are English words need an option, so that "make it short" stays a sentence.
+ */
+import { splitNameWords } from '../../tool/name-words.ts';
+import { isKnownProgram } from './program-grammar.ts';
+
+/** Programs that an agent may be told to run and that have no row in the grammar. */
+const plainPrograms: ReadonlySet<string> = new Set(
+  (
+    'cat cd chgrp chmod chown cp dd df diskutil du echo fdisk format halt hostname ifconfig init insmod ip iptables ' +
+    'kill killall launchctl ln ls mkdir mkfifo mkfs mknod modprobe mount mv netstat nft parted passwd ping pkill ' +
+    'poweroff printenv printf ps pwd reboot rm rmdir rmmod route service setfacl shred shutdown stat swapoff systemctl ' +
+    'tee telnet touch true truncate umount unlink useradd userdel usermod visudo wc who whoami wipefs xxd base64 ' +
+    'aws az gcloud gsutil heroku flyctl vercel netlify redis-cli mongosh mongo apk apt apt-get brew dnf dpkg pacman ' +
+    'snap yum zypper choco winget reg rd del erase icacls schtasks cmd cmd.exe powershell.exe pwsh.exe'
+  ).split(' '),
+);
+
+/** Programs with the name of a common word. */
+const englishWords: ReadonlySet<string> = new Set(
+  (
+    'at batch builtin cat command cut echo env eval exec expect expand file find fish fold format go halt head help ' +
+    'init install ip join just kill last less link look mail make man more mount nice node parallel paste patch ' +
+    'perf ping print printf reboot reg route ruby screen script seq service set shred shutdown sleep snap sort source split ' +
+    'stat strings tail task tee test time timeout touch tree true truncate type unlink watch which who write yes ' +
+    'swift dart crystal julia php perl python java rust docker git'
+  ).split(' '),
+);
+
+/** Programs that destroy or hand over rights: any word behind them makes a command. */
+const drastic: ReadonlySet<string> = new Set(
+  'rm rmdir chmod chown chgrp dd mkfs shred wipefs fdisk sudo doas su userdel usermod visudo iptables pkill killall'.split(
+    ' ',
+  ),
+);
+
+const beginning =
+  /^\s*(?:[$#>]\s+)?(?:[A-Za-z_]\w*=[^\s;&|]*(?:\s*[;&]+\s*|\s+))*(["']?)([\w./+~-]+)\1(?=$|[\s;&|<>])/;
+const option = /(?:^|\s)(?:--?[A-Za-z][\w-]*|\/[a-z])(?=$|[\s=:,]|\d)/i;
+const operator = /[|;>`]|&&|\$[({]/;
+const named = /(?:^|[\s"'=@])(?:[~.]{0,2}\/|[a-z]+:\/\/|[\w-]+\/|[\w-]+\.[a-z]\w{0,4}(?:$|[\s"'])|\*)/i;
+
+export function looksLikeCommand(text: string): boolean {
+  const found = beginning.exec(text);
+  if (found === null) return false;
+  const program = programOf(found[2] ?? '');
+  if (program === undefined) return false;
+  const [rest = ''] = text.slice(found[0].length).split('\n', 1);
+  if (option.test(rest)) return true;
+  if (drastic.has(program)) return rest.trim() !== '';
+  return !englishWords.has(program) && (operator.test(rest) || named.test(rest));
+}
+
+/** The same for a list of words: `['rm', '-rf', 'build']`. */
+export const areWordsOfCommand = (words: readonly string[]): boolean =>
+  words.length > 1 && !/\s/.test(words[0] ?? '') && looksLikeCommand(words.join(' '));
+
+/** For the tools that run commands by their name: a known program in front is enough. */
+export function beginsWithProgram(text: string): boolean {
+  const found = beginning.exec(text);
+  return found !== null && programOf(found[2] ?? '') !== undefined;
+}
+
+/** `bash`, `run_shell_command`, `terminal`: what such a tool gets is a command, however its arguments are named. */
+export const runsCommandsByName = (toolName: string): boolean =>
+  splitNameWords(toolName).some((word) =>
+    /^(?:bash|sh|zsh|shell|exec|execute|terminal|console|cmd|command|powershell|pwsh|tty)$/.test(word),
+  );
+
+function programOf(word: string): string | undefined {
+  const name = word.slice(word.lastIndexOf('/') + 1).toLowerCase();
+  return isKnownProgram(name) || plainPrograms.has(name) || name.startsWith('mkfs.') ? name : undefined;
+}

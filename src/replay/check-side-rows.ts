@@ -1,0 +1,347 @@
+/**
+ * Whether what is kept beside the entries is what they say: claims, counters, states, effects in doubt, sealed inputs,
+ * artifacts. The rows themselves are compared: asked through the ledger, a changed row is overruled by the entries.
+ */
+import { canonicalJson } from '../base/canonical.ts';
+import { isQuittanceError } from '../base/error.ts';
+import type { JsonObject } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { SideRow } from '../ledger/side-row.ts';
+import type { SideFold, NamedArtifact } from '../ledger/side-fold.ts';
+import { foldKey } from '../ledger/side-fold.ts';
+import { readJsonText } from '../base/json-text.ts';
+import type { ClaimHolder, Counter } from '../ledger/claims.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Seal } from '../ledger/seal.ts';
+import { createSeal } from '../ledger/seal.ts';
+import { isInputDigest } from '../runtime/input/input-digest.ts';
+import { readSealedText, sealContext } from '../runtime/state/seal-input.ts';
+import { checkArtifact } from './check-artifact.ts';
+
+export type SideRowProblem = {
+  /** A note is about something that may be there in a sound ledger. */
+  readonly level: 'problem' | 'note';
+  readonly sessionId?: string | undefined;
+  readonly callId?: string | undefined;
+  readonly message: string;
+};
+
+/** Something to look at: `look` says what is wrong with it as things stand now. */
+type Subject = {
+  readonly level: SideRowProblem['level'];
+  readonly sessionId?: string | undefined;
+  readonly callId?: string | undefined;
+  readonly look: () => Promise<string | undefined>;
+};
+
+/** Others may append between the entries that were read and what is looked at: then it is looked at again. */
+const mostLooks = 5;
+
+/** `catchUp` adds to the fold what was appended since it was last called. */
+export async function* checkSideRows(
+  ledger: Ledger,
+  fold: SideFold,
+  catchUp: () => Promise<void>,
+  signal: AbortSignal,
+): AsyncGenerator<SideRowProblem, void, undefined> {
+  await catchUp();
+  const problems = await compareRows(ledger, fold, signal);
+  for (let looks = 1; problems.size > 0 && looks < mostLooks && !signal.aborted; looks++) {
+    await catchUp();
+    const now = await compareRows(ledger, fold, signal);
+    for (const id of problems.keys()) if (!now.has(id)) problems.delete(id);
+  }
+  if (signal.aborted) return;
+  yield* problems.values();
+  const orphans = new Set<string>();
+  for await (const { look, ...place } of subjectsOf(ledger, fold, orphans)) {
+    if (signal.aborted) return;
+    let message = await lookSafely(look);
+    for (let looks = 1; message !== undefined && looks < mostLooks; looks++) {
+      await catchUp();
+      message = await lookSafely(look);
+    }
+    if (message !== undefined) yield { ...place, message };
+  }
+  yield* findOrphans(ledger, orphans, signal);
+}
+
+/** What cannot be read was not written by us. */
+async function lookSafely(look: Subject['look']): Promise<string | undefined> {
+  try {
+    return await look();
+  } catch (error) {
+    if (isQuittanceError(error, 'ledger.damaged')) return error.message;
+    if (isUnreadable(error)) return 'What is kept beside the entries is not what was written.';
+    throw error;
+  }
+}
+
+/** Values of other types than were written break whatever reads them, in any way. */
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError;
+
+/** Compares claims, counters, states and effects in doubt with the fold, row by row. */
+async function compareRows(
+  ledger: Ledger,
+  fold: SideFold,
+  signal: AbortSignal,
+): Promise<Map<string, SideRowProblem>> {
+  const problems = new Map<string, SideRowProblem>();
+  const seen = new Set<string>();
+  const look = (
+    id: string,
+    place: Omit<SideRowProblem, 'message' | 'level'>,
+    message: string | undefined,
+  ): void => {
+    if (seen.has(id)) message ??= 'The same row stands twice beside the entries.';
+    seen.add(id);
+    if (message !== undefined) problems.set(id, { level: 'problem', ...place, message });
+  };
+  for await (const row of ledger.integrity.readSideRows()) {
+    if (signal.aborted) break;
+    switch (row.kind) {
+      case 'claim':
+        look(idOf('claim', row.key), placeOf(fold.claims.get(row.key)), compareClaim(row, fold));
+        break;
+      case 'counter':
+        look(idOf('counter', row.name), {}, compareCounter(row, fold));
+        break;
+      case 'state':
+        if (row.sessionId !== undefined)
+          look(
+            idOf('state', row.sessionId, row.subject),
+            { sessionId: row.sessionId },
+            compareState({ ...row, sessionId: row.sessionId }, fold),
+          );
+        break;
+      case 'unsettled':
+        if (row.sessionId !== undefined)
+          look(
+            idOf('unsettled', row.sessionId, row.callId),
+            { sessionId: row.sessionId, callId: row.callId },
+            compareEffect({ ...row, sessionId: row.sessionId }, fold),
+          );
+        break;
+      case 'sealed':
+      case 'artifact':
+        break; // looked at one by one: see `subjectsOf`
+    }
+  }
+  for (const [key, due] of fold.claims)
+    if (!seen.has(idOf('claim', key)) && !fold.mayHaveLost(due))
+      look(idOf('claim', key), placeOf(due), 'The call holds an idempotency key, and its claim is gone.');
+  for (const [name, due] of fold.counters)
+    if (!seen.has(idOf('counter', name)))
+      look(idOf('counter', name), {}, compareCounter({ name, used: 0, reserved: 0 }, fold, due));
+  for (const { sessionId, subject } of fold.states.values())
+    if (!seen.has(idOf('state', sessionId, subject)))
+      look(idOf('state', sessionId, subject), { sessionId }, otherVersion(subject));
+  for (const { sessionId, callId } of fold.unsettled.values())
+    if (!seen.has(idOf('unsettled', sessionId, callId)))
+      look(
+        idOf('unsettled', sessionId, callId),
+        { sessionId, callId },
+        'The effect of the call is in doubt, and it is not listed so.',
+      );
+  return problems;
+}
+
+const idOf = (...words: readonly string[]): string => JSON.stringify(words);
+
+const placeOf = (holder: ClaimHolder | undefined): Omit<SideRowProblem, 'message' | 'level'> =>
+  holder === undefined ? {} : { sessionId: holder.sessionId, callId: holder.callId };
+
+function compareClaim(row: SideRow & { kind: 'claim' }, fold: SideFold): string | undefined {
+  const due = fold.claims.get(row.key);
+  if (due === undefined)
+    return `Call ${quote(row.callId)} holds an idempotency key that no entry gives to it.`;
+  return row.sessionId === due.sessionId && row.callId === due.callId && row.inputDigest === due.inputDigest
+    ? undefined
+    : 'The claim on the idempotency key of the call names another call or another input.';
+}
+
+function compareCounter(
+  { name, used, reserved }: Counter & { readonly name: string },
+  fold: SideFold,
+  due: Counter = fold.counterOf(name),
+): string | undefined {
+  // What a session that is gone had used is in no entry any more.
+  const isUsed = fold.hasDropped ? used >= due.used : used === due.used;
+  if (isUsed && reserved === due.reserved) return undefined;
+  return (
+    `The counter ${quote(name)} says ${used} used and ${reserved} reserved; ` +
+    `by the entries it is ${due.used} and ${due.reserved}.`
+  );
+}
+
+function compareEffect(
+  row: SideRow & { kind: 'unsettled' } & { readonly sessionId: string },
+  fold: SideFold,
+): string | undefined {
+  const due = fold.unsettled.get(foldKey(row.sessionId, row.callId));
+  return due?.toolName === row.toolName && due.inputDigest === row.inputDigest
+    ? undefined
+    : 'The calls that are listed with their effect in doubt are not those the entries tell of.';
+}
+
+function compareState(
+  row: SideRow & { kind: 'state' } & { readonly sessionId: string },
+  fold: SideFold,
+): string | undefined {
+  const due = fold.states.get(foldKey(row.sessionId, row.subject));
+  if (row.version !== due?.version) return otherVersion(row.subject);
+  if (due.state === undefined) return undefined;
+  return isJsonOf(row.text, due.state)
+    ? undefined
+    : `The state of ${quote(row.subject)} is not the one the entries tell.`;
+}
+
+const otherVersion = (subject: string): string =>
+  `The state of ${quote(subject)} is not of the version the entries have moved it to.`;
+
+function isJsonOf(text: string, due: JsonObject): boolean {
+  try {
+    const found = readJsonText(text);
+    return isJsonObject(found) && canonicalJson(found) === canonicalJson(due);
+  } catch {
+    return false; // not JSON, so not what was written
+  }
+}
+
+/** Sealed inputs and artifacts. Rows of sessions that are not there are added to `orphans`. */
+async function* subjectsOf(
+  ledger: Ledger,
+  fold: SideFold,
+  orphans: Set<string>,
+): AsyncGenerator<Subject, void, undefined> {
+  const seal = createSealOnce(ledger);
+  const seen = new Set<string>();
+  const isNew = (...words: readonly string[]): boolean => {
+    const key = idOf(...words);
+    const isFirst = !seen.has(key);
+    seen.add(key);
+    return isFirst;
+  };
+  for await (const row of ledger.integrity.readSideRows()) {
+    if ('sessionId' in row && row.sessionId === undefined) orphans.add(JSON.stringify(row));
+    else if (row.kind === 'sealed' && isNew('sealed', row.sessionId ?? '', row.callId))
+      yield sealedOf(ledger, fold, seal, row.sessionId ?? '', row.callId);
+    else if (row.kind === 'artifact' && isNew('artifact', row.sessionId ?? '', row.artifactId)) {
+      yield artifactOf(ledger, fold, row);
+      yield unnamedArtifact(ledger, fold, row);
+    }
+  }
+  for (const { sessionId, callId } of fold.open.values())
+    if (isNew('sealed', sessionId, callId)) yield sealedOf(ledger, fold, seal, sessionId, callId);
+  for (const named of fold.artifacts.values())
+    if (isNew('artifact', named.sessionId, named.artifactId)) yield missingArtifact(ledger, fold, named);
+}
+
+const sealedOf = (
+  ledger: Ledger,
+  fold: SideFold,
+  seal: () => Seal | undefined,
+  sessionId: string,
+  callId: string,
+): Subject => ({
+  level: 'problem',
+  sessionId,
+  callId,
+  async look() {
+    const sealed = await ledger.journal.readSealed(sessionId, callId);
+    const key = foldKey(sessionId, callId);
+    const open = fold.open.get(key);
+    // One whose time is up may stand there until somebody clears up, or may be gone.
+    const undoable = fold.undoable.get(key);
+    const call = open?.needsSealed === true ? open : undoable;
+    if (sealed === undefined)
+      return open?.needsSealed === true ? 'The call needs its sealed input, which is gone.' : undefined;
+    if (call === undefined) return 'An input is sealed that no open call needs.';
+    const opener = seal();
+    if (opener === undefined) return undefined;
+    try {
+      const opened = readSealedText(opener.open(sealed, sealContext(sessionId, callId)));
+      if (!opened.ok || call.inputDigest === undefined) return otherInput;
+      const { input: effectiveInput, accepted = effectiveInput } = opened;
+      const recorded = { form: call.inputForm, effectiveInput, accepted, artifacts: call.artifacts };
+      return isInputDigest(call.inputDigest, recorded, opener.digestKey) ? undefined : otherInput;
+    } catch (error) {
+      if (isQuittanceError(error, 'seal.broken'))
+        return 'The sealed input of the call does not open: it was changed, or sealed with another key.';
+      throw error;
+    }
+  },
+});
+
+const otherInput = 'The sealed input is not the one the call was let through with.';
+
+const artifactOf = (ledger: Ledger, fold: SideFold, row: SideRow & { kind: 'artifact' }): Subject => ({
+  level: 'problem',
+  sessionId: row.sessionId,
+  callId: row.callId,
+  look: () => checkArtifact(ledger, row, fold.artifacts.get(foldKey(row.sessionId ?? '', row.artifactId))),
+});
+
+/** An attempt that was lost may have kept an artifact that its outcome does not name. So may whoever has the file. */
+const unnamedArtifact = (
+  ledger: Ledger,
+  fold: SideFold,
+  { sessionId = '', callId, artifactId }: SideRow & { kind: 'artifact' },
+): Subject => ({
+  level: 'note',
+  sessionId,
+  callId,
+  async look() {
+    if (fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
+    return (await ledger.artifacts.measure(sessionId, artifactId)) === undefined
+      ? undefined // erased or dropped since it was listed
+      : `No outcome names the artifact ${quote(artifactId)}: the attempt that kept it was lost, or other means than this program added it.`;
+  },
+});
+
+const missingArtifact = (ledger: Ledger, fold: SideFold, named: NamedArtifact): Subject => ({
+  level: 'problem',
+  sessionId: named.sessionId,
+  callId: [...named.callIds][0],
+  async look() {
+    const { sessionId, artifactId } = named;
+    if (fold.mayBeErased(named) || !fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
+    return (await ledger.artifacts.read(sessionId, artifactId)) === undefined
+      ? `The artifact ${quote(artifactId)}, which the outcome names, is gone.`
+      : undefined;
+  },
+});
+
+/** A session may have been dropped while its rows were listed: what is still there in a second list was not. */
+async function* findOrphans(
+  ledger: Ledger,
+  orphans: ReadonlySet<string>,
+  signal: AbortSignal,
+): AsyncGenerator<SideRowProblem, void, undefined> {
+  if (orphans.size === 0) return;
+  for await (const row of ledger.integrity.readSideRows()) {
+    if (signal.aborted) return;
+    if (orphans.has(JSON.stringify(row)))
+      yield {
+        level: 'problem',
+        message: `Something of kind "${row.kind}" belongs to a session that is not there.`,
+      };
+  }
+}
+
+/** Where there is no key to be had, what is sealed can be counted and not opened. */
+function createSealOnce(ledger: Ledger): () => Seal | undefined {
+  let seal: Seal | 'none' | undefined;
+  return () => {
+    try {
+      seal ??= createSeal(ledger.sealKey);
+    } catch (error) {
+      if (!isQuittanceError(error, 'config.invalid')) throw error;
+      seal = 'none';
+    }
+    return seal === 'none' ? undefined : seal;
+  };
+}
+
+const quote = (name: string): string => JSON.stringify(name);

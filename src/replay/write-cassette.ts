@@ -1,0 +1,307 @@
+/**
+ * A cassette as a file: indented JSON, a block for each call, keys in one order, so that a change can be read in a
+ * review. Its digest is over what it says and not over how that is laid out; a file that says something else than
+ * when it was sealed is refused, until somebody seals it again.
+ */
+import { hash } from 'node:crypto';
+import { contentBytes, contentDigest } from '../base/content-digest.ts';
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { freezeJson, isJsonObject, readJsonText } from '../base/json.ts';
+import type { RuleMark } from '../call/event.ts';
+import { Fields, given } from '../call/fields.ts';
+import { isPersistenceBoundary, persistenceBoundaries } from '../call/persistence-boundary.ts';
+import { outcomeFromWire, outcomeToWire } from '../call/outcome-wire.ts';
+import type {
+  Cassette,
+  CassetteArtifact,
+  CassetteTool,
+  RecordedCall,
+  RecordedLate,
+  RecordedRun,
+} from './cassette.ts';
+import { answerFromWire, answerToWire, previewFromWire, previewToWire } from './answer-wire.ts';
+
+const version = 1;
+
+/** The cassette as text, sealed with its digest. */
+export function writeCassette(cassette: Cassette): string {
+  const content = toWire(cassette);
+  return `${JSON.stringify({ quittance_cassette: version, digest: digestOf(content), ...content }, null, 2)}\n`;
+}
+
+/** Reads a cassette. Throws `cassette.invalid` where the text is none, or says something else than when it was sealed. */
+export function readCassette(text: string): Cassette {
+  const { digest, ...content } = readHeader(text);
+  const found = digestOf(content);
+  if (digest !== found)
+    throw invalid(
+      'it was changed after it was sealed. Where that is meant, run: quittance cassette seal FILE',
+      { sealed: typeof digest === 'string' ? digest : '', found },
+    );
+  return fromWire(content);
+}
+
+/** The same cassette with the digest of what it says now, whoever changed it. It must still be one. */
+export function sealCassette(text: string): string {
+  const { digest: _, ...content } = readHeader(text);
+  return writeCassette(fromWire(content));
+}
+
+function readHeader(text: string): JsonObject {
+  let value: JsonValue;
+  try {
+    value = readJsonText(text);
+  } catch (cause) {
+    throw invalid('it is not JSON', {}, cause);
+  }
+  if (!isJsonObject(value)) throw invalid('it is not an object');
+  const { quittance_cassette: format, ...rest } = value;
+  if (typeof format !== 'number') throw invalid('it does not begin with "quittance_cassette"');
+  if (format > version) throw invalid('it was written by a newer version. Update the package');
+  return rest;
+}
+
+const digestOf = (content: JsonObject): string => `sha256:${hash('sha256', JSON.stringify(content))}`;
+
+const toWire = ({ sessionId, createdAt, tools, artifacts, calls }: Cassette): JsonObject => ({
+  session: sessionId,
+  created: new Date(createdAt).toISOString(),
+  tools: tools.map(({ name, schemaDigest = null }) => ({ name, schema_digest: schemaDigest })),
+  calls: calls.map((call) =>
+    callToWire(call, tools.find(({ name }) => name === call.toolName)?.schemaDigest),
+  ),
+  artifacts: artifacts.map(artifactToWire),
+});
+
+const callToWire = (call: RecordedCall, usual: string | undefined): JsonObject => {
+  const last = call.runs.at(-1);
+  const outcome = outcomeToFile(call.outcome);
+  const isSaid =
+    last !== undefined && JSON.stringify(outcomeToFile(last.outcome)) === JSON.stringify(outcome);
+  return {
+    call: call.callId,
+    turn: call.turn,
+    tool: call.toolName,
+    // Written where another one stands above, or where there is none although one does.
+    ...(call.schemaDigest !== usual && { schema_digest: call.schemaDigest ?? null }),
+    ...given({ policy_version: call.policyVersion }),
+    input: call.requestedInput,
+    ...given({ effective_input: call.effectiveInput }),
+    ...(call.hidden.length > 0 && { hidden: call.hidden }),
+    ...(call.previews.length > 0 && { previews: call.previews.map(previewToWire) }),
+    ...(call.answers.length > 0 && { answers: call.answers.map(answerToWire) }),
+    ...(call.runs.length > 0 && { runs: call.runs.map(runToWire) }),
+    // The last run says it already, unless the call ended otherwise.
+    ...(!isSaid && { outcome }),
+  };
+};
+
+/** Who it was and which tool stands above. */
+function outcomeToFile(outcome: RecordedCall['outcome']): JsonObject {
+  const { call_id: _, tool_name: __, ...rest } = outcomeToWire(outcome);
+  return rest;
+}
+
+const runToWire = ({
+  outcome,
+  unsettled,
+  costMicros,
+  reached,
+  log,
+  partial,
+  late,
+  rules,
+  reportedAgain,
+  unkept,
+}: RecordedRun): JsonObject => ({
+  outcome: outcomeToFile(outcome),
+  ...(unsettled && { unsettled }),
+  ...(costMicros !== 0 && { cost_micros: costMicros }),
+  ...(reached.length > 0 && { reached }),
+  ...(log.length > 0 && {
+    log: log.map(({ message, fields }) => ({ message, ...given({ fields }) })),
+  }),
+  ...given({ partial, late }),
+  ...(rules.length > 0 && { rules: rules.map(markToWire) }),
+  ...(reportedAgain.length > 0 && { reported_again: reportedAgain }),
+  ...(unkept.length > 0 && { unkept: unkept.map(({ keptIn, ...rest }) => ({ ...rest, kept_in: keptIn })) }),
+});
+
+const markToWire = ({ ruleId, policyError, ...rest }: RuleMark): JsonObject => ({
+  rule: ruleId,
+  ...(rest as JsonObject), // what is left of it is JSON under the same names
+  ...(policyError === true && { policy_error: true }),
+});
+
+const artifactToWire = (artifact: CassetteArtifact): JsonObject => {
+  const { artifactId, mimeType, digest, sizeBytes, content } = artifact;
+  return {
+    artifact: artifactId,
+    mime_type: mimeType,
+    digest,
+    size_bytes: sizeBytes,
+    ...given({
+      text: typeof content === 'string' ? content : undefined,
+      base64: content instanceof Uint8Array ? Buffer.from(content).toString('base64') : undefined,
+    }),
+  };
+};
+
+function fromWire(content: JsonObject): Cassette {
+  try {
+    const fields = new Fields(content, 'A cassette');
+    const createdAt = Date.parse(fields.text('created'));
+    if (Number.isNaN(createdAt)) throw new TypeError('"created" of a cassette must be a time.');
+    const tools = fields.list('tools').map(toolFromWire);
+    return {
+      sessionId: fields.text('session'),
+      createdAt,
+      tools,
+      artifacts: fields.list('artifacts').map(artifactFromWire),
+      calls: fields.list('calls').map((call) => callFromWire(call, tools)),
+    };
+  } catch (cause) {
+    if (cause instanceof TypeError) throw invalid(cause.message.replace(/\.$/, ''), {}, cause);
+    throw cause;
+  }
+}
+
+function toolFromWire(value: JsonValue): CassetteTool {
+  const fields = new Fields(value, 'A tool of a cassette');
+  return {
+    name: fields.text('name'),
+    schemaDigest: fields.maybe('schema_digest', (key) => fields.text(key)),
+  };
+}
+
+function callFromWire(value: JsonValue, tools: readonly CassetteTool[]): RecordedCall {
+  const fields = new Fields(value, 'A call of a cassette');
+  const [callId, toolName] = [fields.text('call'), fields.text('tool')];
+  const outcome = (wire: JsonObject): RecordedCall['outcome'] =>
+    frozen(outcomeFromWire({ ...wire, call_id: callId, tool_name: toolName }));
+  const runs = (fields.maybe('runs', (key) => fields.list(key)) ?? []).map((run) =>
+    runFromWire(run, outcome),
+  );
+  const end = fields.maybe('outcome', (key) => outcome(fields.object(key))) ?? runs.at(-1)?.outcome;
+  if (end === undefined)
+    throw new TypeError(`Call ${JSON.stringify(callId)} has neither "runs" nor "outcome".`);
+  return {
+    callId,
+    turn: fields.number('turn'),
+    toolName,
+    schemaDigest:
+      fields.get('schema_digest') === null
+        ? undefined
+        : (fields.maybe('schema_digest', (key) => fields.text(key)) ??
+          tools.find(({ name }) => name === toolName)?.schemaDigest),
+    policyVersion: fields.maybe('policy_version', (key) => fields.text(key)),
+    requestedInput: frozen(fields.json('input')),
+    effectiveInput: fields.maybe('effective_input', (key) => frozen(fields.object(key))),
+    hidden: texts(fields, 'hidden'),
+    previews: (fields.maybe('previews', (key) => fields.list(key)) ?? []).map(previewFromWire),
+    answers: (fields.maybe('answers', (key) => fields.list(key)) ?? []).map(answerFromWire),
+    runs,
+    outcome: end,
+  };
+}
+
+/** What is played may be handed out many times. */
+const frozen = <Value>(value: Value): Value => freezeJson(value as Value & JsonValue);
+
+const texts = (fields: Fields, key: string): readonly string[] =>
+  (fields.maybe(key, () => fields.list(key)) ?? []).map((item) => {
+    if (typeof item !== 'string') throw new TypeError(`"${key}" of a cassette must be a list of texts.`);
+    return item;
+  });
+
+function runFromWire(value: JsonValue, outcome: (wire: JsonObject) => RecordedCall['outcome']): RecordedRun {
+  const fields = new Fields(value, 'A run of a cassette');
+  const costMicros = fields.maybe('cost_micros', (key) => fields.number(key)) ?? 0;
+  if (!Number.isSafeInteger(costMicros) || costMicros < 0)
+    throw new TypeError('"cost_micros" of a cassette must be a whole number of at least 0.');
+  return {
+    outcome: outcome(fields.object('outcome')),
+    unsettled: fields.maybe('unsettled', (key) => fields.flag(key)) ?? false,
+    costMicros,
+    reached: texts(fields, 'reached'),
+    log: (fields.maybe('log', (key) => fields.list(key)) ?? []).map((line) => {
+      const inLine = new Fields(line, 'A log line of a cassette');
+      return {
+        message: inLine.text('message'),
+        ...given({ fields: inLine.maybe('fields', (key) => frozen(inLine.object(key))) }),
+      };
+    }),
+    partial: fields.maybe('partial', (key) => frozen(fields.object(key))),
+    late: fields.maybe('late', (key) => lateFromWire(fields.object(key))),
+    rules: (fields.maybe('rules', (key) => fields.list(key)) ?? []).map(markFromWire),
+    reportedAgain: texts(fields, 'reported_again'),
+    unkept: (fields.maybe('unkept', (key) => fields.list(key)) ?? []).map(unkeptFromWire),
+  };
+}
+
+function markFromWire(value: JsonValue): RuleMark {
+  const fields = new Fields(value, 'A rule of a cassette');
+  const flag = (key: string): true | undefined => (fields.get(key) === true ? true : undefined);
+  return {
+    ruleId: fields.text('rule'),
+    action: fields.word('action', isAction, actions),
+    message: fields.text('message'),
+    ...given({
+      tags: fields.get('tags') === undefined ? undefined : texts(fields, 'tags'),
+      metadata: fields.maybe('metadata', (key) => frozen(fields.object(key))),
+      observed: flag('observed'),
+      policyError: flag('policy_error'),
+    }),
+  };
+}
+
+const actions = ['block', 'ask', 'warn', 'redact'] as const;
+const isAction = (value: unknown): value is RuleMark['action'] => actions.some((word) => word === value);
+
+function unkeptFromWire(value: JsonValue): RecordedRun['unkept'][number] {
+  const fields = new Fields(value, 'What a cassette says could not be kept');
+  return {
+    boundary: fields.word('boundary', isPersistenceBoundary, boundaries),
+    error: fields.text('error'),
+    keptIn: fields.word('kept_in', isKeptIn, keptIns),
+  };
+}
+
+const boundaries = Object.keys(persistenceBoundaries).filter(isPersistenceBoundary);
+const keptIns = ['spill', 'record', 'nowhere'] as const;
+const isKeptIn = (value: unknown): value is (typeof keptIns)[number] =>
+  keptIns.some((word) => word === value);
+
+function lateFromWire(value: JsonObject): RecordedLate {
+  const fields = new Fields(value, 'A late result of a cassette');
+  const type = fields.word('type', isLateType, ['returned', 'threw']);
+  return type === 'returned'
+    ? { type, output: frozen(fields.json('output')) }
+    : { type, error: fields.text('error') };
+}
+
+const isLateType = (value: unknown): value is RecordedLate['type'] =>
+  value === 'returned' || value === 'threw';
+
+function artifactFromWire(value: JsonValue): CassetteArtifact {
+  const fields = new Fields(value, 'An artifact of a cassette');
+  const base64 = fields.maybe('base64', (key) => fields.text(key));
+  const content =
+    base64 === undefined ? fields.maybe('text', (key) => fields.text(key)) : Buffer.from(base64, 'base64');
+  return {
+    artifactId: fields.text('artifact'),
+    mimeType: fields.text('mime_type'),
+    // Of what is there, where somebody has changed it and sealed it anew.
+    digest: content === undefined ? fields.text('digest') : contentDigest(content),
+    sizeBytes: content === undefined ? fields.number('size_bytes') : contentBytes(content).byteLength,
+    content: content === undefined || typeof content === 'string' ? content : Uint8Array.from(content),
+  };
+}
+
+const invalid = (
+  problem: string,
+  facts: Readonly<Record<string, string>> = {},
+  cause?: unknown,
+): QuittanceError =>
+  new QuittanceError('cassette.invalid', `This is no cassette to play: ${problem}.`, facts, cause);

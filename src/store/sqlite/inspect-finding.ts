@@ -1,6 +1,0 @@
-import type { StoreFinding } from '../../ledger/store-finding.ts';
-
-/** Something that is wrong with a table. */
-export type Found = Omit<StoreFinding, 'level'>;
-
-export const adviseRebuild = 'Run `quittance rebuild` to make them again from the entries.';

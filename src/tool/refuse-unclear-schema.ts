@@ -1,0 +1,184 @@
+/**
+ * What a JSON Schema says that would be passed over in silence: a misspelt keyword, a format that is not known,
+ * keywords that Ajv judges wrongly, a reference that leads back to itself. Each is refused when the tool is defined.
+ */
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import { isSlipOf, nearestNames, quote } from '../base/nearest.ts';
+import { ownValue } from './own-value.ts';
+
+const schemaFields = [
+  'items additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties propertyNames',
+  'not if then else contentSchema',
+]
+  .join(' ')
+  .split(' ');
+const listFields = ['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'];
+const mapFields = [
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'dependencies',
+];
+
+/** Keywords that change a verdict. A slip in one of them would change it in silence. */
+const judging = new Set([
+  ...schemaFields,
+  ...listFields,
+  ...mapFields,
+  ...[
+    'type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern',
+    'maxItems minItems uniqueItems maxContains minContains maxProperties minProperties required dependentRequired',
+    'format $ref $dynamicRef $recursiveRef $anchor $dynamicAnchor $recursiveAnchor $id $schema nullable',
+  ]
+    .join(' ')
+    .split(' '),
+]);
+
+/** Keywords that say something to people, and others that are known to be harmless. */
+const harmless = new Set(
+  [
+    'title description default examples example deprecated readOnly writeOnly $comment $vocabulary $async id',
+    'contentEncoding contentMediaType discriminator xml externalDocs enumNames enumDescriptions',
+    'markdownDescription defaultSnippets errorMessage propertyOrder propertyOrdering tsType',
+  ]
+    .join(' ')
+    .split(' '),
+);
+
+/** Throws an error whose message says what is wrong. `formats` are those that are checked. */
+export function refuseUnclearSchema(schema: JsonObject | boolean, formats: ReadonlySet<string>): void {
+  const nodes = [...walkSchema(schema, '#')];
+  for (const { node, at } of nodes) {
+    for (const key of Object.keys(node)) refuseMisspelt(key, at);
+    const format = ownValue(node, 'format');
+    if (typeof format === 'string' && !formats.has(format))
+      throw new Error(unknownFormat(format, at, formats));
+    refuseMisjudged(node, at);
+  }
+  refuseEndless(schema, nodes);
+}
+
+type Placed = { readonly node: JsonObject; readonly at: string };
+
+/** Every schema in a schema. Names of properties and values of enum, const, default and the like are none. */
+function* walkSchema(schema: JsonValue, at: string): Generator<Placed> {
+  if (!isJsonObject(schema)) return;
+  yield { node: schema, at };
+  for (const [key, value] of Object.entries(schema)) {
+    const path = `${at}/${key}`;
+    if (listFields.includes(key) && Array.isArray(value))
+      for (const [index, inner] of (value as readonly JsonValue[]).entries())
+        yield* walkSchema(inner, `${path}/${index}`);
+    else if (mapFields.includes(key) && isJsonObject(value))
+      for (const [name, inner] of Object.entries(value)) yield* walkSchema(inner, `${path}/${name}`);
+    else if (schemaFields.includes(key)) yield* walkSchema(value, path);
+  }
+}
+
+function refuseMisspelt(key: string, at: string): void {
+  if (judging.has(key) || harmless.has(key) || /^(?:x-|\$comment|~)/.test(key)) return;
+  const plain = key.replaceAll(/[_-]/g, '');
+  const near = [...judging].filter((known) => isSlipOf(plain, known, known.length > 5 ? 2 : 1));
+  const [meant] = nearestNames(plain, near, 1);
+  if (meant !== undefined)
+    throw new Error(
+      `It has the keyword ${quote(key)} at ${at}, which means nothing. Did you mean ${quote(meant)}? A note of your own begins with "x-".`,
+    );
+}
+
+function unknownFormat(format: string, at: string, formats: ReadonlySet<string>): string {
+  const [near] = nearestNames(format, formats, 1);
+  const meant = near === undefined ? '' : ` Did you mean ${quote(near)}?`;
+  return `It has the format ${quote(format)} at ${at}, which is not known and would check nothing.${meant} Use a pattern, or leave it out.`;
+}
+
+/** Beside these, Ajv does not know which items or properties were looked at. */
+const inPlace = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentSchemas', 'contains'];
+
+function refuseMisjudged(node: JsonObject, at: string): void {
+  if (Object.hasOwn(node, '$dynamicRef'))
+    throw new Error(`It has "$dynamicRef" at ${at}, which cannot be judged here. Use "$ref".`);
+  if (Object.hasOwn(node, '$recursiveRef') && node['$recursiveAnchor'] !== undefined)
+    throw new Error(`It has "$recursiveRef" at ${at}, which cannot be judged here. Use "$ref".`);
+  const unevaluated = ['unevaluatedItems', 'unevaluatedProperties'].filter((key) => Object.hasOwn(node, key));
+  if (unevaluated.length === 0) return;
+  const beside = inPlace.filter((key) => Object.hasOwn(node, key));
+  if (unevaluated.includes('unevaluatedItems') && beside.length > 0)
+    throw new Error(
+      `It has "unevaluatedItems" beside ${quote(beside[0] ?? '')} at ${at}, which cannot be judged here. Use "items" and "prefixItems".`,
+    );
+  for (const inner of walkSchema(node, at))
+    if (
+      Object.hasOwn(inner.node, 'if') &&
+      !(Object.hasOwn(inner.node, 'then') && Object.hasOwn(inner.node, 'else'))
+    )
+      throw new Error(
+        `It has "unevaluatedProperties" at ${at} and an "if" without both "then" and "else" at ${inner.at}, which cannot be judged here. Add the one that is missing.`,
+      );
+}
+
+/** A reference that leads back to itself without going deeper into the value never ends. */
+function refuseEndless(root: JsonObject | boolean, nodes: readonly Placed[]): void {
+  const byPath = new Map(nodes.map(({ node, at }) => [at, node]));
+  const done = new Set<JsonObject>();
+  const visit = (node: JsonValue | undefined, trail: readonly JsonObject[], at: string): void => {
+    if (!isJsonObject(node) || done.has(node)) return;
+    if (trail.includes(node))
+      throw new Error(`It refers to itself without end at ${at}: no value could ever be checked against it.`);
+    const next = [...trail, node];
+    const reference = ownValue(node, '$ref');
+    if (typeof reference === 'string')
+      visit(reference === '#' ? (root as JsonValue) : byPath.get(decodePointer(reference)), next, at);
+    for (const key of ['allOf', 'anyOf', 'oneOf']) {
+      const list = ownValue(node, key);
+      if (Array.isArray(list))
+        for (const inner of list as readonly JsonValue[]) visit(inner, next, `${at}/${key}`);
+    }
+    for (const key of ['not', 'if', 'then', 'else'])
+      visit(ownValue(node, key) as JsonValue, next, `${at}/${key}`);
+    done.add(node);
+  };
+  for (const { node, at } of nodes) visit(node, [], at);
+}
+
+const decodePointer = (reference: string): string => {
+  try {
+    return decodeURIComponent(reference).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return reference;
+  }
+};
+
+/** `enum: []` takes no value, and Ajv does not compile it. The same schema where there is none. */
+export function withoutEmptyEnums(schema: JsonObject | boolean): JsonObject | boolean {
+  const isEmpty = (node: JsonObject): boolean => {
+    const values = ownValue(node, 'enum');
+    return Array.isArray(values) && values.length === 0;
+  };
+  if (![...walkSchema(schema, '#')].some(({ node }) => isEmpty(node))) return schema;
+  const copy = structuredClone(schema);
+  for (const { node } of [...walkSchema(copy, '#')].filter((placed) => isEmpty(placed.node))) {
+    const open = node as Record<string, JsonValue>; // a copy of our own
+    delete open['enum'];
+    open['allOf'] = [
+      ...(Array.isArray(open['allOf']) ? (open['allOf'] as readonly JsonValue[]) : []),
+      { not: {} },
+    ];
+  }
+  return copy;
+}
+
+/**
+ * Formats that are taken and checked by nothing here: those of the specification that need tables of other alphabets,
+ * and those that generators of schemas write beside a pattern.
+ */
+export const uncheckedFormats: readonly string[] = [
+  'idn-email idn-hostname iri iri-reference',
+  'cuid cuid2 ulid xid ksuid nanoid jwt emoji base64 base64url hex e164 mac cidrv4 cidrv6 json-string lowercase uppercase',
+  'int8 int16 uint8 uint16 uint32 uint64 decimal decimal128 single-char char html commonmark media-range sf-string',
+]
+  .join(' ')
+  .split(' ');
