@@ -21,19 +21,17 @@ import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
 import type { BehaviorHandler, BehaviorSpec, EventName, RegisteredBehavior } from './host/behavior.ts';
 import type { BudgetRule } from './host/budget.ts';
-import { noBehaviors } from './host/behaviors.ts';
 import { ArrivingDecisions } from './host/arriving-decisions.ts';
-import { createBehaviors } from './behaviors/create-behaviors.ts';
 import { callTool } from './behaviors/call-tool.ts';
 import type { Behavior } from './host/retry.ts';
-import type { CallInHand } from './state/call-in-hand.ts';
+import type { ActiveCall } from './state/active-call.ts';
+import type { CallTool } from './behaviors/run-handler.ts';
+import { RuntimeDesk } from './runtime-desk.ts';
 import { checkOptions } from './check-options.ts';
 import type { HandoffChoice, HandoffClaim, HandoffTerms } from './handoff/claim-handoff.ts';
 import { claimHandoff } from './handoff/claim-handoff.ts';
 import type { CallRef } from './state/gate.ts';
 import { createDeadlines } from '../base/deadlines.ts';
-import type { Desk } from './state/desk.ts';
-import { createInHand, keyOf } from './state/desk.ts';
 import type { Engine, Treatment } from './state/engine.ts';
 import { readHoldTimeout } from './settle/expiry.ts';
 import { isAuditEvent, isCallEvent } from '../ledger/fold-stored.ts';
@@ -59,9 +57,7 @@ import { openTurn } from './turn/open-turn.ts';
 import type { AskTool, FoundOut } from './recovery/reconcile.ts';
 import { reconcile } from './recovery/reconcile.ts';
 import type { RecoveredCall, RecoveryProgress } from './state/recovery.ts';
-import { endOrphan, recover, sweep } from './recovery/recover.ts';
-import { recoverCall } from './recovery/recover-call.ts';
-import { WaitingRoom } from './recovery/waiting-room.ts';
+import { recover, sweep } from './recovery/recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { stayAwake } from './state/stay-awake.ts';
@@ -188,34 +184,14 @@ const treatmentsByDefault: Readonly<Record<ToolMode, Treatment>> = {
 export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   options: RuntimeOptions<Tools>,
 ): Runtime<Tools> {
-  const engine = createEngine(
-    options,
-    (sessionId) => sweep(desk, sessionId),
-    (stored, call, asker) => endOrphan(desk, stored, call, asker === 'of the call' ? 1 : 0),
-  );
-  const desk: Desk = {
-    engine,
-    inHand: createInHand(engine.ledger.owners.inHand),
-    stranded: new Map(),
-    recovering: new Map(),
-    room: new WaitingRoom({
-      engine,
-      isInHand: (call) => desk.inHand.has(keyOf(call)) || desk.recovering.has(keyOf(call)),
-      recover: (stored, call) => recoverCall(desk, stored, call),
-    }),
-    settling: undefined,
-    recording: undefined,
-    swept: false,
-    run: undefined,
-    sweptOwners: new Set(),
-    closed: false,
-  };
+  const engine = createEngine(options);
+  const feed = createFeed(engine.ledger.entries);
+  const desk = new RuntimeDesk(engine, feed);
   watchFailedWrites(desk, settleStranded);
   const closing = new AbortController();
-  const feed = createFeed(engine.ledger.entries);
-  engine.behaviors = createBehaviors(engine, feed, (...asked) => callTool(desk, ...asked));
-  // Before any call that was left behind is looked at: they may have something to say about it.
-  for (const { spec, handler } of options.behaviors ?? []) engine.behaviors.on(spec, handler);
+  const call: CallTool = (...asked) => callTool(desk, ...asked);
+  // Before recovery looks at any call: behaviors may have something to say about it.
+  for (const { spec, handler } of options.behaviors ?? []) desk.behaviors.on(spec, handler, call);
 
   const read = async ({ sessionId, callId }: CallFilter): Promise<readonly QuittanceEvent[]> => {
     const events =
@@ -275,15 +251,15 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
       orUnavailable(reportHandoff(desk, token, report, notes, identity)),
     reportAll: (reports) => reportAll(desk, reports),
     undo: (call, request) => orUnavailable(undo(desk, call, request)),
-    reconcile: (call, found) => orUnavailable(reconcile(engine, call, found)),
+    reconcile: (call, found) => orUnavailable(reconcile(desk, call, found)),
     unresolved: (query = {}) => orUnavailable(listUnresolved(engine, query)),
     errors: async (query = {}) => orUnavailable(listErrors(engine, query)),
     workflow: (ref) => controlWorkflow(engine, ref),
     on: (first: BehaviorSpec | Behavior, handler?: BehaviorHandler) =>
       handler === undefined && isBehavior(first)
-        ? engine.behaviors.on(first.spec, first.handler)
+        ? desk.behaviors.on(first.spec, first.handler, call)
         : // Whatever is missing is named there.
-          engine.behaviors.on(first as BehaviorSpec, handler as BehaviorHandler),
+          desk.behaviors.on(first as BehaviorSpec, handler as BehaviorHandler, call),
     tail: (tailOptions = {}) => tail(engine, feed, tailOptions, closing.signal),
     protectFiles: (files) => engine.ownFiles.add(files),
     async close() {
@@ -291,9 +267,9 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
       closing.abort();
       desk.room.close();
       // What another process runs is its own: it is not waited for.
-      for (const hand of desk.inHand.values()) hand.leave();
+      for (const { live } of desk.inHand.values()) live.signals.leave();
       await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
-      await engine.behaviors.close();
+      await desk.behaviors.close();
       // A round that is under way may have begun before the last failure: one more takes that in.
       await desk.recording;
       if (engine.failedWrites.size > 0) await recordFailedWrites(desk);
@@ -306,16 +282,12 @@ const isBehavior = (given: unknown): given is Behavior =>
   typeof given === 'object' && given !== null && 'spec' in given && 'handler' in given;
 
 /** A call nobody answered for stays held; one that was approved is being made. */
-async function untilHeldOrTold(hand: CallInHand): Promise<unknown> {
-  const told = await hand.told;
-  return told?.type === 'held' && hand.withdraw === undefined ? told.rest : told;
+async function untilHeldOrTold(active: ActiveCall): Promise<unknown> {
+  const told = await active.told;
+  return told?.type === 'held' && active.live.signals.withdraw === undefined ? told.rest : told;
 }
 
-function createEngine<Tools extends readonly AnyTool[]>(
-  options: RuntimeOptions<Tools>,
-  sweepAll: Engine['sweep'],
-  endOrphanOf: Engine['endOrphan'],
-): Engine {
+function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<Tools>): Engine {
   checkOptions(options);
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
@@ -365,9 +337,6 @@ function createEngine<Tools extends readonly AnyTool[]>(
     inlineLimit,
     cancelGraceMs: options.cancelGraceMs ?? 5_000,
     concurrency: options.concurrency ?? 8,
-    sweep: sweepAll,
-    endOrphan: endOrphanOf,
-    behaviors: noBehaviors,
     spill: { waiting: false },
     failedWrites: new FailedWrites(() => ledger.now()),
     stragglers,

@@ -68,7 +68,7 @@ export async function undo(
   });
   const name = undoToolName(call.toolName);
   const id = undoCallId(callId, attempt);
-  const hand = makeCall(
+  const active = makeCall(
     desk,
     turn,
     { id, name, input: { ok: true, arguments: input.arguments } },
@@ -79,7 +79,7 @@ export async function undo(
       tool: input.asUndone(engine.undoToolFor(name, engine.policyInForce())),
     },
   );
-  const answer = await awaitTold(hand, turn);
+  const answer = await awaitTold(active, turn);
   // Two who ask at once ask for the same call: it is that of whoever was first.
   const made = await read(engine, sessionId, id);
   const { by: other } = readUndoAttrs(made?.attrs);

@@ -5,31 +5,39 @@
 import { isSameJson } from '../../base/same-json.ts';
 import { renderTyped } from '../../base/typed-rendering.ts';
 import { acceptInput } from './accept-input.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import { withInput } from '../state/call-stages.ts';
+import { handOut } from '../input/hand-out.ts';
 import type { Stop } from '../state/gate.ts';
 import { isInputDigest } from '../input/input-digest.ts';
 import { keepInput } from '../input/kept-input.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
 
-/** Undefined where the call has in hand what its record says. One that was changed meanwhile is made again. */
-export async function keepTyped(hand: CallInHand): Promise<Stop | undefined> {
-  const { engine, knownTool: tool, sessionId } = hand;
+export type KeptTyped<Stage> =
+  /** The input is what the record says; one that was changed meanwhile was made again. */
+  { readonly type: 'kept'; readonly live: Stage } | { readonly type: 'stopped'; readonly stop: Stop };
+
+export async function keepTyped<Stage extends ReadyCall>(live: Stage): Promise<KeptTyped<Stage>> {
+  const { engine, tool, sessionId } = live;
   // The last function of the tool to see the value before its body.
-  hand.resourceKeys = resourceKeysOf(tool, () => hand.handOut());
-  if (isAsRecorded(hand.input)) return undefined;
-  const { accepted, effective, artifacts, changes, acceptedKept } = hand.input;
+  resourceKeysOf(tool, () => handOut(live.tool.input, live.input));
+  if (isAsRecorded(live.input)) return { type: 'kept', live };
+  const { accepted, effective, artifacts, changes, acceptedKept } = live.input;
   const kept = keepInput(accepted, tool.redact?.input, engine.redactor, engine.seal);
   const again = await acceptInput({ engine, tool, sessionId }, { input: accepted, kept }, accepted, false);
   if (again.ok && isInputDigest(effective.digest, again.prepared, engine.seal.digestKey)) {
-    hand.prepared = { ...again.prepared, effective, artifacts, changes, acceptedKept };
-    return undefined;
+    const input = { ...again.prepared, effective, artifacts, changes, acceptedKept };
+    return { type: 'kept', live: withInput(live, tool, input, live.notes) };
   }
   return {
-    type: 'deny',
-    reason: 'validation',
-    code: 'tool.invalid_input',
-    details: `The arguments of "${tool.displayName}" were changed while they were checked, and cannot be made again.`,
+    type: 'stopped',
+    stop: {
+      type: 'deny',
+      reason: 'validation',
+      code: 'tool.invalid_input',
+      details: `The arguments of "${tool.displayName}" were changed while they were checked, and cannot be made again.`,
+    },
   };
 }
 

@@ -13,7 +13,9 @@ import { isSameSchema } from '../../tool/define-tool.ts';
 import { acceptInput } from './accept-input.ts';
 import type { Unfilled } from '../input/artifact-arguments.ts';
 import { fillRecorded } from '../input/artifact-arguments.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { PreparedInput } from '../input/prepared-input.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
 import { formatIssues } from '../../tool/format-issues.ts';
 import { collectHidden } from '../input/hidden-values.ts';
 import { isInputDigest } from '../input/input-digest.ts';
@@ -21,10 +23,19 @@ import { keepInput } from '../input/kept-input.ts';
 import { readRecorded } from '../state/read-recorded.ts';
 import type { Taken } from '../input/taken.ts';
 
+type RecordedCall = AcceptedCall & {
+  readonly tool: AnyTool;
+  readonly input?: PreparedInput | undefined;
+};
+
 /** `read`: the stored call, where it was read just now. */
-export async function takeRecorded(hand: CallInHand, read?: StoredCall): Promise<Taken> {
-  const { engine, call, knownTool: tool } = hand;
-  const { sessionId, callId } = hand;
+export async function takeRecorded(live: RecordedCall, read?: StoredCall): Promise<Taken> {
+  const {
+    engine,
+    journal: { call },
+    tool,
+  } = live;
+  const { sessionId, callId } = live;
   const stored = read ?? (await engine.ledger.journal.readCall(sessionId, callId));
   const alteration = await stored?.findAlteration?.();
   if (alteration !== undefined) return { type: 'unusable', problem: alteration, why: 'altered' };
@@ -35,7 +46,7 @@ export async function takeRecorded(hand: CallInHand, read?: StoredCall): Promise
       ? { type: 'unusable', problem: recorded.problem, why: 'altered' }
       : gone(recorded.problem);
   const { form, effectiveInput, accepted } = recorded;
-  const known = hand.prepared?.effective.digest === call.inputDigest ? hand.prepared : undefined;
+  const known = live.input?.effective.digest === call.inputDigest ? live.input : undefined;
   const hide = call.wasEdited ? call.hidden : [];
   const paths = hide.length === 0 ? tool.redact?.input : [...(tool.redact?.input ?? []), ...hide];
   const found = keepInput(effectiveInput, paths, engine.redactor, engine.seal);

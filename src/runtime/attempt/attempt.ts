@@ -8,7 +8,8 @@
  */
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { BodyContext } from './body-context.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import { handOut } from '../input/hand-out.ts';
 import type { DeadlineWatch } from '../../base/deadlines.ts';
 
 export type AttemptEnd =
@@ -29,17 +30,17 @@ export type OnLate = (end: BodyEnd, elapsedMs: number) => void;
 
 /** Answers at once where the body did. */
 export function runBody(
-  hand: CallInHand,
+  live: ReadyCall,
   context: BodyContext,
   bounds: AttemptBounds,
   onLate: OnLate,
 ): AttemptEnd | Promise<AttemptEnd> {
-  const { clock } = hand.engine;
+  const { clock } = live.engine;
   const startedAtMs = clock.monotonicMs();
   let end: BodyEnd;
   try {
-    const returned = hand.knownTool.run(hand.handOut(), context);
-    if (isPromiseLike(returned)) return new Race(hand, context, bounds, onLate, startedAtMs).run(returned);
+    const returned = live.tool.run(handOut(live.tool.input, live.input), context);
+    if (isPromiseLike(returned)) return new Race(live, context, bounds, onLate, startedAtMs).run(returned);
     end = { type: 'returned', value: returned };
   } catch (error) {
     end = { type: 'threw', error };
@@ -60,7 +61,7 @@ function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
 }
 
 class Race {
-  readonly #hand: CallInHand;
+  readonly #live: ReadyCall;
   readonly #context: BodyContext;
   readonly #bounds: AttemptBounds;
   readonly #onLate: OnLate;
@@ -72,13 +73,13 @@ class Race {
   #grace: DeadlineWatch | undefined;
 
   constructor(
-    hand: CallInHand,
+    live: ReadyCall,
     context: BodyContext,
     bounds: AttemptBounds,
     onLate: OnLate,
     startedAtMs: number,
   ) {
-    this.#hand = hand;
+    this.#live = live;
     this.#context = context;
     this.#bounds = bounds;
     this.#onLate = onLate;
@@ -86,7 +87,7 @@ class Race {
   }
 
   run(returned: PromiseLike<unknown>): Promise<AttemptEnd> {
-    const { deadlines, clock } = this.#hand.engine;
+    const { deadlines, clock } = this.#live.engine;
     const { budgetMs, idleMs } = this.#bounds;
     return new Promise((resolve) => {
       this.#tell = resolve;
@@ -97,13 +98,13 @@ class Race {
         this.#idle = deadlines.watch(idleMs, () => this.#timeOut(true));
         this.#context.onProgress = () => this.#idle?.move(idleMs);
       }
-      this.#hand.onCancel = () => this.#cancel();
+      this.#live.signals.onCancel = () => this.#cancel();
       this.#body = promiseOf(returned).then(
         (value) => this.#end({ type: 'returned', value }),
         (error: unknown) => this.#end({ type: 'threw', error }),
       );
       // Cancelled between its intent and its first step: the body must hear of it too.
-      if (this.#hand.cancelled !== undefined) this.#cancel();
+      if (this.#live.signals.cancelled !== undefined) this.#cancel();
     });
   }
 
@@ -112,7 +113,7 @@ class Race {
     this.#tell = undefined;
     this.#context.over = true;
     this.#context.onProgress = undefined;
-    this.#hand.onCancel = undefined;
+    this.#live.signals.onCancel = undefined;
     this.#deadline?.stop();
     this.#idle?.stop();
     this.#grace?.stop();
@@ -120,7 +121,7 @@ class Race {
   }
 
   #end(end: BodyEnd): void {
-    const elapsedMs = this.#hand.engine.clock.monotonicMs() - this.#startedAtMs;
+    const elapsedMs = this.#live.engine.clock.monotonicMs() - this.#startedAtMs;
     if (this.#tell !== undefined && elapsedMs <= this.#bounds.budgetMs) return this.#decide(end);
     if (this.#tell !== undefined) this.#decide({ type: 'timed_out', idle: false });
     this.#onLate(end, elapsedMs);
@@ -134,9 +135,9 @@ class Race {
   }
 
   #cancel(): void {
-    const reason = this.#hand.cancelled ?? 'cancelled';
+    const reason = this.#live.signals.cancelled ?? 'cancelled';
     this.#context.abort(new DOMException(reason, 'AbortError'));
-    this.#grace = this.#hand.engine.deadlines.watch(this.#bounds.graceMs, () => {
+    this.#grace = this.#live.engine.deadlines.watch(this.#bounds.graceMs, () => {
       if (this.#tell === undefined) return;
       this.#decide({ type: 'cancelled', reason });
       this.#outlive();
@@ -147,7 +148,7 @@ class Race {
   #outlive(): void {
     const body = this.#body;
     if (body === undefined) return;
-    const { stragglers } = this.#hand.engine;
+    const { stragglers } = this.#live.engine;
     stragglers.add(body);
     void body.finally(() => stragglers.delete(body));
   }

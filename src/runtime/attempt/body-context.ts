@@ -9,7 +9,7 @@ import type { LogLine } from '../../call/event.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { Attachment, Principal, ToolContext } from '../../tool/tool-context.ts';
 import type { PreviewedOperation } from '../../tool/preview.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
 import { clean, cleanObject } from '../input/clean.ts';
 import { operationFor } from '../state/recall-snapshot.ts';
 
@@ -24,7 +24,7 @@ const nothing: readonly never[] = [];
 export class BodyContext implements ToolContext {
   readonly attempt: number;
   readonly #toolKey: string | undefined;
-  readonly #hand: CallInHand;
+  readonly #live: ReadyCall;
   #controller: AbortController | undefined;
   #aborted: Error | undefined;
   /** Set once the attempt is over: what a straggling body still says is not part of it. */
@@ -36,33 +36,33 @@ export class BodyContext implements ToolContext {
   targets: readonly string[] = nothing;
   attachments: readonly NamedAttachment[] = nothing;
 
-  constructor(hand: CallInHand, attempt: number, toolKey: string | undefined) {
-    this.#hand = hand;
+  constructor(live: ReadyCall, attempt: number, toolKey: string | undefined) {
+    this.#live = live;
     this.attempt = attempt;
     this.#toolKey = toolKey;
   }
 
   get callId(): string {
-    return this.#hand.request.id;
+    return this.#live.request.id;
   }
   get sessionId(): string {
-    return this.#hand.turn.sessionId;
+    return this.#live.turn.sessionId;
   }
   get turnId(): string {
-    return this.#hand.turn.turnId;
+    return this.#live.turn.turnId;
   }
   get toolName(): string {
-    return this.#hand.request.name;
+    return this.#live.request.name;
   }
   get principal(): Principal | undefined {
-    return this.#hand.principal;
+    return this.#live.facts.principal;
   }
 
   get approved(): PreviewedOperation | undefined {
-    return operationFor(this.#hand, true);
+    return operationFor(this.#live, true);
   }
   get previewed(): PreviewedOperation | undefined {
-    return operationFor(this.#hand, false);
+    return operationFor(this.#live, false);
   }
 
   /** Made of what identifies the call, unless the tool made one; no two calls share it. */
@@ -87,9 +87,9 @@ export class BodyContext implements ToolContext {
     return (message, fields) => {
       if (this.over || this.lines.length >= mostLogLines) return;
       const kept = toJson(fields ?? null);
-      const line: LogLine = { at: this.#hand.engine.ledger.now(), message: this.#clean(message) };
+      const line: LogLine = { at: this.#live.engine.ledger.now(), message: this.#clean(message) };
       const withFields =
-        kept.ok && isJsonObject(kept.value) ? { ...line, fields: cleanObject(this.#hand, kept.value) } : line;
+        kept.ok && isJsonObject(kept.value) ? { ...line, fields: cleanObject(this.#live, kept.value) } : line;
       this.lines = [...this.lines, withFields];
     };
   }
@@ -100,7 +100,7 @@ export class BodyContext implements ToolContext {
       this.onProgress?.();
       const { message, fraction } = update ?? {};
       try {
-        this.#hand.options.onProgress?.({
+        this.#live.options.onProgress?.({
           callId: this.callId,
           ...(message !== undefined && { message: cutText(this.#clean(message), longestLine) }),
           ...(fraction !== undefined && { fraction }),
@@ -115,7 +115,7 @@ export class BodyContext implements ToolContext {
     return (partial) => {
       const kept = toJson(partial);
       if (this.over || !kept.ok || !isJsonObject(kept.value)) return;
-      this.partial = cleanObject(this.#hand, { ...this.partial, ...kept.value });
+      this.partial = cleanObject(this.#live, { ...this.partial, ...kept.value });
     };
   }
 
@@ -150,7 +150,7 @@ export class BodyContext implements ToolContext {
           'config.invalid',
           `One attempt may attach ${mostAttachments} files, no more.`,
         );
-      const artifactId = this.#hand.engine.ids.secret('art');
+      const artifactId = this.#live.engine.ids.secret('art');
       const file: NamedAttachment = {
         artifactId,
         mimeType: cutText(this.#clean(mimeType), longestLine),
@@ -165,8 +165,8 @@ export class BodyContext implements ToolContext {
 
   /** What rules will look at is cut after that: half a secret is recognised by nobody. */
   #clean(text: unknown): string {
-    const kept = clean(this.#hand, String(text));
-    return this.#hand.policy === undefined ? cutText(kept, longestLine) : kept;
+    const kept = clean(this.#live, String(text));
+    return this.#live.policy === undefined ? cutText(kept, longestLine) : kept;
   }
 }
 

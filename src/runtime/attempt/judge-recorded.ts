@@ -6,11 +6,12 @@
 import type { RuleMark } from '../../call/event.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
 import type { AttemptEnd } from './attempt.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
 import { classifyThrown } from './classify-thrown.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail } from './judgement.ts';
-import { keptBeside } from './kept-beside.ts';
+import { keptBeside, withNote } from './kept-beside.ts';
+import type { AttemptRemarks } from './attempt-remarks.ts';
 import type { RecordedEnd } from './recorded-end.ts';
 
 export type Judge = (end: AttemptEnd, facts: AttemptFacts) => Judgement | Promise<Judgement>;
@@ -18,38 +19,38 @@ export type TimeOut = (facts: AttemptFacts, retryable: boolean) => Promise<Judge
 
 /** Stays synchronous where there is nothing to wait for, as for any other body. */
 export function judgeRecorded(
-  hand: CallInHand,
+  live: ReadyCall,
   recorded: RecordedEnd,
   end: AttemptEnd,
   facts: AttemptFacts,
   judge: Judge,
   timeOut: TimeOut,
 ): Judgement | Promise<Judgement> {
-  const marks = recallMarks(hand, recorded);
-  for (const failed of recorded.unkept) hand.apply({ type: 'fail_to_persist', ...failed });
-  if (recorded.reportedAgain.length > 0) reportAgain(hand, recorded.reportedAgain);
-  const judged = judgeAs(hand, recorded, end, facts, judge, timeOut);
+  const { remarks } = facts;
+  const marks = recallMarks(live, recorded, remarks);
+  for (const failed of recorded.unkept) live.journal.apply({ type: 'fail_to_persist', ...failed });
+  if (recorded.reportedAgain.length > 0) reportAgain(live, recorded.reportedAgain);
+  const judged = judgeAs(live, recorded, end, facts, judge, timeOut);
   const isKeptBeside = recorded.unkept.some(({ keptIn }) => keptIn === 'spill');
   if (marks === undefined && !isKeptBeside) return judged;
   const settle = (judgement: Judgement): Judgement => {
     // The very same rules said exactly this; what they say about what they have left is no news.
-    if (marks !== undefined) hand.outputRules = marks;
-    if (!isKeptBeside) return judgement;
+    const rules = marks ?? judgement.rules;
+    if (!isKeptBeside) return { ...judgement, rules };
     // The model was told so, last of all.
-    hand.note(keptBeside);
-    return { ...judgement, outcome: Object.freeze({ ...judgement.outcome, ...hand.modelNote() }) };
+    return { ...judgement, rules, outcome: withNote(judgement.outcome, keptBeside) };
   };
   return judged instanceof Promise ? judged.then(settle) : settle(judged);
 }
 
 /** Once the call is settled. Nobody waits for it, as nobody waited for whoever reported again. */
-function reportAgain(hand: CallInHand, notes: readonly string[]): void {
-  const { stragglers } = hand.engine;
-  const settled = hand.told?.then((told) => (told.type === 'held' ? told.rest : told));
+function reportAgain(live: ReadyCall, notes: readonly string[]): void {
+  const { stragglers } = live.engine;
+  const settled = live.services.toldOf(live)?.then((told) => (told.type === 'held' ? told.rest : told));
   const noted: Promise<unknown> = Promise.resolve(settled)
     .then(async () => {
       for (const details of notes)
-        await hand.remark({ type: 'recall', how: 'replayed', fromCallId: hand.callId, details });
+        await live.journal.remark({ type: 'recall', how: 'replayed', fromCallId: live.callId, details });
     })
     .catch(() => undefined)
     .finally(() => stragglers.delete(noted));
@@ -57,7 +58,7 @@ function reportAgain(hand: CallInHand, notes: readonly string[]): void {
 }
 
 function judgeAs(
-  hand: CallInHand,
+  live: ReadyCall,
   { thrown, timeout }: RecordedEnd,
   end: AttemptEnd,
   facts: AttemptFacts,
@@ -70,7 +71,7 @@ function judgeAs(
   if (!isThrown) return judge(end, facts);
   const { message, ...classified } = classifyThrown(thrown, 'any reason');
   return fail(
-    hand,
+    live,
     { ...classified, error: message, shows: 'whole', isRecorded: classified.code !== 'tool.fixture_missing' },
     facts,
   );
@@ -78,17 +79,18 @@ function judgeAs(
 
 /** Puts what rules said then on the record of the call, and gives it where the rules are the very same. */
 function recallMarks(
-  hand: CallInHand,
+  live: ReadyCall,
   { rules, policyVersion }: RecordedEnd,
+  remarks: AttemptRemarks,
 ): readonly RuleMark[] | undefined {
-  const { policy } = hand;
+  const { policy } = live;
   if (policy === undefined || rules.length === 0) return undefined;
   const isSame = policy.version === policyVersion;
   const standing = isSame ? rules : rules.filter((mark) => wouldTakeOutAgain(policy, mark));
   for (const { ruleId, action, message, observed } of standing)
-    if (action === 'warn' && observed === undefined && !hand.outputRules.some((it) => it.ruleId === ruleId))
-      hand.note(message);
-  hand.outputRules = standing;
+    if (action === 'warn' && observed === undefined && !remarks.rules.some((it) => it.ruleId === ruleId))
+      remarks.note(message);
+  remarks.rules = standing;
   return isSame ? standing : undefined;
 }
 

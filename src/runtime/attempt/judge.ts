@@ -13,7 +13,9 @@ import { defaultSuccessCheck, isBareReason, runSuccessCheck } from '../../tool/s
 import { isErrorLike } from '../../tool/describe-thrown.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { AttemptEnd } from './attempt.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import { modelNote } from '../state/call-stages.ts';
+import { aside } from '../state/aside.ts';
 import { classifyThrown } from './classify-thrown.ts';
 import { repeatOf } from '../gates/doubt.ts';
 import { judgeRecorded } from './judge-recorded.ts';
@@ -28,78 +30,78 @@ import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 
 export function judgeEnd(
-  hand: CallInHand,
+  live: ReadyCall,
   end: AttemptEnd,
   facts: AttemptFacts,
 ): Judgement | Promise<Judgement> {
   const recorded = recordedEndOf(facts.context);
-  if (recorded === undefined) return judge(hand, end, facts);
+  if (recorded === undefined) return judge(live, end, facts);
   return judgeRecorded(
-    hand,
+    live,
     recorded,
     end,
     facts,
-    (left, exact) => judge(hand, left, exact),
-    (exact, retryable) => timedOut(hand, exact, retryable),
+    (left, exact) => judge(live, left, exact),
+    (exact, retryable) => timedOut(live, exact, retryable),
   );
 }
 
-function judge(hand: CallInHand, end: AttemptEnd, facts: AttemptFacts): Judgement | Promise<Judgement> {
+function judge(live: ReadyCall, end: AttemptEnd, facts: AttemptFacts): Judgement | Promise<Judgement> {
   switch (end.type) {
     case 'returned':
-      return judgeOutput(hand, end.value, facts);
+      return judgeOutput(live, end.value, facts);
     case 'threw':
-      return judgeThrown(hand, end.error, facts);
+      return judgeThrown(live, end.error, facts);
     case 'timed_out':
-      return timedOut(hand, facts, hand.knownTool.retryOnTimeout);
+      return timedOut(live, facts, live.tool.retryOnTimeout);
     case 'cancelled':
-      return cancelled(hand, end.reason, facts);
+      return cancelled(live, end.reason, facts);
   }
 }
 
 /** Stays synchronous while the checks do: most have nothing to wait for. */
-function judgeOutput(hand: CallInHand, value: unknown, facts: AttemptFacts): Judgement | Promise<Judgement> {
-  const { engine, knownTool: tool } = hand;
+function judgeOutput(live: ReadyCall, value: unknown, facts: AttemptFacts): Judgement | Promise<Judgement> {
+  const { engine, tool } = live;
   const read = toJson(value);
   if (!read.ok)
     return unusable(
-      hand,
+      live,
       facts,
       `returned something JSON cannot hold at ${formatPath(read.path)}: ${withoutAdvice(read.problem)}`,
       undefined,
       read.problem,
     );
   const verdict = runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, read.value);
-  if (isPromiseLike(verdict)) return judgeSlowly(hand, value, read.value, facts);
-  if (!verdict.ok) return reported(hand, value, read.value, verdict, facts);
-  if (tool.output === undefined) return conclude(hand, read.value, isToolMadeResult(value), facts);
-  return judgeSchema(hand, value, read.value, facts);
+  if (isPromiseLike(verdict)) return judgeSlowly(live, value, read.value, facts);
+  if (!verdict.ok) return reported(live, value, read.value, verdict, facts);
+  if (tool.output === undefined) return conclude(live, read.value, isToolMadeResult(value), facts);
+  return judgeSchema(live, value, read.value, facts);
 }
 
 async function judgeSlowly(
-  hand: CallInHand,
+  live: ReadyCall,
   value: unknown,
   json: JsonValue,
   facts: AttemptFacts,
 ): Promise<Judgement> {
-  const { engine, knownTool: tool } = hand;
+  const { engine, tool } = live;
   const verdict = await runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, json);
-  if (!verdict.ok) return reported(hand, value, json, verdict, facts);
-  return judgeSchema(hand, value, json, facts);
+  if (!verdict.ok) return reported(live, value, json, verdict, facts);
+  return judgeSchema(live, value, json, facts);
 }
 
 async function judgeSchema(
-  hand: CallInHand,
+  live: ReadyCall,
   value: unknown,
   json: JsonValue,
   facts: AttemptFacts,
 ): Promise<Judgement> {
-  const schema = hand.knownTool.output;
-  if (schema === undefined) return conclude(hand, json, isToolMadeResult(value), facts);
+  const schema = live.tool.output;
+  if (schema === undefined) return conclude(live, json, isToolMadeResult(value), facts);
   const fit = await schema.check(value);
   if (!fit.ok)
     return unusable(
-      hand,
+      live,
       facts,
       `returned an output that does not fit its schema: ${formatIssues(fit.issues)}`,
       json,
@@ -107,45 +109,45 @@ async function judgeSchema(
   const read = toJson(fit.value);
   if (!read.ok)
     return unusable(
-      hand,
+      live,
       facts,
       `has an output schema whose reading JSON cannot hold at ${formatPath(read.path)}: ${withoutAdvice(read.problem)}`,
       undefined,
       read.problem,
     );
-  return conclude(hand, read.value, isToolMadeResult(value), facts);
+  return conclude(live, read.value, isToolMadeResult(value), facts);
 }
 
 /** The last word is that of the rules about results. */
 function conclude(
-  hand: CallInHand,
+  live: ReadyCall,
   output: JsonValue,
   toolMade: boolean,
   facts: AttemptFacts,
 ): Judgement | Promise<Judgement> {
-  const { policy } = hand;
-  if (policy === undefined) return succeed(hand, output, toolMade, facts);
-  const ruled = ruleValue(hand, policy, output);
+  const { policy } = live;
+  if (policy === undefined) return succeed(live, output, toolMade, facts);
+  const ruled = ruleValue(live, policy, output, facts.remarks);
   return isPromiseLike(ruled)
-    ? Promise.resolve(ruled).then((answer) => concludeRuled(hand, output, answer, toolMade, facts))
-    : concludeRuled(hand, output, ruled, toolMade, facts);
+    ? Promise.resolve(ruled).then((answer) => concludeRuled(live, output, answer, toolMade, facts))
+    : concludeRuled(live, output, ruled, toolMade, facts);
 }
 
 function concludeRuled(
-  hand: CallInHand,
+  live: ReadyCall,
   given: JsonValue,
   ruled: RuledOutput,
   toolMade: boolean,
   facts: AttemptFacts,
 ): Judgement | Promise<Judgement> {
   if (ruled.type === 'block')
-    return fail(hand, { code: 'policy.output', error: ruled.message, retryable: false }, facts);
+    return fail(live, { code: 'policy.output', error: ruled.message, retryable: false }, facts);
   // A result some of which is redacted may have lost what makes it one.
-  return succeed(hand, ruled.output, toolMade && ruled.output === given, facts);
+  return succeed(live, ruled.output, toolMade && ruled.output === given, facts);
 }
 
 function unusable(
-  hand: CallInHand,
+  live: ReadyCall,
   facts: AttemptFacts,
   problem: string,
   output?: JsonValue,
@@ -153,29 +155,29 @@ function unusable(
   advice?: string,
 ): Promise<Judgement> {
   if (advice !== undefined && advice !== withoutAdvice(advice))
-    hand.aside(`What the tool returned: ${advice}.`);
-  const error = `The tool "${hand.knownTool.name}" ${problem}.`;
+    aside(live, `What the tool returned: ${advice}.`);
+  const error = `The tool "${live.tool.name}" ${problem}.`;
   return fail(
-    hand,
+    live,
     { code: 'tool.invalid_output', error, retryable: false, ...(output === undefined ? {} : { output }) },
     facts,
   );
 }
 
 function reported(
-  hand: CallInHand,
+  live: ReadyCall,
   value: unknown,
   output: JsonValue,
   { reason, retryable = true, mistake }: Extract<SuccessJudgement, { ok: false }>,
   facts: AttemptFacts,
 ): Promise<Judgement> {
-  const { engine, knownTool: tool } = hand;
+  const { engine, tool } = live;
   const isDefault = (tool.successCheck ?? engine.successCheck) === defaultSuccessCheck;
-  if (mistake !== undefined) hand.aside(mistake);
+  if (mistake !== undefined) aside(live, mistake);
   // What was recorded has been put in words before.
   const isRecorded = recordedEndOf(facts.context) !== undefined;
   return fail(
-    hand,
+    live,
     {
       code: 'tool.reported_error',
       error: reason,
@@ -188,11 +190,11 @@ function reported(
   );
 }
 
-function judgeThrown(hand: CallInHand, thrown: unknown, facts: AttemptFacts): Promise<Judgement> {
-  const aborted = hand.cancelled !== undefined && isAbort(thrown);
-  if (aborted) return cancelled(hand, hand.cancelled ?? '', facts);
+function judgeThrown(live: ReadyCall, thrown: unknown, facts: AttemptFacts): Promise<Judgement> {
+  const aborted = live.signals.cancelled !== undefined && isAbort(thrown);
+  if (aborted) return cancelled(live, live.signals.cancelled ?? '', facts);
   const { message, ...classified } = classifyThrown(thrown);
-  return fail(hand, { ...classified, error: message }, facts);
+  return fail(live, { ...classified, error: message }, facts);
 }
 
 function isAbort(thrown: unknown): boolean {
@@ -204,29 +206,29 @@ function isAbort(thrown: unknown): boolean {
 }
 
 /** A body that was told to stop may have done its work all the same; only a tool that may run again is surely harmless. */
-function cancelled(hand: CallInHand, reason: string, facts: AttemptFacts): Promise<Judgement> {
-  if (hand.knownTool.mayRerun)
+function cancelled(live: ReadyCall, reason: string, facts: AttemptFacts): Promise<Judgement> {
+  if (live.tool.mayRerun)
     return fail(
-      hand,
+      live,
       { code: 'tool.cancelled', error: `The call was cancelled: ${reason}`, retryable: true },
       facts,
     );
   const error = `The call was cancelled while the tool was running (${reason}); nobody knows whether it took effect.`;
-  return fail(hand, { code: 'tool.indeterminate', error, retryable: false }, facts);
+  return fail(live, { code: 'tool.indeterminate', error, retryable: false }, facts);
 }
 
 /** What the body had recorded and attached by then is kept with it. */
 async function timedOut(
-  hand: CallInHand,
-  { context, elapsedMs, deadlineMs }: AttemptFacts,
+  live: ReadyCall,
+  { context, elapsedMs, deadlineMs, remarks }: AttemptFacts,
   retryable: boolean,
 ): Promise<Judgement> {
-  const { knownTool: tool, request } = hand;
-  const files = await keepFilesLeft(hand, context);
+  const { tool, request } = live;
+  const files = await keepFilesLeft(live, context);
   const { partial } = context;
   const extras: JsonObject = {
-    ...inputExtra(hand),
-    ...(partial !== undefined && { partial: await ruleBeside(hand, partial) }),
+    ...inputExtra(live.journal),
+    ...(partial !== undefined && { partial: await ruleBeside(live, partial) }),
     ...(files.length > 0 && { files: attachedFilesToExtra(files) }),
   };
   const outcome: ToolOutcome = Object.freeze({
@@ -238,7 +240,13 @@ async function timedOut(
     ...repeatOf(tool, { code: 'tool.timeout', retryable }),
     elapsedMs,
     ...(Object.keys(extras).length > 0 && { payloadExtras: freezeJson(extras) }),
-    ...hand.modelNote(),
+    ...modelNote(remarks.notes),
   });
-  return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };
+  return {
+    outcome,
+    content: outcomeToModelContent(outcome),
+    toolSuccess: false,
+    authorSaysRetry: false,
+    rules: remarks.rules,
+  };
 }

@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { endSentence } from '../../base/end-sentence.ts';
 import { freezeJson, isJsonObject } from '../../base/json.ts';
 import { attachedFilesToExtra } from '../../call/attached-files.ts';
+import type { RuleMark } from '../../call/event.ts';
 import type { DataOf } from '../../call/event-data.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { OutputFile, ToolOutcome, UndoHandle } from '../../call/outcome.ts';
@@ -12,8 +13,11 @@ import type { ReasonCode } from '../../call/reason.ts';
 import type { ToolResult } from '../../call/tool-result.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { BodyContext } from './body-context.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
-import { clean, cleanObject, cleanOutput, knownSecrets } from '../input/clean.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import { modelNote } from '../state/call-stages.ts';
+import { aside } from '../state/aside.ts';
+import type { AttemptRemarks } from './attempt-remarks.ts';
+import { clean, cleanObject, cleanOutput } from '../input/clean.ts';
 import { cleanBytes } from '../input/clean-bytes.ts';
 import { repeatOf } from '../gates/doubt.ts';
 import { inputExtra } from '../input/input-extra.ts';
@@ -29,11 +33,14 @@ export type Judgement = {
   readonly toolSuccess: boolean | undefined;
   /** The tool's author said that trying again is safe. */
   readonly authorSaysRetry: boolean;
+  /** What rules said about the output. */
+  readonly rules: readonly RuleMark[];
   /** What the body gave, where the outcome must say something else: stored with it. */
   readonly late?: DataOf<'tool.late'>;
 };
 
 export type AttemptFacts = {
+  readonly remarks: AttemptRemarks;
   readonly context: BodyContext;
   readonly elapsedMs: number;
   readonly deadlineMs: number;
@@ -42,51 +49,59 @@ export type AttemptFacts = {
 const longestError = 4_000;
 
 export function succeed(
-  hand: CallInHand,
+  live: ReadyCall,
   output: JsonValue,
   toolMade: boolean,
   facts: AttemptFacts,
 ): Judgement | Promise<Judgement> {
-  const { engine, knownTool: tool } = hand;
-  const kept = cleanOutput(hand, output);
+  const { engine, tool } = live;
+  const kept = cleanOutput(live, output);
   const content = JSON.stringify(kept);
   if (content.length > (tool.inlineLimit ?? engine.inlineLimit) || facts.context.attachments.length > 0)
-    return setAside(hand, kept, content, toolMade, facts);
-  return inline(hand, kept, content, toolMade, facts, []);
+    return setAside(live, kept, content, toolMade, facts);
+  return inline(live, kept, content, toolMade, facts, []);
 }
 
 function inline(
-  hand: CallInHand,
+  live: ReadyCall,
   kept: JsonValue,
   content: string,
   toolMade: boolean,
-  { elapsedMs }: AttemptFacts,
+  { elapsedMs, remarks }: AttemptFacts,
   files: readonly OutputFile[],
 ): Judgement {
   const outcome: ToolOutcome = {
     type: 'ToolExecutionResult',
-    callId: hand.request.id,
-    toolName: hand.knownTool.name,
+    callId: live.request.id,
+    toolName: live.tool.name,
     output: freezeJson(kept),
     elapsedMs,
-    wasCoerced: hand.call?.wasCoerced ?? false,
+    wasCoerced: live.journal.call?.wasCoerced ?? false,
     ...(toolMade && { toolResult: asToolResult(kept) }),
     ...(files.length > 0 && { files }),
-    ...undoHandle(hand),
-    ...hand.modelNote(),
+    ...undoHandle(live, remarks),
+    ...modelNote(remarks.notes),
   };
-  return { outcome: Object.freeze(outcome), content, toolSuccess: true, authorSaysRetry: false };
+  return {
+    outcome: Object.freeze(outcome),
+    content,
+    toolSuccess: true,
+    authorSaysRetry: false,
+    rules: remarks.rules,
+  };
 }
 
 /** What a person may do about it, for the record and for the model. */
-function undoHandle(hand: CallInHand): { readonly undo?: UndoHandle } {
-  const { undo, undoWithinMs } = hand.knownTool;
+function undoHandle(live: ReadyCall, remarks: AttemptRemarks): { readonly undo?: UndoHandle } {
+  const { undo, undoWithinMs } = live.tool;
   if (undo === undefined) return {};
   const until =
     undoWithinMs === undefined
       ? undefined
-      : Math.min(hand.engine.ledger.now() + Math.floor(undoWithinMs), latestInstant);
-  hand.note(`A person can undo this${until === undefined ? '' : ` until ${new Date(until).toISOString()}`}.`);
+      : Math.min(live.engine.ledger.now() + Math.floor(undoWithinMs), latestInstant);
+  remarks.note(
+    `A person can undo this${until === undefined ? '' : ` until ${new Date(until).toISOString()}`}.`,
+  );
   return { undo: Object.freeze(until === undefined ? {} : { until }) };
 }
 
@@ -95,21 +110,21 @@ function undoHandle(hand: CallInHand): { readonly undo?: UndoHandle } {
  * call: too much to show the model, and too much to lose.
  */
 async function setAside(
-  hand: CallInHand,
+  live: ReadyCall,
   kept: JsonValue,
   content: string,
   toolMade: boolean,
   facts: AttemptFacts,
 ): Promise<Judgement> {
   try {
-    return await keepAside(hand, kept, content, toolMade, facts);
+    return await keepAside(live, kept, content, toolMade, facts);
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
-    const why = cutText(clean(hand, error.message), 500);
-    hand.apply({ type: 'fail_to_persist', boundary: 'artifact', error: why, keptIn: 'record' });
+    const why = cutText(clean(live, error.message), 500);
+    live.journal.apply({ type: 'fail_to_persist', boundary: 'artifact', error: why, keptIn: 'record' });
     const told = `The tool ran, but its output could not be kept aside (${why}). It is on the record of the call.`;
     return fail(
-      hand,
+      live,
       { code: 'tool.indeterminate', error: told, retryable: false, output: kept, whole: true },
       facts,
     );
@@ -117,20 +132,21 @@ async function setAside(
 }
 
 async function keepAside(
-  hand: CallInHand,
+  live: ReadyCall,
   kept: JsonValue,
   content: string,
   toolMade: boolean,
   facts: AttemptFacts,
 ): Promise<Judgement> {
-  const { engine, knownTool: tool, request } = hand;
-  const files = await keepFiles(hand, facts.context);
+  const { engine, tool, request } = live;
+  const { remarks } = facts;
+  const files = await keepFiles(live, facts.context);
   if (content.length <= (tool.inlineLimit ?? engine.inlineLimit))
-    return inline(hand, kept, content, toolMade, facts, files);
-  const artifactId = await keepText(hand, content);
+    return inline(live, kept, content, toolMade, facts, files);
+  const artifactId = await keepText(live, content);
   // The reference shows the beginning of the output; what the tool has to say may stand at its end.
   const message = isJsonObject(kept) && typeof kept['success'] === 'boolean' ? messageIn(kept) : undefined;
-  if (message !== undefined) hand.note(message);
+  if (message !== undefined) remarks.note(message);
   const outcome: ToolOutcome = {
     type: 'ToolArtifactReference',
     callId: request.id,
@@ -140,46 +156,47 @@ async function keepAside(
     sizeBytes: utf8.encode(content).byteLength,
     digest: contentDigest(content),
     elapsedMs: facts.elapsedMs,
-    wasCoerced: hand.call?.wasCoerced ?? false,
+    wasCoerced: live.journal.call?.wasCoerced ?? false,
     ...(toolMade && { toolResult: onlyControls(asToolResult(kept)) }),
     ...(files.length > 0 && { files }),
-    ...undoHandle(hand),
-    ...hand.modelNote(),
+    ...undoHandle(live, remarks),
+    ...modelNote(remarks.notes),
   };
   return {
     outcome: Object.freeze(outcome),
     content: outcomeToModelContent(outcome),
     toolSuccess: true,
     authorSaysRetry: false,
+    rules: remarks.rules,
   };
 }
 
 const utf8 = new TextEncoder();
 
-async function keepText(hand: CallInHand, content: string): Promise<string> {
-  const artifactId = hand.engine.ids.secret('art');
-  await hand.engine.ledger.artifacts.put({
+async function keepText(live: ReadyCall, content: string): Promise<string> {
+  const artifactId = live.engine.ids.secret('art');
+  await live.engine.ledger.artifacts.put({
     artifactId,
-    sessionId: hand.turn.sessionId,
-    callId: hand.request.id,
+    sessionId: live.turn.sessionId,
+    callId: live.request.id,
     mimeType: 'application/json',
     content,
   });
   return artifactId;
 }
 
-async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promise<readonly OutputFile[]> {
+async function keepFiles(live: ReadyCall, { attachments }: BodyContext): Promise<readonly OutputFile[]> {
   const files: OutputFile[] = [];
   for (const attached of attachments) {
-    const { artifactId, mimeType, content, name } = await ruleFile(hand, attached);
+    const { artifactId, mimeType, content, name } = await ruleFile(live, attached);
     const kept =
       typeof content === 'string'
-        ? clean(hand, content)
-        : cleanBytes(content, (text) => clean(hand, text), knownSecrets(hand));
-    await hand.engine.ledger.artifacts.put({
+        ? clean(live, content)
+        : cleanBytes(content, (text) => clean(live, text), live.secrets.known);
+    await live.engine.ledger.artifacts.put({
       artifactId,
-      sessionId: hand.turn.sessionId,
-      callId: hand.request.id,
+      sessionId: live.turn.sessionId,
+      callId: live.request.id,
       mimeType,
       content: kept,
     });
@@ -193,13 +210,13 @@ async function keepFiles(hand: CallInHand, { attachments }: BodyContext): Promis
 }
 
 /** Files of a body that gave no result to list them in. */
-export async function keepFilesLeft(hand: CallInHand, context: BodyContext): Promise<readonly OutputFile[]> {
+export async function keepFilesLeft(live: ReadyCall, context: BodyContext): Promise<readonly OutputFile[]> {
   if (context.attachments.length === 0) return [];
   try {
-    return await keepFiles(hand, context);
+    return await keepFiles(live, context);
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
-    hand.aside(`Files it had attached could not be kept: ${error.message}`);
+    aside(live, `Files it had attached could not be kept: ${error.message}`);
     return [];
   }
 }
@@ -245,37 +262,37 @@ function messageIn(output: JsonValue): string | undefined {
 
 /** The outcome of a body that ran and failed. What it gave and left behind goes into the extras. */
 export async function fail(
-  hand: CallInHand,
+  live: ReadyCall,
   asGiven: Failed,
-  { context, elapsedMs }: AttemptFacts,
+  { context, elapsedMs, remarks }: AttemptFacts,
 ): Promise<Judgement> {
-  const { request, knownTool: tool, engine } = hand;
-  const { failed, partial } = await underRules(hand, asGiven, context.partial);
-  const output = failed.output === undefined ? undefined : cleanOutput(hand, failed.output);
+  const { request, tool, engine } = live;
+  const { failed, partial } = await underRules(live, asGiven, context.partial, remarks);
+  const output = failed.output === undefined ? undefined : cleanOutput(live, failed.output);
   const content = output === undefined ? '' : JSON.stringify(output);
   const large = failed.whole !== true && content.length > engine.inlineLimit;
-  const given = failed.extras === undefined ? {} : cleanObject(hand, failed.extras);
+  const given = failed.extras === undefined ? {} : cleanObject(live, failed.extras);
   // What rules withhold of its output they withhold of what lies beside it.
-  const files = failed.code === 'policy.output' ? [] : await keepFilesLeft(hand, context);
+  const files = failed.code === 'policy.output' ? [] : await keepFilesLeft(live, context);
   // What the author gave keeps its key; what the runtime adds steps aside.
   const free = (key: string): string => (Object.hasOwn(given, key) ? `recorded_${key}` : key);
   const extras: JsonObject = {
     ...given,
-    ...(failed.isRecorded !== true && inputExtra(hand, free)),
+    ...(failed.isRecorded !== true && inputExtra(live.journal, free)),
     ...(failed.traceback !== undefined && {
-      [free('traceback')]: cutText(clean(hand, failed.traceback), longestError),
+      [free('traceback')]: cutText(clean(live, failed.traceback), longestError),
     }),
     ...(partial !== undefined && { [free('partial')]: partial }),
     ...(files.length > 0 && { [free('files')]: attachedFilesToExtra(files) }),
     ...(output !== undefined &&
-      (large ? { [free('output_artifact')]: await keepText(hand, content) } : { [free('output')]: output })),
+      (large ? { [free('output_artifact')]: await keepText(live, content) } : { [free('output')]: output })),
   };
   const outcome: ToolOutcome = {
     type: 'ToolFailure',
     callId: request.id,
     toolName: tool.name,
     code: failed.code,
-    error: errorInWords(clean(hand, failed.error), output, failed.shows),
+    error: errorInWords(clean(live, failed.error), output, failed.shows),
     ...repeatOf(tool, failed),
     elapsedMs,
     ...(Object.keys(extras).length > 0 && { payloadExtras: freezeJson(extras) }),
@@ -283,26 +300,28 @@ export async function fail(
       output !== undefined && {
         toolResult: large ? onlyControls(asToolResult(output)) : asToolResult(output),
       }),
-    ...hand.modelNote(),
+    ...modelNote(remarks.notes),
   };
   return {
     outcome: Object.freeze(outcome),
     content: outcomeToModelContent(outcome),
     toolSuccess: false,
     authorSaysRetry: failed.authorSaysRetry === true,
+    rules: remarks.rules,
   };
 }
 
 /** No secret leaves through an error: what rules redact in results they redact here, and what they block is withheld. */
 async function underRules(
-  hand: CallInHand,
+  live: ReadyCall,
   failed: Failed,
   partial: JsonObject | undefined,
+  remarks: AttemptRemarks,
 ): Promise<{ readonly failed: Failed; readonly partial: JsonValue | undefined }> {
-  const { policy } = hand;
+  const { policy } = live;
   // What a rule itself says about a result has been through it.
   if (policy === undefined || failed.code === 'policy.output') return { failed, partial };
-  const ruled = await ruleFailure(hand, policy, {
+  const parts = {
     error: failed.error,
     output: failed.output,
     extras: {
@@ -310,9 +329,10 @@ async function underRules(
       ...(partial !== undefined && { [partialKey]: partial }),
       ...(failed.traceback !== undefined && { [tracebackKey]: failed.traceback }),
     },
-  });
-  if (typeof ruled === 'string')
-    return { failed: { code: 'policy.output', error: ruled, retryable: false }, partial: undefined };
+  };
+  const ruled = await ruleFailure(live, policy, parts, remarks);
+  if (ruled.type === 'block')
+    return { failed: { code: 'policy.output', error: ruled.message, retryable: false }, partial: undefined };
   const { [partialKey]: kept, [tracebackKey]: traceback, ...extras } = ruled.extras;
   const { output: _, extras: __, traceback: ___, toolMade, ...rest } = failed;
   return {

@@ -5,7 +5,9 @@ import type { DataOf } from '../../call/event-data.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
 import type { ToolEnd } from '../../policy/judge/compile-policy.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import { isReady } from '../state/call-stages.ts';
+import { AttemptRemarks } from './attempt-remarks.ts';
 import { clean, cleanOutput } from '../input/clean.ts';
 import { ruleOutput, withheld } from './rule-output.ts';
 import { within } from '../../base/within.ts';
@@ -19,14 +21,14 @@ export const storingGraceMs = 1_000;
 
 /** Keeps what a body gave after its call had ended. The outcome stays what it was. */
 export function appendLate(
-  hand: CallInHand,
+  live: AcceptedCall,
   end: BodyEnd,
   elapsedMs: number,
-  attempt: number = hand.call?.attempt ?? 1,
+  attempt: number = live.journal.call?.attempt ?? 1,
 ): void {
-  const { stragglers } = hand.engine;
-  const kept: Promise<unknown> = readLate(hand, end)
-    .then((result) => keepLate(hand, { type: 'add_late', attempt, elapsedMs: Math.round(elapsedMs), result }))
+  const { stragglers } = live.engine;
+  const kept: Promise<unknown> = readLate(live, end)
+    .then((result) => keepLate(live, { type: 'add_late', attempt, elapsedMs: Math.round(elapsedMs), result }))
     // The call was told its outcome long ago, so the caller is not told of this.
     .catch(() => undefined)
     .finally(() => stragglers.delete(kept));
@@ -34,25 +36,25 @@ export function appendLate(
 }
 
 /** Where neither the ledger nor the spill takes it, it stays in memory until one of them does. */
-async function keepLate(hand: CallInHand, late: Command & { type: 'add_late' }): Promise<void> {
+async function keepLate(live: AcceptedCall, late: Command & { type: 'add_late' }): Promise<void> {
   try {
-    await hand.addLate(late);
+    await live.journal.addLate(late);
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
-    hand.engine.failedWrites.add({
-      call: { sessionId: hand.sessionId, callId: hand.callId, turnId: hand.turnId },
-      depth: hand.turn.depth === 0 ? undefined : hand.turn.depth,
+    live.engine.failedWrites.add({
+      call: { sessionId: live.sessionId, callId: live.callId, turnId: live.turn.turnId },
+      depth: live.turn.depth === 0 ? undefined : live.turn.depth,
       boundary: 'settle',
-      error: cutText(clean(hand, error.message), 500),
+      error: cutText(clean(live, error.message), 500),
       late,
     });
   }
 }
 
-export async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {
+export async function readLate(live: AcceptedCall, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {
   if (end.type === 'threw') {
-    const text = clean(hand, classifyThrown(end.error).message);
-    const error = await underRules(hand, { type: 'error', text });
+    const text = clean(live, classifyThrown(end.error).message);
+    const error = await underRules(live, { type: 'error', text });
     return {
       type: 'threw',
       error: cutText(typeof error === 'string' ? error : JSON.stringify(error), 4_000),
@@ -62,20 +64,24 @@ export async function readLate(hand: CallInHand, end: BodyEnd): Promise<DataOf<'
   if (!read.ok)
     return {
       type: 'threw',
-      error: clean(hand, `Returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`),
+      error: clean(live, `Returned something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`),
     };
-  const output = cleanOutput(hand, await underRules(hand, { type: 'result', value: read.value }));
+  const output = cleanOutput(live, await underRules(live, { type: 'result', value: read.value }));
   const chars = JSON.stringify(output).length;
   if (chars <= longest) return { type: 'returned', output: freezeJson(output) };
   return { type: 'returned', output: cutText(JSON.stringify(output), longest), cutFromChars: chars };
 }
 
 /** Late or not, no rule lets out what it would not have let out in time. */
-async function underRules(hand: CallInHand, end: ToolEnd): Promise<JsonValue> {
-  const { policy, tool, prepared } = hand;
-  if (policy === undefined || tool === undefined || prepared === undefined)
-    return end.type === 'error' ? end.text : end.value;
+async function underRules(live: AcceptedCall, end: ToolEnd): Promise<JsonValue> {
+  const { policy } = live;
+  if (policy === undefined || !isReady(live)) return end.type === 'error' ? end.text : end.value;
   // A rule that never answers must not keep the late result off the record.
-  const ruled = await within(hand.engine, storingGraceMs, ruleOutput(hand, policy, end), undefined);
+  const ruled = await within(
+    live.engine,
+    storingGraceMs,
+    ruleOutput(live, policy, end, new AttemptRemarks()),
+    undefined,
+  );
   return ruled === undefined || ruled.type === 'block' ? withheld : ruled.output;
 }

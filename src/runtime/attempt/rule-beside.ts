@@ -9,24 +9,24 @@ import { cutText } from '../../base/cut-text.ts';
 import { whenReady } from '../../base/when-ready.ts';
 import type { NamedAttachment } from './body-context.ts';
 import { longestLine } from './body-context.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
 import { toPolicyCall } from '../rules/contract-rules.ts';
 import { withheld } from './rule-output.ts';
 
 /** The value without what rules redact; a word in its place where one of them blocks it. */
-export function ruleBeside(hand: CallInHand, value: JsonValue): Awaitable<JsonValue> {
-  const { policy } = hand;
+export function ruleBeside(live: ReadyCall, value: JsonValue): Awaitable<JsonValue> {
+  const { policy } = live;
   if (policy === undefined) return value;
-  return whenReady(policy.judgeOutput(toPolicyCall(hand), { type: 'result', value }), (ruling) =>
+  return whenReady(policy.judgeOutput(toPolicyCall(live), { type: 'result', value }), (ruling) =>
     ruling.decision === 'block' ? withheld : ruling.output,
   );
 }
 
-export async function ruleLines(hand: CallInHand, lines: readonly LogLine[]): Promise<readonly LogLine[]> {
+export async function ruleLines(live: ReadyCall, lines: readonly LogLine[]): Promise<readonly LogLine[]> {
   const ruled: LogLine[] = [];
   for (const { at, message, fields } of lines) {
     const line: JsonObject = fields === undefined ? { message } : { message, fields };
-    const left = await ruleBeside(hand, line);
+    const left = await ruleBeside(live, line);
     ruled.push(toLine(at, left));
   }
   return ruled;
@@ -42,17 +42,17 @@ function toLine(at: number, left: JsonValue): LogLine {
 const toText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
 const toShortText = (value: JsonValue): string => cutText(toText(value), longestLine);
 
-export async function ruleTargets(hand: CallInHand, targets: readonly string[]): Promise<readonly string[]> {
+export async function ruleTargets(live: ReadyCall, targets: readonly string[]): Promise<readonly string[]> {
   const ruled: string[] = [];
-  for (const target of targets) ruled.push(toShortText(await ruleBeside(hand, target)));
+  for (const target of targets) ruled.push(toShortText(await ruleBeside(live, target)));
   return ruled;
 }
 
 /** Texts are read as rules read results, names too. What is no text they cannot read. */
-export async function ruleFile(hand: CallInHand, file: NamedAttachment): Promise<NamedAttachment> {
+export async function ruleFile(live: ReadyCall, file: NamedAttachment): Promise<NamedAttachment> {
   const text = typeof file.content === 'string' ? file.content : readText(file);
-  const content = text === undefined ? undefined : toText(await ruleBeside(hand, text));
-  const name = file.name === undefined ? undefined : toShortText(await ruleBeside(hand, file.name));
+  const content = text === undefined ? undefined : toText(await ruleBeside(live, text));
+  const name = file.name === undefined ? undefined : toShortText(await ruleBeside(live, file.name));
   return {
     ...file,
     ...(content !== undefined && content !== text && { content }),

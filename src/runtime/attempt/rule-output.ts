@@ -4,7 +4,8 @@ import { isJsonObject } from '../../base/json.ts';
 import type { Policy, ToolEnd } from '../../policy/judge/compile-policy.ts';
 import type { OutputRuling } from '../../policy/language/ruling.ts';
 import { whenReady } from '../../base/when-ready.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import type { AttemptRemarks } from './attempt-remarks.ts';
 import { clean } from '../input/clean.ts';
 import { toMarks, toPolicyCall } from '../rules/contract-rules.ts';
 
@@ -13,21 +14,28 @@ export type RuledOutput =
   | { readonly type: 'block'; readonly message: string };
 
 /** Judges a result or the text of an error. Warnings go to the model beside the content, everything to the record. */
-export function ruleOutput(hand: CallInHand, policy: Policy, end: ToolEnd): Awaitable<RuledOutput> {
-  return whenReady(policy.judgeOutput(toPolicyCall(hand), end), (ruling) => noteRuling(hand, ruling));
+export function ruleOutput(
+  live: ReadyCall,
+  policy: Policy,
+  end: ToolEnd,
+  remarks: AttemptRemarks,
+): Awaitable<RuledOutput> {
+  return whenReady(policy.judgeOutput(toPolicyCall(live), end), (ruling) =>
+    noteRuling(live, ruling, remarks),
+  );
 }
 
-function noteRuling(hand: CallInHand, ruling: OutputRuling): RuledOutput {
-  const marks = toMarks(hand, ruling);
+function noteRuling(live: ReadyCall, ruling: OutputRuling, remarks: AttemptRemarks): RuledOutput {
+  const marks = toMarks(live, ruling);
   const news = marks.filter(
     ({ ruleId, message }) =>
-      !hand.outputRules.some((known) => known.ruleId === ruleId && known.message === message),
+      !remarks.rules.some((known) => known.ruleId === ruleId && known.message === message),
   );
-  if (news.length > 0) hand.outputRules = [...hand.outputRules, ...news];
+  if (news.length > 0) remarks.rules = [...remarks.rules, ...news];
   for (const { action, message, observed } of news)
-    if (action === 'warn' && observed === undefined) hand.note(message);
+    if (action === 'warn' && observed === undefined) remarks.note(message);
   return ruling.decision === 'block' && ruling.decidedBy !== undefined
-    ? { type: 'block', message: clean(hand, ruling.decidedBy.message) }
+    ? { type: 'block', message: clean(live, ruling.decidedBy.message) }
     : { type: 'pass', output: ruling.output };
 }
 
@@ -37,19 +45,24 @@ export type FailureParts = {
   readonly extras: JsonObject;
 };
 
-/** The parts of a failure after the rules had their say; a text where one of them blocks. */
+export type RuledFailure =
+  ({ readonly type: 'pass' } & FailureParts) | { readonly type: 'block'; readonly message: string };
+
+/** The parts of a failure after the rules have judged them. */
 export async function ruleFailure(
-  hand: CallInHand,
+  live: ReadyCall,
   policy: Policy,
   { error, output, extras }: FailureParts,
-): Promise<FailureParts | string> {
-  const text = await ruleOutput(hand, policy, { type: 'error', text: error });
-  if (text.type === 'block') return text.message;
-  const given = output === undefined ? undefined : await ruleValue(hand, policy, output);
-  if (given?.type === 'block') return given.message;
-  const rest = Object.keys(extras).length === 0 ? undefined : await ruleValue(hand, policy, extras);
-  if (rest?.type === 'block') return rest.message;
+  remarks: AttemptRemarks,
+): Promise<RuledFailure> {
+  const text = await ruleOutput(live, policy, { type: 'error', text: error }, remarks);
+  if (text.type === 'block') return text;
+  const given = output === undefined ? undefined : await ruleValue(live, policy, output, remarks);
+  if (given?.type === 'block') return given;
+  const rest = Object.keys(extras).length === 0 ? undefined : await ruleValue(live, policy, extras, remarks);
+  if (rest?.type === 'block') return rest;
   return {
+    type: 'pass',
     // A text stays one.
     error: typeof text.output === 'string' ? text.output : JSON.stringify(text.output),
     output: given?.output,
@@ -57,8 +70,12 @@ export async function ruleFailure(
   };
 }
 
-export const ruleValue = (hand: CallInHand, policy: Policy, value: JsonValue): Awaitable<RuledOutput> =>
-  ruleOutput(hand, policy, { type: 'result', value });
+export const ruleValue = (
+  live: ReadyCall,
+  policy: Policy,
+  value: JsonValue,
+  remarks: AttemptRemarks,
+): Awaitable<RuledOutput> => ruleOutput(live, policy, { type: 'result', value }, remarks);
 
 /** What is kept of something no rule may let out. */
 export const withheld = '[WITHHELD]';

@@ -46,8 +46,8 @@ export async function callTool(
   );
   const options = { signal };
   const request = parseToolCall({ id: callId, name, arguments: input });
-  const hand = makeCall(desk, turn, request, options, waitedFor);
-  return unwrap(orPending(await awaitTold(hand, turn, options)));
+  const active = makeCall(desk, turn, request, options, waitedFor);
+  return unwrap(orPending(await awaitTold(active, turn, options)));
 }
 
 async function idFor(

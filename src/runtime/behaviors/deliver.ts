@@ -12,14 +12,13 @@ import { isEmittedEvent } from '../../call/emitted-event.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { Entry } from '../../ledger/journal.ts';
 import type { Feed, FeedEntry } from '../../ledger/feed.ts';
-import type { Engine } from '../state/engine.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { unlessAborted } from '../../base/unless-aborted.ts';
 import { findAgain } from './find-again.ts';
 import { HeldCursor } from './held-cursor.ts';
 import { pause, pauseUntil } from './pause.ts';
 import type { Registration } from './registration.ts';
-import type { AnyEvent, CallTool, Delivery, Handled } from './run-handler.ts';
+import type { AnyEvent, Delivery, Handled, HandlerHost } from './run-handler.ts';
 import { callIdOf, failure, placeOf, runHandler } from './run-handler.ts';
 
 /** How many behaviours may set each other off in a row. */
@@ -31,14 +30,9 @@ const longestTroubleMs = 30_000;
 /** How often in a row a ledger may be out of reach before the host is told: about half a minute. */
 const triesBeforeTold = 5;
 
-export type DeliveryDesk = {
-  readonly engine: Engine;
-  readonly feed: Feed;
-  readonly callTool: CallTool;
-};
-
 export class BehaviorReader {
-  readonly #desk: DeliveryDesk;
+  readonly #host: HandlerHost;
+  readonly #feed: Feed;
   readonly #registration: Registration;
   readonly #stop = new AbortController();
   /** Of a durable one. */
@@ -52,11 +46,12 @@ export class BehaviorReader {
   #running: Promise<void> | undefined;
   #waiters: { readonly position: number; readonly resolve: () => void }[] = [];
 
-  constructor(desk: DeliveryDesk, registration: Registration) {
-    this.#desk = desk;
+  constructor(host: HandlerHost, feed: Feed, registration: Registration) {
+    this.#host = host;
+    this.#feed = feed;
     this.#registration = registration;
     this.#cursor =
-      registration.kind === 'durable' ? new HeldCursor(desk.engine, registration.name) : undefined;
+      registration.kind === 'durable' ? new HeldCursor(host.engine, registration.name) : undefined;
   }
 
   /** Begins with what is kept from now on, where its name has no position yet; once the one before it has stopped. */
@@ -66,7 +61,7 @@ export class BehaviorReader {
 
   async stop(): Promise<void> {
     this.#stop.abort(new DOMException('The runtime is closing.', 'AbortError'));
-    const { deadlines, cancelGraceMs } = this.#desk.engine;
+    const { deadlines, cancelGraceMs } = this.#host.engine;
     const longEnough = Promise.withResolvers<'left behind'>();
     const watch = deadlines.watch(cancelGraceMs, () => longEnough.resolve('left behind'));
     const answer = await Promise.race([this.#running, longEnough.promise]);
@@ -77,7 +72,7 @@ export class BehaviorReader {
 
   /** Resolves when everything up to this position was given to it, here or by whoever holds the cursor. */
   async reached(position: number): Promise<void> {
-    const { ledger, clock } = this.#desk.engine;
+    const { ledger, clock } = this.#host.engine;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const cursor = this.#cursor && (await ledger.cursors.read(this.#registration.name));
@@ -94,7 +89,7 @@ export class BehaviorReader {
   }
 
   async #run(before: Promise<void> | undefined): Promise<void> {
-    const { engine } = this.#desk;
+    const { engine } = this.#host;
     const { signal } = this.#stop;
     let startAfter: number | undefined;
     while (!signal.aborted)
@@ -127,7 +122,7 @@ export class BehaviorReader {
     if (known === why) return;
     const message = `Behavior "${name}" is stuck after position ${position} and hears nothing that came later: ${why}`;
     try {
-      this.#desk.engine.onTrouble({
+      this.#host.engine.onTrouble({
         type: 'behavior.stuck',
         behavior: name,
         position,
@@ -158,7 +153,8 @@ export class BehaviorReader {
 
   /** Reads until it is to stop or has lost its position. */
   async #read(): Promise<void> {
-    const { feed, engine } = this.#desk;
+    const { engine } = this.#host;
+    const feed = this.#feed;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const position = this.#position ?? 0;
@@ -210,7 +206,7 @@ export class BehaviorReader {
     const { name, types } = this.#registration;
     const deliveries: Delivery[] = [];
     if (event.type === 'retry.requested' && 'behavior' in event && event.behavior === name) {
-      const { engine } = this.#desk;
+      const { engine } = this.#host;
       const again = await findAgain(engine.ledger, event);
       if (again !== undefined) {
         await pauseUntil(engine, event, this.#stop.signal);
@@ -222,7 +218,7 @@ export class BehaviorReader {
   }
 
   async #deliver(delivery: Delivery): Promise<Handled['events']> {
-    const { engine, callTool } = this.#desk;
+    const { engine } = this.#host;
     const registration = this.#registration;
     try {
       if (!registration.matches(delivery.event)) return [];
@@ -230,13 +226,13 @@ export class BehaviorReader {
       return [failure(engine, registration, delivery, error, false)];
     }
     if (delivery.depth >= deepestCause) return this.#tooDeep(delivery);
-    return (await runHandler(engine, callTool, registration, delivery, this.#stop.signal)).events;
+    return (await runHandler(this.#host, registration, delivery, this.#stop.signal)).events;
   }
 
   /** The handler, or its filter, ends the process: it is given the event no more. */
   #giveUp(delivery: Delivery, ended: number): Handled['events'][number] {
     return {
-      ...failure(this.#desk.engine, this.#registration, delivery, undefined, false),
+      ...failure(this.#host.engine, this.#registration, delivery, undefined, false),
       reason: 'behavior.lost',
       message: `The process ended each of ${ended} times while this behavior handled the event, so it is not given the event again.`,
       payloadExtras: undefined,
@@ -246,7 +242,7 @@ export class BehaviorReader {
   /** Said once: what says so is deeper still, and is heard by nobody. */
   #tooDeep(delivery: Delivery): Handled['events'] {
     if (delivery.depth > deepestCause) return [];
-    const said = failure(this.#desk.engine, this.#registration, delivery, undefined, false);
+    const said = failure(this.#host.engine, this.#registration, delivery, undefined, false);
     return [
       {
         ...said,
@@ -259,7 +255,7 @@ export class BehaviorReader {
 
   /** Appends what was emitted, with the position. False where somebody else has it. */
   async #keep(events: Handled['events'], { position, depth }: FeedEntry): Promise<boolean> {
-    const { engine } = this.#desk;
+    const { engine } = this.#host;
     const [first] = events;
     if (first === undefined) return true;
     const entry: Entry = {

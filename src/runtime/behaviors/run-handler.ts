@@ -54,17 +54,25 @@ export type CallTool = (
   signal: AbortSignal,
 ) => Promise<JsonValue>;
 
+/** What handlers need of the runtime. */
+export type HandlerHost = {
+  readonly engine: Engine;
+  readonly callTool: CallTool;
+  /** Do calls ask the behavior of this name before they end? Then it gets each event once. */
+  isAskedByCalls(name: string): boolean;
+};
+
 const mostEmitted = 1_000;
 
 export async function runHandler(
-  engine: Engine,
-  callTool: CallTool,
+  host: HandlerHost,
   registration: Registration,
   delivery: Delivery,
   closing: AbortSignal,
 ): Promise<Handled> {
+  const { engine } = host;
   const { event } = delivery;
-  const told = new Emissions(engine, callTool, registration, delivery, closing);
+  const told = new Emissions(host, registration, delivery, closing);
   const tooLong = Promise.withResolvers<never>();
   let tookTooLong = false;
   const watch = engine.deadlines.watch(registration.timeoutMs, () => {
@@ -139,21 +147,15 @@ class Emissions implements BehaviorContext {
   /** Made when somebody looks at it: most handlers never do. */
   #abort: AbortController | undefined;
   readonly #closing: AbortSignal;
+  readonly #host: HandlerHost;
   readonly #engine: Engine;
-  readonly #callTool: CallTool;
   readonly #registration: Registration;
   readonly #delivery: Delivery;
   #calls = 0;
 
-  constructor(
-    engine: Engine,
-    callTool: CallTool,
-    registration: Registration,
-    delivery: Delivery,
-    closing: AbortSignal,
-  ) {
-    this.#engine = engine;
-    this.#callTool = callTool;
+  constructor(host: HandlerHost, registration: Registration, delivery: Delivery, closing: AbortSignal) {
+    this.#host = host;
+    this.#engine = host.engine;
     this.#registration = registration;
     this.#delivery = delivery;
     this.attempt = delivery.attempt;
@@ -224,7 +226,7 @@ class Emissions implements BehaviorContext {
 
   async #call(call: BehaviorCall): Promise<JsonValue> {
     this.#refuseIfOver();
-    return this.#callTool(this.#registration, this.#delivery, call, this.#calls++, this.signal);
+    return this.#host.callTool(this.#registration, this.#delivery, call, this.#calls++, this.signal);
   }
 
   #tryAgain(wish: RetryWish): void {
@@ -243,7 +245,7 @@ class Emissions implements BehaviorContext {
           ? 'the call has ended by the time it hears of it. Register it with retries: true, and the call waits for it.'
           : 'only what a behavior failed to handle can be delivered again: be on "behavior.failed" and name its triggeringEventId.',
       );
-    if (this.#engine.behaviors.isAskedByCalls(event.behavior))
+    if (this.#host.isAskedByCalls(event.behavior))
       throw this.#mistake(
         `"${event.behavior}" is not given an event again: it has retries, and the call it was asked about has ended without it.`,
       );

@@ -1,13 +1,16 @@
 /** One attempt of a call, from its body to the judgement of what that gave. */
 import { freezeJson } from '../../base/json.ts';
-import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError } from '../../call/outcome.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { AttemptEnd, BodyEnd } from '../attempt/attempt.ts';
 import { runBody } from '../attempt/attempt.ts';
 import { BodyContext } from '../attempt/body-context.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { StartedCall } from '../state/call-stages.ts';
+import { modelNote } from '../state/call-stages.ts';
+import { aside } from '../state/aside.ts';
+import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
+import type { AttemptRecord } from '../state/unkept-end.ts';
 import { repeatOf } from '../gates/doubt.ts';
 import { inputExtra } from '../input/input-extra.ts';
 import { judgeEnd } from '../attempt/judge.ts';
@@ -16,14 +19,14 @@ import { fail } from '../attempt/judgement.ts';
 import { appendLate, storingGraceMs } from '../attempt/late.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { ruleBeside, ruleLines, ruleTargets } from '../attempt/rule-beside.ts';
-import type { Attempt } from '../settle/settle.ts';
+import { unjudged } from '../settle/settle.ts';
 import type { AttemptTerms } from './try-again.ts';
 import { unknownEnd } from '../settle/unavailable.ts';
 import { within } from '../../base/within.ts';
 
 export class AttemptRun {
-  readonly #hand: CallInHand;
-  readonly #bounds: AttemptTerms;
+  readonly #live: StartedCall;
+  readonly #terms: AttemptTerms;
   readonly #attempt: number;
   readonly #context: BodyContext;
   #late: { readonly end: BodyEnd; readonly elapsedMs: number }[] = [];
@@ -31,22 +34,22 @@ export class AttemptRun {
   #abandoned = false;
   #startedAtMs = 0;
 
-  constructor(hand: CallInHand, bounds: AttemptTerms) {
-    this.#hand = hand;
-    this.#bounds = bounds;
-    this.#attempt = hand.call?.attempt ?? 1;
-    this.#context = new BodyContext(hand, this.#attempt, hand.toolKey);
+  constructor(live: StartedCall, terms: AttemptTerms) {
+    this.#live = live;
+    this.#terms = terms;
+    this.#attempt = live.journal.call?.attempt ?? 1;
+    this.#context = new BodyContext(live, this.#attempt, live.toolKey);
   }
 
-  /** Runs the body. */
-  async judgement(): Promise<Judgement> {
-    const hand = this.#hand;
+  /** Runs the body and judges its end. */
+  async runAndJudge(): Promise<Judgement> {
+    const live = this.#live;
     const context = this.#context;
-    const { engine, knownTool: tool } = hand;
-    const { budgetMs, deadlineMs } = this.#bounds;
+    const { engine, tool } = live;
+    const { budgetMs, deadlineMs } = this.#terms;
     const startedAtMs = (this.#startedAtMs = engine.clock.monotonicMs());
     const ended = runBody(
-      hand,
+      live,
       context,
       { budgetMs, idleMs: tool.idleTimeoutMs, graceMs: engine.cancelGraceMs },
       (end, elapsedMs) => this.#comesLate(end, elapsedMs),
@@ -56,11 +59,12 @@ export class AttemptRun {
     const elapsedMs = Math.round(engine.clock.monotonicMs() - startedAtMs);
     const wasIdle = bodyEnd.type === 'timed_out' && bodyEnd.idle;
     const facts: AttemptFacts = {
+      remarks: new AttemptRemarks(live.notes),
       context,
       elapsedMs,
       deadlineMs: wasIdle ? engine.clock.now() : deadlineMs,
     };
-    const judged = judgeEnd(hand, bodyEnd, facts);
+    const judged = judgeEnd(live, bodyEnd, facts);
     return judged instanceof Promise ? this.#inTime(bodyEnd, judged, facts) : judged;
   }
 
@@ -69,56 +73,57 @@ export class AttemptRun {
    * is synchronous cannot be interrupted. A result that could not be checked in time is stored as late.
    */
   async #inTime(end: AttemptEnd, judged: Promise<Judgement>, facts: AttemptFacts): Promise<Judgement> {
-    const hand = this.#hand;
-    const leftMs = this.#bounds.budgetMs - facts.elapsedMs;
+    const live = this.#live;
+    const leftMs = this.#terms.budgetMs - facts.elapsedMs;
     const graceMs = end.type === 'returned' || end.type === 'threw' ? judgementGraceMs : storingGraceMs;
     const tooLong = Promise.withResolvers<undefined>();
-    const watch = hand.engine.deadlines.watch(Math.max(leftMs, graceMs), () => tooLong.resolve(undefined));
+    const watch = live.engine.deadlines.watch(Math.max(leftMs, graceMs), () => tooLong.resolve(undefined));
     try {
       const judgement = await Promise.race([judged, tooLong.promise]);
       if (judgement !== undefined) return judgement;
     } catch (error) {
       if (!(error instanceof LedgerTrouble)) throw error;
       const problem = `The tool ran, but its output could not be kept: ${cutText(error.message, 500)}`;
-      return fail(hand, { code: 'tool.indeterminate', error: problem, retryable: false }, facts);
+      return fail(live, { code: 'tool.indeterminate', error: problem, retryable: false }, facts);
     } finally {
       watch.stop();
     }
     judged.catch(() => undefined);
     this.#abandoned = true;
     if (end.type === 'returned' || end.type === 'threw') this.#comesLate(end, facts.elapsedMs);
-    return outOfTime(hand, end, facts);
+    return outOfTime(live, end, facts);
   }
 
-  /** What is kept of it beside its end. Rules that do not answer in time about that keep it off the record. */
-  async kept({ outcome }: Judgement): Promise<Attempt> {
-    const hand = this.#hand;
-    const { engine } = hand;
+  /** What is recorded besides the outcome. Rules that do not answer in time about that keep it off the record. */
+  async collectRecord({ outcome }: Judgement): Promise<AttemptRecord> {
+    const live = this.#live;
+    const { engine } = live;
     const { targets, lines, partial, chargedMicros } = this.#context;
-    const costMicros = (chargedMicros ?? hand.costMicros) + hand.lostCostMicros;
-    const nothing: Attempt = { costMicros, reached: [], log: [], payloadExtras: undefined };
+    const costMicros = (chargedMicros ?? this.#terms.costMicros) + this.#terms.lostCostMicros;
+    const nothing: AttemptRecord = { costMicros, reached: [], log: [], payloadExtras: undefined };
     // Rules that did not answer in time about the result are not asked about what lies beside it.
     if (this.#abandoned) return nothing;
     if (targets.length === 0 && lines.length === 0 && partial === undefined) return nothing;
-    const leftMs = this.#bounds.budgetMs - (engine.clock.monotonicMs() - this.#startedAtMs);
+    const leftMs = this.#terms.budgetMs - (engine.clock.monotonicMs() - this.#startedAtMs);
     const ruled = this.#ruleBeside(outcome);
     const kept = await within(engine, Math.max(leftMs, judgementGraceMs), ruled, undefined);
     if (kept !== undefined) return { costMicros, ...kept };
-    hand.aside(
+    aside(
+      live,
       'Rules did not answer in time about what the tool logged, reached or recorded: it is not stored.',
     );
     return nothing;
   }
 
-  async #ruleBeside(outcome: ToolOutcome): Promise<Omit<Attempt, 'costMicros'>> {
+  async #ruleBeside(outcome: ToolOutcome): Promise<Omit<AttemptRecord, 'costMicros'>> {
     const { targets, lines, partial } = this.#context;
-    const hand = this.#hand;
+    const live = this.#live;
     // Failures and timeouts have extras of their own.
     const kept =
-      partial !== undefined && !outcomeIsError(outcome) ? await ruleBeside(hand, partial) : undefined;
+      partial !== undefined && !outcomeIsError(outcome) ? await ruleBeside(live, partial) : undefined;
     return {
-      reached: targets.length === 0 ? targets : await ruleTargets(hand, targets),
-      log: lines.length === 0 ? lines : await ruleLines(hand, lines),
+      reached: targets.length === 0 ? targets : await ruleTargets(live, targets),
+      log: lines.length === 0 ? lines : await ruleLines(live, lines),
       payloadExtras: kept === undefined ? undefined : { partial: kept },
     };
   }
@@ -131,7 +136,7 @@ export class AttemptRun {
   }
 
   #comesLate(end: BodyEnd, elapsedMs: number): void {
-    if (this.#isOver) appendLate(this.#hand, end, elapsedMs, this.#attempt);
+    if (this.#isOver) appendLate(this.#live, end, elapsedMs, this.#attempt);
     else this.#late.push({ end, elapsedMs });
   }
 }
@@ -140,8 +145,12 @@ export class AttemptRun {
 const judgementGraceMs = 50;
 
 /** The end of a body whose judgement ran out of time. No rule and no check is asked about it. */
-function outOfTime(hand: CallInHand, end: AttemptEnd, { elapsedMs, deadlineMs }: AttemptFacts): Judgement {
-  const { knownTool: tool, request } = hand;
+function outOfTime(
+  live: StartedCall,
+  end: AttemptEnd,
+  { elapsedMs, deadlineMs, remarks }: AttemptFacts,
+): Judgement {
+  const { tool, request } = live;
   const finished = end.type === 'returned';
   const { retryOnTimeout, mayRerun } = tool;
   const repeat = finished
@@ -153,7 +162,7 @@ function outOfTime(hand: CallInHand, end: AttemptEnd, { elapsedMs, deadlineMs }:
     : repeatOf(tool, { code: 'tool.timeout', retryable: retryOnTimeout });
   const outcome: ToolOutcome =
     end.type === 'cancelled'
-      ? unknownEnd(hand, hand.modelNote(), 'The call was cancelled while the tool was running')
+      ? unknownEnd(live, modelNote(remarks.notes), 'The call was cancelled while the tool was running')
       : Object.freeze({
           type: 'ToolTimeout',
           callId: request.id,
@@ -162,8 +171,8 @@ function outOfTime(hand: CallInHand, end: AttemptEnd, { elapsedMs, deadlineMs }:
           deadlineMs,
           ...repeat,
           elapsedMs,
-          payloadExtras: freezeJson(inputExtra(hand)),
-          ...hand.modelNote(),
+          payloadExtras: freezeJson(inputExtra(live.journal)),
+          ...modelNote(remarks.notes),
         });
-  return { outcome, content: outcomeToModelContent(outcome), toolSuccess: undefined, authorSaysRetry: false };
+  return { ...unjudged(outcome), rules: remarks.rules };
 }

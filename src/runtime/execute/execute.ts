@@ -7,11 +7,25 @@ import { isPromiseLike } from '../../base/when-ready.ts';
 import { AttemptRun } from './attempt-run.ts';
 import { untilReported } from '../handoff/await-report.ts';
 import { isTaken } from '../host/budget.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type {
+  BoundKey,
+  EndedCall,
+  Findings,
+  JudgedCall,
+  Moved,
+  ReadyCall,
+  StartedCall,
+  StoppedCall,
+} from '../state/call-stages.ts';
+import { moved } from '../state/call-stages.ts';
+import { handOut } from '../input/hand-out.ts';
+import type { ClaimHolder } from '../../ledger/claims.ts';
+import { keepEnd } from '../settle/keep-end.ts';
+import { recordRuling } from '../gates/record-ruling.ts';
 import { clean } from '../input/clean.ts';
 import { usedUp } from '../rules/contract-rules.ts';
 import { copyOutcome } from '../settle/copy-outcome.ts';
-import { costOf } from '../gates/cost.ts';
+import { knownCost } from '../gates/cost.ts';
 import { keepTyped } from '../accept/keep-typed.ts';
 import { isAllowedByExpiry, isUsedTooLate, settleExpired } from '../settle/expiry.ts';
 import { turnIsOver } from '../gates/deadline.ts';
@@ -21,97 +35,106 @@ import { outOfBudget } from '../gates/limits.ts';
 import { isStale } from '../state/recall-snapshot.ts';
 import { beforeIntent } from '../state/spill.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
-import { keepEnd, overtaken, settle, settleStopped } from '../settle/settle.ts';
+import { overtaken, settle, settleStopped } from '../settle/settle.ts';
 import { sealInput } from '../state/seal-input.ts';
-import type { AttemptTerms } from './try-again.ts';
-import { attemptOf, goOnTrying, judgementOf, tryAgain } from './try-again.ts';
+import type { AttemptTerms, NextAttempt } from './try-again.ts';
+import { goOnTrying, judgementOf, recordOf, tryAgain } from './try-again.ts';
 import { cancelStop, unlessOver } from '../gates/unless-over.ts';
 import { grantIsPast } from '../grants/use-grant.ts';
-import { rule } from '../gates/walk.ts';
 
-/** Something the gates went by has moved since: they must look again. */
-export type Moved = 'moved';
-
-/** `heldBefore`: a person was asked, so the turn's deadline bounds the attempt no more. */
-export const execute = (hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome | Moved> =>
-  hand.takePlace === undefined ? start(hand, heldBefore) : startInPlace(hand, hand.takePlace(), heldBefore);
+/** Runs a call that has passed the gates. `deadlineLifted`: a person was asked, so the deadline of the turn no longer bounds the attempt. */
+export const execute = (live: JudgedCall, deadlineLifted: boolean): Promise<ToolOutcome | Moved> =>
+  live.takePlace === undefined
+    ? start(live, deadlineLifted)
+    : startInPlace(live, live.takePlace(), deadlineLifted);
 
 async function startInPlace(
-  hand: CallInHand,
+  live: JudgedCall,
   place: Promise<() => void>,
-  heldBefore: boolean,
+  deadlineLifted: boolean,
 ): Promise<ToolOutcome | Moved> {
-  const waited = await unlessOver(hand, place, heldBefore);
+  const waited = await unlessOver(live, place, deadlineLifted);
   if (waited.type === 'over') {
     void place.then((leave) => leave());
-    rule(hand, waited.stop);
-    return end(hand, waited.stop);
+    return end(live, waited.stop);
   }
   const leave = waited.value;
   try {
-    return await start(hand, heldBefore);
+    return await start(live, deadlineLifted);
   } finally {
     leave();
   }
 }
 
-async function start(hand: CallInHand, heldBefore: boolean): Promise<ToolOutcome | Moved> {
-  const { engine, turn, knownTool: tool } = hand;
-  const undecided = hand.mark();
-  const asked = hand.call?.confirmation;
+async function start(judged: JudgedCall, deadlineLifted: boolean): Promise<ToolOutcome | Moved> {
+  const { engine, turn, tool, journal } = judged;
+  const undecided = journal.mark();
+  const asked = journal.call?.confirmation;
   // The checks, or the wait for a place, may have taken longer than the approval was good for.
-  if (asked !== undefined && isUsedTooLate(asked, engine.ledger.now())) return settleExpired(hand, asked);
-  const stop = lastLook(hand, heldBefore) ?? (hand.input.form === 'json' ? undefined : await keepTyped(hand));
-  rule(hand, stop);
-  if (stop !== undefined) return end(hand, stop);
+  if (asked !== undefined && isUsedTooLate(asked, engine.ledger.now())) return settleExpired(judged, asked);
+  const stop = lastLook(judged, deadlineLifted);
+  if (stop !== undefined) return end(judged, stop);
+  const typed = judged.input.form === 'json' ? undefined : await keepTyped(judged);
+  if (typed?.type === 'stopped') return end(judged, typed.stop);
+  const live = typed?.live ?? judged;
+  recordRuling(live, undefined);
 
   const toolMs = tool.timeoutMs ?? engine.defaultTimeoutMs;
-  const leftMs = heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
+  const leftMs = deadlineLifted ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
   const budgetMs = Math.max(0, Math.min(toolMs, leftMs));
   // Other processes go by the ledger's clock.
   const deadlineMs = (tool.handoff ? engine.ledger : engine.clock).now() + budgetMs;
-  hand.apply({
+  journal.apply({
     type: 'start',
-    idempotencyKey: hand.toolKey === undefined ? undefined : clean(hand, hand.toolKey),
+    idempotencyKey: live.toolKey === undefined ? undefined : clean(live, live.toolKey),
     deadlineMs,
     mayRerun: tool.mayRerun,
     handoff: tool.handoff,
-    ...(hand.workflowSteps.length > 0 && { stages: stagesOf(hand) }),
-    reserved: reservedBy(hand),
+    ...(live.workflowSteps.length > 0 && { stages: stagesOf(live) }),
+    reserved: reservedBy(live),
   });
-  if (grantIsPast(hand)) {
-    hand.rewind(undecided);
-    return 'moved';
+  if (grantIsPast(live)) {
+    journal.rewind(undecided);
+    return moved;
   }
-  if (needsIntent(hand)) {
-    const refused = await appendIntent(hand);
-    if (refused === 'overtaken') return overtaken(hand);
-    if (refused !== undefined) {
-      hand.rewind(undecided);
-      if (refused === 'moved') return refused;
-      rule(hand, refused);
-      return end(hand, refused);
+  if (needsIntent(live)) {
+    const intent = await appendIntent(live);
+    switch (intent.type) {
+      case 'appended':
+        break;
+      case 'overtaken':
+        return overtaken(live);
+      case 'moved':
+        journal.rewind(undecided);
+        return intent;
+      case 'refused':
+        journal.rewind(undecided);
+        return end({ ...live, passages: [], ...intent.found }, intent.stop);
     }
   }
-  return attempt(hand, { budgetMs, deadlineMs }, heldBefore);
+  return attempt(
+    live,
+    { budgetMs, deadlineMs, costMicros: live.costMicros, lostCostMicros: 0 },
+    deadlineLifted,
+  );
 }
 
 /** What is taken, and what the end of the call counts. */
-const reservedBy = ({ shares, counted }: CallInHand): readonly ReservedShare[] => [
+const reservedBy = ({ shares, counted }: JudgedCall): readonly ReservedShare[] => [
   ...shares.filter(isTaken).map(({ counter, amount, metric }) => ({ counter, amount, metric })),
   ...counted,
 ];
 
-const stagesOf = ({ workflowSteps }: CallInHand): readonly StageMark[] =>
+const stagesOf = ({ workflowSteps }: JudgedCall): readonly StageMark[] =>
   workflowSteps.flatMap(({ workflow, ruling: { stageId } }) =>
     stageId === undefined ? [] : [{ workflow: workflow.name, stageId }],
   );
 
 /** What may have changed while the call was being judged or waited for its place. */
-function lastLook(hand: CallInHand, heldBefore: boolean): Stop | undefined {
-  if (hand.cancelled !== undefined) return cancelStop(hand.cancelled);
-  if (isStale(hand)) return staleStop;
-  return heldBefore ? undefined : turnIsOver(hand);
+function lastLook(live: JudgedCall, deadlineLifted: boolean): Stop | undefined {
+  if (live.signals.cancelled !== undefined) return cancelStop(live.signals.cancelled);
+  if (isStale(live)) return staleStop;
+  return deadlineLifted ? undefined : turnIsOver(live);
 }
 
 const staleStop: Stop = {
@@ -121,37 +144,44 @@ const staleStop: Stop = {
   details: 'What the preview showed had gone stale before the call could run.',
 };
 
-export const end = (hand: CallInHand, stop: Stop): Promise<ToolOutcome> =>
-  stop.type === 'copy' ? copyOutcome(hand, stop.from) : settleStopped(hand, stop);
+/** Ends a call that a gate has stopped. */
+export function end(live: StoppedCall, stop: Stop): Promise<ToolOutcome> {
+  recordRuling(live, stop);
+  return endStopped(live, stop);
+}
+
+/** The same where the ruling is on record. */
+export const endStopped = (live: EndedCall, stop: Stop): Promise<ToolOutcome> =>
+  stop.type === 'copy' ? copyOutcome(live, stop.from) : settleStopped(live, stop);
 
 /**
  * A read under no limit changes nothing and takes nothing: its request may be kept with its outcome. A call that an
  * expiry allowed needs an intent in any case, because a denial that was received in time counts until then.
  */
-const needsIntent = ({
-  knownTool: tool,
-  shares,
-  claimKey,
-  isMoving,
-  grant,
-  mustIntend,
-  call,
-}: CallInHand): boolean =>
+const needsIntent = ({ tool, shares, claimKey, journal, grant, takenOver }: JudgedCall): boolean =>
   !tool.surelyReads ||
-  mustIntend ||
-  isAllowedByExpiry(call?.confirmation) ||
+  // The body may be what ended the process before: from now on every attempt is on record.
+  takenOver !== undefined ||
+  isAllowedByExpiry(journal.call?.confirmation) ||
   tool.handoff ||
   shares.length > 0 ||
   claimKey !== undefined ||
-  isMoving ||
+  journal.isMoving ||
   grant !== undefined;
 
-/** Undefined where the intent is kept and the body may run. */
-async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | Moved | undefined> {
-  const ready = beforeIntent(hand.engine);
+type Intent =
+  /** The body may run. */
+  | { readonly type: 'appended' }
+  /** Another process has changed the call. */
+  | { readonly type: 'overtaken' }
+  | Moved
+  | { readonly type: 'refused'; readonly stop: Stop; readonly found?: Partial<Findings> };
+
+async function appendIntent(live: JudgedCall): Promise<Intent> {
+  const ready = beforeIntent(live.engine);
   if (isPromiseLike(ready)) await ready;
-  const { claimKey, shares, input, supersedes, grant } = hand;
-  const result = await hand.flush({
+  const { claimKey, shares, input, supersedes, grant } = live;
+  const result = await live.journal.flush({
     ...(shares.length > 0 && { reserve: shares }),
     ...(claimKey !== undefined && {
       claim: {
@@ -161,106 +191,128 @@ async function appendIntent(hand: CallInHand): Promise<Stop | 'overtaken' | Move
       },
     }),
     ...(grant !== undefined && { guards: [grant.guard] }),
-    ...sealInput(hand),
+    ...sealInput(live),
   });
   switch (result.status) {
     case 'appended':
-      return undefined;
+      return appended;
     case 'conflict':
-      return 'overtaken';
+      return { type: 'overtaken' };
     case 'displaced':
       throw new TypeError('The ledger refused a position nobody named.');
     case 'moved':
-      return 'moved';
-    case 'exhausted': {
-      const share = shares.find(({ counter }) => counter === result.counter);
-      if (share === undefined)
-        throw new TypeError(`The ledger refused a reservation nobody asked for: ${result.counter}`);
-      // Another call took the last use of the grant: a person is asked after all.
-      if ('grantId' in share) return 'moved';
-      return 'limits' in share
-        ? usedUp(hand, hand.policy as Policy, share) // a share of a contract comes of a policy
-        : outOfBudget(share, result.used);
-    }
-    case 'claimed': {
-      const stop = claimKey === undefined ? undefined : await meetHolder(hand, claimKey, result.holder);
-      // The key came free, or needs a person, between the gate and the claim: the same call asked again finds out.
-      return (
-        stop ?? {
-          type: 'deny',
-          reason: 'duplicate',
-          code: 'call.twin',
-          details: `Call ${result.holder.callId} took the same idempotency key first.`,
-        }
-      );
-    }
+      return moved;
+    case 'exhausted':
+      return exhausted(live, result.counter, result.used);
+    case 'claimed':
+      return claimed(live, claimKey, result.holder);
   }
 }
 
+const appended: Intent = Object.freeze({ type: 'appended' });
+
+async function exhausted(live: JudgedCall, counter: string, used: number): Promise<Intent> {
+  const share = live.shares.find((each) => each.counter === counter);
+  if (share === undefined)
+    throw new TypeError(`The ledger refused a reservation nobody asked for: ${counter}`);
+  // Another call took the last use of the grant: a person is asked after all.
+  if ('grantId' in share) return moved;
+  if (!('limits' in share)) return { type: 'refused', stop: outOfBudget(share, used) };
+  const { stop, mark } = await usedUp(live, live.policy as Policy, share); // a share of a contract comes of a policy
+  return { type: 'refused', stop, found: { rules: [...live.rules, mark] } };
+}
+
+async function claimed(live: JudgedCall, claimKey: string | undefined, holder: ClaimHolder): Promise<Intent> {
+  const verdict = claimKey === undefined ? undefined : await meetHolder(live, claimKey, holder);
+  if (verdict?.type === 'stopped') return { type: 'refused', stop: verdict.stop, found: verdict.found };
+  // The key came free, or needs a person, between the gate and the claim: the same call asked again finds out.
+  return {
+    type: 'refused',
+    stop: {
+      type: 'deny',
+      reason: 'duplicate',
+      code: 'call.twin',
+      details: `Call ${holder.callId} took the same idempotency key first.`,
+    },
+  };
+}
+
 /**
- * Runs the body of a call once more after an attempt whose end nobody saw. Undefined where somebody else was first.
- * What the lost attempt had reserved stays reserved and is charged with this one.
+ * Runs the body of a call once more after an attempt whose end was not recorded. Undefined where another process was
+ * first. What the lost attempt had reserved stays reserved and is charged with this one.
  */
-export async function attemptAgain(hand: CallInHand): Promise<ToolOutcome | undefined> {
-  const { engine, knownTool: tool, call } = hand;
+export async function attemptAgain(live: ReadyCall & BoundKey): Promise<ToolOutcome | undefined> {
+  const { engine, tool, journal } = live;
   const budgetMs = tool.timeoutMs ?? engine.defaultTimeoutMs;
   const deadlineMs = engine.clock.now() + budgetMs;
-  const reserved = call?.started?.reserved ?? [];
-  const cost = costOf(hand);
-  hand.costMicros = typeof cost === 'number' ? cost : 0;
-  hand.lostCostMicros = reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0;
-  hand.apply({
+  const { reserved = [], stages = [] } = journal.call?.started ?? {};
+  const costMicros = knownCost(live);
+  const lostCostMicros = reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0;
+  journal.apply({
     type: 'start',
-    idempotencyKey: hand.toolKey === undefined ? undefined : clean(hand, hand.toolKey),
+    idempotencyKey: live.toolKey === undefined ? undefined : clean(live, live.toolKey),
     deadlineMs,
     mayRerun: tool.mayRerun,
-    stages: call?.started?.stages ?? [],
+    stages,
     reserved,
   });
-  const result = await hand.flush();
-  return result.status === 'appended' ? attempt(hand, { budgetMs, deadlineMs }, true) : undefined;
+  const { status } = await journal.flush();
+  return status === 'appended'
+    ? attempt(live, { budgetMs, deadlineMs, costMicros, lostCostMicros }, true)
+    : undefined;
 }
 
 /**
- * Goes on with a call between two of its attempts, whose owner died there: it is tried again if somebody asks for it, and
- * otherwise ends as it stands. Undefined where somebody else was first.
+ * Goes on with a call between two of its attempts, whose owner died there: it is tried again if a behavior asks for that,
+ * and otherwise ends as it stands. Undefined where another process was first.
  */
-export async function attemptNext(hand: CallInHand, failed: ToolResponded): Promise<ToolOutcome | undefined> {
-  const next = await goOnTrying(hand, failed);
-  if (next === 'overtaken') return undefined;
-  return next === undefined ? endAsFailed(hand, failed) : attempt(hand, next, true);
+export async function attemptNext(
+  live: ReadyCall & BoundKey,
+  failed: ToolResponded,
+): Promise<ToolOutcome | undefined> {
+  const next = await goOnTrying(live, failed);
+  switch (next.type) {
+    case 'overtaken':
+      return undefined;
+    case 'none':
+      return endAsFailed(live, failed);
+    case 'attempt':
+      return attempt(next.live, next.terms, true);
+  }
 }
 
-/** Ends a call with the failure it has. Undefined where somebody else goes on with it. */
-export async function endAsFailed(hand: CallInHand, failed: ToolResponded): Promise<ToolOutcome | undefined> {
+/** Ends a call with the failure it has. Undefined where another process goes on with it. */
+export async function endAsFailed(live: EndedCall, failed: ToolResponded): Promise<ToolOutcome | undefined> {
   const judgement = judgementOf(failed);
-  return (await keepEnd(hand, judgement, attemptOf(failed))) ? judgement.outcome : undefined;
+  return (await keepEnd(live, judgement, recordOf(failed))) ? judgement.outcome : undefined;
 }
 
-async function attempt(hand: CallInHand, first: AttemptTerms, heldBefore: boolean): Promise<ToolOutcome> {
-  const { knownTool: tool, turn, engine } = hand;
-  hand.resourceKeys = resourceKeysOf(tool, () => hand.handOut());
-  if (!tool.surelyReads) turn.recent.noteWrite(hand.resourceKeys);
-  if (tool.handoff) return untilReported(hand);
-  const { notes } = hand;
-  for (let bounds = first; ;) {
-    const run = new AttemptRun(hand, bounds);
-    const judgement = await run.judgement();
-    const kept = await run.kept(judgement);
-    const next =
-      engine.behaviors.anyRetries && outcomeIsError(judgement.outcome)
-        ? await tryAgain(hand, judgement, kept, heldBefore, () => run.over())
-        : undefined;
-    if (next === undefined) {
-      const outcome = await settle(hand, judgement, kept);
+async function attempt(
+  ready: ReadyCall & BoundKey,
+  first: AttemptTerms,
+  deadlineLifted: boolean,
+): Promise<ToolOutcome> {
+  const { tool, turn, services } = ready;
+  const resourceKeys = resourceKeysOf(tool, () => handOut(tool.input, ready.input));
+  let live: StartedCall = { ...ready, resourceKeys };
+  if (!tool.surelyReads) turn.recent.noteWrite(resourceKeys);
+  if (tool.handoff) return untilReported(live);
+  for (let terms = first; ;) {
+    const run = new AttemptRun(live, terms);
+    const judgement = await run.runAndJudge();
+    const record = await run.collectRecord(judgement);
+    const next: NextAttempt =
+      services.behaviors.anyRetries && outcomeIsError(judgement.outcome)
+        ? await tryAgain(live, judgement, record, deadlineLifted, () => run.over())
+        : { type: 'none' };
+    if (next.type === 'none') {
+      const outcome = await settle(live, judgement, record);
       run.over();
       return outcome;
     }
     run.over();
-    if (next === 'overtaken') return overtaken(hand);
-    bounds = next;
-    // What was to be said of the attempt that failed is not to be said of the next one.
-    hand.notes = notes;
-    hand.outputRules = [];
+    if (next.type === 'overtaken') return overtaken(live);
+    terms = next.terms;
+    live = { ...live, ...next.live };
   }
 }

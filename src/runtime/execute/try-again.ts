@@ -14,74 +14,92 @@ import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError, retryableButForDoubt } from '../../call/outcome.ts';
 import type { Offer } from '../host/behaviors.ts';
 import { endCounts, settlementsFor, sharesOf } from '../host/budget.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { BoundKey, ReadyCall } from '../state/call-stages.ts';
+import { nothingFound, withInput } from '../state/call-stages.ts';
+import type { EntryExtra } from '../state/call-journal.ts';
+import { aside } from '../state/aside.ts';
+import type { AttemptRecord } from '../state/unkept-end.ts';
 import { clean } from '../input/clean.ts';
-import { costOf } from '../gates/cost.ts';
+import { knownCost } from '../gates/cost.ts';
 import { policyGate } from '../gates/policy.ts';
 import type { Judgement } from '../attempt/judgement.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { isStale } from '../state/recall-snapshot.ts';
-import type { Attempt } from '../settle/settle.ts';
-import { toRespondCommand } from '../settle/settle.ts';
+import { toRespondCommand } from '../settle/keep-end.ts';
 import { takeRecorded } from '../accept/take-recorded.ts';
 import { walk } from '../gates/walk.ts';
 
-/** How long an attempt may take, and until when. */
-export type AttemptTerms = { readonly budgetMs: number; readonly deadlineMs: number };
+/** How long an attempt may take, until when, and what it costs. */
+export type AttemptTerms = {
+  readonly budgetMs: number;
+  readonly deadlineMs: number;
+  /** The cost of the attempt, unless its body charges another one. */
+  readonly costMicros: number;
+  /** The cost of an attempt before this one whose end was not recorded. */
+  readonly lostCostMicros: number;
+};
 
-/** Undefined: the call ends with the failure it has. Overtaken: somebody else goes on with it. */
-export type NextAttempt = AttemptTerms | 'overtaken' | undefined;
+export type NextAttempt =
+  /** The intent of the next attempt is stored: its body may run. */
+  | { readonly type: 'attempt'; readonly live: RunnableCall; readonly terms: AttemptTerms }
+  /** The call ends with the failure it has. */
+  | { readonly type: 'none' }
+  /** Another process goes on with the call. */
+  | { readonly type: 'overtaken' };
+
+type RunnableCall = ReadyCall & BoundKey;
+
+const noAttempt: NextAttempt = Object.freeze({ type: 'none' });
 
 /** On what terms the call may go on. */
 type Terms = {
-  /** A person was asked, so neither the turn's deadline nor its end bounds anything any more. */
-  readonly heldBefore: boolean;
+  /** A person was asked, so neither the deadline of the turn nor its end bounds anything any more. */
+  readonly deadlineLifted: boolean;
   /** The body itself said of the failure that trying again is safe. */
   readonly authorSaysRetry: boolean;
 };
 
-/**
- * `heldBefore`: a person was asked, so the turn's deadline bounds nothing any more. `onKept` is called once the failure
- * is kept as the end of its attempt.
- */
+/** `onKept` is called once the failure is stored as the end of its attempt. */
 export async function tryAgain(
-  hand: CallInHand,
+  live: RunnableCall,
   judgement: Judgement,
-  attempt: Attempt,
-  heldBefore: boolean,
+  attempt: AttemptRecord,
+  deadlineLifted: boolean,
   onKept: () => void,
 ): Promise<NextAttempt> {
-  const { behaviors } = hand.engine;
-  const mark = hand.mark();
-  const event = hand.apply(toRespondCommand(hand, judgement, attempt, false)) as ToolResponded; // what it makes
+  const { journal } = live;
+  const { behaviors } = live.services;
+  const mark = journal.mark();
+  const event = journal.apply(toRespondCommand(live, judgement, attempt, false)) as ToolResponded; // what it makes
   if (!behaviors.wantRetry(event)) {
-    hand.rewind(mark);
-    return undefined;
+    journal.rewind(mark);
+    return noAttempt;
   }
-  const forbidden = whyNot(hand, judgement, heldBefore);
+  const forbidden = whyNot(live, judgement, deadlineLifted);
   if (forbidden !== undefined) {
-    hand.rewind(mark);
-    hand.aside(`Not tried again, although a behavior might have asked for it: ${forbidden}`);
-    return undefined;
+    journal.rewind(mark);
+    aside(live, `Not tried again, although a behavior might have asked for it: ${forbidden}`);
+    return noAttempt;
   }
-  const charged = settlementsFor(hand.call?.started?.reserved ?? [], attempt.costMicros);
-  const kept = await flushed(hand, mark, {
+  const charged = settlementsFor(journal.call?.started?.reserved ?? [], attempt.costMicros);
+  const kept = await flushed(live, mark, {
     ...(charged.length > 0 && { settle: charged }),
   });
-  // Where somebody else has ended the call meanwhile, what this attempt gave is late: that is for whoever settles it.
-  if (kept !== 'appended') return undefined;
+  // Where another process has ended the call meanwhile, what this attempt gave is late: settling it sees to that.
+  if (kept.type !== 'appended') return noAttempt;
   onKept();
-  return askAndWait(hand, event, { heldBefore, authorSaysRetry: judgement.authorSaysRetry });
+  return askAndWait(live, event, { deadlineLifted, authorSaysRetry: judgement.authorSaysRetry });
 }
 
 /** Goes on with a call whose owner died between two attempts. */
-export async function goOnTrying(hand: CallInHand, failed: ToolResponded): Promise<NextAttempt> {
+export async function goOnTrying(live: RunnableCall, failed: ToolResponded): Promise<NextAttempt> {
   // What was safe because the tool said so of all its calls must still be; what its body said of this failure stays said.
-  const authorSaysRetry = !failed.unsettledEffect && hand.call?.started?.mayRerun !== true;
-  const forbidden = whyNot(hand, { ...judgementOf(failed), authorSaysRetry }, true);
-  if (forbidden === undefined) return askAndWait(hand, failed, { heldBefore: true, authorSaysRetry });
-  hand.aside(`Not tried again: ${forbidden}`);
-  return undefined;
+  const authorSaysRetry = !failed.unsettledEffect && live.journal.call?.started?.mayRerun !== true;
+  const forbidden = whyNot(live, { ...judgementOf(failed), authorSaysRetry }, true);
+  if (forbidden === undefined) return askAndWait(live, failed, { deadlineLifted: true, authorSaysRetry });
+  aside(live, `Not tried again: ${forbidden}`);
+  return noAttempt;
 }
 
 /** How a recorded attempt ended, as it is settled with. */
@@ -96,27 +114,28 @@ export const judgementOf = ({
   toolSuccess,
   // Nothing is in doubt where the tool may be run again or its author said so.
   authorSaysRetry: !unsettledEffect,
+  rules: [],
 });
 
-/** What was kept of a recorded attempt. */
-export const attemptOf = ({ reached, log, payloadExtras }: ToolResponded): Attempt => ({
+/** What is recorded of an attempt besides its outcome. */
+export const recordOf = ({ reached, log, payloadExtras }: ToolResponded): AttemptRecord => ({
   costMicros: 0, // it was charged when the attempt ended
   reached,
   log,
   payloadExtras,
 });
 
-/** Why the body may not run again, whoever asks. */
+/** Why the body may not run again, whatever asks for it. */
 function whyNot(
-  { tool, cancelled, left, turn }: CallInHand,
+  { tool, signals, turn }: ReadyCall,
   { outcome, authorSaysRetry }: Judgement,
-  heldBefore: boolean,
+  deadlineLifted: boolean,
 ): string | undefined {
-  if (cancelled !== undefined) return 'the call was cancelled.';
-  if (!heldBefore && turn.ended !== undefined) return 'its turn has ended.';
-  if (left) return 'the runtime is closing.';
+  if (signals.cancelled !== undefined) return 'the call was cancelled.';
+  if (!deadlineLifted && turn.ended !== undefined) return 'its turn has ended.';
+  if (signals.left) return 'the runtime is closing.';
   if (!isRetryable(outcome)) return 'the failure is not one that passes.';
-  if (tool === undefined || tool.handoff) return 'its body does not run here.';
+  if (tool.handoff) return 'its body does not run here.';
   return tool.mayRerun || authorSaysRetry
     ? undefined
     : 'the tool does not say that its calls may run twice (mode read, idempotent, or a ToolError marked retryable).';
@@ -125,41 +144,43 @@ function whyNot(
 const isRetryable = (outcome: ToolOutcome): boolean =>
   outcomeIsError(outcome) && retryableButForDoubt(outcome);
 
-async function askAndWait(hand: CallInHand, event: ToolResponded, terms: Terms): Promise<NextAttempt> {
-  if (hand.call?.retry === undefined) {
-    const { retry, events } = await ask(hand, event, terms);
-    // They are kept with whatever follows of the call.
-    hand.bring(events);
-    if (retry === undefined) return undefined;
-    const mark = hand.mark();
-    hand.apply({
+async function askAndWait(live: RunnableCall, event: ToolResponded, terms: Terms): Promise<NextAttempt> {
+  const { journal } = live;
+  if (journal.call?.retry === undefined) {
+    const { retry, events } = await ask(live, event, terms);
+    // They are stored with whatever follows of the call.
+    journal.bring(events);
+    if (retry === undefined) return noAttempt;
+    const mark = journal.mark();
+    journal.apply({
       type: 'try_again',
       forEvent: event.id,
       attempt: event.attempt + 1,
       notBefore: retry.notBefore,
       by: retry.by,
     });
-    const kept = await flushed(hand, mark);
-    if (kept !== 'appended') return kept;
+    const kept = await flushed(live, mark);
+    if (kept.type !== 'appended') return kept;
   }
-  return (await isDue(hand, terms)) ? begin(hand, terms) : undefined;
+  return (await isDue(live, terms)) ? begin(live, terms) : noAttempt;
 }
 
 /** What the behaviours say, or nothing as soon as nobody waits for it any more. */
-async function ask(hand: CallInHand, event: ToolResponded, terms: Terms): Promise<Offer> {
-  const { behaviors, deadlines } = hand.engine;
+async function ask(live: AcceptedCall, event: ToolResponded, terms: Terms): Promise<Offer> {
+  const { deadlines } = live.engine;
+  const { behaviors } = live.services;
   const stop = new AbortController();
   const nobody = Promise.withResolvers<Offer>();
   const leave = (): void => {
     stop.abort(new DOMException('The call ends without another attempt.', 'AbortError'));
     nobody.resolve({ retry: undefined, events: [] });
   };
-  const leftMs = leftOf(hand, terms);
-  if (isGivenUp(hand, terms) || leftMs <= 0) return { retry: undefined, events: [] };
+  const leftMs = leftOf(live, terms);
+  if (isGivenUp(live, terms) || leftMs <= 0) return { retry: undefined, events: [] };
   const watch = leftMs === Number.POSITIVE_INFINITY ? undefined : deadlines.watch(leftMs, leave);
-  const stopHearing = whenGivenUp(hand, terms, leave);
+  const stopHearing = whenGivenUp(live, terms, leave);
   try {
-    return await Promise.race([behaviors.offerRetry(event, hand.turn.depth, stop.signal), nobody.promise]);
+    return await Promise.race([behaviors.offerRetry(event, live.turn.depth, stop.signal), nobody.promise]);
   } finally {
     watch?.stop();
     stopHearing();
@@ -167,49 +188,50 @@ async function ask(hand: CallInHand, event: ToolResponded, terms: Terms): Promis
 }
 
 /** Whether somebody has cancelled it, its turn has ended, or the runtime closes. */
-const isGivenUp = ({ cancelled, left, turn }: CallInHand, { heldBefore }: Terms): boolean =>
-  cancelled !== undefined || left || (!heldBefore && turn.ended !== undefined);
+const isGivenUp = ({ signals, turn }: AcceptedCall, { deadlineLifted }: Terms): boolean =>
+  signals.cancelled !== undefined || signals.left || (!deadlineLifted && turn.ended !== undefined);
 
 /** Has somebody woken when the call is given up, until they say that they need not be. */
-function whenGivenUp(hand: CallInHand, { heldBefore }: Terms, wake: () => void): () => void {
-  hand.onCancel = wake;
-  hand.onLeave = wake;
-  const stopHearing = heldBefore ? undefined : hand.turn.whenEnded(wake);
+function whenGivenUp(live: AcceptedCall, { deadlineLifted }: Terms, wake: () => void): () => void {
+  live.signals.onCancel = wake;
+  live.signals.onLeave = wake;
+  const stopHearing = deadlineLifted ? undefined : live.turn.whenEnded(wake);
   return () => {
-    hand.onCancel = undefined;
-    hand.onLeave = undefined;
+    live.signals.onCancel = undefined;
+    live.signals.onLeave = undefined;
     stopHearing?.();
   };
 }
 
 /** Nothing is kept where the ledger did not take it. */
 async function flushed(
-  hand: CallInHand,
+  live: AcceptedCall,
   mark: number,
-  extra: Parameters<CallInHand['flush']>[0] = {},
-): Promise<'appended' | 'overtaken' | undefined> {
+  extra: EntryExtra = {},
+): Promise<{ readonly type: 'appended' } | Exclude<NextAttempt, { type: 'attempt' }>> {
+  const { journal } = live;
   try {
-    const { status } = await hand.flush(extra);
-    if (status === 'appended') return status;
-    hand.rewind(mark);
-    if (status === 'exhausted') hand.aside('Not tried again: a budget has too little left for it.');
-    return status === 'conflict' ? 'overtaken' : undefined;
+    const { status } = await journal.flush(extra);
+    if (status === 'appended') return { type: 'appended' };
+    journal.rewind(mark);
+    if (status === 'exhausted') aside(live, 'Not tried again: a budget has too little left for it.');
+    return { type: status === 'conflict' ? 'overtaken' : 'none' };
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
-    hand.rewind(mark);
-    return undefined;
+    journal.rewind(mark);
+    return { type: 'none' };
   }
 }
 
 /** Waits until the time has come. False where the call is cancelled, its turn over or the runtime closed before. */
-async function isDue(hand: CallInHand, terms: Terms): Promise<boolean> {
-  const { engine } = hand;
-  const { notBefore = 0, at = 0 } = hand.call?.retry ?? {};
+async function isDue(live: AcceptedCall, terms: Terms): Promise<boolean> {
+  const { engine } = live;
+  const { notBefore = 0, at = 0 } = live.journal.call?.retry ?? {};
   // The ledger's clock may have been set back since: nobody waits longer than was asked for.
   const latest = engine.clock.monotonicMs() + Math.max(0, notBefore - at);
   for (;;) {
     const waitMs = Math.min(notBefore - engine.ledger.now(), latest - engine.clock.monotonicMs());
-    if (isGivenUp(hand, terms) || leftOf(hand, terms) <= Math.max(0, waitMs)) return false;
+    if (isGivenUp(live, terms) || leftOf(live, terms) <= Math.max(0, waitMs)) return false;
     if (waitMs <= 0) return true;
     await new Promise<void>((resolve) => {
       const watch = engine.deadlines.watch(Math.min(waitMs, longestSleepMs), () => wake());
@@ -218,51 +240,52 @@ async function isDue(hand: CallInHand, terms: Terms): Promise<boolean> {
         stopHearing();
         resolve();
       };
-      const stopHearing = whenGivenUp(hand, terms, wake);
+      const stopHearing = whenGivenUp(live, terms, wake);
     });
   }
 }
 
 const longestSleepMs = 3_600_000;
 
-const leftOf = ({ engine, turn }: CallInHand, { heldBefore }: Terms): number =>
-  heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
+const leftOf = ({ engine, turn }: AcceptedCall, { deadlineLifted }: Terms): number =>
+  deadlineLifted ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
 
 /** The intent of the next attempt. */
-async function begin(hand: CallInHand, terms: Terms): Promise<NextAttempt> {
-  const { engine, turn, call } = hand;
-  const objection = (await objectionOf(hand, terms)) ?? unknownBudget(hand);
-  if (objection !== undefined) {
-    hand.aside(`Not tried again: ${objection}`);
-    return undefined;
-  }
-  const leftMs = leftOf(hand, terms);
-  if (isGivenUp(hand, terms) || leftMs <= 0) return undefined;
-  const { knownTool: tool } = hand;
-  const cost = costOf(hand);
-  hand.costMicros = typeof cost === 'number' ? cost : 0;
-  hand.lostCostMicros = 0;
-  const shares = sharesOf(turn.budgets, hand.costMicros, false, engine.ledger.now());
+async function begin(before: RunnableCall, terms: Terms): Promise<NextAttempt> {
+  const { engine, turn, journal } = before;
+  const looked = await lookAgain(before, terms);
+  const objection = looked.type === 'objection' ? looked.objection : unknownBudget(before);
+  if (objection !== undefined) aside(before, `Not tried again: ${objection}`);
+  if (objection !== undefined || looked.type === 'objection') return noAttempt;
+  const { live } = looked;
+  const leftMs = leftOf(live, terms);
+  if (isGivenUp(live, terms) || leftMs <= 0) return noAttempt;
+  const { tool, toolKey } = live;
+  const costMicros = knownCost(live);
+  const shares = sharesOf(turn.budgets, costMicros, false, engine.ledger.now());
   const budgetMs = Math.min(tool.timeoutMs ?? engine.defaultTimeoutMs, leftMs);
   const deadlineMs = engine.clock.now() + budgetMs;
-  const mark = hand.mark();
-  hand.apply({
+  const mark = journal.mark();
+  const started = journal.call?.started;
+  journal.apply({
     type: 'start',
-    idempotencyKey: hand.toolKey === undefined ? undefined : clean(hand, hand.toolKey),
+    idempotencyKey: toolKey === undefined ? undefined : clean(live, toolKey),
     deadlineMs,
     mayRerun: tool.mayRerun,
-    stages: call?.started?.stages ?? [],
+    stages: started?.stages ?? [],
     reserved: [
       ...shares.map(({ counter, amount, metric }) => ({ counter, amount, metric })),
-      ...endCounts(call?.started?.reserved ?? []),
+      ...endCounts(started?.reserved ?? []),
     ],
   });
-  const kept = await flushed(hand, mark, shares.length > 0 ? { reserve: shares } : {});
-  return kept === 'appended' ? { budgetMs, deadlineMs } : kept;
+  const kept = await flushed(live, mark, shares.length > 0 ? { reserve: shares } : {});
+  return kept.type === 'appended'
+    ? { type: 'attempt', live, terms: { budgetMs, deadlineMs, costMicros, lostCostMicros: 0 } }
+    : kept;
 }
 
 /** What a turn may spend is known to the process that opened it, and to no other. */
-function unknownBudget({ call, turn }: CallInHand): string | undefined {
+function unknownBudget({ journal: { call }, turn }: AcceptedCall): string | undefined {
   const isKnown = (counter: string): boolean =>
     turn.budgets.some((budget) =>
       budget.perDay ? counter.startsWith(`${budget.counter}/`) : counter === budget.counter,
@@ -273,31 +296,32 @@ function unknownBudget({ call, turn }: CallInHand): string | undefined {
   return spent && `how much may be spent under ${spent.counter} is known only to the process that began it.`;
 }
 
-/** What has come up since the last attempt that keeps the body from running. */
-async function objectionOf(hand: CallInHand, { authorSaysRetry }: Terms): Promise<string | undefined> {
-  const { engine, request } = hand;
-  if (isStale(hand)) return 'what the preview showed has gone stale.';
-  const taken = await takeRecorded(hand);
-  if (taken.type === 'unusable') return `${taken.problem}.`;
-  if (taken.type === 'differs') return 'its schema now gives the tool another value.';
-  hand.prepared = { ...taken.prepared, changes: hand.input.changes };
+type LookedAgain =
+  | { readonly type: 'ready'; readonly live: RunnableCall }
+  /** Something that has come up since the last attempt keeps the body from running. */
+  | { readonly type: 'objection'; readonly objection: string };
+
+const object = (objection: string): LookedAgain => ({ type: 'objection', objection });
+
+async function lookAgain(before: RunnableCall, { authorSaysRetry }: Terms): Promise<LookedAgain> {
+  const { engine, request, tool, notes, journal } = before;
+  if (isStale(before)) return object('what the preview showed has gone stale.');
+  const taken = await takeRecorded(before);
+  if (taken.type === 'unusable') return object(`${taken.problem}.`);
+  if (taken.type === 'differs') return object('its schema now gives the tool another value.');
+  const live = withInput(before, tool, { ...taken.prepared, changes: before.input.changes }, notes);
   const policy = engine.policyInForce();
-  if (policy?.version === hand.call?.policyVersion) return undefined;
+  if (policy?.version === journal.call?.policyVersion) return { type: 'ready', live };
   // Other rules are in force than those that let the call run.
-  const { workflowSteps, rules } = hand;
-  hand.policy = policy;
-  hand.tool = engine.undoToolFor(request.name, policy) ?? engine.toolFor(request.name, policy);
-  hand.asks = [];
-  const stop = await walk(hand, [policyGate], true);
-  const approved = hand.call?.confirmation?.asks ?? [];
-  const asked = hand.asks.some(
+  const now = engine.undoToolFor(request.name, policy) ?? engine.toolFor(request.name, policy);
+  if (now === undefined || !(now.mayRerun || authorSaysRetry))
+    return object('rules have withdrawn that it may run twice.');
+  const next = { ...live, policy, tool: now };
+  const walked = await walk(next, [policyGate], nothingFound, { deadlineLifted: true });
+  if (walked.type === 'stopped') return object('rules that came since would stop it.');
+  const approved = journal.call?.confirmation?.asks ?? [];
+  const asks = walked.live.asks.some(
     ({ by, digest }) => !approved.some((known) => known.by.name === by.name && known.digest === digest),
   );
-  hand.asks = [];
-  hand.workflowSteps = workflowSteps;
-  hand.rules = rules;
-  if (hand.tool === undefined || !(hand.tool.mayRerun || authorSaysRetry))
-    return 'rules have withdrawn that it may run twice.';
-  if (stop !== undefined) return 'rules that came since would stop it.';
-  return asked ? 'rules that came since would ask a person.' : undefined;
+  return asks ? object('rules that came since would ask a person.') : { type: 'ready', live: next };
 }

@@ -1,7 +1,7 @@
-import type { Gate } from '../state/gate.ts';
+import type { EntryGate } from '../state/gate.ts';
 
 /** Did this tool fail for good in this turn? */
-export const blockedGate: Gate = {
+export const blockedGate: EntryGate = {
   name: 'blocked',
   check({ turn, request }) {
     const failed = turn.blocked.get(request.name);

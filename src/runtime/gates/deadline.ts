@@ -1,13 +1,13 @@
 import type { DecidedBy } from '../../call/event.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
-import type { Gate, Stop } from '../state/gate.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { EntryGate, Stop } from '../state/gate.ts';
 
-export const deadlineGate: Gate = { name: 'deadline', check: turnIsOver };
+export const deadlineGate: EntryGate = { name: 'deadline', check: turnIsOver };
 
 const itself: DecidedBy = { type: 'gate', name: deadlineGate.name };
 
 /** Is the turn over? */
-export function turnIsOver({ turn, engine }: CallInHand): Stop | undefined {
+export function turnIsOver({ turn, engine }: Pick<AcceptedCall, 'turn' | 'engine'>): Stop | undefined {
   if (turn.ended !== undefined)
     return {
       type: 'deny',

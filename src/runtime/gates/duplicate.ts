@@ -1,22 +1,23 @@
 /** The three guards against doing a thing again: duplicate, loop, twin. */
 import type { Awaitable } from '../../base/json.ts';
+import type { Ask } from '../../call/event.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { whenReady } from '../../base/when-ready.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { Findings, ReadyCall } from '../state/call-stages.ts';
 import { isGuarded } from './doubt.ts';
-import type { Gate, Stop } from '../state/gate.ts';
+import type { Gate, Stop, Verdict } from '../state/gate.ts';
 
 const loopLimit = 3;
 const readLoopLimit = 20;
 
 export const duplicateGate: Gate = {
   name: 'duplicate',
-  check: (hand) =>
-    findDuplicate(hand) ?? findLoop(hand) ?? (isGuarded(hand.knownTool) ? findTwin(hand) : undefined),
+  check: (live) =>
+    findDuplicate(live) ?? findLoop(live) ?? (isGuarded(live.tool) ? findTwin(live) : undefined),
 };
 
 /** A tool that says repeating it is pointless, asked for the same thing again with nothing written in between. */
-function findDuplicate({ knownTool: tool, turn, input }: CallInHand): Stop | undefined {
+function findDuplicate({ tool, turn, input }: ReadyCall): Stop | undefined {
   if (!tool.idempotent) return undefined;
   const earlier = turn.recent.findDuplicate(tool.name, input.effective.digest);
   if (earlier === undefined) return undefined;
@@ -29,7 +30,7 @@ function findDuplicate({ knownTool: tool, turn, input }: CallInHand): Stop | und
 }
 
 /** A model going round in circles: over one call, or over several in turns. */
-function findLoop({ knownTool: tool, turn, input, engine, policy }: CallInHand): Stop | undefined {
+function findLoop({ tool, turn, input, engine, policy }: ReadyCall): Stop | undefined {
   const { digest } = input.effective;
   const repeats = turn.recent.countRepeats(tool.name, digest);
   if (repeats >= limitOf(tool))
@@ -54,32 +55,30 @@ const loop = (details: string): Stop => ({ type: 'deny', reason: 'duplicate', co
  * The commonest way to pay twice: a model that saw no clear end asks again under a new id. What may have happened
  * already does not happen again unless a person says so.
  */
-function findTwin(hand: CallInHand): Awaitable<Stop | undefined> {
+function findTwin(live: ReadyCall & Findings): Awaitable<Verdict> {
   // Somebody may have died over the same thing a moment ago: with every turn, that is found out first.
-  return hand.turn.swept ? lookForTwins(hand) : sweepFirst(hand);
+  return live.turn.swept ? lookForTwins(live) : sweepFirst(live);
 }
 
-async function sweepFirst(hand: CallInHand): Promise<Stop | undefined> {
-  await hand.engine.sweep(hand.turn.sessionId);
-  hand.turn.swept = true;
-  return lookForTwins(hand);
+async function sweepFirst(live: ReadyCall & Findings): Promise<Verdict> {
+  await live.services.sweep(live.sessionId);
+  live.turn.swept = true;
+  return lookForTwins(live);
 }
 
-const lookForTwins = (hand: CallInHand): Awaitable<Stop | undefined> => {
-  const { knownTool: tool, turn, input, engine } = hand;
+const lookForTwins = (live: ReadyCall & Findings): Awaitable<Verdict> => {
+  const { tool, turn, input, engine } = live;
   return whenReady(
     engine.ledger.claims.findUnsettledEffects(turn.sessionId, tool.name, input.effective.digest),
-    (twins) => meetTwins(hand, twins),
+    (twins) => meetTwins(live, twins),
   );
 };
 
-function meetTwins(hand: CallInHand, twins: readonly string[]): Stop | undefined {
+function meetTwins({ tool, asks }: ReadyCall & Findings, twins: readonly string[]): Verdict {
   if (twins.length === 0) return undefined;
-  const { knownTool: tool } = hand;
   const description = `Call ${twins.at(-1)} did the same and nobody knows whether it took effect.`;
   if (tool.rerun === 'deny')
     return { type: 'deny', reason: 'duplicate', code: 'call.twin', details: description };
-  hand.twins = twins;
-  hand.ask({ by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' });
-  return undefined;
+  const ask: Ask = { by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' };
+  return { type: 'found', found: { twins, asks: [...asks, ask] } };
 }

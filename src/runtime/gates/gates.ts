@@ -5,7 +5,7 @@
 import { blockedGate } from './blocked.ts';
 import { deadlineGate } from './deadline.ts';
 import { duplicateGate } from './duplicate.ts';
-import type { Gate } from '../state/gate.ts';
+import type { EntryGate, Gate } from '../state/gate.ts';
 import { keyGate } from './key.ts';
 import { limitsGate } from './limits.ts';
 import { ownFilesGate } from './own-files.ts';
@@ -13,13 +13,12 @@ import { policyGate } from './policy.ts';
 import { previewGate, snapshotGate } from './preview.ts';
 import { resolveGate } from './resolve.ts';
 import { undoGate } from './undo.ts';
-import { validateGate } from './validate.ts';
 
+/** Before the input is validated. */
+export const entryGates: readonly EntryGate[] = [resolveGate, deadlineGate, blockedGate];
+
+/** After the input was validated. */
 export const gates: readonly Gate[] = [
-  resolveGate,
-  deadlineGate,
-  blockedGate,
-  validateGate,
   undoGate,
   duplicateGate,
   policyGate,

@@ -3,82 +3,95 @@
  * knows how the earlier one ended, a person is asked.
  */
 import { keyedDigestJson } from '../../base/canonical.ts';
+import type { Ask } from '../../call/event.ts';
 import type { ClaimHolder } from '../../ledger/claims.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { BoundKey, Findings, ReadyCall } from '../state/call-stages.ts';
+import { handOut } from '../input/hand-out.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { unlessLeft } from '../state/unless-left.ts';
-import type { Gate, Stop } from '../state/gate.ts';
+import type { Gate, Stop, Verdict } from '../state/gate.ts';
 
 export const keyGate: Gate = {
   name: 'key',
-  check(hand) {
-    if (hand.knownTool.idempotencyKey === undefined) return undefined;
-    const mistake = bindKey(hand);
-    if (mistake !== undefined)
+  check(live) {
+    if (live.tool.idempotencyKey === undefined) return undefined;
+    const bound = bindKey(live);
+    if (bound.type === 'mistake')
       return {
         type: 'deny',
         reason: 'validation',
         code: 'tool.invalid_input',
         details: 'The tool could not tell this call from others by its arguments, so it was not run.',
-        developer: mistake,
+        developer: bound.mistake,
       };
-    return hand.claimKey === undefined ? undefined : lookUp(hand, hand.claimKey);
+    return lookUp({ ...live, ...bound.key }, bound.key.claimKey);
   },
 };
 
-/** Has the tool make its key. Gives what is wrong with it, if anything is. */
-export function bindKey(hand: CallInHand): string | undefined {
-  const { knownTool: tool } = hand;
-  if (tool.idempotencyKey === undefined) return undefined;
-  const key = makeKey(tool, hand.handOut());
-  if (key.mistake !== undefined) return key.mistake;
-  hand.toolKey = key.key;
-  const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', hand.turn.sessionId];
+export type Bound =
+  | { readonly type: 'bound'; readonly key: BoundKey & { readonly claimKey: string } }
+  | { readonly type: 'mistake'; readonly mistake: string };
+
+/** Has the tool make its key. */
+export function bindKey({ tool, input, sessionId, engine }: ReadyCall): Bound {
+  const made = makeKey(tool, handOut(tool.input, input));
+  if (made.mistake !== undefined) return { type: 'mistake', mistake: made.mistake };
+  const { key: toolKey } = made;
+  const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', sessionId];
   // A key is made of arguments and may hold what is hidden in them: the ledger gets a digest of it.
-  const digest = keyedDigestJson(hand.engine.seal.digestKey, key.key);
-  hand.claimKey = JSON.stringify([...scope, tool.name, digest]);
-  return undefined;
+  const digest = keyedDigestJson(engine.seal.digestKey, toolKey);
+  return { type: 'bound', key: { toolKey, claimKey: JSON.stringify([...scope, tool.name, digest]) } };
 }
 
-async function lookUp(hand: CallInHand, claimKey: string): Promise<Stop | undefined> {
-  const holder = await hand.engine.ledger.claims.readClaim(claimKey);
-  return holder === undefined ? undefined : meetHolder(hand, claimKey, holder);
+async function lookUp(live: ReadyCall & Findings, claimKey: string): Promise<Verdict> {
+  const holder = await live.engine.ledger.claims.readClaim(claimKey);
+  const { toolKey } = live;
+  return holder === undefined
+    ? { type: 'found', found: { toolKey, claimKey } }
+    : meetHolder(live, claimKey, holder);
 }
 
-/** What the holder of the key means for this call. Waits for a holder that is still at it. */
+/** What the holder of the key means for this call. Waits for a holder that still runs. */
 export async function meetHolder(
-  hand: CallInHand,
+  live: ReadyCall & Findings,
   claimKey: string,
   holder: ClaimHolder,
-): Promise<Stop | undefined> {
-  const { engine, input, knownTool: tool } = hand;
+): Promise<Verdict> {
+  const { engine, services, input, tool, toolKey } = live;
+  const stopped = (stop: Stop): Verdict => ({ type: 'stopped', stop, found: { toolKey, claimKey } });
   if (holder.inputDigest !== input.effective.digest)
-    return {
+    return stopped({
       type: 'deny',
       reason: 'conflict',
       code: 'call.conflict',
       details: `Nothing ran: call ${holder.callId} of this tool has the same idempotency key and other arguments. Look at what that call did before you ask for more.`,
-    };
+    });
   const stored = await engine.ledger.journal.readCall(holder.sessionId, holder.callId);
   const call = stored && foldStored(stored);
-  if (stored === undefined || call === undefined) return undefined;
+  if (stored === undefined || call === undefined) return { type: 'found', found: { toolKey, claimKey } };
   if (call.settled === undefined) {
-    if ((await engine.endOrphan(stored, call, 'of another')) === true) return lookUp(hand, claimKey);
-    await unlessLeft(hand, call, stored.version);
-    return lookUp(hand, claimKey);
+    const orphan = await services.endOrphan(stored, call, 'of another');
+    if (orphan.type !== 'ended') await unlessLeft(live, call, stored.version);
+    return lookUp(live, claimKey);
   }
-  if (!call.settled.unsettledEffect) return { type: 'copy', from: holder };
-  hand.supersedes = { sessionId: holder.sessionId, callId: holder.callId };
-  if (call.resolution !== undefined && call.resolution.resolution !== 'succeeded') return undefined;
-  if (hand.twins.includes(holder.callId) || tool.rerun === 'allow') return undefined;
-  hand.twins = [...hand.twins, holder.callId];
+  if (!call.settled.unsettledEffect) return stopped({ type: 'copy', from: holder });
+  const supersedes = { sessionId: holder.sessionId, callId: holder.callId };
+  const found = { toolKey, claimKey, supersedes };
+  const isResolved = call.resolution !== undefined && call.resolution.resolution !== 'succeeded';
+  if (isResolved || live.twins.includes(holder.callId) || tool.rerun === 'allow')
+    return { type: 'found', found };
   const description = `Call ${holder.callId} has the same idempotency key and nobody knows whether it took effect.`;
+  const twins = [...live.twins, holder.callId];
   if (tool.rerun === 'deny')
-    return { type: 'deny', reason: 'duplicate', code: 'call.twin', details: description };
-  hand.ask({ by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' });
-  return undefined;
+    return {
+      type: 'stopped',
+      stop: { type: 'deny', reason: 'duplicate', code: 'call.twin', details: description },
+      found: { ...found, twins },
+    };
+  const ask: Ask = { by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' };
+  return { type: 'found', found: { ...found, twins, asks: [...live.asks, ask] } };
 }
 
 type MadeKey = { readonly key: string; readonly mistake?: undefined } | { readonly mistake: string };

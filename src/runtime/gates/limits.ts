@@ -1,9 +1,9 @@
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { Findings, ReadyCall } from '../state/call-stages.ts';
 import type { BudgetShare, ContractShare } from '../host/budget.ts';
 import { noShares, sharesOf } from '../host/budget.ts';
 import { contractShares, countedByEnd } from '../rules/contract-rules.ts';
 import { costOf } from './cost.ts';
-import type { Gate, Stop } from '../state/gate.ts';
+import type { Gate, Stop, Verdict } from '../state/gate.ts';
 
 /**
  * Is anything left? Only a look, so that nobody is asked about a call that cannot run; what counts is the
@@ -11,30 +11,33 @@ import type { Gate, Stop } from '../state/gate.ts';
  */
 export const limitsGate: Gate = {
   name: 'limits',
-  check(hand) {
-    if (hand.knownTool.costMicros !== undefined) {
-      const cost = costOf(hand);
-      if (typeof cost !== 'number') return cost;
-      hand.costMicros = cost;
-    }
+  check(live) {
+    const { tool, policy, turn } = live;
+    const cost = tool.costMicros === undefined ? undefined : costOf(live);
+    if (cost?.type === 'unknown') return cost.stop;
+    const costMicros = cost?.costMicros ?? 0;
+    if (policy === undefined && turn.budgets.length === 0)
+      return costMicros === 0 ? undefined : { type: 'found', found: { costMicros } };
     // The policy gate has looked at the limits of contracts.
-    const limits = hand.policy === undefined ? noShares : contractShares(hand, hand.policy);
-    hand.shares = limits;
-    hand.counted = hand.policy === undefined ? noShares : countedByEnd(hand, hand.policy);
-    return hand.turn.budgets.length === 0 ? undefined : look(hand, limits);
+    const limits = policy === undefined ? noShares : contractShares(live, policy);
+    const counted = policy === undefined ? noShares : countedByEnd(live, policy);
+    const found = { costMicros, counted, shares: limits };
+    return turn.budgets.length === 0 ? { type: 'found', found } : look(live, found);
   },
 };
 
-async function look(hand: CallInHand, limits: readonly ContractShare[]): Promise<Stop | undefined> {
-  const { engine, turn } = hand;
-  const shares = sharesOf(turn.budgets, hand.costMicros, true, engine.ledger.now());
-  hand.shares = [...shares, ...limits];
+type Limits = Pick<Findings, 'costMicros' | 'counted'> & { readonly shares: readonly ContractShare[] };
+
+async function look({ engine, turn }: ReadyCall, limits: Limits): Promise<Verdict> {
+  const shares = sharesOf(turn.budgets, limits.costMicros, true, engine.ledger.now());
+  const found = { ...limits, shares: [...shares, ...limits.shares] };
   const counters = await engine.ledger.claims.readCounters(shares.map(({ counter }) => counter));
   for (const [index, share] of shares.entries()) {
     const { used, reserved } = counters[index] ?? { used: 0, reserved: 0 };
-    if (used + reserved + share.amount > share.limit) return outOfBudget(share, used + reserved);
+    if (used + reserved + share.amount > share.limit)
+      return { type: 'stopped', stop: outOfBudget(share, used + reserved), found };
   }
-  return undefined;
+  return { type: 'found', found };
 }
 
 /** The denial of a call for which a budget has too little left. */

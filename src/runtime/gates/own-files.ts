@@ -2,39 +2,39 @@ import { takeSteps } from '../../base/steps.ts';
 import type { OwnFileBreach } from '../../policy/own-files/judge-own-files.ts';
 import { describeOwnFile } from '../../policy/own-files/own-file.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
 import { clean } from '../input/clean.ts';
 import type { Gate, Stop } from '../state/gate.ts';
 
 /** Does the call stay away from the runtime's own files? No rule and no person can allow what this gate refuses. */
 export const ownFilesGate: Gate = {
   name: 'own_files',
-  check(hand) {
-    const { knownTool: tool } = hand;
-    const steps = hand.engine.ownFiles.judge()({
+  check(live) {
+    const { tool } = live;
+    const steps = live.engine.ownFiles.judge()({
       toolName: tool.name,
       mode: tool.mode,
-      input: hand.judged,
+      input: live.judged,
       resources: tool.resources,
     });
     if (steps === undefined) return undefined;
     const breach = takeSteps(steps);
-    return isPromiseLike(breach) ? breach.then((found) => stopFor(hand, found)) : stopFor(hand, breach);
+    return isPromiseLike(breach) ? breach.then((found) => stopFor(live, found)) : stopFor(live, breach);
   },
 };
 
-const stopFor = (hand: CallInHand, breach: OwnFileBreach | undefined): Stop | undefined =>
+const stopFor = (live: AcceptedCall, breach: OwnFileBreach | undefined): Stop | undefined =>
   breach === undefined
     ? undefined
     : {
         type: 'deny',
         reason: 'contract',
         code: 'policy.protected',
-        details: describe(hand, breach),
+        details: describe(live, breach),
         by: { type: 'gate', name: 'own_files' },
       };
 
-function describe(hand: CallInHand, breach: OwnFileBreach): string {
+function describe(live: AcceptedCall, breach: OwnFileBreach): string {
   switch (breach.type) {
     case 'runs_runtime':
       return 'The command would use the controls of the runtime that checks these calls. Calls may not do that.';
@@ -43,7 +43,7 @@ function describe(hand: CallInHand, breach: OwnFileBreach): string {
     case 'inside':
     case 'contains': {
       const { type, file } = breach;
-      const named = JSON.stringify(clean(hand, breach.named.slice(0, 300)));
+      const named = JSON.stringify(clean(live, breach.named.slice(0, 300)));
       const allowed =
         file.access === 'sealed'
           ? 'Calls may neither read nor change it.'

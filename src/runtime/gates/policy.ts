@@ -4,14 +4,14 @@ import type { DecidedBy } from '../../call/event.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import { whenReady } from '../../base/when-ready.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { Findings, ReadyCall } from '../state/call-stages.ts';
 import { clean } from '../input/clean.ts';
 import { askRules, toAsk, toMark, toMarks, toStop } from '../rules/contract-rules.ts';
 import type { PreToolUse, ReadDecision, ToolUse } from '../host/tool-decision.ts';
 import { blockFor, readToolDecision } from '../host/tool-decision.ts';
 import { currentSnapshot } from '../state/recall-snapshot.ts';
 import { askWorkflows, workflowDecider } from '../rules/follow-workflows.ts';
-import type { Gate, Stop } from '../state/gate.ts';
+import type { Gate, Stop, Verdict } from '../state/gate.ts';
 
 /**
  * Every hook, every rule and every workflow is heard: block beats ask beats allow, whatever their order. Where a hook
@@ -19,46 +19,64 @@ import type { Gate, Stop } from '../state/gate.ts';
  */
 export const policyGate: Gate = {
   name: 'policy',
-  check(hand) {
-    const { hooks } = hand.engine;
-    const { policy } = hand;
-    if (policy === undefined) return hooks.length === 0 ? undefined : askHooks(hand);
-    return hooks.length === 0
-      ? askContracts(hand, policy)
-      : askHooks(hand).then(async (stop) => {
-          const ruled = await askContracts(hand, policy);
-          return stop ?? ruled;
-        });
+  check(live) {
+    const { policy } = live;
+    const { hooks } = live.engine;
+    if (policy === undefined) return hooks.length === 0 ? undefined : askHooks(live);
+    return hooks.length === 0 ? askContracts(live, policy) : askBoth(live, policy);
   },
 };
 
+type Asked = Extract<Verdict, { type: 'found' | 'stopped' }>;
+
+const toVerdict = (stop: Stop | undefined, found: Partial<Findings>): Asked =>
+  stop === undefined ? { type: 'found', found } : { type: 'stopped', stop, found };
+
+/** Rules are asked even where a hook has blocked the call: the record has what they say. */
+async function askBoth(live: ReadyCall & Findings, policy: Policy): Promise<Verdict> {
+  const hooked = await askHooks(live);
+  const ruled = await askContracts({ ...live, ...hooked.found }, policy);
+  if (hooked.type === 'found') return ruled;
+  return { ...hooked, found: { ...hooked.found, ...ruled.found } };
+}
+
 /** Rules answer at once; workflows need to know where the session stands. */
-function askContracts(hand: CallInHand, policy: Policy): Awaitable<Stop | undefined> {
-  return whenReady(askRules(hand, policy), (ruling): Awaitable<Stop | undefined> => {
-    hand.ruled = true;
-    hand.rules = toMarks(hand, ruling);
-    for (const fired of ruling.fired) if (fired.action === 'ask') hand.ask(toAsk(hand, policy, fired));
+function askContracts(live: ReadyCall & Findings, policy: Policy): Awaitable<Asked> {
+  return whenReady(askRules(live, policy), (ruling): Awaitable<Asked> => {
+    const asking = ruling.fired.filter(({ action }) => action === 'ask');
+    const found = {
+      ruled: true,
+      rules: toMarks(live, ruling),
+      asks:
+        asking.length === 0
+          ? live.asks
+          : [...live.asks, ...asking.map((fired) => toAsk(live, policy, fired))],
+    };
     const { decidedBy } = ruling;
-    const stop = ruling.decision === 'block' && decidedBy !== undefined ? toStop(hand, decidedBy) : undefined;
-    return policy.workflows.length === 0 ? stop : askAllWorkflows(hand, policy, stop);
+    const stop = ruling.decision === 'block' && decidedBy !== undefined ? toStop(live, decidedBy) : undefined;
+    return policy.workflows.length === 0
+      ? toVerdict(stop, found)
+      : askAllWorkflows(live, policy, stop, found);
   });
 }
 
 async function askAllWorkflows(
-  hand: CallInHand,
+  live: ReadyCall,
   policy: Policy,
   ruled: Stop | undefined,
-): Promise<Stop | undefined> {
-  hand.workflowSteps = await askWorkflows(hand, policy.workflows);
+  found: Pick<Findings, 'rules' | 'asks' | 'ruled'>,
+): Promise<Asked> {
+  const workflowSteps = await askWorkflows(live, policy.workflows);
+  const rules = [...found.rules];
+  const asks = [...found.asks];
   let stop = ruled;
-  for (const step of hand.workflowSteps) {
+  for (const step of workflowSteps) {
     const { decision, message = '', stageId } = step.ruling;
     if (decision === 'allow') continue;
     const by = workflowDecider(step);
-    const description = clean(hand, message);
-    hand.rules = [
-      ...hand.rules,
-      toMark(hand, {
+    const description = clean(live, message);
+    rules.push(
+      toMark(live, {
         ruleId: by.name,
         ruleType: 'workflow',
         action: decision,
@@ -68,19 +86,20 @@ async function askAllWorkflows(
         policyError: false,
         observed: false,
       }),
-    ];
+    );
     if (decision === 'block')
       stop ??= { type: 'deny', reason: 'contract', code: 'policy.contract', details: description, by };
     else if (stageId !== undefined)
-      hand.ask({ by, description, stage: { workflow: step.workflow.name, stageId } });
+      asks.push({ by, description, stage: { workflow: step.workflow.name, stageId } });
   }
-  return stop;
+  return toVerdict(stop, { ruled: found.ruled, rules, asks, workflowSteps });
 }
 
-async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
-  const use = toToolUse(hand);
+async function askHooks(live: ReadyCall & Findings): Promise<Asked> {
+  const use = toToolUse(live);
+  const asks = [...live.asks];
   let block: Stop | undefined;
-  for (const [index, hook] of hand.engine.hooks.entries()) {
+  for (const [index, hook] of live.engine.hooks.entries()) {
     const by: DecidedBy = { type: 'hook', name: hook.name || `onPreToolUse[${index}]` };
     const decision = await hear(hook, use, by.name);
     switch (decision.type) {
@@ -91,15 +110,15 @@ async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
           type: 'deny',
           reason: 'pre_hook',
           code: 'policy.hook',
-          details: clean(hand, decision.reason),
+          details: clean(live, decision.reason),
           ...(decision.mistake !== undefined && { developer: decision.mistake }),
           by,
         };
         break;
       case 'requires_confirmation':
-        hand.ask({
+        asks.push({
           by,
-          description: clean(hand, decision.description),
+          description: clean(live, decision.description),
           ...(decision.timeoutMs !== undefined && { timeoutSeconds: decision.timeoutMs / 1_000 }),
         });
         break;
@@ -107,7 +126,7 @@ async function askHooks(hand: CallInHand): Promise<Stop | undefined> {
         decision satisfies never;
     }
   }
-  return block;
+  return toVerdict(block, { asks });
 }
 
 async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ReadDecision> {
@@ -118,8 +137,8 @@ async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ReadD
   }
 }
 
-function toToolUse(hand: CallInHand): ToolUse {
-  const { turn, request, knownTool: tool, facts, judged } = hand;
+function toToolUse(live: ReadyCall): ToolUse {
+  const { turn, request, tool, facts, judged } = live;
   return Object.freeze({
     sessionId: turn.sessionId,
     turnId: turn.turnId,
@@ -128,7 +147,7 @@ function toToolUse(hand: CallInHand): ToolUse {
     mode: tool.mode,
     modeOrigin: tool.modeOrigin,
     arguments: freezeJson(judged),
-    snapshot: currentSnapshot(hand)?.snapshot,
+    snapshot: currentSnapshot(live)?.snapshot,
     principal: facts.principal,
     attrs: facts.attrs,
   });

@@ -2,46 +2,47 @@
  * What would the call do? A tool that can shows it, after everything that could stop the call without that: a blocked
  * call never runs its preview. Then policy is asked once more, with the snapshot; what it says then counts.
  */
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { Findings, ReadyCall } from '../state/call-stages.ts';
 import { letGo } from '../preview/let-go.ts';
 import { currentSnapshot, isStale, recallSnapshot } from '../state/recall-snapshot.ts';
 import { runPreview } from '../preview/run-preview.ts';
-import type { Gate, Stop } from '../state/gate.ts';
+import type { Gate, Stop, Verdict } from '../state/gate.ts';
 import { policyGate } from './policy.ts';
 
 export const previewGate: Gate = {
   name: 'preview',
-  check: (hand) => (hand.knownTool.preview === undefined ? undefined : show(hand)),
+  check: (live) => (live.tool.preview === undefined ? undefined : show(live)),
 };
 
-/** After a person agreed: policy is to look at the snapshot that was approved, and nothing else will do. */
+/** After an approval: policy judges the snapshot that was approved. No other one will do. */
 export const snapshotGate: Gate = {
   name: 'preview',
-  check: (hand) => (hand.call?.preview === undefined ? undefined : recall(hand)),
+  check: (live) => (live.journal.call?.preview === undefined ? undefined : recall(live)),
 };
 
-async function recall(hand: CallInHand): Promise<Stop | undefined> {
-  if (await recallSnapshot(hand)) return undefined;
+async function recall(live: ReadyCall): Promise<Verdict> {
+  if (await recallSnapshot(live)) return undefined;
   return stale('What the preview showed is hidden and cannot be read any more.');
 }
 
-async function show(hand: CallInHand): Promise<Stop | undefined> {
-  if (currentSnapshot(hand) !== undefined && hand.call?.preview?.ready === true) {
-    if (!isStale(hand)) return undefined;
-    if (hand.call.status === 'approved') return stale('What was approved has gone stale.');
+async function show(live: ReadyCall & Findings): Promise<Verdict> {
+  const { journal, signals } = live;
+  if (currentSnapshot(live) !== undefined && journal.call?.preview?.ready === true) {
+    if (!isStale(live)) return undefined;
+    if (journal.call.status === 'approved') return stale('What was approved has gone stale.');
   }
   let isOver = false;
-  hand.abandon = () => {
+  signals.abandon = () => {
     isOver = true;
   };
-  if (hand.call?.preview !== undefined) await letGo(hand, 'it is made anew');
+  if (journal.call?.preview !== undefined) await letGo(live, 'it is made anew');
   if (isOver) return stale('Nobody waits for the preview any more.');
-  const stop = await runPreview(hand);
+  const stop = await runPreview(live);
   if (stop !== undefined) return stop;
-  if (isStale(hand)) return stale('The preview was stale when it was ready.');
-  // Whatever the gates before asked for stays asked for.
-  hand.asks = hand.asks.filter(({ by }) => by.type === 'gate');
-  return policyGate.check(hand);
+  if (isStale(live)) return stale('The preview was stale when it was ready.');
+  // What earlier gates asked for stays asked for. Hooks and rules are asked again, with the snapshot.
+  const asks = live.asks.filter(({ by }) => by.type === 'gate');
+  return (await policyGate.check({ ...live, asks })) ?? { type: 'found', found: { asks } };
 }
 
 const stale = (details: string): Stop => ({

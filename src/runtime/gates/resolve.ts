@@ -1,8 +1,8 @@
 import { describeUnknownName } from '../../base/nearest.ts';
-import type { Gate } from '../state/gate.ts';
+import type { EntryGate } from '../state/gate.ts';
 
 /** Is there such a tool? */
-export const resolveGate: Gate = {
+export const resolveGate: EntryGate = {
   name: 'resolve',
   check({ tool, request, engine }) {
     if (tool !== undefined) return undefined;

@@ -1,4 +1,4 @@
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { readUndoAttrs } from '../host/undo-attrs.ts';
 import { whyNotUndo } from '../undo/undo-refusal.ts';
@@ -7,10 +7,10 @@ import type { Gate, Stop } from '../state/gate.ts';
 /** Of a call that is to undo another: can that one still be undone? Asked again after a person agreed. */
 export const undoGate: Gate = {
   name: 'undo',
-  check: (hand) => (hand.undoes === undefined ? undefined : look(hand, hand.undoes)),
+  check: (live) => (live.undoes === undefined ? undefined : look(live, live.undoes)),
 };
 
-async function look({ engine, sessionId, facts }: CallInHand, callId: string): Promise<Stop | undefined> {
+async function look({ engine, sessionId, facts }: AcceptedCall, callId: string): Promise<Stop | undefined> {
   const stored = await engine.ledger.journal.readCall(sessionId, callId);
   const call = stored && foldStored(stored);
   if (call === undefined) return refuse('conflict', `There is no call ${callId} to undo.`);

@@ -1,4 +1,4 @@
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
 import { turnIsOver } from './deadline.ts';
 import type { Stop } from '../state/gate.ts';
 
@@ -10,11 +10,11 @@ type Waited<Value> =
  * never answers holds nobody up. After a person was asked the turn's deadline bounds nothing any more.
  */
 export function unlessOver<Value>(
-  hand: CallInHand,
+  live: AcceptedCall,
   awaited: PromiseLike<Value>,
   heldBefore: boolean,
 ): Promise<Waited<Value>> {
-  const { engine, turn } = hand;
+  const { engine, turn, signals } = live;
   const leftMs = heldBefore ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
   return new Promise((resolve, reject) => {
     let waiting = true;
@@ -22,7 +22,7 @@ export function unlessOver<Value>(
       if (!waiting) return;
       waiting = false;
       watch?.stop();
-      hand.onCancel = undefined;
+      signals.onCancel = undefined;
       tell();
     };
     const giveUp = (stop: Stop | undefined): void => {
@@ -31,9 +31,9 @@ export function unlessOver<Value>(
     const watch =
       leftMs === Number.POSITIVE_INFINITY
         ? undefined
-        : engine.deadlines.watch(Math.max(0, leftMs), () => giveUp(turnIsOver(hand)));
-    hand.onCancel = () => giveUp(cancelStop(hand.cancelled ?? 'cancelled'));
-    if (hand.cancelled !== undefined) hand.onCancel();
+        : engine.deadlines.watch(Math.max(0, leftMs), () => giveUp(turnIsOver(live)));
+    signals.onCancel = () => giveUp(cancelStop(signals.cancelled ?? 'cancelled'));
+    if (signals.cancelled !== undefined) signals.onCancel();
     awaited.then(
       (value) => finish(() => resolve({ type: 'came', value })),
       (error: unknown) => finish(() => reject(error as Error)),

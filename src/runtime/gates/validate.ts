@@ -1,118 +1,124 @@
-import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { readLenientJson } from '../../base/lenient-json.ts';
 import type { InputChange } from '../../call/event.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
 import type { SchemaIssue } from '../../tool/schema-issue.ts';
 import type { Acceptance, RequestedInput } from '../accept/accept-input.ts';
 import { acceptInput, prepare } from '../accept/accept-input.ts';
+import type { RepairTries } from '../accept/repair-input.ts';
+import { noteRepaired, repairInput } from '../accept/repair-input.ts';
 import { namesArtifact } from '../input/artifact-arguments.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
 import { clean } from '../input/clean.ts';
 import { formatIssues } from '../../tool/format-issues.ts';
 import { copyOf } from '../input/hand-out.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
-import { noteRepaired, repairInput } from '../accept/repair-input.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
 import { alteredStop } from '../state/altered-stop.ts';
-import type { Gate, Stop } from '../state/gate.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import { withInput } from '../state/call-stages.ts';
+import type { Stop } from '../state/gate.ts';
+
+/** A call whose tool is resolved. */
+export type ResolvedCall = AcceptedCall & { readonly tool: AnyTool };
+
+export type Validated = { readonly type: 'ready'; readonly live: ReadyCall } | Stop;
 
 /**
  * Does the input fit the schema: as it is, else coerced by listed rules, else repaired? What the schema makes of it,
  * defaults and transforms included, is the input from here on.
  */
-export const validateGate: Gate = {
-  name: 'validate',
-  check(hand) {
-    const { input } = hand.request;
-    if (!input.ok) {
-      const mayMend = hand.knownTool.coerce ?? hand.engine.coerce;
-      const mended =
-        mayMend && typeof input.raw === 'string' ? readLenientJson(input.raw, 'json') : undefined;
-      return mended?.ok === true && isJsonObject(mended.value)
-        ? judge(hand, mended.value, [{ path: '$', rule: 'argument_text' }])
-        : repair(hand, { input: input.raw, issues: [{ path: [], message: input.problem }] });
-    }
-    const { arguments: given } = input;
-    if (namesArtifact(given)) return judge(hand, given, []);
-    const { input: schema } = hand.knownTool;
-    // A validator may change what it is given.
-    const result = schema.check(schema.keepsValue === true ? given : copyOf(given));
-    if ('then' in result || !result.ok) return judge(hand, given, []);
-    const accepted = { accepted: given, checked: given, output: result.value, artifacts: [] };
-    return take(hand, prepare(placeOf(hand), requestedOf(hand), accepted, []), given, []);
-  },
-};
+export function validate(live: ResolvedCall): Awaitable<Validated> {
+  const { request, tool, engine } = live;
+  const { input } = request;
+  const tries: RepairTries = { count: 0 };
+  if (!input.ok) {
+    const mayMend = tool.coerce ?? engine.coerce;
+    const mended = mayMend && typeof input.raw === 'string' ? readLenientJson(input.raw, 'json') : undefined;
+    return mended?.ok === true && isJsonObject(mended.value)
+      ? judge(live, tries, mended.value, [{ path: '$', rule: 'argument_text' }])
+      : repair(live, tries, { input: input.raw, issues: [{ path: [], message: input.problem }] });
+  }
+  const { arguments: given } = input;
+  if (namesArtifact(given)) return judge(live, tries, given, []);
+  const { input: schema } = tool;
+  // A validator may change what it is given.
+  const result = schema.check(schema.keepsValue === true ? given : copyOf(given));
+  if ('then' in result || !result.ok) return judge(live, tries, given, []);
+  const accepted = { accepted: given, checked: given, output: result.value, artifacts: [] };
+  return take(live, tries, prepare(placeOf(live), requestedOf(live), accepted, []), given, []);
+}
 
-const placeOf = ({ engine, knownTool, turn, facts }: CallInHand): Parameters<typeof prepare>[0] => ({
+const placeOf = ({ engine, tool, sessionId, facts }: ResolvedCall): Parameters<typeof prepare>[0] => ({
   engine,
-  tool: knownTool,
-  sessionId: turn.sessionId,
+  tool,
+  sessionId,
   known: facts.hidden,
 });
 
 /** Where the arguments were no object there is nothing exact to go by: what a repair gives stands alone. */
-const requestedOf = ({ request: { input }, requested }: CallInHand): RequestedInput => ({
+const requestedOf = ({ request: { input }, requested }: AcceptedCall): RequestedInput => ({
   input: input.ok ? input.arguments : {},
   kept: input.ok ? requested : { kept: {}, hidden: [], repeated: [], digest: '', secrets: requested.secrets },
 });
 
 async function judge(
-  hand: CallInHand,
+  live: ResolvedCall,
+  tries: RepairTries,
   input: JsonObject,
   earlier: readonly InputChange[],
-): Promise<Stop | undefined> {
-  return take(hand, await acceptInput(placeOf(hand), requestedOf(hand), input, true), input, earlier);
+): Promise<Validated> {
+  return take(live, tries, await acceptInput(placeOf(live), requestedOf(live), input, true), input, earlier);
 }
 
 function take(
-  hand: CallInHand,
+  live: ResolvedCall,
+  tries: RepairTries,
   accepted: Acceptance,
   input: JsonObject,
   earlier: readonly InputChange[],
-): Stop | undefined | Promise<Stop | undefined> {
-  if (earlier.some(({ rule }) => rule === 'repair')) noteRepaired(hand, accepted.ok ? [] : accepted.issues);
+): Awaitable<Validated> {
+  if (earlier.some(({ rule }) => rule === 'repair'))
+    noteRepaired(live, tries, accepted.ok ? [] : accepted.issues);
   if (!accepted.ok) {
     if (accepted.unfilled === 'altered') return { ...alteredStop, error: alteredArtifact };
     return accepted.unfilled === undefined
-      ? repair(hand, { input, issues: accepted.issues })
-      : refuse(hand, accepted.issues);
+      ? repair(live, tries, { input, issues: accepted.issues })
+      : refuse(live, accepted.issues);
   }
-  takeUp(hand, accepted.prepared, earlier);
-  return undefined;
+  return { type: 'ready', live: toReady(live, accepted.prepared, earlier) };
 }
 
 const alteredArtifact =
   'The stored content of an artifact that the arguments name was changed after it was kept. The call was not run.';
 
-/** Puts an accepted input in the call's hand. */
-function takeUp(hand: CallInHand, prepared: PreparedInput, earlier: readonly InputChange[]): void {
-  if (earlier.length === 0 && prepared.changes.length === 0) {
-    hand.prepared = prepared;
-    return;
-  }
-  hand.prepared = prepared;
+const noNotes: readonly string[] = Object.freeze([]);
+
+function toReady(live: ResolvedCall, prepared: PreparedInput, earlier: readonly InputChange[]): ReadyCall {
+  const ready = withInput(live, live.tool, prepared, noNotes);
+  if (earlier.length === 0 && prepared.changes.length === 0) return ready;
   // A path is made of keys, and a key may hold a secret.
   const changes = [...earlier, ...prepared.changes].map(({ path, rule }) => ({
-    path: clean(hand, path),
+    path: clean(ready, path),
     rule,
   }));
-  hand.prepared = { ...prepared, changes };
-  hand.note(
-    `Arguments were mended before the call: ${changes.map(({ path, rule }) => `${path} (${rule})`).join(', ')}.`,
-  );
+  const note = `Arguments were mended before the call: ${changes.map(({ path, rule }) => `${path} (${rule})`).join(', ')}.`;
+  return { ...ready, input: { ...prepared, changes }, notes: [note] };
 }
 
 async function repair(
-  hand: CallInHand,
+  live: ResolvedCall,
+  tries: RepairTries,
   failed: { readonly input: JsonValue; readonly issues: readonly SchemaIssue[] },
-): Promise<Stop | undefined> {
-  const repaired = await repairInput(hand, failed);
-  if (repaired === undefined) return refuse(hand, failed.issues);
-  return judge(hand, repaired, [{ path: '$', rule: 'repair' }]);
+): Promise<Validated> {
+  const repaired = await repairInput(live, tries, failed);
+  if (repaired === undefined) return refuse(live, failed.issues);
+  return judge(live, tries, repaired, [{ path: '$', rule: 'repair' }]);
 }
 
-export const refuse = (hand: CallInHand, issues: readonly SchemaIssue[]): Stop => ({
+const refuse = (live: AcceptedCall, issues: readonly SchemaIssue[]): Stop => ({
   type: 'deny',
   reason: 'validation',
   code: 'tool.invalid_input',
-  details: clean(hand, formatIssues(issues)),
+  details: clean(live, formatIssues(issues)),
 });

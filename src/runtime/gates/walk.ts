@@ -1,113 +1,146 @@
-import type { Awaitable, JsonObject } from '../../base/json.ts';
-import type { DecidedBy } from '../../call/event.ts';
-import { isPromiseLike } from '../../base/when-ready.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
-import type { Gate, Stop } from '../state/gate.ts';
-import { keepSteps } from '../rules/follow-workflows.ts';
+/** Walks a call through the gates in order until one stops it. Where a gate had to wait, the record says how long. */
+import type { Awaitable } from '../../base/json.ts';
+import type { GatePassage } from '../../call/event.ts';
+import { isPromiseLike, whenReady } from '../../base/when-ready.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { Findings, JudgedCall, Passage, ReadyCall, StoppedCall } from '../state/call-stages.ts';
+import { nothingFound } from '../state/call-stages.ts';
+import type { Gate, Stop, Verdict, Walked } from '../state/gate.ts';
+import { entryGates } from './gates.ts';
 import { cancelStop, unlessOver } from './unless-over.ts';
+import type { ResolvedCall, Validated } from './validate.ts';
+import { validate } from './validate.ts';
 
-/** Walks the gates in order until one stops the call. Where a gate had to wait, how long is on the record. */
+/** What came of the entry: a call with a tool and an accepted input, or why it goes no further. */
+export type Entered =
+  | { readonly type: 'ready'; readonly live: ReadyCall; readonly passages: readonly GatePassage[] }
+  | { readonly type: 'stopped'; readonly stop: Stop; readonly live: StoppedCall };
+
+const none: readonly never[] = Object.freeze([]);
+
+/** The gates before the input is known, and the validation of the input. */
+export function enter(live: AcceptedCall): Awaitable<Entered> {
+  for (const { name, check } of entryGates) {
+    const stop = stopOf(live, check(live));
+    if (stop !== undefined) return stoppedAt(live, stop, name, none);
+  }
+  const answer = validate(live as ResolvedCall); // the first entry gate resolves the tool
+  return isPromiseLike(answer) ? enterSlowly(live, answer) : entered(live, answer, none);
+}
+
+async function enterSlowly(live: AcceptedCall, answer: PromiseLike<Validated>): Promise<Entered> {
+  const waited = await timed(live, 'validate', answer, false);
+  const passages = [waited.passage];
+  return waited.type === 'over'
+    ? stoppedAt(live, waited.stop, 'validate', passages)
+    : entered(live, waited.value, passages);
+}
+
+function entered(live: AcceptedCall, answer: Validated, passages: readonly GatePassage[]): Entered {
+  if (answer.type !== 'ready') return stoppedAt(live, answer, 'validate', passages);
+  const { cancelled } = live.signals;
+  return cancelled === undefined
+    ? { type: 'ready', live: answer.live, passages }
+    : stoppedAt(answer.live, cancelStop(cancelled), 'validate', passages);
+}
+
+const stoppedAt = (
+  live: StoppedCall | AcceptedCall,
+  stop: Stop,
+  lastGate: string,
+  passages: readonly GatePassage[],
+): Entered => ({ type: 'stopped', stop, live: { ...live, lastGate, passages } });
+
+/** What came of the whole way through the gates. */
+export type WalkedAll = Walked | Extract<Entered, { type: 'stopped' }>;
+
+/** The whole way: the entry, then the gates. Stays synchronous while every gate does. */
+export function walkAll(live: AcceptedCall, gates: readonly Gate[]): Awaitable<WalkedAll> {
+  return whenReady(enter(live), (found): Awaitable<WalkedAll> =>
+    found.type === 'stopped' ? found : walk(found.live, gates, nothingFound, { passages: found.passages }),
+  );
+}
+
+/** Only the walk changes it, while it lasts. Gates give what they found. */
+type Draft = { -readonly [Name in keyof JudgedCall]: JudgedCall[Name] };
+
+/** `deadlineLifted`: a person was asked, so the deadline of the turn bounds nothing any more. */
 export function walk(
-  hand: CallInHand,
+  live: ReadyCall,
   gates: readonly Gate[],
-  heldBefore = false,
-): Awaitable<Stop | undefined> {
+  known: Findings,
+  { passages = none, deadlineLifted = false }: Partial<Pick<Passage, 'passages'>> & WalkTerms = {},
+): Awaitable<Walked> {
+  const draft: Draft = { ...live, ...known, passages, lastGate: 'validate' };
   for (let at = 0; at < gates.length; at++) {
     const gate = gates[at] as Gate;
-    const answer = gate.check(hand);
-    if (isPromiseLike(answer)) return walkOn(hand, gates, at, answer, heldBefore);
-    const stop = pass(hand, gate, answer);
-    if (stop !== undefined) return stop;
+    const answer = gate.check(draft);
+    if (isPromiseLike(answer)) return walkSlowly(draft, gates, at, answer, deadlineLifted);
+    const stop = take(draft, gate, answer);
+    if (stop !== undefined) return { type: 'stopped', stop, live: draft };
   }
-  return undefined;
+  return { type: 'passed', live: draft };
 }
+
+type WalkTerms = { readonly deadlineLifted?: boolean };
 
 /** The rest of the way, from a gate that has to wait. Most calls meet none. */
-async function walkOn(
-  hand: CallInHand,
+async function walkSlowly(
+  draft: Draft,
   gates: readonly Gate[],
   from: number,
-  waiting: PromiseLike<Stop | undefined>,
-  heldBefore: boolean,
-): Promise<Stop | undefined> {
-  let answer: Awaitable<Stop | undefined> = waiting;
+  waiting: PromiseLike<Verdict>,
+  deadlineLifted: boolean,
+): Promise<Walked> {
+  let answer: Awaitable<Verdict> = waiting;
   for (let at = from; at < gates.length; at++) {
     const gate = gates[at] as Gate;
-    if (at > from) answer = gate.check(hand);
-    const found = isPromiseLike(answer) ? await timed(hand, gate, answer, heldBefore) : answer;
-    const stop = pass(hand, gate, found);
-    if (stop !== undefined) return stop;
+    if (at > from) answer = gate.check(draft);
+    if (isPromiseLike(answer)) {
+      const waited = await timed(draft, gate.name, answer, deadlineLifted);
+      draft.passages = [...draft.passages, waited.passage];
+      answer = waited.type === 'over' ? waited.stop : waited.value;
+    }
+    const stop = take(draft, gate, answer);
+    if (stop !== undefined) return { type: 'stopped', stop, live: draft };
   }
-  return undefined;
+  return { type: 'passed', live: draft };
 }
 
-function pass(hand: CallInHand, { name }: Gate, stop: Stop | undefined): Stop | undefined {
-  hand.lastGate = name;
-  return stop ?? (hand.cancelled === undefined ? undefined : cancelStop(hand.cancelled));
+/** Adds what a gate found. Gives why the call goes no further, if it does not. */
+function take(draft: Draft, { name }: Gate, verdict: Verdict): Stop | undefined {
+  draft.lastGate = name;
+  if (verdict === undefined) return stopOf(draft, undefined);
+  switch (verdict.type) {
+    case 'found':
+      Object.assign(draft, verdict.found);
+      return stopOf(draft, undefined);
+    case 'stopped':
+      Object.assign(draft, verdict.found);
+      return verdict.stop;
+    default:
+      return verdict;
+  }
 }
 
-async function timed(
-  hand: CallInHand,
-  { name }: Gate,
-  answer: PromiseLike<Stop | undefined>,
-  heldBefore: boolean,
-): Promise<Stop | undefined> {
-  const { clock } = hand.engine;
+const stopOf = ({ signals: { cancelled } }: AcceptedCall, stop: Stop | undefined): Stop | undefined =>
+  stop ?? (cancelled === undefined ? undefined : cancelStop(cancelled));
+
+type Timed<Value> = { readonly passage: GatePassage } & (
+  { readonly type: 'came'; readonly value: Value } | { readonly type: 'over'; readonly stop: Stop }
+);
+
+async function timed<Value>(
+  live: AcceptedCall,
+  gate: string,
+  answer: PromiseLike<Value>,
+  deadlineLifted: boolean,
+): Promise<Timed<Value>> {
+  const { clock } = live.engine;
   const startedAtMs = clock.monotonicMs();
-  const waited = await unlessOver(hand, answer, heldBefore);
-  hand.passages = [
-    ...hand.passages,
-    { gate: name, elapsedUs: Math.round((clock.monotonicMs() - startedAtMs) * 1_000) },
-  ];
-  if (waited.type === 'came') return waited.value;
-  // A preview that nobody waits for must not write beside what ends the call.
-  hand.abandon?.();
-  return waited.stop;
+  const waited = await unlessOver(live, answer, deadlineLifted);
+  const passage = { gate, elapsedUs: Math.round((clock.monotonicMs() - startedAtMs) * 1_000) };
+  // A preview that nobody waits for must not write while the call ends.
+  if (waited.type === 'over') live.signals.abandon?.();
+  return { ...waited, passage };
 }
-
-const nothing: readonly never[] = [];
-
-/** Puts what the gates found on the record. */
-export function rule(hand: CallInHand, stop: Stop | undefined): void {
-  const { prepared, requested } = hand;
-  const effective = prepared?.effective;
-  const decision =
-    stop !== undefined && stop.type !== 'copy' ? 'deny' : hand.asks.length > 0 ? 'ask' : 'allow';
-  if (hand.workflowSteps.length > 0) keepSteps(hand, decision);
-  hand.apply({
-    type: 'rule',
-    decision,
-    gates: hand.passages,
-    decidedBy: decision === 'allow' ? giverOf(hand) : deciderOf(hand, stop),
-    policyVersion: hand.policy?.version,
-    // Redacting an object gives an object.
-    effectiveInput:
-      effective === undefined || effective === requested ? undefined : (effective.kept as JsonObject),
-    inputDigest: effective?.digest,
-    inputForm: prepared?.form,
-    acceptedInput: prepared?.acceptedKept,
-    artifacts: prepared?.artifacts ?? nothing,
-    changes: prepared?.changes ?? nothing,
-    rules: hand.rules,
-    grantId: decision === 'allow' ? hand.grant?.grant.grantId : undefined,
-    sideEffect: hand.policy?.toolFacts(hand.request.name).sideEffect,
-  });
-  if (stop?.type === 'deny' && stop.exhausted !== undefined)
-    hand.apply({ type: 'exhaust', ...stop.exhausted });
-  hand.passages = nothing;
-}
-
-/** Who let the call through beforehand. */
-const giverOf = ({ grant }: CallInHand): DecidedBy | undefined =>
-  grant === undefined
-    ? undefined
-    : {
-        type: 'person',
-        name: grant.grant.by,
-        ...(grant.grant.identity !== undefined && { identity: grant.grant.identity }),
-      };
-
-const deciderOf = (hand: CallInHand, stop: Stop | undefined): DecidedBy | undefined => {
-  if (stop === undefined) return hand.asks[0]?.by;
-  return (stop.type === 'deny' ? stop.by : undefined) ?? { type: 'gate', name: hand.lastGate };
-};

@@ -14,33 +14,39 @@ import { selfAsserted } from '../../call/identity.ts';
 import { grantsSubject } from '../../ledger/last-state.ts';
 import { parseArgumentConstraint } from '../../policy/judge/argument-constraint.ts';
 import { compileGlob } from '../../policy/regex/glob.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { Findings, JudgedCall, ReadyCall } from '../state/call-stages.ts';
 import type { Engine } from '../state/engine.ts';
 import type { GrantView } from '../host/grant-view.ts';
 import { toGrantViews } from '../host/grant-view.ts';
 import { refuseGranting } from './refuse-granting.ts';
 import { askerAmong, dutiesAreSeparate } from '../host/separate-duties.ts';
 
-/** Whether a grant answers all of the asks. It is then in the call's hand, with a share to reserve. */
-export async function answerByGrant(hand: CallInHand, asks: readonly Ask[]): Promise<boolean> {
-  if (!asks.every(isAnswerable)) return false;
-  const { engine, sessionId } = hand;
+/** The grant that answers all of the asks, with a share to reserve; undefined where none does. */
+export async function answerByGrant(
+  live: JudgedCall,
+  asks: readonly Ask[],
+): Promise<Pick<Findings, 'grant' | 'shares' | 'asks'> | undefined> {
+  if (!asks.every(isAnswerable)) return undefined;
+  const { engine, sessionId } = live;
   const stored = await engine.ledger.journal.readState(sessionId, grantsSubject);
-  if (stored === undefined) return false;
+  if (stored === undefined) return undefined;
   const now = engine.ledger.now();
   const fitting = grantsIn(stored.state, sessionId)
-    .filter((grant) => fits(hand, grant, now))
+    .filter((grant) => fits(live, grant, now))
     // What is counted is kept for calls that nothing else covers.
     .toSorted((left, right) => Number(left.uses !== undefined) - Number(right.uses !== undefined));
   const grant = await findUsable(engine, await toGrantViews(engine.ledger, fitting));
-  if (grant === undefined) return false;
+  if (grant === undefined) return undefined;
   const { grantId, uses = Number.MAX_SAFE_INTEGER } = grant;
-  hand.grant = { grant, guard: { subject: grantsSubject, expectedVersion: stored.version } };
-  hand.shares = [
-    ...hand.shares,
-    { counter: grantCounter(sessionId, grantId), amount: 1, limit: uses, metric: 'tool_calls', grantId },
-  ];
-  return true;
+  return {
+    grant: { grant, guard: { subject: grantsSubject, expectedVersion: stored.version } },
+    shares: [
+      ...live.shares,
+      { counter: grantCounter(sessionId, grantId), amount: 1, limit: uses, metric: 'tool_calls', grantId },
+    ],
+    asks: [],
+  };
 }
 
 /**
@@ -73,11 +79,11 @@ function isAnswerable({ by, code, stage }: Ask): boolean {
   }
 }
 
-function fits(hand: CallInHand, grant: Grant, now: number): boolean {
+function fits(live: ReadyCall, grant: Grant, now: number): boolean {
   if (grant.revoked !== undefined || isPast(grant, now)) return false;
-  if (!compileGlob(grant.toolName).matches(hand.knownTool.name)) return false;
-  if (isByAsker(hand, grant)) return false;
-  return grant.where === undefined || permits(grant.where, hand.judged);
+  if (!compileGlob(grant.toolName).matches(live.tool.name)) return false;
+  if (isByAsker(live, grant)) return false;
+  return grant.where === undefined || permits(grant.where, live.judged);
 }
 
 /** What cannot be read any more permits nothing. */
@@ -87,7 +93,10 @@ function permits(where: JsonObject, input: JsonObject): boolean {
 }
 
 /** Did the person who asks for the call give the grant? Compared as they were named, and as they are kept. */
-function isByAsker({ engine, call, facts }: CallInHand, { by, identity = selfAsserted }: Grant): boolean {
+function isByAsker(
+  { engine, journal: { call }, facts }: AcceptedCall,
+  { by, identity = selfAsserted }: Grant,
+): boolean {
   if (call === undefined || !dutiesAreSeparate(engine, call)) return false;
   return [call, { ...call, principal: facts.principal }].some(
     (asked) => askerAmong(asked, { by, identity }, engine.redactor) === 'same',
@@ -95,5 +104,5 @@ function isByAsker({ engine, call, facts }: CallInHand, { by, identity = selfAss
 }
 
 /** Whether the grant of a call whose intent is made is over by then. */
-export const grantIsPast = ({ grant, call }: CallInHand): boolean =>
+export const grantIsPast = ({ grant, journal: { call } }: JudgedCall): boolean =>
   grant !== undefined && isPast(grant.grant, call?.started?.at ?? Number.POSITIVE_INFINITY);

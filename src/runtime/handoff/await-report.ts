@@ -8,32 +8,36 @@ import type { Call } from '../../call/call.ts';
 import { isUntaken } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { BodyContext } from '../attempt/body-context.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { AttemptRecord } from '../state/unkept-end.ts';
+import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { elapsedSince, endDue, nothingSpent } from './handoff-due.ts';
+import type { HandedCall } from './handoff-due.ts';
+import { elapsedSince, endDue, isBound } from './handoff-due.ts';
 import { judgeEnd } from '../attempt/judge.ts';
 import type { Judgement } from '../attempt/judgement.ts';
 import { fail } from '../attempt/judgement.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
-import { keepEnd, remember } from '../settle/settle.ts';
-import { lostAttempt } from '../take-over/unseen-end.ts';
+import { keepEnd, remember } from '../settle/keep-end.ts';
+import { noAttempt, unjudged } from '../settle/settle.ts';
+import { judgeUnknown, lostAttempt } from '../take-over/unseen-end.ts';
 import { untilDue } from '../state/when-changed.ts';
 
 /** The outcome of a call that another process runs. Throws `call.pending` where this runtime stops waiting for it. */
-export async function untilReported(hand: CallInHand): Promise<ToolOutcome> {
+export async function untilReported(live: HandedCall): Promise<ToolOutcome> {
   let cancelling = false;
   for (;;) {
-    const call = callOf(hand);
-    if (call.settled !== undefined) return adopt(hand, call.settled);
+    const call = callOf(live);
+    if (call.settled !== undefined) return adopt(live, call.settled);
     try {
-      switch (await firstNews(hand, call, cancelling)) {
+      switch (await firstNews(live, call, cancelling)) {
         case 'changed':
-          await readAgain(hand);
+          await readAgain(live);
           break;
         case 'due': {
-          const outcome = await endDue(hand);
+          const outcome = await endDue(live);
           if (outcome !== undefined) return outcome;
-          await readAgain(hand);
+          await readAgain(live);
           break;
         }
         case 'cancelled': {
@@ -42,60 +46,60 @@ export async function untilReported(hand: CallInHand): Promise<ToolOutcome> {
             cancelling = true;
             break;
           }
-          if (await keepEnd(hand, await judgeCancelled(hand), spent(hand, call)))
-            return callOf(hand).settled?.outcome ?? adoptNothing(hand);
-          await readAgain(hand);
+          if (await keepEnd(live, await judgeCancelled(live), spent(live, call)))
+            return callOf(live).settled?.outcome ?? adoptNothing(live);
+          await readAgain(live);
           break;
         }
         case 'left':
-          return adoptNothing(hand);
+          return adoptNothing(live);
       }
     } catch (error) {
       if (!(error instanceof LedgerTrouble)) throw error;
-      if (hand.engine.ledger.now() >= (call.started?.deadlineMs ?? 0)) return adoptNothing(hand);
-      await pause(hand);
+      if (live.engine.ledger.now() >= (call.started?.deadlineMs ?? 0)) return adoptNothing(live);
+      await pause(live);
     }
   }
 }
 
-const spent = (hand: CallInHand, call: Call): ReturnType<typeof lostAttempt> =>
-  isUntaken(call) ? nothingSpent : lostAttempt(hand);
+const spent = (live: HandedCall, call: Call): AttemptRecord =>
+  isUntaken(call) ? noAttempt : lostAttempt(live);
 
-const callOf = (hand: CallInHand): Call => {
-  if (hand.call === undefined)
-    throw new TypeError(`Call ${hand.callId} was handed over and never requested.`);
-  return hand.call;
+const callOf = (live: AcceptedCall): Call => {
+  if (live.journal.call === undefined)
+    throw new TypeError(`Call ${live.callId} was handed over and never requested.`);
+  return live.journal.call;
 };
 
 /** Somebody else wrote the end: this process is the one that was asked, so its turn goes by it. */
-function adopt(hand: CallInHand, { outcome, content }: NonNullable<Call['settled']>): ToolOutcome {
-  hand.owned = false;
-  remember(hand, outcome, content, true);
+function adopt(live: HandedCall, { outcome, content }: NonNullable<Call['settled']>): ToolOutcome {
+  live.journal.owned = false;
+  remember(live, outcome, content, true);
   return outcome;
 }
 
-function adoptNothing(hand: CallInHand): never {
-  hand.owned = false;
+function adoptNothing(live: AcceptedCall): never {
+  live.journal.owned = false;
   throw new QuittanceError(
     'call.pending',
-    `Call ${hand.callId} is in the hands of another process, and this one stops waiting for it. Ask again with the same id to rejoin it.`,
-    { callId: hand.callId },
+    `Call ${live.callId} is in the hands of another process, and this one stops waiting for it. Ask again with the same id to rejoin it.`,
+    { callId: live.callId },
   );
 }
 
-async function readAgain(hand: CallInHand): Promise<void> {
-  const stored = await hand.engine.ledger.journal.readCall(hand.sessionId, hand.callId);
+async function readAgain(live: AcceptedCall): Promise<void> {
+  const stored = await live.engine.ledger.journal.readCall(live.sessionId, live.callId);
   const call = stored && foldStored(stored);
   if (stored === undefined || call === undefined)
-    throw new TypeError(`Call ${hand.callId} was handed over, and the ledger does not know it.`);
-  hand.inherit(call, stored.version);
+    throw new TypeError(`Call ${live.callId} was handed over, and the ledger does not know it.`);
+  live.journal.inherit(call, stored.version);
 }
 
 type News = 'changed' | 'due' | 'cancelled' | 'left';
 
 /** `cancelling`: the worker has been given its grace. */
-function firstNews(hand: CallInHand, call: Call, cancelling: boolean): Promise<News> {
-  const { engine } = hand;
+function firstNews(live: AcceptedCall, call: Call, cancelling: boolean): Promise<News> {
+  const { engine } = live;
   return new Promise((resolve, reject) => {
     let isOver = false;
     const stop = new AbortController();
@@ -109,16 +113,16 @@ function firstNews(hand: CallInHand, call: Call, cancelling: boolean): Promise<N
       stop.abort();
       due.stop();
       grace?.stop();
-      hand.onCancel = undefined;
-      hand.onLeave = undefined;
+      live.signals.onCancel = undefined;
+      live.signals.onLeave = undefined;
       resolve(news);
     };
-    hand.onLeave = () => tell('left');
-    if (!cancelling) hand.onCancel = () => tell('cancelled');
-    if (hand.left) return tell('left');
-    if (!cancelling && hand.cancelled !== undefined) return tell('cancelled');
+    live.signals.onLeave = () => tell('left');
+    if (!cancelling) live.signals.onCancel = () => tell('cancelled');
+    if (live.signals.left) return tell('left');
+    if (!cancelling && live.signals.cancelled !== undefined) return tell('cancelled');
     void due.promise.then(() => tell('due'));
-    engine.ledger.journal.whenChanged(hand.sessionId, hand.callId, hand.version, stop.signal).then(
+    engine.ledger.journal.whenChanged(live.sessionId, live.callId, live.journal.version, stop.signal).then(
       () => tell('changed'),
       (error: unknown) => {
         if (isOver) return;
@@ -129,28 +133,35 @@ function firstNews(hand: CallInHand, call: Call, cancelling: boolean): Promise<N
   });
 }
 
-function judgeCancelled(hand: CallInHand): Promise<Judgement> | Judgement {
-  const call = callOf(hand);
-  const reason = hand.cancelled ?? 'cancelled';
+async function judgeCancelled(live: HandedCall): Promise<Judgement> {
+  const call = callOf(live);
+  const reason = live.signals.cancelled ?? 'cancelled';
+  const elapsedMs = elapsedSince(live.engine, call.started?.at);
+  const untaken = {
+    code: 'tool.cancelled',
+    error: `The call was cancelled before anybody took it: ${reason}`,
+    retryable: true,
+  } as const;
+  // Of a call that was taken over, the input is not known here, and no code is run to get it.
+  if (!isBound(live)) {
+    if (!isUntaken(call))
+      return judgeUnknown(live, `The call was cancelled while another process had it (${reason})`);
+    const named = { callId: call.callId, toolName: call.toolName };
+    const outcome = Object.freeze({ type: 'ToolFailure', ...named, ...untaken, elapsedMs } as const);
+    return { ...unjudged(outcome, false), authorSaysRetry: true };
+  }
   const facts = {
-    context: new BodyContext(hand, call.attempt, hand.toolKey),
-    elapsedMs: elapsedSince(hand.engine, call.started?.at),
+    remarks: new AttemptRemarks(live.notes),
+    context: new BodyContext(live, call.attempt, live.toolKey),
+    elapsedMs,
     deadlineMs: call.started?.deadlineMs ?? 0,
   };
-  if (!isUntaken(call)) return judgeEnd(hand, { type: 'cancelled', reason }, facts);
-  return fail(
-    hand,
-    {
-      code: 'tool.cancelled',
-      error: `The call was cancelled before anybody took it: ${reason}`,
-      retryable: true,
-      authorSaysRetry: true,
-    },
-    facts,
-  );
+  return isUntaken(call)
+    ? fail(live, { ...untaken, authorSaysRetry: true }, facts)
+    : judgeEnd(live, { type: 'cancelled', reason }, facts);
 }
 
 const retryMs = 250;
 
-const pause = ({ engine }: CallInHand): Promise<void> =>
+const pause = ({ engine }: AcceptedCall): Promise<void> =>
   new Promise((resolve) => void engine.deadlines.watch(retryMs, resolve));

@@ -17,19 +17,22 @@ import type { DirectIdentity } from '../../call/event.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import { readIdentity } from '../host/acting.ts';
 import { BodyContext } from '../attempt/body-context.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { CallMaker } from '../state/accepted-call.ts';
+import type { BoundKey, ReadyCall } from '../state/call-stages.ts';
+import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import type { Desk } from '../state/desk.ts';
 import type { Engine } from '../state/engine.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import type { CallRef } from '../state/gate.ts';
-import { elapsedSince, endDue, isDue, nothingSpent } from './handoff-due.ts';
+import { elapsedSince, endDue, isDue } from './handoff-due.ts';
 import { fail } from '../attempt/judgement.ts';
 import { isDigestOf } from '../input/kept-input.ts';
 import { makeToken, tokenDigest } from './handoff-token.ts';
 import type { OpenHandoff } from './list-handoffs.ts';
 import { findHandoffs, isWaiting } from './list-handoffs.ts';
-import { keepEnd } from '../settle/settle.ts';
+import { keepEnd } from '../settle/keep-end.ts';
+import { noAttempt } from '../settle/settle.ts';
 import { prepareInput, takeOver } from '../take-over/take-over.ts';
 import type { ToolCallInput } from '../host/tool-call-input.ts';
 
@@ -86,22 +89,23 @@ export async function claimHandoff(
   checkTerms(terms);
   if (typeof choice !== 'object' || choice === null)
     throw invalid('say which call: {sessionId, callId}, or {toolName}.');
-  if (!('toolName' in choice)) return claimOne(engine, choice, terms);
+  if (!('toolName' in choice)) return claimOne(desk, choice, terms);
   checkKeys('runtime.claimHandoff', choice, ['toolName']);
   if (terms.asked !== undefined)
     throw invalid('asked says which call was asked for; name that call: {sessionId, callId}.');
   requireTool(engine, choice.toolName);
   for await (const found of findHandoffs(desk, choice.toolName, terms.mostBytes)) {
     const replaces = findReplaced(engine, found.call, terms);
-    if (replaces === undefined) continue;
-    const claimed = await tryClaim(engine, found, terms, replaces);
-    // Somebody was faster, or this process cannot open the input: the next one may do.
-    if (typeof claimed === 'object') return claimed;
+    if (replaces.type === 'held') continue;
+    const claimed = await tryClaim(desk, found, terms, replaces);
+    // Another worker was faster, or this process cannot open the input: the next call may do.
+    if (claimed.type === 'claimed') return claimed.claim;
   }
   return undefined;
 }
 
-async function claimOne(engine: Engine, ref: CallRef, terms: HandoffTerms): Promise<HandoffClaim> {
+async function claimOne(maker: CallMaker, ref: CallRef, terms: HandoffTerms): Promise<HandoffClaim> {
+  const { engine } = maker;
   checkKeys('runtime.claimHandoff', ref, ['sessionId', 'callId']);
   const { sessionId, callId } = ref;
   for (;;) {
@@ -127,14 +131,14 @@ async function claimOne(engine: Engine, ref: CallRef, terms: HandoffTerms): Prom
         callId,
       });
     if (isDue(engine, call)) {
-      await endDue(await takeOver(engine, stored, call));
+      await endDue(await takeOver(maker, stored, call));
       continue;
     }
     const replaces = findReplaced(engine, call, terms);
-    if (replaces === undefined) throw alreadyTaken(call);
-    const claimed = await tryClaim(engine, { stored, call }, terms, replaces);
-    if (claimed === 'overtaken') continue;
-    if (claimed !== 'unreadable') return claimed;
+    if (replaces.type === 'held') throw alreadyTaken(call);
+    const claimed = await tryClaim(maker, { stored, call }, terms, replaces);
+    if (claimed.type === 'overtaken') continue;
+    if (claimed.type === 'claimed') return claimed.claim;
     throw new QuittanceError(
       'seal.broken',
       `The input of call ${callId} cannot be read here: it does not open, or does not fit the tool any more.`,
@@ -151,22 +155,25 @@ function isMadeFor({ seal }: Engine, call: Call, asked: ToolCallInput): boolean 
 }
 
 /** The claim that has the call, if it is one of this worker's whose answer was lost. */
-function findLostClaim(
-  { redactor }: Engine,
-  call: Call,
-  { worker, reclaim = [] }: HandoffTerms,
-): LostClaim | undefined {
+function findLostClaim({ redactor }: Engine, call: Call, { worker, reclaim = [] }: HandoffTerms): Replaced {
   const taken = takenBy(call);
-  if (taken?.what.type !== 'claimed' || taken.worker !== redactor.text(worker)) return undefined;
+  if (taken?.what.type !== 'claimed' || taken.worker !== redactor.text(worker)) return { type: 'held' };
   const { requestId, tokenDigest: digest } = taken.what;
-  return reclaim.some((id) => redactor.text(id) === requestId) ? { tokenDigest: digest } : undefined;
+  return reclaim.some((id) => redactor.text(id) === requestId)
+    ? { type: 'lost_claim', tokenDigest: digest }
+    : { type: 'held' };
 }
 
-type LostClaim = { readonly tokenDigest: string };
+/** What a claim would take the place of. */
+type Replaced =
+  | { readonly type: 'nothing' }
+  /** A claim of the same worker whose answer was lost. */
+  | { readonly type: 'lost_claim'; readonly tokenDigest: string }
+  /** Another worker has the call. */
+  | { readonly type: 'held' };
 
-/** What a claim would take the place of; undefined where the call is in the hands of another. */
-const findReplaced = (engine: Engine, call: Call, terms: HandoffTerms): LostClaim | 'nothing' | undefined =>
-  isWaiting(call, engine.ledger.now()) ? 'nothing' : findLostClaim(engine, call, terms);
+const findReplaced = (engine: Engine, call: Call, terms: HandoffTerms): Replaced =>
+  isWaiting(call, engine.ledger.now()) ? { type: 'nothing' } : findLostClaim(engine, call, terms);
 
 const alreadyTaken = (call: Call): QuittanceError => {
   const taken = takenBy(call);
@@ -182,27 +189,36 @@ const alreadyTaken = (call: Call): QuittanceError => {
   );
 };
 
+type Claimed =
+  | { readonly type: 'claimed'; readonly claim: HandoffClaim }
+  /** Another process has changed the call. */
+  | { readonly type: 'overtaken' }
+  /** The input of the call cannot be had here. */
+  | { readonly type: 'unreadable' };
+
 async function tryClaim(
-  engine: Engine,
+  maker: CallMaker,
   { stored, call }: OpenHandoff,
   { worker, identity, requestId, leaseMs = Number.POSITIVE_INFINITY }: HandoffTerms,
-  replaces: LostClaim | 'nothing',
-): Promise<HandoffClaim | 'overtaken' | 'unreadable'> {
-  const hand = await takeOver(engine, stored, call);
-  if (!(await prepareInput(hand, { stored }))) {
-    const differs = hand.justTaken?.taken.type === 'differs' && isUntaken(call);
-    return differs && (await endDiffering(hand, call)) ? 'overtaken' : 'unreadable';
-  }
-  const input = argumentsOf(hand);
-  if (input === undefined) return 'unreadable';
+  replaces: Exclude<Replaced, { type: 'held' }>,
+): Promise<Claimed> {
+  const { engine } = maker;
+  const taken = await takeOver(maker, stored, call);
+  const prepared = await prepareInput(taken, { stored });
+  if (prepared.type === 'differs' && isUntaken(call))
+    return { type: (await endDiffering(prepared.live, call)) ? 'overtaken' : 'unreadable' };
+  if (prepared.type !== 'ready') return { type: 'unreadable' };
+  const { live } = prepared;
+  const input = argumentsOf(live);
+  if (input === undefined) return { type: 'unreadable' };
   const deadlineMs = call.started?.deadlineMs ?? 0;
-  if (leaseIsOver(call, engine.ledger.now())) startAgain(hand, call);
-  const attempt = hand.call?.attempt ?? 1;
+  if (leaseIsOver(call, engine.ledger.now())) startAgain(live, call);
+  const attempt = live.journal.call?.attempt ?? 1;
   const name = engine.redactor.text(worker);
   const { sessionId, callId, toolName } = call;
   const expiresAt = Math.min(Math.floor(engine.ledger.now() + leaseMs), deadlineMs);
   const token = makeToken(engine.seal, { sessionId, callId, attempt, worker: name, expiresAt });
-  hand.apply({
+  live.journal.apply({
     type: 'report',
     attempt,
     worker: name,
@@ -212,22 +228,25 @@ async function tryClaim(
       expiresAt,
       tokenDigest: tokenDigest(engine.seal, token),
       ...(requestId !== undefined && { requestId: engine.redactor.text(requestId) }),
-      ...(replaces !== 'nothing' && { replaces: replaces.tokenDigest }),
+      ...(replaces.type === 'lost_claim' && { replaces: replaces.tokenDigest }),
     },
   });
-  if ((await hand.flush()).status !== 'appended') return 'overtaken';
-  const { idempotencyKey, principal } = new BodyContext(hand, attempt, hand.toolKey);
+  if ((await live.journal.flush()).status !== 'appended') return { type: 'overtaken' };
+  const { idempotencyKey, principal } = new BodyContext(live, attempt, live.toolKey);
   return {
-    token,
-    sessionId,
-    callId,
-    toolName,
-    arguments: input,
-    idempotencyKey,
-    attempt,
-    principal,
-    deadlineMs,
-    expiresAt,
+    type: 'claimed',
+    claim: {
+      token,
+      sessionId,
+      callId,
+      toolName,
+      arguments: input,
+      idempotencyKey,
+      attempt,
+      principal,
+      deadlineMs,
+      expiresAt,
+    },
   };
 }
 
@@ -235,9 +254,9 @@ async function tryClaim(
  * The schema gives a value that JSON cannot hold, and another one each time: no worker can ever be given what was
  * accepted. So the call ends now, with the reason, and not at its deadline. False where another process moved it.
  */
-async function endDiffering(hand: CallInHand, call: Call): Promise<boolean> {
+async function endDiffering(live: ReadyCall & BoundKey, call: Call): Promise<boolean> {
   const judgement = await fail(
-    hand,
+    live,
     {
       code: 'tool.cancelled',
       error:
@@ -246,24 +265,33 @@ async function endDiffering(hand: CallInHand, call: Call): Promise<boolean> {
       authorSaysRetry: true, // it never ran: a repeat is no twin
     },
     {
-      context: new BodyContext(hand, call.attempt, hand.toolKey),
-      elapsedMs: elapsedSince(hand.engine, call.started?.at),
+      remarks: new AttemptRemarks(),
+      context: new BodyContext(live, call.attempt, live.toolKey),
+      elapsedMs: elapsedSince(live.engine, call.started?.at),
       deadlineMs: call.started?.deadlineMs ?? 0,
     },
   );
-  return keepEnd(hand, judgement, nothingSpent);
+  return keepEnd(live, judgement, noAttempt);
 }
 
 /** The same call, deadline and reservation; another run of it. */
-function startAgain(hand: CallInHand, { started }: Call): void {
+function startAgain(live: ReadyCall, { started }: Call): void {
   if (started === undefined) return;
   const { idempotencyKey, deadlineMs, mayRerun, stages, reserved } = started;
-  hand.apply({ type: 'start', idempotencyKey, deadlineMs, mayRerun, handoff: true, stages, reserved });
+  live.journal.apply({
+    type: 'start',
+    idempotencyKey,
+    deadlineMs,
+    mayRerun,
+    handoff: true,
+    stages,
+    reserved,
+  });
 }
 
 /** What the schema made of the input, if JSON can hold that; else what the schema was given. */
-function argumentsOf(hand: CallInHand): JsonObject | undefined {
-  const { value, checked } = hand.input;
+function argumentsOf(live: ReadyCall): JsonObject | undefined {
+  const { value, checked } = live.input;
   const read = toJson(value);
   if (read.ok && isJsonObject(read.value)) return read.value;
   const plain = toJson(checked);

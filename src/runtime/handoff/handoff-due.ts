@@ -9,58 +9,66 @@
 import { freezeJson } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
 import { dueAt, isHandedOver, isUntaken, takenBy } from '../../call/handoff.ts';
-import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { ToolFailure, ToolOutcome } from '../../call/outcome.ts';
 import { inputExtra } from '../input/input-extra.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { BoundKey, EndedCall, ReadyCall } from '../state/call-stages.ts';
+import { isReady, modelNote } from '../state/call-stages.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
 import { inDoubt, repeatOf } from '../gates/doubt.ts';
 import type { Engine } from '../state/engine.ts';
 import type { Judgement } from '../attempt/judgement.ts';
-import type { Attempt } from '../settle/settle.ts';
-import { keepEnd } from '../settle/settle.ts';
+import { keepEnd } from '../settle/keep-end.ts';
+import { noAttempt, unjudged } from '../settle/settle.ts';
+import type { TakenOverCall } from '../take-over/take-over.ts';
 import { prepareInput, recordTakeover } from '../take-over/take-over.ts';
-import { askTool, judgeUnseen, lostAttempt } from '../take-over/unseen-end.ts';
+import { askTool, judgeFound, judgeUnknown, lostAttempt } from '../take-over/unseen-end.ts';
 
 /** Whether somebody must see to the call now. */
 export const isDue = ({ ledger }: Engine, call: Call): boolean =>
   isHandedOver(call) && ledger.now() >= dueAt(call);
 
-/** Ends a call that is due. Undefined, and nothing is kept, where somebody else has moved it. */
-export async function endDue(hand: CallInHand): Promise<ToolOutcome | undefined> {
-  const { call, engine } = hand;
+/** Ends a call that is due. Undefined, and nothing is stored, where another process has changed it. */
+export async function endDue(live: HandedCall): Promise<ToolOutcome | undefined> {
+  const {
+    engine,
+    journal: { call },
+  } = live;
   if (call === undefined || !isDue(engine, call)) return undefined;
   const timedOut = engine.ledger.now() >= (call.started?.deadlineMs ?? 0);
-  if (!timedOut && asksTool(hand) && !(await recordTakeover(hand))) return undefined;
-  const judgement = timedOut ? judgeTimeout(hand, call) : await judgeSilence(hand, call);
-  const kept = await keepEnd(hand, judgement, isUntaken(call) ? nothingSpent : lostAttempt(hand));
+  if (!timedOut && asksTool(live) && !(await recordTakeover(live))) return undefined;
+  const judgement = timedOut ? judgeTimeout(live, call) : await judgeSilence(live, call);
+  const kept = await keepEnd(live, judgement, isUntaken(call) ? noAttempt : lostAttempt(live));
   return kept ? judgement.outcome : undefined;
 }
 
-const asksTool = ({ tool, givenUp }: CallInHand): boolean => tool?.reconcile !== undefined && !givenUp;
+/** A call that another process runs: one that was started here, or one that was taken over. */
+export type HandedCall = EndedCall & TakenOverCall;
 
-export const nothingSpent: Attempt = { costMicros: 0, reached: [], log: [], payloadExtras: undefined };
+const asksTool = ({ tool, takenOver }: AcceptedCall): boolean =>
+  tool?.reconcile !== undefined && takenOver?.givenUp !== true;
 
-function judgeTimeout(hand: CallInHand, call: Call): Judgement {
-  const { request, tool, engine } = hand;
+function judgeTimeout(live: HandedCall, call: Call): Judgement {
+  const { request, tool, engine, notes = [], journal } = live;
   const started = call.started;
-  if (isUntaken(call)) hand.note('Nobody took the call in time, so it did not run.');
+  const untaken = 'Nobody took the call in time, so it did not run.';
   const outcome: ToolOutcome = Object.freeze({
     type: 'ToolTimeout',
     callId: request.id,
     toolName: request.name,
     code: 'tool.timeout',
     deadlineMs: started?.deadlineMs ?? 0,
-    ...repeatOfHandoff(hand, call, tool?.retryOnTimeout ?? true),
+    ...repeatOfHandoff(tool, call, tool?.retryOnTimeout ?? true),
     elapsedMs: elapsedSince(engine, started?.at),
-    payloadExtras: freezeJson(inputExtra(hand)),
-    ...hand.modelNote(),
+    payloadExtras: freezeJson(inputExtra(journal)),
+    ...modelNote(isUntaken(call) ? [...notes, untaken] : notes),
   });
-  return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };
+  return unjudged(outcome, false);
 }
 
 /** By the record where this process does not have the tool. */
 function repeatOfHandoff(
-  { tool }: CallInHand,
+  tool: AnyTool | undefined,
   call: Call,
   retryable: boolean,
 ): Pick<ToolFailure, 'retryable' | 'inDoubt' | 'blocksTool'> {
@@ -72,9 +80,22 @@ function repeatOfHandoff(
 export const elapsedSince = ({ ledger }: Engine, at: number | undefined): number =>
   Math.max(0, Math.round(ledger.now() - (at ?? ledger.now())));
 
-async function judgeSilence(hand: CallInHand, call: Call): Promise<Judgement> {
-  const ready = asksTool(hand) && (hand.prepared !== undefined || (await prepareInput(hand)));
-  const found = ready ? await askTool(hand, call) : { status: 'unknown' as const };
+async function judgeSilence(live: HandedCall, call: Call): Promise<Judgement> {
   const worker = takenBy(call)?.worker ?? 'nobody';
-  return judgeUnseen(hand, found, `The time of the worker ${worker} was up before it reported`);
+  const why = `The time of the worker ${worker} was up before it reported`;
+  const ready = asksTool(live) ? await readyToAsk(live) : undefined;
+  const found = ready && (await askTool(ready, call));
+  return ready === undefined || found === undefined || found.status === 'unknown'
+    ? judgeUnknown(live, why)
+    : judgeFound(ready, found, why);
 }
+
+/** The call with its input, if that can be had; undefined otherwise. */
+async function readyToAsk(live: HandedCall): Promise<(ReadyCall & BoundKey) | undefined> {
+  if (isBound(live)) return live;
+  const prepared = await prepareInput(live);
+  return prepared.type === 'ready' ? prepared.live : undefined;
+}
+
+export const isBound = (live: AcceptedCall): live is ReadyCall & BoundKey =>
+  isReady(live) && 'toolKey' in live;

@@ -79,7 +79,7 @@ export async function* findHandoffs(
     const call = stored && foldStored(stored);
     if (stored === undefined || call === undefined || !isHandedOver(call)) continue;
     if (toolName !== undefined && call.toolName !== toolName) continue;
-    if (isDue(engine, call)) await endDue(await takeOver(engine, stored, call));
+    if (isDue(engine, call)) await endDue(await takeOver(desk, stored, call));
     else yield { stored, call };
   }
 }

@@ -16,9 +16,12 @@ import type { ToolOutcome } from '../../call/outcome.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import { readIdentity } from '../host/acting.ts';
 import { BodyContext } from '../attempt/body-context.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { CallMaker } from '../state/accepted-call.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
+import type { TakenOverCall } from '../take-over/take-over.ts';
 import { requireTool } from './claim-handoff.ts';
-import { costOf } from '../gates/cost.ts';
+import { knownCost } from '../gates/cost.ts';
 import type { Desk } from '../state/desk.ts';
 import type { Engine } from '../state/engine.ts';
 import { foldStored, isCallEvent } from '../../ledger/fold-stored.ts';
@@ -30,7 +33,7 @@ import { readToken, tokenDigest } from './handoff-token.ts';
 import { judgeEnd } from '../attempt/judge.ts';
 import { readLate } from '../attempt/late.ts';
 import { withheld } from '../attempt/rule-output.ts';
-import { keepEnd } from '../settle/settle.ts';
+import { keepEnd } from '../settle/keep-end.ts';
 import { cutText } from '../../base/cut-text.ts';
 import { clean } from '../input/clean.ts';
 import { resultOf } from '../settle/note-failed-write.ts';
@@ -80,12 +83,13 @@ export async function reportAll(
 }
 
 export async function reportHandoff(
-  { engine }: Desk,
+  desk: Desk,
   token: unknown,
   report: HandoffReport,
   notes: HandoffNotes = {},
   givenIdentity?: DirectIdentity,
 ): Promise<ReportedCall> {
+  const { engine } = desk;
   const grant = readToken(engine.seal, token);
   if (grant === undefined || typeof token !== 'string') throw unknownToken();
   const read = readReport(report);
@@ -98,8 +102,8 @@ export async function reportHandoff(
     if (stored === undefined || call === undefined || !isClaimed(engine, stored, grant, token))
       throw unknownToken(grant);
     const found = { stored, call, grant, read, digest, notes, identity };
-    if (call.settled !== undefined) return answerSettled(engine, found, call.settled.outcome);
-    if (isDue(engine, call)) await endDue(await takeOver(engine, stored, call));
+    if (call.settled !== undefined) return answerSettled(desk, found, call.settled.outcome);
+    if (isDue(engine, call)) await endDue(await takeOver(desk, stored, call));
     else if (!isHandedOver(call) || call.attempt !== grant.attempt || leaseIsOver(call, engine.ledger.now()))
       throw new QuittanceError(
         'handoff.expired',
@@ -107,7 +111,7 @@ export async function reportHandoff(
         { callId: grant.callId, worker: grant.worker, expiresAt: String(grant.expiresAt) },
       );
     else {
-      const outcome = await settleReport(engine, found);
+      const outcome = await settleReport(desk, found);
       if (outcome !== undefined) return toAnswer(call, 'settled', outcome, false);
     }
   }
@@ -157,26 +161,29 @@ function isClaimed(engine: Engine, { events }: StoredCall, grant: HandoffGrant, 
 
 /** Undefined where somebody else has moved the call. */
 async function settleReport(
-  engine: Engine,
+  maker: CallMaker,
   { stored, call, grant, read, digest, notes, identity }: FoundReport,
 ): Promise<ToolOutcome | undefined> {
+  const { engine } = maker;
   requireTool(engine, call.toolName);
-  const hand = await takeOver(engine, stored, call);
-  if (!(await prepareInput(hand, { mayDiffer: true })))
+  const prepared = await prepareInput(await takeOver(maker, stored, call), { mayDiffer: true });
+  if (prepared.type !== 'ready')
     throw new QuittanceError(
       'seal.broken',
       `The input of call ${call.callId} cannot be read here, so its end cannot be judged. Report where it can.`,
       { callId: call.callId },
     );
-  const context = new BodyContext(hand, call.attempt, hand.toolKey);
+  const { live } = prepared;
+  const context = new BodyContext(live, call.attempt, live.toolKey);
   noteDown(context, notes);
   context.over = true;
-  const judgement = await judgeEnd(hand, read.end, {
+  const judgement = await judgeEnd(live, read.end, {
+    remarks: new AttemptRemarks(),
     context,
     elapsedMs: elapsedSince(engine, call.started?.at),
     deadlineMs: call.started?.deadlineMs ?? 0,
   });
-  hand.apply({
+  live.journal.apply({
     type: 'report',
     attempt: grant.attempt,
     worker: grant.worker,
@@ -184,19 +191,19 @@ async function settleReport(
     what: { type: 'given', digest },
   });
   const attempt = {
-    costMicros: costMicrosOf(hand, call, context),
+    costMicros: costMicrosOf(live, call, context),
     reached: context.targets,
     log: context.lines,
     payloadExtras: undefined,
   };
-  const kept = await keepEnd(hand, judgement, attempt).catch((error: unknown) => {
+  const kept = await keepEnd(live, judgement, attempt).catch((error: unknown) => {
     // The worker hears that it must report again. Until then the record has what it reported.
     if (error instanceof LedgerTrouble)
       engine.failedWrites.add({
         call,
         depth: stored.depth,
         boundary: 'report',
-        error: cutText(clean(hand, `The report of ${grant.worker} was not stored: ${error.message}`), 500),
+        error: cutText(clean(live, `The report of ${grant.worker} was not stored: ${error.message}`), 500),
         result: resultOf(judgement.outcome),
       });
     throw error;
@@ -205,15 +212,14 @@ async function settleReport(
 }
 
 /** What this attempt cost, and every one before it that was lost. */
-function costMicrosOf(hand: CallInHand, call: Call, { chargedMicros }: BodyContext): number {
-  const cost = costOf(hand);
-  const declared = typeof cost === 'number' ? cost : 0;
+function costMicrosOf(live: ReadyCall, call: Call, { chargedMicros }: BodyContext): number {
+  const declared = knownCost(live);
   return (chargedMicros ?? declared) + declared * (call.attempt - 1);
 }
 
 /** The call has its outcome: by a report before, which is answered again, or otherwise, which makes this one late. */
 async function answerSettled(
-  engine: Engine,
+  maker: CallMaker,
   found: FoundReport,
   outcome: ToolOutcome,
 ): Promise<ReportedCall> {
@@ -222,16 +228,16 @@ async function answerSettled(
     ({ attempt }) => attempt === grant.attempt,
   );
   const first = mine.find(({ what }) => what.type === 'given')?.what;
-  const hand = await takeOver(engine, stored, call);
+  const live = await takeOver(maker, stored, call);
   if (first?.type !== 'given') {
-    await keepLate(hand, found);
+    await keepLate(live, found);
     return toAnswer(call, 'late', outcome, false);
   }
   const differs = first.digest !== digest;
   const others = mine.filter(({ what }) => what.type === 'differs').map(({ what }) => what);
   const isNew = differs && !others.some((what) => what.type === 'differs' && what.digest === digest);
   if (isNew && others.length < mostDifferences)
-    hand.apply({
+    live.journal.apply({
       type: 'report',
       attempt: grant.attempt,
       worker: grant.worker,
@@ -240,7 +246,7 @@ async function answerSettled(
     });
   const isLate = call.late.some(({ attempt }) => attempt === grant.attempt);
   if (!isLate)
-    hand.apply({
+    live.journal.apply({
       type: 'recall',
       how: 'replayed',
       fromCallId: call.callId,
@@ -248,7 +254,7 @@ async function answerSettled(
         ? 'It was reported again, and differently: what was recorded first was served.'
         : 'It was reported again: what is recorded was served.',
     });
-  if (hand.isBehind) await hand.flush({}, 'any');
+  if (live.journal.isBehind) await live.journal.flush({}, 'any');
   return toAnswer(call, isLate ? 'late' : 'replayed', outcome, differs);
 }
 
@@ -256,27 +262,29 @@ async function answerSettled(
 const mostDifferences = 20;
 
 async function keepLate(
-  hand: CallInHand,
+  taken: TakenOverCall,
   { call, grant, read, digest, identity }: FoundReport,
 ): Promise<void> {
   // Where the input cannot be read any more, nobody can say what of the result gives something hidden away.
-  const mayShow = hand.tool !== undefined && (await prepareInput(hand, { mayDiffer: true }));
-  const end = mayShow || (!hidesInput(call) && hand.policy === undefined) ? read.end : withheldEnd;
-  const result = await readLate(hand, end);
-  hand.apply({
+  const prepared = await prepareInput(taken, { mayDiffer: true });
+  const mayShow = prepared.type === 'ready';
+  const live = mayShow ? prepared.live : taken;
+  const end = mayShow || (!hidesInput(call) && live.policy === undefined) ? read.end : withheldEnd;
+  const result = await readLate(live, end);
+  live.journal.apply({
     type: 'report',
     attempt: grant.attempt,
     worker: grant.worker,
     identity,
     what: { type: 'given', digest },
   });
-  hand.apply({
+  live.journal.apply({
     type: 'add_late',
     attempt: grant.attempt,
-    elapsedMs: elapsedSince(hand.engine, call.started?.at),
+    elapsedMs: elapsedSince(live.engine, call.started?.at),
     result,
   });
-  await hand.flush({}, 'any');
+  await live.journal.flush({}, 'any');
 }
 
 const withheldEnd = { type: 'returned', value: withheld } as const;

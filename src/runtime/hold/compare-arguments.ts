@@ -8,7 +8,8 @@ import { redacted } from '../../base/text-mask.ts';
 import type { Call } from '../../call/call.ts';
 import type { ArgumentComparison, PreviewField } from '../../call/event.ts';
 import { cutText } from '../../base/cut-text.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import { handOut } from '../input/hand-out.ts';
 import { cleanOutput } from '../input/clean.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { keysOfRecorded } from '../undo/later-writes.ts';
@@ -24,12 +25,12 @@ const longestValue = 2_000;
 const around = 60;
 
 /** Undefined where the tool does not say what it touches, or no earlier call of the session touched the same. */
-export async function compareWithLast(hand: CallInHand): Promise<ArgumentComparison | undefined> {
-  const keys = resourceKeysOf(hand.knownTool, () => hand.handOut());
+export async function compareWithLast(live: ReadyCall): Promise<ArgumentComparison | undefined> {
+  const keys = resourceKeysOf(live.tool, () => handOut(live.tool.input, live.input));
   if (keys === undefined || keys.length === 0) return undefined;
   try {
-    const last = await findLast(hand, keys);
-    return last && compare(hand, last);
+    const last = await findLast(live, keys);
+    return last && compare(live, last);
   } catch (error) {
     // A person can be asked without it. Where the ledger is gone, the hold says so.
     if (error instanceof LedgerTrouble) return undefined;
@@ -37,8 +38,8 @@ export async function compareWithLast(hand: CallInHand): Promise<ArgumentCompari
   }
 }
 
-async function findLast(hand: CallInHand, keys: readonly string[]): Promise<Call | undefined> {
-  const { engine, knownTool: tool, sessionId } = hand;
+async function findLast(live: ReadyCall, keys: readonly string[]): Promise<Call | undefined> {
+  const { engine, tool, sessionId } = live;
   const { rows } = await engine.ledger.queries.findCalls({
     sessionId,
     toolName: tool.name,
@@ -47,7 +48,7 @@ async function findLast(hand: CallInHand, keys: readonly string[]): Promise<Call
   });
   for (const { callId, outcome } of rows) {
     const succeeded = outcome === 'ToolExecutionResult' || outcome === 'ToolArtifactReference';
-    if (!succeeded || callId === hand.callId) continue;
+    if (!succeeded || callId === live.callId) continue;
     const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     if (call === undefined) continue;
@@ -58,10 +59,10 @@ async function findLast(hand: CallInHand, keys: readonly string[]): Promise<Call
 }
 
 /** Both in their kept form: what is hidden stays hidden. */
-function compare(hand: CallInHand, last: Call): ArgumentComparison {
+function compare(live: ReadyCall, last: Call): ArgumentComparison {
   const found: PreviewField[] = [];
-  collect(last.effectiveInput ?? last.requestedInput, hand.input.effective.kept, [], found);
-  const shown = cleanOutput(hand, found.slice(0, mostFields) as unknown as JsonValue); // fields of JSON are JSON
+  collect(last.effectiveInput ?? last.requestedInput, live.input.effective.kept, [], found);
+  const shown = cleanOutput(live, found.slice(0, mostFields) as unknown as JsonValue); // fields of JSON are JSON
   return {
     callId: last.callId,
     at: last.requestedAt,

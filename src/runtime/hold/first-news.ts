@@ -5,11 +5,11 @@
  */
 import type { JsonObject } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
-import type { Confirmation } from '../../call/call.ts';
+import type { Call, Confirmation } from '../../call/call.ts';
 import { acceptedInputOf } from '../../call/call.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import { longestArrivalMs } from '../host/arriving-decisions.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
 import type { ConfirmationRequest, OnConfirm, ReadAnswer } from '../host/confirm.ts';
 import { denyFor, readConfirmationAnswer } from '../host/confirm.ts';
 
@@ -18,9 +18,19 @@ export type News =
   | { readonly type: 'withdrawn' | 'cancelled'; readonly reason: string }
   | { readonly type: 'changed' | 'expired' | 'left' };
 
-/** The first thing that is heard. What was said before is heard at once. */
-export function firstNews(hand: CallInHand, confirmation: Confirmation): Promise<News> {
-  const { engine } = hand;
+/** The question that the host's own decider was asked, and its answer. */
+export type HostAnswer = {
+  readonly confirmationId: string | undefined;
+  readonly answer: Promise<ReadAnswer> | undefined;
+};
+
+/** The first thing that is heard. What was said before is heard at once. `ask` asks the host. */
+export function firstNews(
+  live: AcceptedCall,
+  confirmation: Confirmation,
+  ask: () => Promise<ReadAnswer> | undefined,
+): Promise<News> {
+  const { engine, signals } = live;
   return new Promise((resolve, reject) => {
     let isOver = false;
     const stop = new AbortController();
@@ -28,24 +38,24 @@ export function firstNews(hand: CallInHand, confirmation: Confirmation): Promise
       isOver = true;
       stop.abort();
       watch?.stop();
-      hand.withdraw = undefined;
-      hand.onCancel = undefined;
-      hand.onLeave = undefined;
+      signals.withdraw = undefined;
+      signals.onCancel = undefined;
+      signals.onLeave = undefined;
     };
     const tell = (news: News): void => {
       if (isOver) return;
       end();
       resolve(news);
     };
-    hand.onLeave = () => tell({ type: 'left' });
-    hand.withdraw = (reason) => tell({ type: 'withdrawn', reason });
-    hand.onCancel = () => tell({ type: 'cancelled', reason: hand.cancelled ?? 'cancelled' });
-    const watch = watchExpiry(hand, confirmation, () => tell({ type: 'expired' }));
+    signals.onLeave = () => tell({ type: 'left' });
+    signals.withdraw = (reason) => tell({ type: 'withdrawn', reason });
+    signals.onCancel = () => tell({ type: 'cancelled', reason: signals.cancelled ?? 'cancelled' });
+    const watch = watchExpiry(live, confirmation, () => tell({ type: 'expired' }));
     // What was decided while the hold was being kept counts before anybody is asked.
-    if (hand.cancelled !== undefined) return hand.onCancel();
-    if (hand.turn.withdrawn !== undefined) return hand.withdraw(hand.turn.withdrawn);
-    if (hand.left) return hand.onLeave();
-    engine.ledger.journal.whenChanged(hand.sessionId, hand.callId, hand.version, stop.signal).then(
+    if (signals.cancelled !== undefined) return signals.onCancel();
+    if (live.turn.withdrawn !== undefined) return signals.withdraw(live.turn.withdrawn);
+    if (signals.left) return signals.onLeave();
+    engine.ledger.journal.whenChanged(live.sessionId, live.callId, live.journal.version, stop.signal).then(
       () => tell({ type: 'changed' }),
       (error: unknown) => {
         if (isOver) return;
@@ -53,18 +63,24 @@ export function firstNews(hand: CallInHand, confirmation: Confirmation): Promise
         reject(error as Error);
       },
     );
-    if (engine.onConfirm !== undefined && hand.askedOf !== confirmation.confirmationId) {
-      // Once for each question, however often the record changes meanwhile.
-      hand.askedOf = confirmation.confirmationId;
-      hand.answering = askPerson(engine.onConfirm, toRequest(hand, confirmation));
-    }
-    void hand.answering?.then((answer) => tell({ type: 'answered', answer }));
+    void ask()?.then((answer) => tell({ type: 'answered', answer }));
   });
+}
+
+/** Asks the host's own decider, once for each question, however often the record changes meanwhile. */
+export function askHost(live: AcceptedCall, confirmation: Confirmation, last: HostAnswer): HostAnswer {
+  const {
+    engine: { onConfirm },
+    journal: { call },
+  } = live;
+  const { confirmationId } = confirmation;
+  if (onConfirm === undefined || call === undefined || last.confirmationId === confirmationId) return last;
+  return { confirmationId, answer: askPerson(onConfirm, toRequest(live, call, confirmation)) };
 }
 
 /** Timers go by the runtime's clock, expiry by the ledger's, which may jump: the wait looks at it every second. */
 function watchExpiry(
-  { engine }: CallInHand,
+  { engine }: AcceptedCall,
   confirmation: Confirmation,
   tell: () => void,
 ): { stop(): void } | undefined {
@@ -108,26 +124,30 @@ async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Pr
   }
 }
 
-const toRequest = (
-  { turn, request, knownTool: tool, facts, input, call }: CallInHand,
+/** What the host's own decider is shown, by the record. */
+function toRequest(
+  { facts }: AcceptedCall,
+  call: Call,
   { confirmationId, inputDigest, description, asks, revision }: Confirmation,
-): ConfirmationRequest =>
-  Object.freeze({
+): ConfirmationRequest {
+  const { sessionId, turnId, callId, toolName, displayName, mode, artifacts } = call;
+  return Object.freeze({
     confirmationId,
     inputDigest,
     description,
     revision,
-    sessionId: turn.sessionId,
-    turnId: turn.turnId,
-    callId: request.id,
-    toolName: tool.name,
-    displayName: tool.displayName,
-    mode: tool.mode,
-    // Frozen: it is also what the ledger holds. Redacting an object gives an object.
-    arguments: freezeJson(input.effective.kept) as JsonObject,
-    inputForm: input.form,
-    accepted: freezeJson(call === undefined ? input.effective.kept : acceptedInputOf(call)) as JsonObject,
-    artifacts: input.artifacts,
+    sessionId,
+    turnId,
+    callId,
+    toolName,
+    displayName,
+    mode,
+    // Frozen: it is also what the ledger holds. The input of a call that is held is an object.
+    arguments: freezeJson(call.effectiveInput ?? call.requestedInput) as JsonObject,
+    inputForm: call.inputForm ?? 'json',
+    accepted: freezeJson(acceptedInputOf(call)) as JsonObject,
+    artifacts,
     asks: Object.freeze(asks.map((ask) => Object.freeze({ ...ask, by: Object.freeze({ ...ask.by }) }))),
     principal: facts.kept.principal,
   });
+}

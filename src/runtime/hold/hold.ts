@@ -11,13 +11,25 @@ import type { ToolOutcome } from '../../call/outcome.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { Acting } from '../host/acting.ts';
 import { personOf } from '../host/acting.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type {
+  AskedCall,
+  EndedCall,
+  Findings,
+  HeldHere,
+  JudgedCall,
+  Moved,
+  Passage,
+} from '../state/call-stages.ts';
+import { moved, nothingFound, underPolicy } from '../state/call-stages.ts';
+import { aside } from '../state/aside.ts';
+import type { Taken } from '../input/taken.ts';
+import { recordRuling } from '../gates/record-ruling.ts';
 import { clean } from '../input/clean.ts';
 import { compareWithLast } from './compare-arguments.ts';
 import type { ReadAnswer } from '../host/confirm.ts';
 import { denyFor } from '../host/confirm.ts';
-import type { Moved } from '../execute/execute.ts';
-import { end, execute } from '../execute/execute.ts';
+import { end, endStopped, execute } from '../execute/execute.ts';
 import {
   allowedBy,
   expiryOf,
@@ -27,7 +39,8 @@ import {
   tellExpired,
 } from '../settle/expiry.ts';
 import { noteFailedWrite } from '../settle/note-failed-write.ts';
-import { firstNews } from './first-news.ts';
+import type { HostAnswer } from './first-news.ts';
+import { askHost, firstNews } from './first-news.ts';
 import { keepApprovals } from '../rules/follow-workflows.ts';
 import { keepDecision } from './keep-decision.ts';
 import type { Stop } from '../state/gate.ts';
@@ -38,147 +51,176 @@ import { riskOf } from './risk.ts';
 import { overtaken, settleDenied, settleStopped } from '../settle/settle.ts';
 import { sealInput } from '../state/seal-input.ts';
 import { takeApproved } from '../accept/take-approved.ts';
-import type { HeldCall, Told } from '../state/told.ts';
+import type { Told } from '../state/told.ts';
 import { openQuestion } from '../state/told.ts';
 import { notAccepted } from '../settle/unavailable.ts';
 import { cancelStop } from '../gates/unless-over.ts';
 import { answerByGrant } from '../grants/use-grant.ts';
-import { rule, walk } from '../gates/walk.ts';
+import { walk } from '../gates/walk.ts';
 
-/** Holds the call until somebody decides. */
-export async function hold(hand: CallInHand): Promise<Told | Moved> {
-  const { engine, asks } = hand;
-  const comparison = hand.call?.preview === undefined ? await compareWithLast(hand) : undefined;
-  const undecided = hand.mark();
-  rule(hand, undefined);
-  hand.apply({
+/** Holds the call until a person decides. */
+export async function hold(live: JudgedCall): Promise<Told | HeldHere | Moved> {
+  const { engine, asks, journal, input, tool } = live;
+  const comparison = journal.call?.preview === undefined ? await compareWithLast(live) : undefined;
+  const undecided = journal.mark();
+  recordRuling(live, undefined);
+  journal.apply({
     type: 'hold',
     confirmationId: engine.ids.secret('cnf'),
     description: asks.map(({ description }) => description).join(' '),
     asks,
-    inputDigest: hand.input.effective.digest,
-    revision: hand.call?.preview?.revision,
-    ...expiryOf(hand, asks),
-    risk: riskOf(hand),
-    schemaDigest: hand.knownTool.schemaDigest,
+    inputDigest: input.effective.digest,
+    revision: journal.call?.preview?.revision,
+    ...expiryOf(live, asks),
+    risk: riskOf(live),
+    schemaDigest: tool.schemaDigest,
     ...(comparison !== undefined && { comparison }),
   });
-  const result = await hand.flush(sealInput(hand));
-  if (result.status === 'moved') {
-    hand.rewind(undecided);
-    return result.status;
+  const { status } = await journal.flush(sealInput(live));
+  if (status === 'moved') {
+    journal.rewind(undecided);
+    return moved;
   }
-  if (result.status !== 'appended') return overtaken(hand);
-  return holdOn(hand);
+  if (status !== 'appended') return overtaken(live);
+  return holdOn(live, nobodyAsked);
 }
 
+/** The host's own decider was asked nothing yet. */
+export const nobodyAsked: HostAnswer = Object.freeze({ confirmationId: undefined, answer: undefined });
+
 /** Waits for the decision about a call that is held. */
-export function holdOn(hand: CallInHand): HeldCall {
-  const confirmation = questionOf(hand);
-  const rest = resolveHold(hand)
+export function holdOn(live: AskedCall, asked: HostAnswer): HeldHere {
+  const confirmation = questionOf(live);
+  const rest = resolveHold(live, asked)
     .then((told) => (told.type === 'held' ? told.rest : told))
     .catch((error: unknown) => {
-      noteFailedWrite(hand, error);
-      return notAccepted(hand, error);
+      noteFailedWrite(live, error);
+      return notAccepted(live, error);
     });
   return {
     type: 'held',
-    ...(openQuestion(hand.call) ?? { confirmationId: confirmation.confirmationId }),
+    ...(openQuestion(live.journal.call) ?? { confirmationId: confirmation.confirmationId }),
     rest,
+    asked: live,
   };
 }
 
-function questionOf(hand: CallInHand): Confirmation {
-  const confirmation = hand.call?.confirmation;
-  if (confirmation === undefined) throw new TypeError(`Call ${hand.request.id} asks nobody anything.`);
+function questionOf({ journal, callId }: AcceptedCall): Confirmation {
+  const confirmation = journal.call?.confirmation;
+  if (confirmation === undefined) throw new TypeError(`Call ${callId} asks nobody anything.`);
   return confirmation;
 }
 
-/** Goes on from whatever the record says about the question. Held again where it asks something else. */
-export async function resolveHold(hand: CallInHand): Promise<Told> {
+/**
+ * Goes on from whatever the record says about the question. Held again where it asks something else. `just`: the input
+ * on record, where it was taken a moment ago.
+ */
+export async function resolveHold(live: AskedCall, asked: HostAnswer, just?: Taken): Promise<Told> {
+  let host = asked;
+  let taken = just;
   for (;;) {
-    // Of several who took the call over when its owner died, another one was faster.
-    if (hand.call?.status === 'running' || hand.call?.status === 'settled') return overtaken(hand);
-    const confirmation = questionOf(hand);
+    const { call } = live.journal;
+    // Several processes may take the call over when its owner dies, and another one was faster.
+    if (call?.status === 'running' || call?.status === 'settled') return overtaken(live);
+    const confirmation = questionOf(live);
     switch (confirmation.status) {
       case 'pending': {
-        const outcome = await untilDecided(hand, confirmation);
-        if (outcome !== undefined) return outcome;
+        taken = undefined; // it may be long until a person decides
+        const waited = await untilDecided(live, confirmation, host);
+        if (waited.type === 'settled') return waited.outcome;
+        ({ host } = waited);
         break;
       }
       case 'approved':
-        return goOn(hand, confirmation);
+        return goOn(live, confirmation, taken);
       case 'denied':
-        return settleDenied(hand, confirmation);
+        return settleDenied(live, confirmation);
       case 'answered':
-        return settleStopped(hand, {
+        return settleStopped(live, {
           type: 'deny',
           reason: 'write_denied',
           code: 'confirmation.answered',
-          details: clean(hand, confirmation.response ?? ''),
+          details: clean(live, confirmation.response ?? ''),
         });
       case 'withdrawn':
-        return settleEnded(hand, confirmation.reason ?? 'The question was withdrawn.');
+        return settleEnded(live, confirmation.reason ?? 'The question was withdrawn.');
       case 'expired':
-        return tellExpired(hand);
+        return tellExpired(live);
     }
   }
 }
 
-const settleEnded = (hand: CallInHand, details: string): Promise<ToolOutcome> =>
-  settleStopped(hand, { type: 'deny', reason: 'ended', code: 'turn.ended', details });
+const settleEnded = (live: EndedCall, details: string): Promise<ToolOutcome> =>
+  settleStopped(live, { type: 'deny', reason: 'ended', code: 'turn.ended', details });
 
-/** Waits once. Undefined where the record says more now than it did. */
-async function untilDecided(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome | undefined> {
+type Waited =
+  | { readonly type: 'settled'; readonly outcome: ToolOutcome }
+  /** The record says more now than it did. */
+  | { readonly type: 'changed'; readonly host: HostAnswer };
+
+/** Waits once. */
+async function untilDecided(live: AskedCall, confirmation: Confirmation, last: HostAnswer): Promise<Waited> {
   const { confirmationId } = confirmation;
-  const { ledger, arriving } = hand.engine;
+  const { ledger, arriving } = live.engine;
   const now = ledger.now();
   if (isExpired(confirmation, now) && arriving.mayDeny(confirmation, now) === undefined)
-    return expire(hand, confirmation);
-  hand.justTaken = undefined; // it may be long until somebody decides
-  const news = await firstNews(hand, confirmation);
+    return expire(live, confirmation, last);
+  let host = last;
+  const ask = (): HostAnswer['answer'] => {
+    host = askHost(live, confirmation, last);
+    return host.answer;
+  };
+  const settled = async (outcome: Promise<ToolOutcome>): Promise<Waited> => ({
+    type: 'settled',
+    outcome: await outcome,
+  });
+  const news = await firstNews(live, confirmation, ask);
   switch (news.type) {
     case 'changed':
-      await readAgain(hand);
-      return undefined;
+      await readAgain(live);
+      return { type: 'changed', host };
     case 'expired':
-      return expire(hand, confirmation);
+      return expire(live, confirmation, host);
     case 'cancelled':
-      hand.apply({ type: 'withdraw', confirmationId, reason: news.reason });
-      return end(hand, cancelStop(news.reason));
+      live.journal.apply({ type: 'withdraw', confirmationId, reason: news.reason });
+      return settled(endStopped(live, cancelStop(news.reason)));
     case 'withdrawn':
-      hand.apply({ type: 'withdraw', confirmationId, reason: news.reason });
-      return settleEnded(hand, news.reason);
+      live.journal.apply({ type: 'withdraw', confirmationId, reason: news.reason });
+      return settled(settleEnded(live, news.reason));
     case 'answered':
-      await keepAnswer(hand, confirmation, await checkRights(hand, news.answer));
-      return undefined;
+      await keepAnswer(live, confirmation, await checkRights(live, news.answer));
+      return { type: 'changed', host };
     case 'left':
-      return letGo(hand, confirmation);
+      return letGo(live, confirmation);
   }
 }
 
 /** This runtime was closed: the call stays held, for whoever comes after, and is not this runtime's any more. */
-function letGo(hand: CallInHand, { confirmationId, description }: Confirmation): never {
-  hand.owned = false;
+function letGo(live: AcceptedCall, { confirmationId, description }: Confirmation): never {
+  live.journal.owned = false;
   throw new QuittanceError(
     'call.pending',
-    `Call ${hand.callId} has not run: it still waits for a person, and this runtime was closed. ${description} Do not make it again.`,
-    { callId: hand.callId, confirmationId, waitsFor: description },
+    `Call ${live.callId} has not run: it still waits for a person, and this runtime was closed. ${description} Do not make it again.`,
+    { callId: live.callId, confirmationId, waitsFor: description },
   );
 }
 
 /** Nobody answered in time: by the rule that asked, the call runs or does not. */
-async function expire(hand: CallInHand, confirmation: Confirmation): Promise<ToolOutcome | undefined> {
-  if (confirmation.timeoutEffect === 'block') return settleExpired(hand, confirmation);
+async function expire(live: AskedCall, confirmation: Confirmation, host: HostAnswer): Promise<Waited> {
+  if (confirmation.timeoutEffect === 'block')
+    return { type: 'settled', outcome: await settleExpired(live, confirmation) };
   const { confirmationId } = confirmation;
-  const mark = hand.mark();
-  hand.apply({ type: 'expire', confirmationId, effect: 'allow', by: allowedBy(confirmation) });
-  await flushOrReadAgain(hand, mark);
-  return undefined;
+  const mark = live.journal.mark();
+  live.journal.apply({ type: 'expire', confirmationId, effect: 'allow', by: allowedBy(confirmation) });
+  await flushOrReadAgain(live, mark);
+  return { type: 'changed', host };
 }
 
 /** The host's own decider has no more rights than anybody else: an answer by somebody without the right is a no. */
-async function checkRights({ engine, call }: CallInHand, answer: ReadAnswer): Promise<ReadAnswer> {
+async function checkRights(
+  { engine, journal: { call } }: AcceptedCall,
+  answer: ReadAnswer,
+): Promise<ReadAnswer> {
   const { by, decision } = answer;
   if (call === undefined || by.type !== 'person') return answer;
   try {
@@ -194,58 +236,61 @@ async function checkRights({ engine, call }: CallInHand, answer: ReadAnswer): Pr
 const actingOf = ({ name, identity = selfAsserted }: DecidedBy): Acting => ({ by: name, identity });
 
 /** The host's own decider said something. Somebody else may have been faster. */
-async function keepAnswer(hand: CallInHand, confirmation: Confirmation, answer: ReadAnswer): Promise<void> {
+async function keepAnswer(live: AcceptedCall, confirmation: Confirmation, answer: ReadAnswer): Promise<void> {
   const { confirmationId, inputDigest, revision } = confirmation;
   const { decision, reason, mistake } = answer;
-  const { engine, call } = hand;
-  if (mistake !== undefined) hand.aside(mistake);
+  const {
+    engine,
+    journal: { call },
+  } = live;
+  if (mistake !== undefined) aside(live, mistake);
   const by =
     answer.by.type === 'person' && call !== undefined
       ? personOf(engine.redactor, call, actingOf(answer.by))
       : answer.by;
-  if (decision === 'edit' || decision === 'respond') return keepOther(hand, confirmation, answer);
+  if (decision === 'edit' || decision === 'respond') return keepOther(live, confirmation, answer);
   for (;;) {
-    const mark = hand.mark();
-    hand.apply({
+    const mark = live.journal.mark();
+    live.journal.apply({
       type: 'answer',
       confirmationId,
       decision,
       by,
-      reason: reason && clean(hand, reason),
+      reason: reason && clean(live, reason),
       inputDigest,
       revision,
     });
-    if (decision === 'approve') await keepApprovals(hand, hand.asks, by);
-    if (await flushOrReadAgain(hand, mark)) return;
+    if (decision === 'approve') await keepApprovals(live, confirmation.asks, by);
+    if (await flushOrReadAgain(live, mark)) return;
   }
 }
 
 /** Other arguments, or an answer to the model: kept as if whoever decided had come to `runtime.decide`. */
 async function keepOther(
-  hand: CallInHand,
+  live: AcceptedCall,
   { confirmationId, inputDigest, revision }: Confirmation,
   { by, reason, ...answer }: ReadAnswer & { readonly decision: 'edit' | 'respond' },
 ): Promise<void> {
-  const { engine, sessionId, callId } = hand;
+  const { engine, sessionId, callId } = live;
   for (;;) {
     const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     const confirmation = call?.confirmation;
-    if (stored === undefined || call === undefined) return readAgain(hand);
+    if (stored === undefined || call === undefined) return readAgain(live);
     // Somebody else was faster.
     if (confirmation?.confirmationId !== confirmationId || confirmation.status !== 'pending')
-      return readAgain(hand);
+      return readAgain(live);
     const who = { by: by.name, inputDigest, ...(reason !== undefined && { reason }) };
     const shown = revision === undefined ? who : { ...who, revision };
     try {
       if (await keepDecision(engine, stored, call, confirmation, { ...shown, ...answer }, actingOf(by)))
-        return await readAgain(hand);
+        return await readAgain(live);
     } catch (error) {
       // Other arguments that the tool cannot take are no yes.
       if (!isQuittanceError(error, 'confirmation.mismatch') && !isQuittanceError(error, 'config.invalid'))
         throw error;
       return keepAnswer(
-        hand,
+        live,
         confirmation,
         denyFor(
           `${by.name} gave other arguments. ${error.message}`,
@@ -257,53 +302,58 @@ async function keepOther(
 }
 
 /** False where only something beside the call has moved, and the same is to be tried again. */
-async function flushOrReadAgain(hand: CallInHand, mark: number): Promise<boolean> {
-  const result = await hand.flush();
+async function flushOrReadAgain(live: AcceptedCall, mark: number): Promise<boolean> {
+  const result = await live.journal.flush();
   if (result.status === 'appended') return true;
-  hand.rewind(mark);
+  live.journal.rewind(mark);
   if (result.status === 'moved') return false;
-  await readAgain(hand);
+  await readAgain(live);
   return true;
 }
 
 /** Takes up what others wrote about the call meanwhile. */
-async function readAgain(hand: CallInHand): Promise<void> {
-  const stored = await hand.engine.ledger.journal.readCall(hand.sessionId, hand.callId);
+async function readAgain(live: AcceptedCall): Promise<void> {
+  const stored = await live.engine.ledger.journal.readCall(live.sessionId, live.callId);
   const call = stored && foldStored(stored);
   if (stored === undefined || call === undefined)
-    throw new TypeError(`Call ${hand.callId} is held, and the ledger does not know it.`);
-  hand.inherit(call, stored.version);
+    throw new TypeError(`Call ${live.callId} is held, and the ledger does not know it.`);
+  live.journal.inherit(call, stored.version);
 }
 
-/** After an approval: every check once more; another wish for a person than the ones approved asks again. */
-async function goOn(hand: CallInHand, confirmation: Confirmation): Promise<Told> {
-  // A check said no after the approval, and whoever made it died before the call could end: the no stands.
-  if (hand.call?.ruling === 'deny') return settleStopped(hand, stoppedSince(hand.call));
-  for (;;) {
-    if (isUsedTooLate(confirmation, hand.engine.ledger.now())) return settleExpired(hand, confirmation);
-    hand.asks = [];
-    hand.grant = undefined;
-    hand.policy = hand.engine.policyInForce();
-    const approved = await takeApproved(hand, confirmation);
-    const gates = approved.type === 'taken' && approved.isNew ? gatesForOtherInput : gatesAfterApproval;
-    const stop = approved.type === 'stop' ? approved.stop : await walk(hand, gates, true);
-    if (stop !== undefined) {
-      rule(hand, stop);
-      return end(hand, stop);
-    }
-    const news = asksAgain(hand, confirmation, approved.type === 'taken' && approved.differs)
-      ? hand.asks
-      : hand.asks.filter((ask) => !confirmation.asks.some((known) => sameAsk(known, ask)));
-    if (news.length === 0 || (await answerByGrant(hand, news))) {
-      hand.asks = [];
-      const outcome = await execute(hand, true);
-      if (outcome !== 'moved') return outcome;
-      continue;
-    }
-    const told = await hold(hand);
-    if (told !== 'moved') return told;
+/** After an approval: every check once more. A reason to ask that was not approved asks again. */
+async function goOn(asked: AskedCall, confirmation: Confirmation, just: Taken | undefined): Promise<Told> {
+  const { engine, journal } = asked;
+  // A check said no after the approval, and the process that made it died before the call could end: the no stands.
+  if (journal.call?.ruling === 'deny') return settleStopped(asked, stoppedSince(journal.call));
+  for (let taken = just; ; taken = undefined) {
+    if (isUsedTooLate(confirmation, engine.ledger.now())) return settleExpired(asked, confirmation);
+    const current = underPolicy(asked, engine.policyInForce());
+    const approved = await takeApproved(current, confirmation, taken);
+    if (approved.type === 'stop') return end({ ...current, ...knownOf(asked), ...entry }, approved.stop);
+    const gates = approved.isNew ? gatesForOtherInput : gatesAfterApproval;
+    const walked = await walk(approved.live, gates, knownOf(asked), { deadlineLifted: true });
+    if (walked.type === 'stopped') return end(walked.live, walked.stop);
+    const asks = asksNow(walked.live, confirmation, approved.differs);
+    const granted = asks.news.length === 0 ? { asks: [] } : await answerByGrant(walked.live, asks.news);
+    const told = await (granted === undefined
+      ? hold({ ...walked.live, asks: asks.all })
+      : execute({ ...walked.live, ...granted }, true));
+    if (told.type !== 'moved') return told;
   }
 }
+
+/** No gate has looked at the call since the approval. */
+const entry: Passage = { passages: [], lastGate: 'validate' };
+
+/** What gates found before the person was asked, and are not asked about again. */
+const knownOf = ({ toolKey, claimKey, twins, supersedes, ruled }: AskedCall): Findings => ({
+  ...nothingFound,
+  toolKey,
+  claimKey,
+  twins,
+  supersedes,
+  ruled,
+});
 
 function stoppedSince({ decidedBy }: Call): Stop & { type: 'deny' } {
   const details = `After the approval it was stopped by ${decidedBy?.name ?? 'a check'}.`;
@@ -314,19 +364,24 @@ function stoppedSince({ decidedBy }: Call): Stop & { type: 'deny' } {
 }
 
 /**
- * True where what would be done now is not what was approved: whoever asked then asks again, and so do those who ask
- * now. `differs`: the schema gives the tool another value.
+ * What a person must be asked now. Where what would be done is not what was approved, everything that was asked then is
+ * asked again; otherwise only what is new. `differs`: the schema gives the tool another value.
  */
-function asksAgain(hand: CallInHand, { asks, revision }: Confirmation, differs: boolean): boolean {
-  const isOther = hand.call?.preview?.revision !== revision;
-  if (!isOther && !differs) return false;
-  const again = asks.filter((ask) => !isAboutChange(ask) && !hand.asks.some((other) => sameAsk(other, ask)));
+function asksNow(
+  { asks: now, journal }: JudgedCall,
+  { asks, revision }: Confirmation,
+  differs: boolean,
+): { readonly all: readonly Ask[]; readonly news: readonly Ask[] } {
+  const isOther = journal.call?.preview?.revision !== revision;
+  if (!isOther && !differs)
+    return { all: now, news: now.filter((ask) => !asks.some((known) => sameAsk(known, ask))) };
+  const again = asks.filter((ask) => !isAboutChange(ask) && !now.some((other) => sameAsk(other, ask)));
   const changes: Ask[] = [
     ...(differs ? [{ by: { type: 'gate', name: 'validate' }, description: otherValue } as const] : []),
     ...(isOther ? [{ by: { type: 'gate', name: 'preview' }, description: otherPreview } as const] : []),
   ];
-  hand.asks = [...changes, ...again, ...hand.asks];
-  return true;
+  const all = [...changes, ...again, ...now];
+  return { all, news: all };
 }
 
 const isAboutChange = ({ by }: Ask): boolean =>

@@ -1,19 +1,19 @@
 import { redacted } from '../../base/text-mask.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { JudgedCall } from '../state/call-stages.ts';
 
 /** What makes a call risky, in words for whoever is asked about it. */
-export function riskOf(hand: CallInHand): readonly string[] {
-  const { mode, modeOrigin, idempotent } = hand.knownTool;
+export function riskOf(live: JudgedCall): readonly string[] {
+  const { mode, modeOrigin, idempotent } = live.tool;
   const words: string[] = [];
   if (mode === 'destructive') words.push('destructive');
   if (mode === 'external') words.push('reaches outside');
   if (mode === 'local') words.push('touches this machine');
   if (modeOrigin === 'default') words.push('unknown kind of tool');
   if (mode !== 'read' && !idempotent) words.push('cannot be repeated safely');
-  if (hand.twins.length > 0) words.push('may have happened already');
-  if (hand.policy?.toolFacts(hand.knownTool.name).sideEffect === 'irreversible' && mode !== 'read')
+  if (live.twins.length > 0) words.push('may have happened already');
+  if (live.policy?.toolFacts(live.tool.name).sideEffect === 'irreversible' && mode !== 'read')
     words.push('irreversible');
-  return [...words, ...whatIsHidden(hand)];
+  return [...words, ...whatIsHidden(live)];
 }
 
 /** So many paths are named; the rest is counted. */
@@ -24,7 +24,7 @@ const longestPath = 60;
  * What a mask keeps from the person who decides. A model can repeat a recipient under a name like `token`, and so have
  * both masked. Masks that stand where a secret belongs are not listed here.
  */
-function whatIsHidden({ input, asks, call }: CallInHand): readonly string[] {
+function whatIsHidden({ input, asks, journal: { call } }: JudgedCall): readonly string[] {
   const words: string[] = [];
   const { repeated } = input.effective;
   if (repeated.length > 0) {

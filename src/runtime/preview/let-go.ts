@@ -5,34 +5,36 @@
  */
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { CancelledOperation } from '../../tool/preview.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import { aside } from '../state/aside.ts';
 import { exactSnapshot } from '../state/recall-snapshot.ts';
 
 /** False where somebody else has moved the call meanwhile, and so decides what becomes of it. */
-export async function letGo(hand: CallInHand, reason: string): Promise<boolean> {
-  const preview = hand.call?.preview;
-  const { tool, engine } = hand;
-  if (preview === undefined || hand.letGoOf === preview.operationId) return true;
+export async function letGo(live: AcceptedCall, reason: string): Promise<boolean> {
+  const { tool, engine, journal } = live;
+  const preview = journal.call?.preview;
+  if (preview === undefined || live.preview.letGoOf === preview.operationId) return true;
   if (tool?.cancel === undefined) {
-    if (tool === undefined) hand.aside(`Nobody here could let go of ${preview.operationId}: no such tool.`);
+    if (tool === undefined) aside(live, `Nobody here could let go of ${preview.operationId}: no such tool.`);
     return true;
   }
-  while (hand.isBehind) {
-    const { status } = await hand.flush();
+  while (journal.isBehind) {
+    const { status } = await journal.flush();
     if (status === 'appended') break;
     if (status !== 'moved') return false;
     // What a call that is stopped leaves behind beside itself is for show.
-    hand.stay();
+    journal.stay();
   }
-  hand.letGoOf = preview.operationId;
-  const { snapshot, call } = hand;
+  live.preview.letGoOf = preview.operationId;
+  const { snapshot } = live.preview;
+  const { call } = journal;
   const exact =
     snapshot?.operationId === preview.operationId
       ? snapshot.snapshot
       : call && (await exactSnapshot(engine, call));
   const operation: CancelledOperation = Object.freeze({
-    sessionId: hand.sessionId,
-    callId: hand.callId,
+    sessionId: live.sessionId,
+    callId: live.callId,
     operationId: preview.operationId,
     revision: preview.revision,
     snapshot: exact,
@@ -44,7 +46,7 @@ export async function letGo(hand: CallInHand, reason: string): Promise<boolean> 
   );
   try {
     const problem = await Promise.race([tell(tool.cancel, operation), tooLong.promise]);
-    if (problem !== undefined) hand.aside(`cancel of ${preview.operationId} ${problem}`);
+    if (problem !== undefined) aside(live, `cancel of ${preview.operationId} ${problem}`);
   } finally {
     watch.stop();
   }

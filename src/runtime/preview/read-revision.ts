@@ -9,10 +9,11 @@ import type { Preview, PreviewField } from '../../tool/preview.ts';
 import { cutForDisplay } from '../../tool/cut-for-display.ts';
 import { cutText } from '../../base/cut-text.ts';
 import { describeValue } from '../../tool/describe-value.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
 import type { KnownSecrets } from '../../base/known-secrets.ts';
 import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
-import { clean, knownSecrets } from '../input/clean.ts';
+import { clean } from '../input/clean.ts';
 
 export type ReadRevision = {
   readonly preview: Preview;
@@ -31,7 +32,7 @@ const mostFields = 200;
 const longestSnapshot = 262_144;
 
 /** Gives what is wrong with it, in words that follow "The preview of the tool …", where something is. */
-export function readRevision(hand: CallInHand, given: unknown): ReadRevision | string {
+export function readRevision(live: ReadyCall, given: unknown): ReadRevision | string {
   const read = toJson(given, { refuseUnsafeIntegers: true });
   if (!read.ok) return `gave something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`;
   if (!isJsonObject(read.value)) return `gave ${describeValue(given)} where a version of it was expected`;
@@ -41,11 +42,11 @@ export function readRevision(hand: CallInHand, given: unknown): ReadRevision | s
   const size = JSON.stringify(exact).length;
   if (size > longestSnapshot)
     return `has a snapshot of ${size} characters; at most ${longestSnapshot} are kept. Keep what is large elsewhere and name it in the snapshot`;
-  const expiresAt = readExpiry(own, hand.engine.ledger.now());
+  const expiresAt = readExpiry(own, live.engine.ledger.now());
   if (typeof expiresAt === 'string') return expiresAt;
-  const snapshot = keepSnapshot(hand, exact);
+  const snapshot = keepSnapshot(live, exact);
   const known = createKnownSecrets(snapshot.hiddenValues, shortestEchoed);
-  const preview = readPreview(hand, own, known);
+  const preview = readPreview(live, own, known);
   if (typeof preview === 'string') return preview;
   return { preview: freezeJson(preview), exact: freezeJson(exact), ...snapshot, expiresAt: expiresAt.at };
 }
@@ -66,23 +67,23 @@ function readExpiry(
 
 /** Hidden by what values look like, at the paths the tool names, and where it repeats what is hidden in the input. */
 function keepSnapshot(
-  hand: CallInHand,
+  live: ReadyCall,
   exact: JsonObject,
 ): Pick<ReadRevision, 'kept' | 'hidden' | 'hiddenValues'> {
-  const { redactor } = hand.engine;
-  const redacted = redactor.output(exact, hand.knownTool.redact?.snapshot);
+  const { redactor } = live.engine;
+  const redacted = redactor.output(exact, live.tool.redact?.snapshot);
   const hidden = [...redacted.hidden];
   // Neither makes an object anything else.
-  const kept = knownSecrets(hand).json(redacted.value, hidden) as JsonObject;
+  const kept = live.secrets.known.json(redacted.value, hidden) as JsonObject;
   return { kept: freezeJson(kept), hidden: [...new Set(hidden)], hiddenValues: redacted.secrets };
 }
 
 function readPreview(
-  hand: CallInHand,
+  live: AcceptedCall,
   own: ReadonlyMap<string, JsonValue>,
   hiddenInSnapshot: KnownSecrets,
 ): Preview | string {
-  const cleanShown = (text: string): string => hiddenInSnapshot.text(clean(hand, text));
+  const cleanShown = (text: string): string => hiddenInSnapshot.text(clean(live, text));
   const shown = (name: string): string | undefined => {
     const value = own.get(name);
     return typeof value === 'string' ? cutForDisplay(cleanShown(value), longestPreview) : undefined;
@@ -112,7 +113,7 @@ function readPreview(
     case 'fields': {
       const fields = own.get('fields');
       if (!Array.isArray(fields)) return 'is a table without "fields"';
-      return readFields(hand, fields, cleanShown);
+      return readFields(live, fields, cleanShown);
     }
     default:
       return unknownKind;
@@ -122,7 +123,7 @@ function readPreview(
 const unknownKind = 'has a kind that is none of text, diff, fields, command';
 
 function readFields(
-  hand: CallInHand,
+  live: AcceptedCall,
   fields: readonly JsonValue[],
   cleanShown: (text: string) => string,
 ): Preview | string {
@@ -136,7 +137,7 @@ function readFields(
       const value = own.get(side);
       if (value === undefined) return undefined;
       // A field named like a secret holds one.
-      const { value: redacted } = hand.engine.redactor.input({ [name]: value });
+      const { value: redacted } = live.engine.redactor.input({ [name]: value });
       const text = JSON.stringify(isJsonObject(redacted) ? (Object.values(redacted)[0] ?? null) : null);
       const safe = cleanShown(text);
       left -= safe.length;

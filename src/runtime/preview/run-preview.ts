@@ -3,10 +3,12 @@
  *
  * 1. It is bounded in time by the tool's timeout, in size, and in versions: the first one, the last one and at most two
  *    a second between them are kept, and no more than twenty before the last.
- * 2. Whoever stops waiting calls `hand.abandon`: after that nothing is put on the record here any more.
+ * 2. Whoever stops waiting calls `signals.abandon`: after that nothing is put on the record here any more.
  */
 import type { Stop } from '../state/gate.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import { useSnapshot } from '../state/recall-snapshot.ts';
+import { handOut } from '../input/hand-out.ts';
 import { clean } from '../input/clean.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { PreviewContext } from '../../tool/make-preview.ts';
@@ -17,29 +19,29 @@ const msBetweenDrafts = 500;
 const mostDrafts = 20;
 const mostVersions = 10_000;
 
-/** Leaves the ready version in `hand.snapshot` and on the record, or says why there is none. */
-export async function runPreview(hand: CallInHand): Promise<Stop | undefined> {
-  const run = new PreviewRun(hand);
-  hand.abandon = () => run.abandon();
+/** Leaves the ready version in `preview.snapshot` and on the record, or says why there is none. */
+export async function runPreview(live: ReadyCall): Promise<Stop | undefined> {
+  const run = new PreviewRun(live);
+  live.signals.abandon = () => run.abandon();
   try {
     const problem = await run.run();
-    return problem === undefined ? undefined : failed(hand, problem);
+    return problem === undefined ? undefined : failed(live, problem);
   } finally {
-    hand.abandon = undefined;
+    live.signals.abandon = undefined;
   }
 }
 
-const failed = (hand: CallInHand, problem: string): Stop => ({
+const failed = (live: ReadyCall, problem: string): Stop => ({
   type: 'deny',
   reason: 'expired',
   code: 'preview.failed',
-  details: clean(hand, `The preview of "${hand.knownTool.displayName}" ${problem}.`),
+  details: clean(live, `The preview of "${live.tool.displayName}" ${problem}.`),
 });
 
 type Step = { readonly type: 'version'; readonly value: unknown } | { readonly type: 'done' };
 
 class PreviewRun {
-  readonly #hand: CallInHand;
+  readonly #live: ReadyCall;
   readonly #operationId: string;
   readonly #controller = new AbortController();
   readonly #stopped = Promise.withResolvers<string>();
@@ -48,13 +50,13 @@ class PreviewRun {
   #drafts = 0;
   #lastDraftAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(hand: CallInHand) {
-    this.#hand = hand;
-    this.#operationId = hand.engine.ids.next('op');
+  constructor(live: ReadyCall) {
+    this.#live = live;
+    this.#operationId = live.engine.ids.next('op');
   }
 
   async run(): Promise<string | undefined> {
-    const { engine, knownTool: tool } = this.#hand;
+    const { engine, tool } = this.#live;
     const toolMs = tool.timeoutMs ?? engine.defaultTimeoutMs;
     const watch = engine.deadlines.watch(toolMs, () => this.#stop(`took longer than ${toolMs} ms`));
     try {
@@ -108,10 +110,10 @@ class PreviewRun {
   }
 
   async #first(): Promise<Step> {
-    const hand = this.#hand;
-    const { knownTool: tool } = hand;
+    const live = this.#live;
+    const { tool } = live;
     if (tool.preview === undefined) return { type: 'done' };
-    const given: unknown = tool.preview(hand.handOut(), this.#context());
+    const given: unknown = tool.preview(handOut(live.tool.input, live.input), this.#context());
     if (!isAsyncIterable(given)) return { type: 'version', value: await given };
     this.#iterator = given[Symbol.asyncIterator]();
     return this.#next();
@@ -125,13 +127,13 @@ class PreviewRun {
   }
 
   #context(): PreviewContext {
-    const { callId, sessionId, turnId, request, principal } = this.#hand;
+    const { callId, sessionId, turn, request, facts } = this.#live;
     return Object.freeze({
       callId,
       sessionId,
-      turnId,
+      turnId: turn.turnId,
       toolName: request.name,
-      principal,
+      principal: facts.principal,
       operationId: this.#operationId,
       signal: this.#controller.signal,
     });
@@ -139,7 +141,7 @@ class PreviewRun {
 
   /** Not every keystroke is worth an event. */
   async #keepDraft(value: unknown): Promise<string | undefined> {
-    const nowMs = this.#hand.engine.clock.monotonicMs();
+    const nowMs = this.#live.engine.clock.monotonicMs();
     if (this.#drafts >= mostDrafts || nowMs - this.#lastDraftAtMs < msBetweenDrafts) return undefined;
     this.#drafts++;
     this.#lastDraftAtMs = nowMs;
@@ -149,17 +151,17 @@ class PreviewRun {
       return problem;
     }
     // Whoever watches the call sees it grow. Where somebody else has moved the call, the next append hears of it.
-    await this.#hand.flush();
+    await this.#live.journal.flush();
     return this.#problem;
   }
 
   #keep(value: unknown, ready: boolean): string | undefined {
-    const hand = this.#hand;
-    const read = readRevision(hand, value);
+    const live = this.#live;
+    const read = readRevision(live, value);
     if (typeof read === 'string') return read;
-    const revision = (hand.call?.preview?.revision ?? 0) + 1;
-    const inputDigest = hand.input.effective.digest;
-    hand.apply({
+    const revision = (live.journal.call?.preview?.revision ?? 0) + 1;
+    const inputDigest = live.input.effective.digest;
+    live.journal.apply({
       type: 'preview',
       operationId: this.#operationId,
       revision,
@@ -170,13 +172,13 @@ class PreviewRun {
       inputDigest,
       expiresAt: read.expiresAt,
     });
-    hand.snapshot = {
+    useSnapshot(live, {
       operationId: this.#operationId,
       revision,
       snapshot: read.exact,
       inputDigest,
       hiddenValues: read.hiddenValues,
-    };
+    });
     return undefined;
   }
 }

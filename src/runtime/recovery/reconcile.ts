@@ -17,7 +17,8 @@ import { evolve } from '../../call/evolve.ts';
 import { decide } from '../../call/decide.ts';
 import type { Acting } from '../host/acting.ts';
 import { personOf, readIdentity } from '../host/acting.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall, CallMaker } from '../state/accepted-call.ts';
+import { isReady } from '../state/call-stages.ts';
 import { clean, cleanOutput } from '../input/clean.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import type { Engine } from '../state/engine.ts';
@@ -28,6 +29,7 @@ import { readLate } from '../attempt/late.ts';
 import { canAskTool } from './list-unresolved.ts';
 import { whyAsker, whyNotAllowed } from '../host/may-decide.ts';
 import { dutiesAreSeparate } from '../host/separate-duties.ts';
+import type { PreparedCall, TakenOverCall } from '../take-over/take-over.ts';
 import { prepareInput, takeOver } from '../take-over/take-over.ts';
 import { toUnresolvedCall } from '../host/unresolved-call.ts';
 import { askTool } from '../take-over/unseen-end.ts';
@@ -59,7 +61,8 @@ type Finding = {
   readonly result: unknown;
 };
 
-export async function reconcile(engine: Engine, ref: CallRef, found: FoundOut | AskTool): Promise<Call> {
+export async function reconcile(maker: CallMaker, ref: CallRef, found: FoundOut | AskTool): Promise<Call> {
+  const { engine } = maker;
   const asks = isAskTool(found);
   if (asks) checkAsk(found);
   else checkFound(found);
@@ -75,11 +78,13 @@ export async function reconcile(engine: Engine, ref: CallRef, found: FoundOut | 
       });
     refuseKnown(engine, call);
     await refuseUnauthorised(engine, call, acting, asks);
-    const hand = await takeOver(engine, stored, call);
-    const ready = hand.tool !== undefined && (await prepareInput(hand));
-    const finding = asks ? await findOut(hand, call, ready, acting) : toFinding(hand, call, found, acting);
+    const taken = await takeOver(maker, stored, call);
+    const prepared = await prepareInput(taken);
+    const finding = asks
+      ? await findOut(taken, call, prepared, acting)
+      : toFinding(engine, call, found, acting);
     if (finding === undefined) return call;
-    const resolved = await append(hand, call, finding, ready);
+    const resolved = await append(prepared.type === 'ready' ? prepared.live : taken, call, finding);
     if (resolved !== undefined) return resolved;
   }
 }
@@ -128,20 +133,20 @@ async function refuseUnauthorised(
 }
 
 const toFinding = (
-  { engine }: CallInHand,
+  engine: Engine,
   call: Call,
   { resolution, reason, result }: FoundOut,
   acting: Acting,
 ): Finding => ({ resolution, by: personOf(engine.redactor, call, acting), reason, result });
 
 async function findOut(
-  hand: CallInHand,
+  live: TakenOverCall,
   call: Call,
-  ready: boolean,
+  prepared: PreparedCall,
   acting: Acting,
 ): Promise<Finding | undefined> {
   const { by } = acting;
-  const { tool } = hand;
+  const { tool } = live;
   const cannot = (why: string): never => {
     throw new QuittanceError('config.invalid', `runtime.reconcile: the tool cannot be asked: ${why}.`, {
       callId: call.callId,
@@ -149,10 +154,11 @@ async function findOut(
   };
   if (tool?.reconcile === undefined)
     return cannot(`this runtime has no tool "${call.toolName}" with a reconcile`);
-  if (!ready) return cannot('what was hidden of the input is not kept any more, or does not fit the tool');
-  const found = await askTool(hand, call);
+  if (prepared.type !== 'ready')
+    return cannot('what was hidden of the input is not kept any more, or does not fit the tool');
+  const found = await askTool(prepared.live, call);
   if (found.status === 'unknown') return undefined;
-  const { identity } = personOf(hand.engine.redactor, call, acting);
+  const { identity } = personOf(live.engine.redactor, call, acting);
   // The tool says how it ended; the identity is that of the person who had it asked.
   const asked: DecidedBy = { type: 'hook', name: 'reconcile', ...(identity && { identity }) };
   return found.status === 'succeeded'
@@ -167,31 +173,30 @@ async function findOut(
 
 /** Undefined where somebody else moved the call, or something beside it, meanwhile. */
 async function append(
-  hand: CallInHand,
+  live: TakenOverCall,
   call: Call,
   { resolution, by, reason, result }: Finding,
-  ready: boolean,
 ): Promise<Call | undefined> {
-  const kept = result === undefined ? undefined : await readResult(hand, result, ready);
-  const event = hand.apply({
+  const kept = result === undefined ? undefined : await readResult(live, result);
+  const event = live.journal.apply({
     type: 'resolve',
     resolution,
-    by: { ...by, name: clean(hand, by.name) },
-    reason: reason === undefined ? undefined : clean(hand, reason),
+    by: { ...by, name: clean(live, by.name) },
+    reason: reason === undefined ? undefined : clean(live, reason),
     result: kept,
   });
-  if (resolution === 'succeeded') await keepEvidenceOf(hand, kept ?? null);
-  const mayBeUndone = resolution === 'succeeded' && hand.tool?.undo !== undefined;
-  const { status } = await hand.flush({
-    ...(hand.sealed && !mayBeUndone && { dropSealed: true }),
-    ...(resolution !== 'succeeded' && (await releaseOf(hand, call))),
+  if (resolution === 'succeeded') await keepEvidenceOf(live, kept ?? null);
+  const mayBeUndone = resolution === 'succeeded' && live.tool?.undo !== undefined;
+  const { status } = await live.journal.flush({
+    ...(live.journal.sealed && !mayBeUndone && { dropSealed: true }),
+    ...(resolution !== 'succeeded' && (await releaseOf(live, call))),
   });
   return status === 'appended' ? evolve(call, event) : undefined;
 }
 
 /** The key comes free only while it is this call's: another may have been let past it by a person. */
 async function releaseOf(
-  { engine, claimKey }: CallInHand,
+  { engine, claimKey }: TakenOverCall,
   { sessionId, callId }: Call,
 ): Promise<{ readonly releaseClaim?: string }> {
   if (claimKey === undefined) return {};
@@ -200,9 +205,9 @@ async function releaseOf(
 }
 
 /** As a late result is kept: under the rules, without what is hidden, and not longer than that. */
-async function readResult(hand: CallInHand, result: unknown, ready: boolean): Promise<JsonValue> {
-  if (!ready) return cleanOutput(hand, jsonOf(result));
-  const late = await readLate(hand, { type: 'returned', value: result });
+async function readResult(live: AcceptedCall, result: unknown): Promise<JsonValue> {
+  if (!isReady(live)) return cleanOutput(live, jsonOf(result));
+  const late = await readLate(live, { type: 'returned', value: result });
   return late.type === 'returned' ? late.output : late.error;
 }
 

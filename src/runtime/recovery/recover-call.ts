@@ -15,23 +15,27 @@ import type { ToolOutcome } from '../../call/outcome.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import { alteredStop } from '../state/altered-stop.ts';
 import { untilReported } from '../handoff/await-report.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import { ActiveCall } from '../state/active-call.ts';
+import { aside } from '../state/aside.ts';
+import type { AskedCall } from '../state/call-stages.ts';
 import { clean } from '../input/clean.ts';
 import type { Desk } from '../state/desk.ts';
 import { keyOf } from '../state/desk.ts';
 import { attemptAgain, attemptNext, endAsFailed } from '../execute/execute.ts';
 import { endDue, isDue } from '../handoff/handoff-due.ts';
-import { resolveHold } from '../hold/hold.ts';
+import { nobodyAsked, resolveHold } from '../hold/hold.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { lostRuns } from '../settle/lost-attempts.ts';
-import { goOnFrom } from '../turn/make-call.ts';
+import { goOnFrom, neverAsked } from '../turn/make-call.ts';
 import type { Recovery } from '../state/recovery.ts';
 import { isForOthers, isOver, planRecovery } from './recovery-plan.ts';
 import { overtaken, settle, settleStopped } from '../settle/settle.ts';
-import { preparesByCode, prepareInput, recordTakeover, takeOver } from '../take-over/take-over.ts';
+import type { PreparedCall, TakenOverCall } from '../take-over/take-over.ts';
+import { preparesByCode, prepareInput, recordTakeover, takeOver, unusable } from '../take-over/take-over.ts';
 import { notEnded } from '../settle/unavailable.ts';
 import { cancelStop } from '../gates/unless-over.ts';
-import { askTool, judgePoison, judgeUnseen, lostAttempt } from '../take-over/unseen-end.ts';
+import { askTool, judgeFound, judgePoison, judgeUnknown, lostAttempt } from '../take-over/unseen-end.ts';
 
 /** Takes one call over. The same call asked for meanwhile joins it. */
 export function recoverCall(
@@ -39,10 +43,10 @@ export function recoverCall(
   stored: StoredCall,
   call: Call,
   /** Waits before the intent of a body that never ran. */
-  takePlace?: CallInHand['takePlace'],
+  takePlace?: AcceptedCall['takePlace'],
 ): Promise<Recovery> {
   const key = keyOf(call);
-  // Whoever looks while this process is at it waits for what it finds.
+  // Whoever looks while this process recovers the call waits for what it finds.
   const underWay = desk.recovering.get(key);
   if (underWay !== undefined) return underWay;
   const recovering = takeInHand(desk, stored, call, takePlace).finally(() => desk.recovering.delete(key));
@@ -54,24 +58,25 @@ async function takeInHand(
   desk: Desk,
   stored: StoredCall,
   call: Call,
-  takePlace: CallInHand['takePlace'],
+  takePlace: AcceptedCall['takePlace'],
 ): Promise<Recovery> {
   const { engine } = desk;
-  const hand = await takeOver(engine, stored, call, takePlace);
-  // Before anybody can join: whoever waited here for another process to take the call would look for one for ever.
-  if (isForOthers(engine, hand.tool, call)) return { how: 'left', told: undefined };
+  const live = await takeOver(desk, stored, call, takePlace);
+  // Before any caller can join: one that waited here for another process to take the call would wait for ever.
+  if (isForOthers(engine, live.tool, call)) return { how: 'left', told: undefined };
   const key = keyOf(call);
   const mine = !desk.inHand.has(key);
-  const recovery = recordAndEnd(hand, stored, call);
+  const recovery = recordAndEnd(live, stored, call);
+  const active = new ActiveCall(live);
   // Where no caller joins, none follows the call to its end, which another process may bring about much later, and the
   // record does not say that one was told of it.
-  hand.tellWhenAsked(() =>
+  active.tellWhenAsked(() =>
     recovery.then(
-      ({ told }) => told ?? overtaken(hand),
-      (error: unknown) => notEnded(hand, call, error),
+      ({ told }) => told ?? overtaken(live),
+      (error: unknown) => notEnded(live, call, error),
     ),
   );
-  if (mine) desk.inHand.set(key, hand);
+  if (mine) desk.inHand.set(key, active);
   try {
     const { how, told } = await recovery;
     if (told?.type === 'held')
@@ -84,15 +89,15 @@ async function takeInHand(
   }
 }
 
-async function recordAndEnd(hand: CallInHand, stored: StoredCall, call: Call): Promise<Recovery> {
-  if (mustRecord(hand, stored, call) && !(await recordTakeover(hand)))
+async function recordAndEnd(live: TakenOverCall, stored: StoredCall, call: Call): Promise<Recovery> {
+  if (mustRecord(live, stored, call) && !(await recordTakeover(live)))
     return { how: 'overtaken', told: undefined };
-  return endByStatus(hand, stored, hand.call ?? call);
+  return endByStatus(live, stored, live.journal.call ?? call);
 }
 
 /** Could code run for the call before its next intent is on record? */
-function mustRecord(hand: CallInHand, stored: StoredCall, call: Call): boolean {
-  switch (planRecovery(hand.engine, call)) {
+function mustRecord(live: AcceptedCall, stored: StoredCall, call: Call): boolean {
+  switch (planRecovery(live.engine, call)) {
     case 'settle':
     case 'wait':
       return false;
@@ -100,77 +105,90 @@ function mustRecord(hand: CallInHand, stored: StoredCall, call: Call): boolean {
     case 'go_on':
       return true;
     case 'rerun':
-      return call.failed !== undefined || preparesByCode(hand, stored, call);
+      return call.failed !== undefined || preparesByCode(live, stored, call);
   }
 }
 
-async function endByStatus(hand: CallInHand, stored: StoredCall, call: Call): Promise<Recovery> {
-  const { givenUp } = hand;
-  if (givenUp) endWithoutCode(hand, call);
+async function endByStatus(live: TakenOverCall, stored: StoredCall, call: Call): Promise<Recovery> {
+  const givenUp = live.takenOver?.givenUp === true;
+  if (givenUp) endWithoutCode(live, call);
   switch (call.status) {
     case 'requested':
-      if (call.submitted && givenUp) return { how: 'failed', told: await settleStopped(hand, poison(call)) };
-      if (call.submitted && hand.request.input.ok && hand.tool !== undefined)
-        return { how: 'resumed', told: await goOnFrom(intending(hand), call) };
+      if (call.submitted && givenUp) return { how: 'failed', told: await settleStopped(live, poison(call)) };
+      if (call.submitted && live.request.input.ok && live.tool !== undefined)
+        return { how: 'resumed', told: await goOnFrom({ ...neverAsked, ...live }, call) };
       return {
         how: 'cancelled',
-        told: await settleStopped(hand, cancelStop('whoever asked for it is gone')),
+        told: await settleStopped(live, cancelStop('whoever asked for it is gone')),
       };
     case 'held':
     case 'approved':
-      // What is over ends without the tool; the rest goes on with a process that has the tool as it was.
-      if (isOver(call, hand.engine.ledger.now())) return { how: 'resumed', told: await resolveHold(hand) };
-      if (givenUp && call.status === 'approved')
-        return { how: 'failed', told: await settleStopped(hand, poison(call)) };
-      if (givenUp || (await prepareInput(hand, { stored })))
-        return { how: 'resumed', told: await goOnFrom(intending(hand), call) };
-      return { how: 'cancelled', told: await settleVoid(hand) };
+      return endHeld(live, stored, call, givenUp);
     case 'running':
-      return isHandedOver(call) ? endHandoff(hand) : endAttempt(hand, stored, call);
+      return isHandedOver(call) ? endHandoff(live) : endAttempt(live, stored, call, givenUp);
     case 'settled':
       return { how: 'overtaken', told: undefined };
   }
 }
 
-/** No code of the host or the tool is run for the call any more: its preview is not let go of, its host is not asked. */
-function endWithoutCode(hand: CallInHand, { preview, confirmation }: Call): void {
-  if (preview !== undefined && hand.tool?.cancel !== undefined) {
-    hand.letGoOf = preview.operationId;
-    hand.aside(`cancel of ${preview.operationId} was not called: ${countOf(hand.call)}.`);
-  }
-  hand.askedOf = confirmation?.confirmationId;
+async function endHeld(
+  live: TakenOverCall,
+  stored: StoredCall,
+  call: Call,
+  givenUp: boolean,
+): Promise<Recovery> {
+  const asked: AskedCall = { ...neverAsked, ...live };
+  // The host is not asked about a call that was given up.
+  const host = givenUp ? { ...nobodyAsked, confirmationId: call.confirmation?.confirmationId } : nobodyAsked;
+  // What is over ends without the tool; the rest goes on with a process that has the tool as it was.
+  if (isOver(call, live.engine.ledger.now())) return { how: 'resumed', told: await resolveHold(asked, host) };
+  if (givenUp && call.status === 'approved')
+    return { how: 'failed', told: await settleStopped(live, poison(call)) };
+  if (givenUp) return { how: 'resumed', told: await goOnFrom(asked, call, host) };
+  const prepared = await prepareInput(live, { stored });
+  if (prepared.type !== 'ready') return { how: 'cancelled', told: await settleVoid(live, prepared) };
+  const ready = { ...neverAsked, ...prepared.live };
+  return { how: 'resumed', told: await goOnFrom(ready, call, host, prepared.taken) };
 }
 
-/** Its body may be what ended the process before: from now on every attempt leaves a trace. */
-function intending(hand: CallInHand): CallInHand {
-  hand.mustIntend = true;
-  return hand;
+/** No code of the host or the tool is run for the call any more: its preview is not let go of. */
+function endWithoutCode(live: AcceptedCall, { preview }: Call): void {
+  if (preview === undefined || live.tool?.cancel === undefined) return;
+  live.preview.letGoOf = preview.operationId;
+  aside(live, `cancel of ${preview.operationId} was not called: ${countOf(live.journal.call)}.`);
 }
 
 /** Without the input that was shown a call can never run as it was shown: the question is void. */
-function settleVoid(hand: CallInHand): Promise<ToolOutcome> {
-  const { unusable } = hand;
-  const problem = unusable?.problem ?? 'its tool cannot be given the input any more';
-  const asked = hand.call?.confirmation;
+function settleVoid(
+  live: TakenOverCall,
+  prepared: Exclude<PreparedCall, { type: 'ready' }>,
+): Promise<ToolOutcome> {
+  const { problem, altered } = prepared.type === 'unusable' ? prepared : unusable;
+  const asked = live.journal.call?.confirmation;
   if (asked?.status === 'pending')
-    hand.apply({ type: 'withdraw', confirmationId: asked.confirmationId, reason: clean(hand, problem) });
-  if (unusable?.why === 'altered') return settleStopped(hand, alteredStop);
-  return settleStopped(hand, {
+    live.journal.apply({
+      type: 'withdraw',
+      confirmationId: asked.confirmationId,
+      reason: clean(live, problem),
+    });
+  if (altered) return settleStopped(live, alteredStop);
+  return settleStopped(live, {
     type: 'deny',
     reason: 'expired',
     code: 'confirmation.expired',
-    details: clean(hand, `The call cannot run as it was shown: ${problem}.`),
+    details: clean(live, `The call cannot run as it was shown: ${problem}.`),
   });
 }
 
 /** What another process runs is not lost with whoever asked for it: this one waits for the report instead. */
-async function endHandoff(hand: CallInHand): Promise<Recovery> {
-  if (hand.call === undefined || !isDue(hand.engine, hand.call)) {
-    const rest = untilReported(hand);
+async function endHandoff(live: TakenOverCall): Promise<Recovery> {
+  const { call } = live.journal;
+  if (call === undefined || !isDue(live.engine, call)) {
+    const rest = untilReported(live);
     rest.catch(() => undefined); // heard by whoever asks for the call
     return { how: 'resumed', told: { type: 'held', confirmationId: undefined, rest } };
   }
-  const outcome = await endDue(hand);
+  const outcome = await endDue(live);
   if (outcome === undefined) return { how: 'overtaken', told: undefined };
   if (outcome.type === 'ToolTimeout') return { how: 'timed_out', told: outcome };
   return {
@@ -180,42 +198,50 @@ async function endHandoff(hand: CallInHand): Promise<Recovery> {
 }
 
 /** An attempt without an end. */
-async function endAttempt(hand: CallInHand, stored: StoredCall, call: Call): Promise<Recovery> {
-  const { tool, givenUp } = hand;
-  const { failed } = call;
+async function endAttempt(
+  live: TakenOverCall,
+  stored: StoredCall,
+  call: Call,
+  givenUp: boolean,
+): Promise<Recovery> {
+  const { failed, started } = call;
   if (failed !== undefined) {
-    // Without its tool and its input as they were it is tried by nobody.
-    const outcome =
-      !givenUp && tool !== undefined && (await prepareInput(hand, { stored }))
-        ? await attemptNext(hand, failed)
-        : await endAsFailed(hand, failed);
+    const prepared = givenUp ? undefined : await prepareInput(live, { stored });
+    // Without its tool and its input as they were, no process tries it again.
+    const outcome = await (prepared?.type === 'ready'
+      ? attemptNext(prepared.live, failed)
+      : endAsFailed(live, failed));
     return outcome === undefined
       ? { how: 'overtaken', told: undefined }
-      : { how: 'resumed', told: kept(hand, outcome) };
+      : { how: 'resumed', told: kept(live, outcome) };
   }
-  if (givenUp) return giveUp(hand, call);
-  const mayAsk = call.started?.mayRerun === true || tool?.reconcile !== undefined;
-  const ready = mayAsk && tool !== undefined && (await prepareInput(hand, { stored }));
-  if (ready && call.started?.mayRerun === true && tool.mayRerun) {
-    const told = await attemptAgain(hand);
-    return told === undefined ? { how: 'overtaken', told } : { how: 'rerun', told: kept(hand, told) };
+  if (givenUp) return giveUp(live, call);
+  const mayAsk = started?.mayRerun === true || live.tool?.reconcile !== undefined;
+  const prepared = mayAsk ? await prepareInput(live, { stored }) : unusable;
+  if (prepared.type === 'ready' && started?.mayRerun === true && prepared.live.tool.mayRerun) {
+    const told = await attemptAgain(prepared.live);
+    return told === undefined ? { how: 'overtaken', told } : { how: 'rerun', told: kept(live, told) };
   }
-  const found = ready ? await askTool(hand, call) : { status: 'unknown' as const };
-  const told = kept(hand, await settle(hand, await judgeUnseen(hand, found), lostAttempt(hand)));
-  return { how: found.status === 'unknown' ? 'indeterminate' : 'reconciled', told };
+  const found = prepared.type === 'ready' ? await askTool(prepared.live, call) : unknown;
+  if (prepared.type !== 'ready' || found.status === 'unknown') {
+    const told = await settle(live, judgeUnknown(live), lostAttempt(live));
+    return { how: 'indeterminate', told: kept(live, told) };
+  }
+  const judgement = await judgeFound(prepared.live, found);
+  return { how: 'reconciled', told: kept(live, await settle(prepared.live, judgement, lostAttempt(live))) };
 }
 
+const unknown = { status: 'unknown' } as const;
+
 /**
- * Every process that had this call in hand ended. An effect may have happened, so a person must find out. A read had no
+ * Every process that worked on this call ended. An effect may have happened, so a person must find out. A read had no
  * effect, and asking for it again would end this process too.
  */
-async function giveUp(hand: CallInHand, call: Call): Promise<Recovery> {
+async function giveUp(live: TakenOverCall, call: Call): Promise<Recovery> {
   const why = countOf(call);
   const isRead = call.mode === 'read';
-  const judgement = isRead
-    ? judgePoison(hand, `${why}.`)
-    : await judgeUnseen(hand, { status: 'unknown' }, why);
-  const told = kept(hand, await settle(hand, judgement, lostAttempt(hand)));
+  const judgement = isRead ? judgePoison(live, `${why}.`) : judgeUnknown(live, why);
+  const told = kept(live, await settle(live, judgement, lostAttempt(live)));
   return { how: isRead ? 'failed' : 'indeterminate', told };
 }
 
@@ -233,7 +259,7 @@ const countOf = (call: Call | undefined): string =>
     : `The process ended each of ${call === undefined ? 0 : lostRuns(call)} times while it worked on this call`;
 
 /** Throws where nothing could take the end: then it is as open as before, for whoever recovers it next. */
-function kept(hand: CallInHand, outcome: ToolOutcome): ToolOutcome {
-  if (hand.unkept === undefined) return outcome;
+function kept(live: AcceptedCall, outcome: ToolOutcome): ToolOutcome {
+  if (live.journal.unkept === undefined) return outcome;
   throw new LedgerTrouble('neither the ledger nor its spill could take the end of the call');
 }

@@ -17,7 +17,7 @@ import type { RecoveredCall, RecoveryProgress, RecoveryRun } from '../state/reco
 import { endsAtOnce, planRecovery } from './recovery-plan.ts';
 import { joinRun } from './recovery-run.ts';
 import { importSpills } from '../state/spill.ts';
-import type { HeldCall } from '../state/told.ts';
+import type { OrphanEnd } from '../state/call-services.ts';
 
 /** Ends, or goes on with, every call whose owner is gone, and waits for those that are run again. */
 export async function recover(
@@ -106,21 +106,22 @@ function openCallIds(events: readonly QuittanceEvent[]): readonly string[] {
   return [...open];
 }
 
-/** Ends a call somebody asked for, if no owner is at it; goes on holding one that waits for a person. */
+/** Ends a call that a caller asked for, if its owner is gone. Goes on holding one that waits for a person. */
 export async function endOrphan(
   desk: Desk,
   stored: StoredCall,
   call: Call,
   askers: number,
-): Promise<boolean | HeldCall> {
+): Promise<OrphanEnd> {
   const { ledger } = desk.engine;
   const { sessionId, callId } = call;
-  // Whose turn it is with a call that another process runs is a matter of time, not of who lives.
-  const somebodyIs = isHandedOver(call)
+  // A call that another process runs is due at a certain time, whether its owner lives or not.
+  const isOwned = isHandedOver(call)
     ? !isDue(desk.engine, call)
     : await hasLiveOwner(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers);
-  if (somebodyIs) return false;
-  if ((await importSpills(desk.engine)) > 0) return true;
+  if (isOwned) return { type: 'left' };
+  if ((await importSpills(desk.engine)) > 0) return { type: 'ended' };
   const { how, told } = await recoverCall(desk, stored, call);
-  return told?.type === 'held' ? told : how !== 'left';
+  if (told?.type === 'held') return told;
+  return { type: how === 'left' ? 'left' : 'ended' };
 }

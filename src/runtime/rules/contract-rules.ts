@@ -9,44 +9,44 @@ import { countersFrom, counterNameOf, sessionMetrics } from '../../policy/langua
 import { whenReady } from '../../base/when-ready.ts';
 import type { ContractShare } from '../host/budget.ts';
 import { noShares } from '../host/budget.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { EndedCall, ReadyCall } from '../state/call-stages.ts';
 import { clean, cleanObject } from '../input/clean.ts';
 import type { Stop } from '../state/gate.ts';
 import { currentSnapshot } from '../state/recall-snapshot.ts';
 
-export function toPolicyCall(hand: CallInHand): PolicyCall {
-  const { knownTool: tool, facts } = hand;
+export function toPolicyCall(live: ReadyCall): PolicyCall {
+  const { tool, facts } = live;
   return {
     toolName: tool.name,
-    // Made when a rule first looks: most calls are about tools no rule is about.
-    get input() {
-      return hand.judged;
-    },
+    input: live.judged,
     principal: facts.principal,
     metadata: facts.attrs,
-    snapshot: currentSnapshot(hand)?.snapshot,
+    snapshot: currentSnapshot(live)?.snapshot,
     resources: tool.resources,
   };
 }
 
+type CountedCall = Pick<ReadyCall, 'engine' | 'tool' | 'sessionId'>;
+
 /** Asks every rule, session limits too: they are judged by what was counted until now. */
-export function askRules(hand: CallInHand, policy: Policy): Awaitable<Ruling> {
-  const call = toPolicyCall(hand);
-  const counted = readCounted(hand, policy);
+export function askRules(live: ReadyCall, policy: Policy): Awaitable<Ruling> {
+  const call = toPolicyCall(live);
+  const counted = readCounted(live, policy);
   return counted === undefined
     ? policy.judgeCall(call)
     : whenReady(counted, (counters) => policy.judgeCall(call, counters));
 }
 
 /** What the session has counted until now; undefined where no rule looks at any of it. */
-function readCounted(hand: CallInHand, policy: Policy): Awaitable<SessionCounters> | undefined {
-  const { name: toolName } = hand.knownTool;
+function readCounted(live: CountedCall, policy: Policy): Awaitable<SessionCounters> | undefined {
+  const { name: toolName } = live.tool;
   const metrics = [
     ...new Set([...policy.limitsFor(toolName).map(({ metric }) => metric), ...policy.countsFor(toolName)]),
   ];
   if (metrics.length === 0) return undefined;
-  const names = metrics.map((metric) => counterOf(hand, counterNameOf(metric, toolName)));
-  return whenReady(hand.engine.ledger.claims.readCounters(names), (counters) =>
+  const names = metrics.map((metric) => counterOf(live, counterNameOf(metric, toolName)));
+  return whenReady(live.engine.ledger.claims.readCounters(names), (counters) =>
     countersFrom((metric) => {
       const { used, reserved } = counters[metrics.indexOf(metric)] ?? { used: 0, reserved: 0 };
       return used + reserved;
@@ -59,12 +59,12 @@ function readCounted(hand: CallInHand, policy: Policy): Awaitable<SessionCounter
  * at it only observe, it is counted without a limit. Of failures nothing is taken, since no call is meant to fail: the
  * intent is refused where as many were counted as the limit allows.
  */
-export function contractShares(hand: CallInHand, policy: Policy): readonly ContractShare[] {
-  const all = policy.limitsFor(hand.knownTool.name);
+export function contractShares(live: CountedCall, policy: Policy): readonly ContractShare[] {
+  const all = policy.limitsFor(live.tool.name);
   if (all.length === 0) return noShares;
   const shares = new Map<string, ContractShare>();
   for (const limits of all) {
-    const counter = counterOf(hand, limits.counter);
+    const counter = counterOf(live, limits.counter);
     const isEnforced = limits.mode === 'enforce' && !limits.candidate;
     const { byEnd } = sessionMetrics[limits.metric];
     // A number that nothing is taken of and no limit holds for is not reserved: `countedByEnd` has it.
@@ -80,51 +80,60 @@ export function contractShares(hand: CallInHand, policy: Policy): readonly Contr
 }
 
 /** What the end of the call counts, whatever process ends it: it is kept with the intent. */
-export function countedByEnd(hand: CallInHand, policy: Policy): readonly ReservedShare[] {
-  const { name: toolName } = hand.knownTool;
+export function countedByEnd(live: CountedCall, policy: Policy): readonly ReservedShare[] {
+  const { name: toolName } = live.tool;
   const metrics = new Set([
     ...policy.limitsFor(toolName).map(({ metric }) => metric),
     ...policy.countsFor(toolName),
   ]);
   return [...metrics].flatMap((metric) => {
     const { byEnd } = sessionMetrics[metric];
-    const counter = counterOf(hand, counterNameOf(metric, toolName));
+    const counter = counterOf(live, counterNameOf(metric, toolName));
     return byEnd === undefined ? [] : [{ counter, amount: 0, metric: byEnd }];
   });
 }
 
 /** Another call took the last share, or failed, between the gate and the intent. */
-export async function usedUp(hand: CallInHand, policy: Policy, { limits }: ContractShare): Promise<Stop> {
-  const fired = policy.limitFired(limits, toPolicyCall(hand), await readCounted(hand, policy));
-  hand.rules = [...hand.rules, toMark(hand, fired)];
-  return toStop(hand, fired);
+export async function usedUp(
+  live: ReadyCall,
+  policy: Policy,
+  { limits }: ContractShare,
+): Promise<{ readonly stop: Stop; readonly mark: RuleMark }> {
+  const fired = policy.limitFired(limits, toPolicyCall(live), await readCounted(live, policy));
+  return { stop: toStop(live, fired), mark: toMark(live, fired) };
 }
 
 /** A call that was stopped after the rules looked at it is counted with its end. */
-export const stoppedShares = (hand: CallInHand): readonly Settlement[] =>
-  hand.policy === undefined || hand.tool === undefined || hand.prepared === undefined || !hand.ruled
+export const stoppedShares = ({
+  policy,
+  tool,
+  sessionId,
+  engine,
+  ruled,
+}: EndedCall): readonly Settlement[] =>
+  policy === undefined || tool === undefined || ruled !== true
     ? []
-    : contractShares(hand, hand.policy)
+    : contractShares({ engine, tool, sessionId }, policy)
         .filter(({ metric }) => metric === 'attempts')
         .map(({ counter }) => ({ counter, reserved: 0, used: 1 }));
 
 /** One for each thing that is counted, whatever rules look at it, so that a session takes its counters along. */
-const counterOf = ({ turn }: CallInHand, counter: string): string =>
-  `session/${JSON.stringify(turn.sessionId)}/contract/${counter}`;
+const counterOf = ({ sessionId }: CountedCall, counter: string): string =>
+  `session/${JSON.stringify(sessionId)}/contract/${counter}`;
 
-export const toStop = (hand: CallInHand, { ruleId, message }: FiredRule): Stop => ({
+export const toStop = (live: AcceptedCall, { ruleId, message }: FiredRule): Stop => ({
   type: 'deny',
   reason: 'contract',
   code: 'policy.contract',
-  details: clean(hand, message),
+  details: clean(live, message),
   by: { type: 'rule', name: ruleId },
 });
 
-export function toAsk(hand: CallInHand, policy: Policy, fired: FiredRule): Ask {
+export function toAsk(live: AcceptedCall, policy: Policy, fired: FiredRule): Ask {
   const digest = policy.digestOf(fired.ruleId);
   return {
     by: { type: 'rule', name: fired.ruleId },
-    description: clean(hand, fired.message),
+    description: clean(live, fired.message),
     ...(digest !== undefined && { digest }),
     ...(fired.timeoutSeconds !== undefined && { timeoutSeconds: fired.timeoutSeconds }),
     ...(fired.timeoutEffect !== undefined && { timeoutEffect: fired.timeoutEffect }),
@@ -135,18 +144,18 @@ const noMarks: readonly RuleMark[] = Object.freeze([]);
 
 /** What fired and what would have, for the record. */
 export const toMarks = (
-  hand: CallInHand,
+  live: AcceptedCall,
   { fired, observed }: { readonly fired: readonly FiredRule[]; readonly observed: readonly FiredRule[] },
 ): readonly RuleMark[] =>
-  fired.length + observed.length === 0 ? noMarks : [...fired, ...observed].map((rule) => toMark(hand, rule));
+  fired.length + observed.length === 0 ? noMarks : [...fired, ...observed].map((rule) => toMark(live, rule));
 
-export function toMark(hand: CallInHand, rule: FiredRule): RuleMark {
+export function toMark(live: AcceptedCall, rule: FiredRule): RuleMark {
   return Object.freeze({
     ruleId: rule.ruleId,
     action: rule.action,
-    message: clean(hand, rule.message),
+    message: clean(live, rule.message),
     ...(rule.tags.length > 0 && { tags: rule.tags }),
-    ...(rule.metadata !== undefined && { metadata: cleanObject(hand, rule.metadata) }),
+    ...(rule.metadata !== undefined && { metadata: cleanObject(live, rule.metadata) }),
     ...(rule.observed && { observed: true as const }),
     ...(rule.policyError && { policyError: true as const }),
   });

@@ -15,7 +15,8 @@ import type { WorkflowCall } from '../../policy/workflow/evidence-sources.ts';
 import type { WorkflowState } from '../../policy/workflow/workflow-state.ts';
 import { initialState, parseWorkflowState, toWire } from '../../policy/workflow/workflow-state.ts';
 import { whenReady } from '../../base/when-ready.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { EndedCall, ReadyCall } from '../state/call-stages.ts';
 import { cleanState } from '../input/clean.ts';
 import type { Engine } from '../state/engine.ts';
 import type { WorkflowStep } from '../state/workflow-step.ts';
@@ -31,24 +32,24 @@ export const readState = ({ ledger }: Engine, sessionId: string, workflow: Workf
 
 /** Asks every workflow about the call, in order. */
 export async function askWorkflows(
-  hand: CallInHand,
+  live: ReadyCall,
   workflows: readonly Workflow[],
 ): Promise<readonly WorkflowStep[]> {
-  const host = hand.engine.contracts?.workflowHost;
+  const host = live.engine.contracts?.workflowHost;
   if (host === undefined) return [];
   const steps: WorkflowStep[] = [];
   for (const workflow of workflows) {
-    const { state, version } = await readState(hand.engine, hand.sessionId, workflow);
-    const ruling = await evaluateWorkflow(workflow, state, toWorkflowCall(hand, hand.judged), host);
+    const { state, version } = await readState(live.engine, live.sessionId, workflow);
+    const ruling = await evaluateWorkflow(workflow, state, toWorkflowCall(live, live.judged), host);
     steps.push({ workflow, ruling, before: state, version });
   }
   return steps;
 }
 
-const toWorkflowCall = (hand: CallInHand, input: JsonObject): WorkflowCall => ({
-  toolName: hand.request.name,
+const toWorkflowCall = (live: AcceptedCall, input: JsonObject): WorkflowCall => ({
+  toolName: live.request.name,
   input,
-  at: hand.at,
+  at: live.journal.at,
 });
 
 /** Who speaks where a workflow stops or holds a call. */
@@ -64,18 +65,22 @@ export const workflowDecider = ({ workflow, ruling }: WorkflowStep): DecidedBy =
  * Makes the events of the steps a decision leads to. A call that runs moves the workflows that let it; one that waits
  * for the approval of a stage, or was stopped by one, moves those that say so; any other leaves them where they are.
  */
-export function keepSteps(hand: CallInHand, decision: 'allow' | 'ask' | 'deny'): void {
-  const blocks = hand.workflowSteps.some(({ ruling }) => ruling.decision === 'block');
-  for (const step of hand.workflowSteps) {
+export function keepSteps(
+  live: AcceptedCall,
+  steps: readonly WorkflowStep[],
+  decision: 'allow' | 'ask' | 'deny',
+): void {
+  const blocks = steps.some(({ ruling }) => ruling.decision === 'block');
+  for (const step of steps) {
     const { ruling, before, workflow } = step;
     const counts =
       decision === 'allow' ||
       (decision === 'ask' && ruling.decision === 'ask') ||
       (decision === 'deny' && blocks && ruling.decision === 'block');
     if (!counts || ruling.state === before) continue;
-    hand.move(
+    live.journal.move(
       toMove(workflow, step.version),
-      eventsOf(hand, step).map((event) => ({ ...envelope(hand, workflow), ...event })),
+      eventsOf(live, step).map((event) => ({ ...envelope(live, workflow), ...event })),
     );
   }
 }
@@ -91,8 +96,8 @@ type Bare<Event> = Event extends unknown
   : never;
 
 /** Every step carries where the call left the workflow: only there may another call find it. */
-function eventsOf(hand: CallInHand, { ruling }: WorkflowStep): readonly Bare<WorkflowEvent>[] {
-  const state = cleanState(hand, toWire(ruling.state));
+function eventsOf(live: AcceptedCall, { ruling }: WorkflowStep): readonly Bare<WorkflowEvent>[] {
+  const state = cleanState(live, toWire(ruling.state));
   if (ruling.advances.length > 0)
     return ruling.advances.map(({ from, to }) =>
       to === undefined
@@ -104,40 +109,41 @@ function eventsOf(hand: CallInHand, { ruling }: WorkflowStep): readonly Bare<Wor
 }
 
 const envelope = (
-  hand: CallInHand,
+  live: AcceptedCall,
   { name, version }: Workflow,
 ): Omit<WorkflowEvent, 'type' | 'state' | 'stageId' | 'toStageId' | 'why' | 'by'> => ({
-  id: hand.engine.nextEventId(),
-  sessionId: hand.sessionId,
-  turnId: hand.turnId,
-  at: hand.at,
-  cause: hand.call?.lastEventId,
+  id: live.engine.nextEventId(),
+  sessionId: live.sessionId,
+  turnId: live.turn.turnId,
+  at: live.journal.at,
+  cause: live.journal.call?.lastEventId,
   workflow: name,
   workflowVersion: version,
 });
 
 /** Keeps what a call that ended has shown, with its end. */
-export async function keepEvidence(hand: CallInHand, success: boolean, outcome: ToolOutcome): Promise<void> {
-  if (success) await keepEvidenceOf(hand, outcome.type === 'ToolExecutionResult' ? outcome.output : null);
+export async function keepEvidence(live: EndedCall, success: boolean, outcome: ToolOutcome): Promise<void> {
+  if (success) await keepEvidenceOf(live, outcome.type === 'ToolExecutionResult' ? outcome.output : null);
 }
 
 /** Keeps what a call has shown that took effect and gave this. */
-export async function keepEvidenceOf(hand: CallInHand, output: JsonValue): Promise<void> {
-  const { policy, engine } = hand;
+export async function keepEvidenceOf(live: EndedCall, output: JsonValue): Promise<void> {
+  const { policy, engine } = live;
   const host = engine.contracts?.workflowHost;
   if (host === undefined || policy === undefined) return;
-  const kept = hand.prepared?.effective.kept ?? hand.call?.effectiveInput ?? hand.call?.requestedInput;
+  const kept =
+    live.input?.effective.kept ?? live.journal.call?.effectiveInput ?? live.journal.call?.requestedInput;
   // What is hidden is no evidence: the state is kept in the clear. Text that was no object never ran.
-  const call = toWorkflowCall(hand, kept as JsonObject);
-  const stages = hand.call?.started?.stages ?? [];
+  const call = toWorkflowCall(live, kept as JsonObject);
+  const stages = live.journal.call?.started?.stages ?? [];
   for (const workflow of policy.workflows) {
-    const { state, version } = await readState(engine, hand.sessionId, workflow);
+    const { state, version } = await readState(engine, live.sessionId, workflow);
     const stageId = stages.find((stage) => stage.workflow === workflow.name)?.stageId;
     const recorded = await recordEvidence(workflow, state, call, { success: true, output }, host, stageId);
     if (recorded.state === state) continue;
-    const wire = cleanState(hand, toWire(recorded.state));
-    const head = (): ReturnType<typeof envelope> => envelope(hand, workflow);
-    hand.move(toMove(workflow, version), [
+    const wire = cleanState(live, toWire(recorded.state));
+    const head = (): ReturnType<typeof envelope> => envelope(live, workflow);
+    live.journal.move(toMove(workflow, version), [
       { ...head(), type: 'workflow.updated', why: 'evidence', by: undefined, state: wire },
       ...(recorded.completed === undefined
         ? []
@@ -181,8 +187,8 @@ export async function approvalsOf(
 }
 
 /** Keeps the approval of the stages that asked, with the decision of whoever approved. */
-export async function keepApprovals(hand: CallInHand, asks: readonly Ask[], by: DecidedBy): Promise<void> {
-  const cause = hand.call && { id: hand.call.lastEventId };
-  for (const { move, event } of await approvalsOf(hand.engine, hand, asks, by, cause))
-    hand.move(move, [event]);
+export async function keepApprovals(live: AcceptedCall, asks: readonly Ask[], by: DecidedBy): Promise<void> {
+  const cause = live.journal.call && { id: live.journal.call.lastEventId };
+  for (const { move, event } of await approvalsOf(live.engine, live.turn, asks, by, cause))
+    live.journal.move(move, [event]);
 }

@@ -2,7 +2,8 @@
 import type { Confirmation } from '../../call/call.ts';
 import type { Ask, DecidedBy } from '../../call/event.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { EndedCall } from '../state/call-stages.ts';
 import { settleStopped } from './settle.ts';
 
 export type Expiry = {
@@ -14,10 +15,10 @@ export type Expiry = {
  * The earliest of all that ask; where one of them, or the preview that is shown, never goes stale, the others do all
  * the same. Only where every one of them says `allow` does the call run when nobody answered.
  */
-export function expiryOf(hand: CallInHand, asks: readonly Ask[]): Expiry {
-  const now = hand.engine.ledger.now();
-  const preview = hand.call?.preview?.expiresAt;
-  const { holdTimeoutMs } = hand.engine;
+export function expiryOf(live: AcceptedCall, asks: readonly Ask[]): Expiry {
+  const now = live.engine.ledger.now();
+  const preview = live.journal.call?.preview?.expiresAt;
+  const { holdTimeoutMs } = live.engine;
   const limits = asks.flatMap(({ timeoutSeconds }) => {
     const afterMs = timeoutSeconds === undefined ? holdTimeoutMs : timeoutSeconds * 1_000;
     return afterMs === undefined ? [] : [now + afterMs];
@@ -59,16 +60,16 @@ export const allowedBy = ({ asks }: Confirmation): DecidedBy | undefined =>
   asks.find(({ timeoutEffect }) => timeoutEffect === 'allow')?.by;
 
 /** Ends a call for which a person was not in time. Distinct from a person's no. */
-export function settleExpired(hand: CallInHand, { confirmationId }: Confirmation): Promise<ToolOutcome> {
-  hand.apply({ type: 'expire', confirmationId, effect: 'block', by: undefined });
-  return tellExpired(hand);
+export function settleExpired(live: EndedCall, { confirmationId }: Confirmation): Promise<ToolOutcome> {
+  live.journal.apply({ type: 'expire', confirmationId, effect: 'block', by: undefined });
+  return tellExpired(live);
 }
 
-export function tellExpired(hand: CallInHand): Promise<ToolOutcome> {
-  const asked = hand.call?.confirmation;
+export function tellExpired(live: EndedCall): Promise<ToolOutcome> {
+  const asked = live.journal.call?.confirmation;
   const what = asked?.decision === undefined ? 'Nobody decided' : 'The approval was not used';
   const waitedFor = asked === undefined ? '' : ` It waited for a person: ${asked.description}`;
-  return settleStopped(hand, {
+  return settleStopped(live, {
     type: 'deny',
     reason: 'expired',
     code: 'confirmation.expired',

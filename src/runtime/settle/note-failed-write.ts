@@ -3,45 +3,45 @@ import type { JsonValue } from '../../base/json.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { PersistenceBoundary } from '../../call/persistence-boundary.ts';
 import { cutText } from '../../base/cut-text.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
 import { clean } from '../input/clean.ts';
 import type { FailedWrite } from '../host/failed-writes.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { modeOf } from '../state/mode-of.ts';
 
 /** Notes that something of a call in hand could not be written. Anything else is a mistake of ours and stays one. */
-export function noteFailedWrite(hand: CallInHand, error: unknown): void {
+export function noteFailedWrite(live: AcceptedCall, error: unknown): void {
   if (!(error instanceof LedgerTrouble)) return;
   // Another write failed than one of these events, e.g. a decision: that is noted where it is made.
-  if (hand.version > 0 && hand.unwritten.length === 0) return;
-  const { failedWrites } = hand.engine;
+  if (live.journal.version > 0 && live.journal.unwritten.length === 0) return;
+  const { failedWrites } = live.engine;
   const of: Pick<FailedWrite, 'call' | 'depth'> = {
-    call: { sessionId: hand.sessionId, callId: hand.callId, turnId: hand.turnId },
-    depth: hand.turn.depth === 0 ? undefined : hand.turn.depth,
+    call: { sessionId: live.sessionId, callId: live.callId, turnId: live.turn.turnId },
+    depth: live.turn.depth === 0 ? undefined : live.turn.depth,
   };
-  const failure = { boundary: boundaryOf(hand), error: cutText(clean(hand, error.message), 500) };
-  if (hand.version > 0) failedWrites.add({ ...of, ...failure });
+  const failure = { boundary: boundaryOf(live), error: cutText(clean(live, error.message), 500) };
+  if (live.journal.version > 0) failedWrites.add({ ...of, ...failure });
   else
     failedWrites.refuse({
       ...of,
-      cause: hand.origin,
+      cause: live.turn.origin,
       refusal: {
-        toolName: hand.request.name,
-        ...modeOf(hand),
-        principal: hand.facts.kept.principal,
+        toolName: live.request.name,
+        ...modeOf(live),
+        principal: live.facts.kept.principal,
         ...failure,
-        failedAt: hand.at,
+        failedAt: live.journal.at,
       },
     });
 }
 
 /** The write that failed, by what was about to be written. */
-function boundaryOf(hand: CallInHand): PersistenceBoundary {
-  const types = new Set(hand.unwritten.map(({ type }) => type));
+function boundaryOf(live: AcceptedCall): PersistenceBoundary {
+  const types = new Set(live.journal.unwritten.map(({ type }) => type));
   if (types.has('tool.started')) return 'intent';
   if (types.has('tool.held')) return 'hold';
   if (types.has('confirmation.decided')) return 'decision';
-  return hand.version === 0 ? 'request' : 'settle';
+  return live.journal.version === 0 ? 'request' : 'settle';
 }
 
 /** What a body gave, as a record of a failed write carries it. */

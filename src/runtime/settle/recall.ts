@@ -2,33 +2,34 @@
 import type { Call } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { isDigestOf } from '../input/kept-input.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { readWaiting } from '../state/spill.ts';
+import type { OrphanEnd } from '../state/call-services.ts';
 import type { Told } from '../state/told.ts';
 import { openQuestion } from '../state/told.ts';
 import { notAccepted, notEnded, removedEnd } from './unavailable.ts';
 import { unlessLeft } from '../state/unless-left.ts';
 
 /** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
-export async function recall(hand: CallInHand, known: StoredCall): Promise<Told> {
-  const found = await settledOrOpen(hand, known);
+export async function recall(live: AcceptedCall, known: StoredCall): Promise<Told> {
+  const found = await settledOrOpen(live, known);
   if (found.type !== 'held') return found;
-  const rest = (found.rest ?? follow(hand, found.stored)).catch((error: unknown) => notAccepted(hand, error));
+  const rest = (found.rest ?? follow(live, found.stored)).catch((error: unknown) => notAccepted(live, error));
   const { type, confirmationId, waitsFor } = found;
   return { type, confirmationId, ...(waitsFor !== undefined && { waitsFor }), rest };
 }
 
 /** The outcome of a call that somebody else is making. */
-export async function follow(hand: CallInHand, known: StoredCall): Promise<ToolOutcome> {
-  let found = await settledOrOpen(hand, known);
+export async function follow(live: AcceptedCall, known: StoredCall): Promise<ToolOutcome> {
+  let found = await settledOrOpen(live, known);
   while (found.type === 'held') {
     if (found.rest !== undefined) return found.rest;
-    const stored = await readChanged(hand, found.stored);
-    if (stored === undefined) return removedEnd(hand);
-    found = await settledOrOpen(hand, stored);
+    const stored = await readChanged(live, found.stored);
+    if (stored === undefined) return removedEnd(live);
+    found = await settledOrOpen(live, stored);
   }
   return found;
 }
@@ -42,22 +43,23 @@ type Open = {
   readonly rest?: Promise<ToolOutcome>;
 };
 
-async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolOutcome | Open> {
-  const { request } = hand;
+async function settledOrOpen(live: AcceptedCall, known: StoredCall): Promise<ToolOutcome | Open> {
+  const { request } = live;
   let stored = known;
   for (;;) {
     const call = foldStored(stored);
     if (call === undefined) throw new TypeError(`The ledger has a call ${request.id} without a request.`);
-    if (call.toolName !== request.name || !isSameRequest(hand, call)) return conflict(hand, call);
+    if (call.toolName !== request.name || !isSameRequest(live, call)) return conflict(live, call);
     if (call.settled !== undefined) {
-      await note(hand, call, 'cached', 'The recorded outcome was served again.');
+      await note(live, call, 'cached', 'The recorded outcome was served again.');
       return withResolution(call, call.settled.outcome);
     }
-    const ended = await endOrphan(hand, stored, call);
-    if (typeof ended === 'object') return ended.type === 'held' ? { ...ended, stored } : ended;
-    if (ended) {
-      const next = await hand.engine.ledger.journal.readCall(call.sessionId, call.callId);
-      if (next === undefined) return removedEnd(hand);
+    const ended = await endOrphan(live, stored, call);
+    if (ended.type === 'held') return { ...ended, stored };
+    if (ended.type === 'told') return ended.outcome;
+    if (ended.type === 'ended') {
+      const next = await live.engine.ledger.journal.readCall(call.sessionId, call.callId);
+      if (next === undefined) return removedEnd(live);
       stored = next;
       continue;
     }
@@ -66,22 +68,26 @@ async function settledOrOpen(hand: CallInHand, known: StoredCall): Promise<ToolO
 }
 
 /** The digest on record may be of the other kind: what is hidden depends on what was said beside the call. */
-const isSameRequest = ({ request, requested, engine }: CallInHand, { requestDigest }: Call): boolean =>
+const isSameRequest = ({ request, requested, engine }: AcceptedCall, { requestDigest }: Call): boolean =>
   requestDigest === requested.digest ||
   isDigestOf(requestDigest, request.input.ok ? request.input.arguments : request.input.raw, engine.seal);
 
 /**
- * True where the call was ended because whoever was at it is gone. Where the ledger cannot take that end, what is
- * told must not be gainsaid by what it will say: "nothing ran" would be a lie, and a reason to run it again.
+ * Ends the call if its owner is gone. Where the ledger cannot take that end, the answer must not contradict what the
+ * ledger will say: "nothing ran" would be wrong, and a reason to run the call again.
  */
-async function endOrphan(hand: CallInHand, stored: StoredCall, call: Call): Promise<boolean | Told> {
-  const { engine } = hand;
+async function endOrphan(
+  live: AcceptedCall,
+  stored: StoredCall,
+  call: Call,
+): Promise<OrphanEnd | { readonly type: 'told'; readonly outcome: ToolOutcome }> {
+  const { engine, services } = live;
   try {
-    return await engine.endOrphan(stored, call, 'of the call');
+    return await services.endOrphan(stored, call, 'of the call');
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
     const waiting = await readWaiting(engine, call, stored);
-    return waiting?.settled?.outcome ?? notEnded(hand, call, error);
+    return { type: 'told', outcome: waiting?.settled?.outcome ?? notEnded(live, call, error) };
   }
 }
 
@@ -99,22 +105,22 @@ function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome
 }
 
 /** Undefined where it ended and was removed before anybody here looked: nobody waits for a record that is not there. */
-async function readChanged(hand: CallInHand, stored: StoredCall): Promise<StoredCall | undefined> {
-  const { engine, turn, request } = hand;
+async function readChanged(live: AcceptedCall, stored: StoredCall): Promise<StoredCall | undefined> {
+  const { engine, turn, request } = live;
   const call = foldStored(stored);
-  if (call !== undefined) await unlessLeft(hand, call, stored.version);
+  if (call !== undefined) await unlessLeft(live, call, stored.version);
   return engine.ledger.journal.readCall(turn.sessionId, request.id);
 }
 
 /** Answers a request whose id belongs to another one. Never that call's outcome. */
-export async function conflict(hand: CallInHand, call: Call): Promise<ToolOutcome> {
-  const { request } = hand;
-  const details = hand.engine.redactor.text(
+export async function conflict(live: AcceptedCall, call: Call): Promise<ToolOutcome> {
+  const { request } = live;
+  const details = live.engine.redactor.text(
     call.toolName === request.name
       ? `Nothing ran: the id ${request.id} belongs to an earlier call of this tool with other arguments. Make the call again as a new call.`
       : `Nothing ran: the id ${request.id} belongs to an earlier call of the tool "${call.toolName}". Make the call again as a new call.`,
   );
-  await note(hand, call, 'conflict', details);
+  await note(live, call, 'conflict', details);
   return Object.freeze({
     type: 'ToolDenied',
     callId: request.id,
@@ -126,14 +132,14 @@ export async function conflict(hand: CallInHand, call: Call): Promise<ToolOutcom
 }
 
 async function note(
-  hand: CallInHand,
+  live: AcceptedCall,
   call: Call,
   how: 'cached' | 'conflict',
   details: string,
 ): Promise<void> {
-  hand.rebase(call);
+  live.journal.rebase(call);
   try {
-    await hand.remark({ type: 'recall', how, fromCallId: call.callId, details });
+    await live.journal.remark({ type: 'recall', how, fromCallId: call.callId, details });
   } catch (error) {
     // What is recorded is still the answer; "nothing ran" would be a lie, and a reason to run it again.
     if (!(error instanceof LedgerTrouble)) throw error;

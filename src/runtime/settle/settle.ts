@@ -1,50 +1,49 @@
 /**
- * SETTLE: the outcome, its record, the budgets and the claim in one append. Only then does anybody hear of it.
+ * SETTLE: the outcome, its record, the budgets and the claim in one append. Only then does the caller hear of it.
  */
-import type { Confirmation } from '../../call/call.ts';
-import { countedAs } from '../../call/counted-end.ts';
-import { surelyReads } from '../../tool/mode.ts';
-import type { Command } from '../../call/command.ts';
-import type { DataOf } from '../../call/event-data.ts';
-import { isUntaken } from '../../call/handoff.ts';
-import { outcomeToModelContent } from '../../call/model-content.ts';
-import { outcomeBlocksTool, outcomeIsError } from '../../call/outcome.ts';
-import type { ToolOutcome } from '../../call/outcome.ts';
-import { isTerminalResult } from '../../call/tool-result.ts';
 import { cutText } from '../../base/cut-text.ts';
-import { countEnd, returnsFor, settlementsFor } from '../host/budget.ts';
-import { stoppedShares } from '../rules/contract-rules.ts';
-import { keepEvidence } from '../rules/follow-workflows.ts';
-import type { BodyEnd } from '../attempt/attempt.ts';
-import type { CallInHand, Unkept } from '../state/call-in-hand.ts';
-import type { EntryExtra } from '../state/call-journal.ts';
-import { clean } from '../input/clean.ts';
-import { describeDenial } from '../host/confirm.ts';
+import type { Confirmation } from '../../call/call.ts';
+import type { DataOf } from '../../call/event-data.ts';
+import { outcomeToModelContent } from '../../call/model-content.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import type { Stop } from '../state/gate.ts';
-import type { Judgement } from '../attempt/judgement.ts';
-import { appendLate } from '../attempt/late.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
-import { isGivenUp } from './lost-attempts.ts';
-import { keptBeside } from '../attempt/kept-beside.ts';
+import type { Judgement } from '../attempt/judgement.ts';
+import { keptBeside, withNote } from '../attempt/kept-beside.ts';
+import { readLate } from '../attempt/late.ts';
+import { describeDenial } from '../host/confirm.ts';
+import { clean } from '../input/clean.ts';
 import { letGo } from '../preview/let-go.ts';
-import { noteUndone } from '../undo/note-undone.ts';
+import { aside } from '../state/aside.ts';
+import type { EndedCall } from '../state/call-stages.ts';
+import { modelNote } from '../state/call-stages.ts';
+import type { Stop } from '../state/gate.ts';
+import type { AttemptRecord, UnkeptEnd } from '../state/unkept-end.ts';
+import { keepEnd, remember, respond } from './keep-end.ts';
+import { bodyEndOf, elapsedOf, keepAsLate } from './late-end.ts';
 import { follow } from './recall.ts';
 import { notStored, removedEnd, unknownEnd } from './unavailable.ts';
 
-export type Attempt = Unkept['attempt'];
+export const noAttempt: AttemptRecord = { costMicros: 0, reached: [], log: [], payloadExtras: undefined };
 
-const noAttempt: Attempt = { costMicros: 0, reached: [], log: [], payloadExtras: undefined };
+/** The judgement of a body that never ran, or whose end no check has seen. */
+export const unjudged = (outcome: ToolOutcome, toolSuccess?: boolean): Judgement => ({
+  outcome,
+  content: outcomeToModelContent(outcome),
+  toolSuccess,
+  authorSaysRetry: false,
+  rules: [],
+});
 
 /** Ends a call whose body never ran. */
 export async function settleStopped(
-  hand: CallInHand,
+  live: EndedCall,
   stop: Exclude<Stop, { type: 'copy' }>,
 ): Promise<ToolOutcome> {
-  const { request } = hand;
-  if (stop.type === 'deny' && stop.developer !== undefined) hand.aside(stop.developer);
+  const { request } = live;
+  if (stop.type === 'deny' && stop.developer !== undefined) aside(live, stop.developer);
   const reasonGiven = stop.type === 'deny' ? stop.details : stop.error;
-  if (hand.call?.preview !== undefined && !(await letGo(hand, reasonGiven))) return overtaken(hand);
+  if (live.journal.call?.preview !== undefined && !(await letGo(live, reasonGiven))) return overtaken(live);
   const named = { callId: request.id, toolName: request.name };
   const outcome: ToolOutcome = Object.freeze(
     stop.type === 'deny'
@@ -54,7 +53,7 @@ export async function settleStopped(
           code: stop.code,
           reason: stop.reason,
           details: stop.details,
-          ...hand.modelNote(),
+          ...modelNote(live.notes),
         }
       : {
           type: 'ToolFailure',
@@ -63,160 +62,64 @@ export async function settleStopped(
           error: stop.error,
           retryable: stop.retryable ?? stop.code === 'tool.cancelled',
           elapsedMs: 0,
-          ...hand.modelNote(),
+          ...modelNote(live.notes),
         },
   );
-  return settle(
-    hand,
-    { outcome, content: outcomeToModelContent(outcome), toolSuccess: undefined, authorSaysRetry: false },
-    noAttempt,
-  );
+  return settle(live, unjudged(outcome), noAttempt);
 }
 
-export async function settle(hand: CallInHand, judgement: Judgement, attempt: Attempt): Promise<ToolOutcome> {
-  const mark = hand.mark();
-  const ran = hand.call !== undefined && hand.call.attempt > 0;
+export async function settle(
+  live: EndedCall,
+  judgement: Judgement,
+  attempt: AttemptRecord,
+): Promise<ToolOutcome> {
+  const { journal } = live;
+  const mark = journal.mark();
+  const ran = journal.call !== undefined && journal.call.attempt > 0;
   try {
-    if (await keepEnd(hand, judgement, attempt)) return judgement.outcome;
+    if (await keepEnd(live, judgement, attempt)) return judgement.outcome;
   } catch (error) {
     if (!(error instanceof LedgerTrouble) || !ran) throw error;
-    hand.rewind(mark);
-    return spilled(hand, judgement, attempt, error.message);
+    journal.rewind(mark);
+    return spilled(live, judgement, attempt, error.message);
   }
-  const attemptNumber = hand.call?.attempt ?? 1;
-  const outcome = await overtaken(hand);
-  if (ran) keepAsLate(hand, judgement.outcome, attemptNumber);
+  const attemptNumber = journal.call?.attempt ?? 1;
+  const outcome = await overtaken(live);
+  if (ran) keepAsLate(live, judgement.outcome, attemptNumber);
   return outcome;
 }
 
-/** Appends the end of a call. False, and nothing is kept, where somebody else has moved the call. */
-export async function keepEnd(hand: CallInHand, judgement: Judgement, attempt: Attempt): Promise<boolean> {
-  const mark = hand.mark();
-  const ran = hand.call !== undefined && hand.call.attempt > 0;
-  for (;;) {
-    if (ran && hand.policy !== undefined && hand.policy.workflows.length > 0)
-      await keepEvidence(hand, judgement.toolSuccess === true, judgement.outcome);
-    const { status } = await hand.flush(respond(hand, judgement, attempt)).catch((error: unknown) => {
-      // What is not in the ledger has not happened: a waiting call must not take it for its end.
-      hand.rewind(mark);
-      throw error;
-    });
-    if (status === 'appended') {
-      remember(hand, judgement.outcome, judgement.content, ran);
-      if (hand.undoes !== undefined && hand.call !== undefined && isSuccess(judgement.outcome))
-        // Where the ledger cannot take it, whoever wants the same undone again puts it on the record.
-        await noteUndone(hand.engine, hand.undoes, hand.call).catch(() => undefined);
-      return true;
-    }
-    hand.rewind(mark);
-    if (status !== 'moved') return false;
-    // What a call that was stopped leaves behind in a workflow is for show: another has just left something newer.
-    if (!ran) hand.stay();
-  }
-}
-
-/** Makes the final event, and says what goes with it into one append. */
-function respond(hand: CallInHand, judgement: Judgement, attempt: Attempt): EntryExtra {
-  const { outcome } = judgement;
-  // What an attempt took from budgets was settled with its own end, where it had one.
-  const settledBefore = hand.call?.failed !== undefined;
-  const event = hand.apply(toRespondCommand(hand, judgement, attempt, true));
-  const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
-  if (judgement.late !== undefined) hand.apply({ type: 'add_late', ...judgement.late });
-  const started = hand.call?.started;
-  const succeeded = isSuccess(outcome);
-  // What somebody may want undone, or find out about, needs the input it was done with.
-  const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
-  const isAltered = outcome.type === 'ToolFailure' && outcome.code === 'ledger.altered';
-  const isUnbegun = hand.call !== undefined && isUntaken(hand.call);
-  const charged = settledBefore
-    ? []
-    : started === undefined
-      ? stoppedShares(hand)
-      : isUnbegun
-        ? returnsFor(started.reserved)
-        : settlementsFor(started.reserved, attempt.costMicros);
-  const end = isUnbegun ? undefined : countedAs(outcome, judgement.toolSuccess);
-  const toSettle = [
-    ...charged,
-    ...(started === undefined || end === undefined ? [] : countEnd(started.reserved, end)),
-  ];
-  return {
-    settle: toSettle.length === 0 ? undefined : toSettle,
-    // One that never began holds no claim: under its key stands the claim of another.
-    releaseClaim: succeeded || inDoubt || hand.call?.started === undefined ? undefined : hand.claimKey,
-    // What was changed where it is stored is left there for whoever looks into it.
-    dropSealed: (hand.sealed && !canUndo && !inDoubt && !isAltered) || undefined,
-  };
-}
-
-/** A body that ended every process that ran it is not run again, whatever its tool declares. */
-function mayStillRerun({ tool, call }: CallInHand, outcome: ToolOutcome): boolean {
-  const isUnknown = outcome.type === 'ToolFailure' && outcome.code === 'tool.indeterminate';
-  if (isUnknown && call !== undefined && !surelyReads({ ...call, name: call.toolName }) && isGivenUp(call))
-    return false;
-  return tool?.mayRerun ?? call?.started?.mayRerun ?? true;
-}
-
-/** What is said of the end of an attempt, or of the call: the last one costs what all of them did. */
-export function toRespondCommand(
-  hand: CallInHand,
-  judgement: Judgement,
-  attempt: Attempt,
-  final: boolean,
-): Command & { type: 'respond' } {
-  const { outcome, content, toolSuccess, authorSaysRetry } = judgement;
-  const { call } = hand;
-  const charged = final && call?.failed !== undefined ? 0 : attempt.costMicros;
-  return {
-    type: 'respond',
-    final,
-    outcome,
-    content,
-    toolSuccess,
-    error: errorOf(outcome),
-    payloadExtras: outcomeIsError(outcome) ? outcome.payloadExtras : attempt.payloadExtras,
-    costMicros: final ? charged + (call?.spentMicros ?? 0) : charged,
-    reached: attempt.reached,
-    log: !final || hand.asides.length === 0 ? attempt.log : [...attempt.log, ...hand.asides],
-    mayRerun: mayStillRerun(hand, outcome),
-    authorSaysRetry,
-    rules: hand.outputRules,
-  };
-}
-
 /**
- * The body ran and the ledger cannot take its end. Kept in the spill it counts as kept, and the answer says so; where
- * that fails too nobody will be able to say how the call ended.
+ * The body ran and the ledger cannot take its end. An end in the spill counts as stored, and the answer says so. Where
+ * that fails too, no process will be able to say how the call ended.
  */
 async function spilled(
-  hand: CallInHand,
+  live: EndedCall,
   judgement: Judgement,
-  attempt: Attempt,
+  attempt: AttemptRecord,
   why: string,
 ): Promise<ToolOutcome> {
-  const { engine } = hand;
-  const mark = hand.mark();
-  const { notes } = hand;
+  const { engine, journal } = live;
+  const mark = journal.mark();
   const { outcome } = judgement;
-  if (hand.unkept === undefined) hand.note(keptBeside);
-  // What was told already stays as it was told.
-  const noted = hand.unkept === undefined ? Object.freeze({ ...outcome, ...hand.modelNote() }) : outcome;
-  hand.apply({
+  // An outcome that was told before stays as it was told.
+  const noted = journal.unkept === undefined ? withNote(outcome, keptBeside) : outcome;
+  journal.apply({
     type: 'fail_to_persist',
     boundary: 'settle',
-    error: cutText(clean(hand, why), 500),
+    error: cutText(clean(live, why), 500),
     keptIn: 'spill',
   });
-  const kept = await hand.spill(respond(hand, { ...judgement, outcome: noted }, attempt)).catch(() => false);
+  const kept = await journal
+    .spill(respond(live, { ...judgement, outcome: noted }, attempt))
+    .catch(() => false);
   if (!kept) {
-    hand.rewind(mark);
-    hand.notes = notes;
-    hand.unkept ??= toUnkept(hand, judgement, attempt, why);
-    return hand.unkept.told;
+    journal.rewind(mark);
+    journal.unkept ??= toUnkept(live, judgement, attempt, why);
+    return journal.unkept.told;
   }
   engine.spill.waiting = true;
-  remember(hand, noted, judgement.content, true);
+  remember(live, noted, judgement.content, true);
   return noted;
 }
 
@@ -224,101 +127,79 @@ async function spilled(
  * What is told must hold whatever is recorded later. A tool that may be run again gives an outcome then, so none is told
  * now. Of any other the record can only say that its end is unknown: that is told now, in the same words.
  */
-function toUnkept(hand: CallInHand, judgement: Judgement, attempt: Attempt, error: string): Unkept {
-  const why = cutText(clean(hand, error), 500);
-  if (hand.call?.started?.mayRerun === true)
-    return { told: notStored(hand, why), end: judgement, late: undefined, why, attempt };
-  const told = unknownEnd(hand);
-  const end = {
-    outcome: told,
-    content: outcomeToModelContent(told),
-    toolSuccess: undefined,
-    authorSaysRetry: false,
-  };
-  return { told, end, late: judgement.outcome, why, attempt };
+function toUnkept(live: EndedCall, judgement: Judgement, attempt: AttemptRecord, error: string): UnkeptEnd {
+  const why = cutText(clean(live, error), 500);
+  const { outcome } = judgement;
+  if (live.journal.call?.started?.mayRerun === true)
+    return {
+      told: notStored(live, why),
+      settle: () => settleUnkept(live, { judgement, late: undefined, attempt, why }),
+    };
+  const told = unknownEnd(live);
+  const unknown = { ...unjudged(told), rules: judgement.rules };
+  return { told, settle: () => settleUnkept(live, { judgement: unknown, late: outcome, attempt, why }) };
 }
 
-/** An owner that was slow, not dead, finds its call ended by somebody else: what its body gave is kept as late. */
-export function keepAsLate(hand: CallInHand, outcome: ToolOutcome, attempt: number): void {
-  const end = bodyEndOf(outcome);
-  if (end !== undefined) appendLate(hand, end, elapsedOf(outcome), attempt);
-}
-
-export const elapsedOf = (outcome: ToolOutcome): number => ('elapsedMs' in outcome ? outcome.elapsedMs : 0);
-
-/** What a body gave, by the outcome that was made of it. */
-export function bodyEndOf(outcome: ToolOutcome): BodyEnd | undefined {
-  switch (outcome.type) {
-    case 'ToolExecutionResult':
-      return { type: 'returned', value: outcome.output };
-    case 'ToolArtifactReference':
-      return { type: 'returned', value: { artifactId: outcome.artifactId, summary: outcome.summary } };
-    case 'ToolFailure':
-      return { type: 'threw', error: new Error(outcome.error) };
-    case 'ToolTimeout':
-    case 'ToolDenied':
-      return undefined;
-  }
-}
-
-const isSuccess = ({ type }: ToolOutcome): boolean =>
-  type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
-
-const errorOf = (outcome: ToolOutcome): DataOf<'tool.responded'>['error'] => {
-  switch (outcome.type) {
-    case 'ToolExecutionResult':
-    case 'ToolArtifactReference':
-      return undefined;
-    case 'ToolTimeout':
-      return { reason: outcome.code, message: 'The tool exceeded its deadline.' };
-    case 'ToolFailure':
-      return { reason: outcome.code, message: outcome.error };
-    case 'ToolDenied':
-      return { reason: outcome.code, message: outcome.details };
-  }
+type Unsettled = {
+  readonly judgement: Judgement;
+  /** What the body gave, where the end must say something else. It is stored as a late result. */
+  readonly late: ToolOutcome | undefined;
+  readonly attempt: AttemptRecord;
+  readonly why: string;
 };
 
+async function settleUnkept(
+  live: EndedCall,
+  { judgement, late: given, attempt, why }: Unsettled,
+): Promise<void> {
+  const { journal } = live;
+  const attemptNumber = journal.call?.attempt ?? 1;
+  const late = given && (await toLate(live, given, attemptNumber));
+  const mark = journal.mark();
+  journal.apply({ type: 'fail_to_persist', boundary: 'settle', error: why, keptIn: 'nowhere' });
+  try {
+    // One entry has the failed write, the end and what the body gave: none of them can be stored without the others.
+    await settle(live, { ...judgement, ...(late !== undefined && { late }) }, attempt);
+  } catch (error) {
+    // Still out of reach: the next call tries again.
+    if (!(error instanceof LedgerTrouble)) throw error;
+  }
+  if (journal.call?.status !== 'settled') journal.rewind(mark);
+  else if (given !== undefined && journal.call.late.length === 0) keepAsLate(live, given, attemptNumber);
+}
+
+async function toLate(
+  live: EndedCall,
+  outcome: ToolOutcome,
+  attempt: number,
+): Promise<DataOf<'tool.late'> | undefined> {
+  const end = bodyEndOf(outcome);
+  if (end === undefined) return undefined;
+  return { attempt, elapsedMs: Math.round(elapsedOf(outcome)), result: await readLate(live, end) };
+}
+
 /** Another process was first with this call: its outcome counts. */
-export async function overtaken(hand: CallInHand): Promise<ToolOutcome> {
-  const stored = await hand.engine.ledger.journal.readCall(hand.turn.sessionId, hand.request.id);
-  if (stored === undefined) return removedEnd(hand);
-  const call = hand.owned && hand.version > 0 ? foldStored(stored) : undefined;
+export async function overtaken(live: EndedCall): Promise<ToolOutcome> {
+  const { engine, journal, sessionId, callId } = live;
+  const stored = await engine.ledger.journal.readCall(sessionId, callId);
+  if (stored === undefined) return removedEnd(live);
+  const call = journal.owned && journal.version > 0 ? foldStored(stored) : undefined;
   // A denial does not take the call over: the process that holds it must end it.
   if (call?.status === 'held' && call.confirmation?.status === 'denied') {
-    hand.inherit(call, stored.version);
-    return settleDenied(hand, call.confirmation);
+    journal.inherit(call, stored.version);
+    return settleDenied(live, call.confirmation);
   }
-  return follow(hand, stored);
+  return follow(live, stored);
 }
 
 /** Ends a call that a person denied. */
 export const settleDenied = (
-  hand: CallInHand,
+  live: EndedCall,
   { by = { type: 'gate', name: 'confirm' }, reason }: Pick<Confirmation, 'by' | 'reason'>,
 ): Promise<ToolOutcome> =>
-  settleStopped(hand, {
+  settleStopped(live, {
     type: 'deny',
     reason: 'write_denied',
     code: 'confirmation.rejected',
-    details: clean(hand, describeDenial({ by, reason })),
+    details: clean(live, describeDenial({ by, reason })),
   });
-
-/** What the rest of the turn must know. */
-export function remember(hand: CallInHand, outcome: ToolOutcome, content: string, ran: boolean): void {
-  const { turn, tool, prepared } = hand;
-  if (outcomeBlocksTool(outcome)) turn.blocked.set(hand.request.name, hand.request.id);
-  if (tool !== undefined && prepared !== undefined) {
-    if (ran && !tool.surelyReads) turn.recent.noteWrite(hand.resourceKeys);
-    turn.recent.noteSettled({
-      callId: hand.request.id,
-      toolName: tool.name,
-      inputDigest: prepared.effective.digest,
-      outcome,
-      content,
-      idempotent: tool.idempotent,
-      resourceKeys: hand.resourceKeys,
-    });
-  }
-  if ('toolResult' in outcome && outcome.toolResult !== undefined && isTerminalResult(outcome.toolResult))
-    turn.endBy('terminal_result');
-}

@@ -11,7 +11,6 @@ import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { CallEvent, QuittanceEvent, TurnOpened } from '../../call/event.ts';
 import type { CallDraft } from '../../call/evolve.ts';
 import { advance, begin, foldCall } from '../../call/evolve.ts';
-import type { ParsedToolCall } from '../../call/tool-call.ts';
 import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import { cutText } from '../../base/cut-text.ts';
@@ -19,6 +18,7 @@ import type { Engine } from './engine.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
 import type { TurnState } from './turn-state.ts';
+import type { UnkeptEnd } from './unkept-end.ts';
 
 /** What goes into an append beside events. */
 export type EntryExtra = Pick<
@@ -31,11 +31,16 @@ const none: readonly never[] = Object.freeze([]);
 export class CallJournal implements Subject {
   readonly engine: Engine;
   readonly turn: TurnState;
-  /** As it came; with other arguments once a person edited them. */
-  request: ParsedToolCall;
+  readonly sessionId: string;
+  readonly callId: string;
+  /** The version of the call in the ledger; 0 before the ledger has it. */
   version = 0;
-  /** Whether this process makes the call, and nobody else. */
+  /** Whether this process owns the call. */
   owned = false;
+  /** The owner before this process, until the takeover is on record. */
+  previousOwner: string | undefined;
+  /** The end of the call, where nothing could store it. */
+  unkept: UnkeptEnd | undefined;
   /** Whether the executed form of the input is kept sealed; which it is, and which is about to be. */
   sealed = false;
   sealedAs: string | undefined;
@@ -50,24 +55,19 @@ export class CallJournal implements Subject {
   private onKept: (() => void) | undefined;
   private flushing: PromiseWithResolvers<void> | undefined;
 
-  constructor(engine: Engine, turn: TurnState, request: ParsedToolCall) {
+  constructor(engine: Engine, turn: TurnState, callId: string) {
     this.engine = engine;
     this.turn = turn;
-    this.request = request;
+    this.sessionId = turn.sessionId;
+    this.callId = callId;
   }
 
   get call(): Call | undefined {
     return this.draft;
   }
 
-  get sessionId(): string {
-    return this.turn.sessionId;
-  }
   get turnId(): string {
     return this.turn.turnId;
-  }
-  get callId(): string {
-    return this.request.id;
   }
   get at(): number {
     return this.engine.ledger.now();
@@ -84,7 +84,7 @@ export class CallJournal implements Subject {
   /** Turns a command into its event. A refusal here is a mistake of ours, not of a user. */
   apply(command: Command): CallEvent {
     const decision = decide(this.draft, command, this);
-    if (!decision.ok) throw new TypeError(`${command.type} of call ${this.request.id}: ${decision.refusal}`);
+    if (!decision.ok) throw new TypeError(`${command.type} of call ${this.callId}: ${decision.refusal}`);
     const { event } = decision;
     this.draft = this.draft === undefined ? begin(event) : advance(this.draft, event);
     this.made.push(event);
@@ -197,7 +197,7 @@ export class CallJournal implements Subject {
   /** The event of a command that changes nothing about the call. */
   private eventOf(command: Command): CallEvent {
     const decision = decide(this.draft, command, this);
-    if (!decision.ok) throw new TypeError(`${command.type} of call ${this.request.id}: ${decision.refusal}`);
+    if (!decision.ok) throw new TypeError(`${command.type} of call ${this.callId}: ${decision.refusal}`);
     return decision.event;
   }
 
@@ -256,8 +256,8 @@ export class CallJournal implements Subject {
     if (opening !== undefined) events.unshift(opening);
     return {
       entryId: this.engine.ids.next('ent'),
-      sessionId: this.turn.sessionId,
-      callId: this.request.id,
+      sessionId: this.sessionId,
+      callId: this.callId,
       expectedVersion,
       events,
       claim: extra.claim,

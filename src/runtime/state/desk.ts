@@ -1,14 +1,17 @@
-import type { CallInHand } from './call-in-hand.ts';
+import type { AcceptedCall } from './accepted-call.ts';
+import type { ActiveCall } from './active-call.ts';
+import type { CallServices } from './call-services.ts';
+import type { AskedCall } from './call-stages.ts';
 import type { Engine } from './engine.ts';
 import type { Recovery, RecoveryRun, WaitingCalls } from './recovery.ts';
 
 /** A runtime at work: what it is made of and the calls it is making. */
-export type Desk = {
+export interface Desk extends CallServices {
   readonly engine: Engine;
   /** By session and call id. */
   readonly inHand: InHand;
   /** Calls the ledger knows of and could not take the end of. By session and call id. */
-  readonly stranded: Map<string, CallInHand>;
+  readonly stranded: Map<string, StrandedCall>;
   /** Calls of owners that are gone, while they are taken over here. By session and call id. */
   readonly recovering: Map<string, Promise<Recovery>>;
   /** Calls of owners that are gone, which wait for a person or a worker. */
@@ -23,24 +26,31 @@ export type Desk = {
   /** Dead owners whose open calls this process has seen to. */
   readonly sweptOwners: Set<string>;
   closed: boolean;
+}
+
+/** A call the ledger knows of and whose end it could not take. */
+export type StrandedCall = {
+  readonly live: AcceptedCall;
+  /** The question about it, if a person is asked. */
+  readonly asked: AskedCall | undefined;
 };
 
 /** The calls a runtime is making, counted with those of other runtimes on the same ledger. */
 export interface InHand {
-  get(key: string): CallInHand | undefined;
+  get(key: string): ActiveCall | undefined;
   has(key: string): boolean;
-  set(key: string, hand: CallInHand): void;
+  set(key: string, active: ActiveCall): void;
   delete(key: string): void;
-  values(): IterableIterator<CallInHand>;
+  values(): IterableIterator<ActiveCall>;
 }
 
 export function createInHand(counted: Map<string, number>): InHand {
-  const mine = new Map<string, CallInHand>();
+  const mine = new Map<string, ActiveCall>();
   return {
     get: (key) => mine.get(key),
     has: (key) => mine.has(key),
-    set(key, hand) {
-      mine.set(key, hand);
+    set(key, active) {
+      mine.set(key, active);
       counted.set(key, (counted.get(key) ?? 0) + 1);
     },
     delete(key) {

@@ -2,8 +2,6 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import type { Redactor } from '../../base/redaction.ts';
-import type { Call } from '../../call/call.ts';
-import type { StoredCall } from '../../ledger/journal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Seal } from '../../ledger/seal.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
@@ -13,7 +11,6 @@ import type { ToolMode } from '../../tool/mode.ts';
 import type { SuccessCheck } from '../../tool/success-check.ts';
 import type { SchemaIssue } from '../../tool/schema-issue.ts';
 import type { ArrivingDecisions } from '../host/arriving-decisions.ts';
-import type { Behaviors } from '../host/behaviors.ts';
 import type { BudgetRule } from '../host/budget.ts';
 import type { OnConfirm } from '../host/confirm.ts';
 import type { Deadlines } from '../../base/deadlines.ts';
@@ -22,7 +19,6 @@ import type { MayDecide } from '../host/may-decide.ts';
 import type { MayGrant } from '../host/may-grant.ts';
 import type { OnTrouble } from '../host/runtime-trouble.ts';
 import type { OwnFiles } from '../files/own-files.ts';
-import type { HeldCall } from './told.ts';
 import type { PreToolUse } from '../host/tool-decision.ts';
 
 /** What a runtime is made of once its options are read. Shared by everything that works for it. */
@@ -68,19 +64,6 @@ export type Engine = {
   readonly inlineLimit: number;
   readonly cancelGraceMs: number;
   readonly concurrency: number;
-  /** What hears of events. Made after everything else, since it calls tools. */
-  behaviors: Behaviors;
-  /** Settles what owners that are gone have left in doubt. */
-  readonly sweep: (sessionId: string) => Promise<void>;
-  /**
-   * Ends a call whose owner is gone. False where somebody is still at it, or nobody here can end it. `asker`: whether
-   * this runtime has the call in hand only because it asks.
-   */
-  readonly endOrphan: (
-    stored: StoredCall,
-    call: Call,
-    asker: 'of the call' | 'of another',
-  ) => Promise<boolean | HeldCall>;
   /** Bodies that outlived their calls, until they end. */
   readonly stragglers: Set<Promise<unknown>>;
 };

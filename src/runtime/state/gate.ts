@@ -3,13 +3,32 @@ import type { DecidedBy } from '../../call/event.ts';
 import type { DenialReason } from '../../call/outcome.ts';
 import type { ReasonCode } from '../../call/reason.ts';
 import type { BudgetExhausted } from '../../call/event.ts';
-import type { CallInHand } from './call-in-hand.ts';
+import type { AcceptedCall } from './accepted-call.ts';
+import type { Findings, JudgedCall, ReadyCall } from './call-stages.ts';
 
-/** A check before the body runs. It passes the call on, stops it, or leaves a wish for a person in `asks`. */
+/** A check before the input is known. */
+export type EntryGate = {
+  readonly name: string;
+  readonly check: (live: AcceptedCall) => Stop | undefined;
+};
+
+/** A check before the body runs. It sees what the gates before it found. */
 export type Gate = {
   readonly name: string;
-  readonly check: (hand: CallInHand) => Awaitable<Stop | undefined>;
+  readonly check: (live: ReadyCall & Findings) => Awaitable<Verdict>;
 };
+
+/** What a gate says: nothing, what it found out, or why the call goes no further. */
+export type Verdict =
+  | undefined
+  | { readonly type: 'found'; readonly found: Partial<Findings> }
+  | { readonly type: 'stopped'; readonly stop: Stop; readonly found: Partial<Findings> }
+  | Stop;
+
+/** What came of a walk through gates. */
+export type Walked =
+  | { readonly type: 'passed'; readonly live: JudgedCall }
+  | { readonly type: 'stopped'; readonly stop: Stop; readonly live: JudgedCall };
 
 /** Why a call goes no further. */
 export type Stop =

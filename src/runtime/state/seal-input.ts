@@ -7,25 +7,28 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject, readJsonText } from '../../base/json.ts';
 import { isSameJson } from '../../base/same-json.ts';
 import type { Call } from '../../call/call.ts';
-import type { CallInHand } from './call-in-hand.ts';
+import type { ReadyCall } from './call-stages.ts';
 import type { Engine } from './engine.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
 
 /** Seals what is hidden and not sealed yet: the input and, where something of it is hidden, the snapshot. */
-export function sealInput(hand: CallInHand): { readonly sealed?: string } {
-  const { effective, effectiveInput, form, accepted } = hand.input;
-  const { call, snapshot } = hand;
+export function sealInput(live: ReadyCall): { readonly sealed?: string } {
+  const { effective, effectiveInput, form, accepted } = live.input;
+  const {
+    journal: { call },
+    preview: { snapshot },
+  } = live;
   const withSnapshot = call?.preview !== undefined && call.preview.hidden.length > 0;
   if (effective.hidden.length === 0 && !withSnapshot) return {};
   const what = sealedName(effective.digest, withSnapshot ? call.preview?.revision : undefined);
-  if (hand.sealedAs === what) return {};
-  hand.sealing = what;
-  const context = sealContext(hand.turn.sessionId, hand.request.id);
+  if (live.journal.sealedAs === what) return {};
+  live.journal.sealing = what;
+  const context = sealContext(live.sessionId, live.callId);
   const payload = toPayload(
     { form, effectiveInput, accepted },
     withSnapshot ? { revision: call.preview?.revision ?? 0, snapshot: snapshot?.snapshot ?? {} } : undefined,
   );
-  return { sealed: hand.engine.seal.seal(JSON.stringify(payload), context) };
+  return { sealed: live.engine.seal.seal(JSON.stringify(payload), context) };
 }
 
 /** What is sealed of an input: the input alone, or a list with what else is needed to run it. */

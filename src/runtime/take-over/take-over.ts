@@ -9,7 +9,11 @@ import type { StoredCall } from '../../ledger/journal.ts';
 import { isSameSchema } from '../../tool/define-tool.ts';
 import { bindBudgets, strictest } from '../host/budget.ts';
 import { noFacts, readCallerFacts } from '../input/caller-facts.ts';
-import { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall, CallMaker } from '../state/accepted-call.ts';
+import { acceptCall } from '../state/accepted-call.ts';
+import type { BoundKey, ReadyCall } from '../state/call-stages.ts';
+import { withInput } from '../state/call-stages.ts';
+import type { Taken } from '../input/taken.ts';
 import type { Engine } from '../state/engine.ts';
 import { bindKey } from '../gates/key.ts';
 import { collectHidden } from '../input/hidden-values.ts';
@@ -21,16 +25,23 @@ import { sealedNameOf } from '../state/seal-input.ts';
 import { takeRecorded } from '../accept/take-recorded.ts';
 import { TurnState } from '../state/turn-state.ts';
 
-/** The call in this process's hands. Its input is not looked at yet: see `prepareInput`. */
+/** A call that this process has taken over, before its input is looked at. */
+export type TakenOverCall = AcceptedCall & {
+  /** The key that the call has claimed. */
+  readonly claimKey: string | undefined;
+};
+
+/** Takes a call over. Its input is not looked at yet: see `prepareInput`. */
 export async function takeOver(
-  engine: Engine,
+  maker: CallMaker,
   stored: StoredCall,
   call: Call,
-  takePlace?: CallInHand['takePlace'],
-): Promise<CallInHand> {
+  takePlace?: AcceptedCall['takePlace'],
+): Promise<TakenOverCall> {
+  const { engine } = maker;
   const executed = await readExecuted(engine, call);
-  const hand = new CallInHand(
-    engine,
+  const live = acceptCall(
+    maker,
     turnOf(engine, stored, call),
     { id: call.callId, name: call.toolName, input: executed },
     {
@@ -46,47 +57,74 @@ export async function takeOver(
       takePlace,
       tool: engine.undoToolFor(call.toolName, engine.policyInForce()),
     },
+    { givenUp: isGivenUp(call) },
   );
-  hand.inherit(call, stored.version);
-  hand.claimKey = stored.claimKey;
-  hand.previousOwner = stored.ownerId;
-  hand.givenUp = isGivenUp(call);
-  hand.sealedAs = sealedNameOf(call);
-  hand.sealed = hand.sealedAs !== undefined || isPartlyHidden(call);
-  return hand;
+  const { journal } = live;
+  journal.inherit(call, stored.version);
+  journal.previousOwner = stored.ownerId;
+  journal.sealedAs = sealedNameOf(call);
+  journal.sealed = journal.sealedAs !== undefined || isPartlyHidden(call);
+  return { ...live, claimKey: stored.claimKey };
 }
+
+/** What came of making the recorded input ready for the body. */
+export type PreparedCall =
+  | { readonly type: 'ready'; readonly live: ReadyCall & BoundKey; readonly taken: Taken }
+  /** The schema now gives another value than the one that was approved. */
+  | { readonly type: 'differs'; readonly live: ReadyCall & BoundKey }
+  | {
+      readonly type: 'unusable';
+      readonly problem: string;
+      /** Did someone change it where it is stored? */
+      readonly altered: boolean;
+    };
 
 /**
- * Makes the input ready for the body, as it was approved. False where it cannot be had, or is not what was recorded.
- * What waits for a person is ready even where the schema now gives another value: whoever goes on with it asks again.
- * `mayDiffer`: nothing is run with it, so another value does no harm either. `stored`: the call as it was read just now.
+ * Makes the input ready for the body, as it was approved. A call that waits for a person is ready even where the schema
+ * now gives another value: before it runs, the person is asked again. `mayDiffer`: nothing is run with the input, so
+ * another value does no harm. `stored`: the call as it was read just now.
  */
 export async function prepareInput(
-  hand: CallInHand,
+  live: TakenOverCall,
   { mayDiffer = false, stored }: { readonly mayDiffer?: boolean; readonly stored?: StoredCall } = {},
-): Promise<boolean> {
-  const { call, tool } = hand;
-  if (call?.inputDigest === undefined || tool === undefined) return false;
-  const taken = await takeRecorded(hand, stored);
-  if (stored !== undefined) hand.justTaken = { version: hand.version, taken };
-  if (taken.type === 'unusable') {
-    hand.unusable = taken;
-    return false;
-  }
-  if (taken.type === 'differs' && call.status === 'running' && !mayDiffer) return false;
+): Promise<PreparedCall> {
+  const {
+    tool,
+    claimKey,
+    journal: { call },
+  } = live;
+  if (call?.inputDigest === undefined || tool === undefined) return unusable;
+  const taken = await takeRecorded({ ...live, tool }, stored);
+  if (taken.type === 'unusable')
+    return { type: 'unusable', problem: taken.problem, altered: taken.why === 'altered' };
   const { prepared } = taken;
   const recorded = { ...prepared.effective, kept: call.effectiveInput ?? call.requestedInput };
-  hand.prepared = { ...prepared, effective: { ...recorded, digest: call.inputDigest } };
-  const { claimKey } = hand;
-  if (bindKey(hand) !== undefined) return false;
-  // The claim on record is the one to release, whatever key the tool makes now.
-  if (call.status === 'running' && claimKey !== undefined) hand.claimKey = claimKey;
-  // What is held goes on to be said to be void; what ran must not be run again with a mask in the snapshot's place.
-  return (await recallSnapshot(hand)) || call.status !== 'running';
+  const input = { ...prepared, effective: { ...recorded, digest: call.inputDigest } };
+  const ready = withInput(live, tool, input, []);
+  if (taken.type === 'differs' && call.status === 'running' && !mayDiffer)
+    return { type: 'differs', live: { ...ready, toolKey: undefined } };
+  const bound = tool.idempotencyKey === undefined ? undefined : bindKey(ready);
+  if (bound?.type === 'mistake') return unusable;
+  const key: BoundKey = {
+    toolKey: bound?.key.toolKey,
+    // The claim on record is the one to release, whatever key the tool makes now.
+    claimKey:
+      call.status === 'running' ? (claimKey ?? bound?.key.claimKey) : (bound?.key.claimKey ?? claimKey),
+  };
+  // A held call goes on and is then said to be void. What ran must not run again with a mask instead of the snapshot.
+  if (!(await recallSnapshot(ready)) && call.status === 'running') return unusable;
+  return { type: 'ready', live: { ...ready, ...key }, taken };
 }
 
+/** There is no input, or no tool that could be given it. */
+export const unusable: Extract<PreparedCall, { type: 'unusable' }> = Object.freeze({
+  type: 'unusable',
+  problem: 'its tool cannot be given the input any more',
+  altered: false,
+});
+
 /** Would `prepareInput`, or what must be known before the intent, run code of the tool? */
-export function preparesByCode({ tool }: CallInHand, { events }: StoredCall, call: Call): boolean {
+export function preparesByCode({ tool }: AcceptedCall, { events }: StoredCall, call: Call): boolean {
   if (tool === undefined) return false;
   if (tool.idempotencyKey !== undefined || typeof tool.costMicros === 'function') return true;
   const request = events.find((event) => event.type === 'tool.requested');
@@ -97,21 +135,21 @@ export function preparesByCode({ tool }: CallInHand, { events }: StoredCall, cal
  * Puts on record that this process goes on with the call. To be done before any code of the host or the tool runs for
  * it: that code may end the process, and the next one must know. False where another process was first.
  */
-export async function recordTakeover(hand: CallInHand): Promise<boolean> {
-  const { previousOwner } = hand;
+export async function recordTakeover({ journal }: AcceptedCall): Promise<boolean> {
+  const { previousOwner } = journal;
   if (previousOwner === undefined) return true;
-  const mark = hand.mark();
-  hand.apply({ type: 'take_over', previousOwner });
+  const mark = journal.mark();
+  journal.apply({ type: 'take_over', previousOwner });
   try {
-    if ((await hand.flush()).status === 'appended') {
-      hand.previousOwner = undefined;
+    if ((await journal.flush()).status === 'appended') {
+      journal.previousOwner = undefined;
       return true;
     }
   } catch (error) {
-    hand.rewind(mark);
+    journal.rewind(mark);
     throw error;
   }
-  hand.rewind(mark);
+  journal.rewind(mark);
   return false;
 }
 

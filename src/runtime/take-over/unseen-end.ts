@@ -1,33 +1,38 @@
 /** An attempt whose end nobody saw: what the tool itself finds out about it, and what is said where nobody can. */
 import type { Call } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import { outcomeToModelContent } from '../../call/model-content.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { Reconciliation } from '../../tool/tool-spec.ts';
 import { BodyContext } from '../attempt/body-context.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { BoundKey, EndedCall, ReadyCall } from '../state/call-stages.ts';
+import { modelNote } from '../state/call-stages.ts';
+import { aside } from '../state/aside.ts';
+import { handOut } from '../input/hand-out.ts';
+import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
+import { unjudged } from '../settle/settle.ts';
+import type { AttemptRecord } from '../state/unkept-end.ts';
 import { judgeEnd } from '../attempt/judge.ts';
 import type { AttemptFacts, Judgement } from '../attempt/judgement.ts';
 import { fail } from '../attempt/judgement.ts';
-import type { Attempt } from '../settle/settle.ts';
 import { endNotRecorded, unknownEnd } from '../settle/unavailable.ts';
 
 /** What the tool itself finds out. Whatever is no clear answer is none. */
-export async function askTool(hand: CallInHand, call: Call): Promise<Reconciliation> {
-  const { knownTool: tool } = hand;
+export async function askTool(live: ReadyCall & BoundKey, call: Call): Promise<Reconciliation> {
+  const { tool } = live;
   if (tool.reconcile === undefined) return { status: 'unknown' };
   try {
     const found: unknown = await tool.reconcile({
-      args: hand.handOut(),
+      args: handOut(live.tool.input, live.input),
       sessionId: call.sessionId,
       callId: call.callId,
       attempt: call.attempt,
-      idempotencyKey: new BodyContext(hand, call.attempt, hand.toolKey).idempotencyKey,
+      idempotencyKey: new BodyContext(live, call.attempt, live.toolKey).idempotencyKey,
       startedAt: call.started?.at ?? call.requestedAt,
     });
     return readReconciliation(found);
   } catch (error) {
-    hand.aside(`reconcile of the tool threw: ${describeThrown(error)}`);
+    aside(live, `reconcile of the tool threw: ${describeThrown(error)}`);
     return { status: 'unknown' };
   }
 }
@@ -39,19 +44,22 @@ function readReconciliation(found: unknown): Reconciliation {
   return { status: 'unknown' };
 }
 
-/** The end of such an attempt, as far as it is known. `why`: what kept anybody from seeing it. */
-export async function judgeUnseen(
-  hand: CallInHand,
-  found: Reconciliation,
+/** A finding of the tool about an attempt whose end was not recorded. */
+export type KnownEnd = Exclude<Reconciliation, { status: 'unknown' }>;
+
+/** The end of such an attempt by what the tool found. `why`: why its end was not seen. */
+export async function judgeFound(
+  live: ReadyCall & BoundKey,
+  found: KnownEnd,
   why: string = endNotRecorded,
 ): Promise<Judgement> {
-  const facts = unseenFacts(hand);
+  const facts = unseenFacts(live);
   switch (found.status) {
     case 'succeeded':
-      return judgeEnd(hand, { type: 'returned', value: found.output }, facts);
+      return judgeEnd(live, { type: 'returned', value: found.output }, facts);
     case 'failed':
       return fail(
-        hand,
+        live,
         {
           code: 'tool.execution_error',
           error: `${why}. The tool reports that it did not take effect${found.reason === undefined ? '.' : `: ${found.reason}`}`,
@@ -61,21 +69,15 @@ export async function judgeUnseen(
         },
         facts,
       );
-    case 'unknown': {
-      const outcome = unknownEnd(hand, hand.modelNote(), why);
-      return {
-        outcome,
-        content: outcomeToModelContent(outcome),
-        toolSuccess: undefined,
-        authorSaysRetry: false,
-      };
-    }
   }
 }
 
+/** The end of such an attempt where neither the tool nor a person can say how it ended. */
+export const judgeUnknown = (live: EndedCall, why: string = endNotRecorded): Judgement =>
+  unjudged(unknownEnd(live, modelNote(live.notes), why));
+
 /** The end of a read that ended every process that worked on it. Repeating it is pointless. No rule is asked about it. */
-export function judgePoison(hand: CallInHand, error: string): Judgement {
-  const { request } = hand;
+export function judgePoison({ request, notes }: EndedCall, error: string): Judgement {
   const outcome: ToolOutcome = Object.freeze({
     type: 'ToolFailure',
     callId: request.id,
@@ -84,20 +86,21 @@ export function judgePoison(hand: CallInHand, error: string): Judgement {
     error,
     retryable: false,
     elapsedMs: 0,
-    ...hand.modelNote(),
+    ...modelNote(notes),
   });
-  return { outcome, content: outcomeToModelContent(outcome), toolSuccess: false, authorSaysRetry: false };
+  return unjudged(outcome, false);
 }
 
-const unseenFacts = (hand: CallInHand): AttemptFacts => ({
-  context: new BodyContext(hand, hand.call?.attempt ?? 1, hand.toolKey),
+const unseenFacts = (live: ReadyCall & BoundKey): AttemptFacts => ({
+  remarks: new AttemptRemarks(live.notes),
+  context: new BodyContext(live, live.journal.call?.attempt ?? 1, live.toolKey),
   elapsedMs: 0,
-  deadlineMs: hand.call?.started?.deadlineMs ?? 0,
+  deadlineMs: live.journal.call?.started?.deadlineMs ?? 0,
 });
 
-/** What an attempt cost whose end nobody saw: what it had reserved. */
-export const lostAttempt = (hand: CallInHand): Attempt => ({
-  costMicros: hand.call?.started?.reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0,
+/** The cost of an attempt whose end was not seen: what it had reserved. */
+export const lostAttempt = ({ journal: { call } }: AcceptedCall): AttemptRecord => ({
+  costMicros: call?.started?.reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0,
   reached: [],
   log: [],
   payloadExtras: undefined,

@@ -3,21 +3,20 @@
  * walked for a look: nothing of it is kept, and whoever makes the call walks them again.
  */
 import type { ParsedToolCall } from '../../call/tool-call.ts';
-import { isPromiseLike } from '../../base/when-ready.ts';
 import type { PendingCall } from './await-told.ts';
 import { toPending } from './await-told.ts';
 import type { CallOptions } from '../host/call-options.ts';
-import { CallInHand } from '../state/call-in-hand.ts';
+import { acceptCall } from '../state/accepted-call.ts';
 import type { Desk } from '../state/desk.ts';
 import { keyOf } from '../state/desk.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { gates } from '../gates/gates.ts';
 import { keepInput } from '../input/kept-input.ts';
-import { askByMode, makeCall, toRequestCommand, waitedFor } from './make-call.ts';
+import { makeCall, toRequestCommand, waitedFor, withAskByMode } from './make-call.ts';
 import { openQuestion } from '../state/told.ts';
 import type { TurnState } from '../state/turn-state.ts';
 import { answerByGrant } from '../grants/use-grant.ts';
-import { walk } from '../gates/walk.ts';
+import { walkAll } from '../gates/walk.ts';
 
 /** Holds the call where a person has to be asked, and says which question that is. Otherwise nothing comes of it. */
 export async function askFirst(
@@ -45,19 +44,19 @@ export async function askFirst(
 const gatesToLookAt = gates.filter(({ name }) => name !== 'preview');
 
 async function wouldAsk(
-  { engine }: Desk,
+  desk: Desk,
   turn: TurnState,
   request: ParsedToolCall,
   options: CallOptions,
 ): Promise<boolean> {
+  const { engine } = desk;
   const raw = request.input.ok ? request.input.arguments : request.input.raw;
   const paths = engine.tools.get(request.name)?.redact?.input;
   const requested = keepInput(raw, paths, engine.redactor, engine.seal);
-  const hand = new CallInHand(engine, turn, request, requested, options, waitedFor);
-  hand.apply(toRequestCommand(hand));
-  const walked = walk(hand, gatesToLookAt);
-  const stop = isPromiseLike(walked) ? await walked : walked;
-  if (stop !== undefined) return false;
-  askByMode(hand);
-  return hand.asks.length > 0 && !(await answerByGrant(hand, hand.asks));
+  const live = acceptCall(desk, turn, request, requested, options, waitedFor);
+  live.journal.apply(toRequestCommand(live));
+  const walked = await walkAll(live, gatesToLookAt);
+  if (walked.type === 'stopped') return false;
+  const asks = withAskByMode(walked.live);
+  return asks.length > 0 && (await answerByGrant(walked.live, asks)) === undefined;
 }

@@ -1,6 +1,6 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ActiveCall } from '../state/active-call.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import { stayAwake } from '../state/stay-awake.ts';
 import type { HeldCall, Told } from '../state/told.ts';
@@ -32,12 +32,12 @@ export const toPending = (
  * somebody else is making. Neither ends a hold or such a call.
  */
 export function awaitTold(
-  hand: CallInHand,
+  active: ActiveCall,
   turn: TurnState,
-  options: CallOptions = hand.options,
+  options: CallOptions = active.live.options,
 ): Promise<ToolOutcome | PendingCall> {
-  const told = untilTold(hand, turn);
-  return options.signal === undefined ? told : unlessGivenUp(hand, options, told);
+  const told = untilTold(active, turn);
+  return options.signal === undefined ? told : unlessGivenUp(active, options, told);
 }
 
 /**
@@ -45,16 +45,16 @@ export function awaitTold(
  * process, ends his own wait: the call is not his to cancel.
  */
 export async function unlessGivenUp(
-  hand: CallInHand,
+  active: ActiveCall,
   { signal }: CallOptions,
   waiting: Promise<ToolOutcome | PendingCall>,
 ): Promise<ToolOutcome | PendingCall> {
   if (signal === undefined) return waiting;
   const given = Promise.withResolvers<PendingCall>();
   const giveUp = async (): Promise<void> => {
-    const isMaker = hand.options.signal === signal && !(await isMadeElsewhere(hand));
-    const { callId, call } = hand;
-    if (!isMaker) given.resolve(toPending(callId, openQuestion(call)));
+    const { options, callId, journal } = active.live;
+    const isMaker = options.signal === signal && !(await isMadeElsewhere(active));
+    if (!isMaker) given.resolve(toPending(callId, openQuestion(journal.call)));
   };
   const onAbort = (): void => void giveUp().catch(() => undefined); // then whoever waits is told the same
   signal.addEventListener('abort', onAbort, { once: true });
@@ -68,28 +68,29 @@ export async function unlessGivenUp(
 }
 
 /** Whether the call is on record already, and not this runtime's. */
-async function isMadeElsewhere(hand: CallInHand): Promise<boolean> {
-  const told = await hand.told;
-  return told?.type === 'held' && !hand.owned;
+async function isMadeElsewhere(active: ActiveCall): Promise<boolean> {
+  const told = await active.told;
+  return told?.type === 'held' && !active.live.journal.owned;
 }
 
-async function untilTold(hand: CallInHand, turn: TurnState): Promise<ToolOutcome | PendingCall> {
-  if (hand.told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
-  const leftMs = turn.deadlineAtMs - hand.engine.clock.monotonicMs();
+async function untilTold(active: ActiveCall, turn: TurnState): Promise<ToolOutcome | PendingCall> {
+  const { live } = active;
+  if (active.told === undefined) throw new TypeError(`Call ${live.callId} is not being made.`);
+  const leftMs = turn.deadlineAtMs - live.engine.clock.monotonicMs();
   const bounded = leftMs !== Number.POSITIVE_INFINITY;
   // A turn that joined the call of another is not bounded by the attempt: that has the other's time.
-  if (bounded && hand.turn !== turn) return untilDeadline(hand, hand.told, leftMs);
-  const told = await hand.told;
+  if (bounded && live.turn !== turn) return untilDeadline(active, active.told, leftMs);
+  const told = await active.told;
   if (told.type !== 'held') return told;
-  return bounded ? untilDeadline(hand, told, leftMs) : stayAwake(hand.engine, told.rest);
+  return bounded ? untilDeadline(active, told, leftMs) : stayAwake(live.engine, told.rest);
 }
 
 async function untilDeadline(
-  hand: CallInHand,
+  active: ActiveCall,
   telling: HeldCall | Promise<Told>,
   leftMs: number,
 ): Promise<ToolOutcome | PendingCall> {
-  const { engine, request } = hand;
+  const { engine, request } = active.live;
   let asked: HeldCall | undefined;
   const outcome = async (): Promise<ToolOutcome> => {
     const told = await telling;

@@ -33,8 +33,8 @@ export async function callBatch(
     const earlier = answers.filter((_, other) => overlap(reaches[index], reaches[other]));
     const make = async (): Promise<ToolOutcome | PendingCall> => {
       await Promise.allSettled(earlier);
-      const hand = makeCall(desk, turn, request, options, { submitted: false, takePlace });
-      return awaitTold(hand, turn, options);
+      const active = makeCall(desk, turn, request, options, { submitted: false, takePlace });
+      return awaitTold(active, turn, options);
     };
     answers.push(make());
   }

@@ -12,10 +12,17 @@ import type { Call } from '../../call/call.ts';
 import type { Command } from '../../call/command.ts';
 import type { ParsedArguments, ParsedToolCall } from '../../call/tool-call.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
-import type { AnyTool } from '../../tool/define-tool.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { CallOptions } from '../host/call-options.ts';
-import { CallInHand } from '../state/call-in-hand.ts';
+import type { AcceptedCall, Manner } from '../state/accepted-call.ts';
+import { acceptCall } from '../state/accepted-call.ts';
+import { ActiveCall } from '../state/active-call.ts';
+import type { AskedCall, HeldHere, JudgedCall, Moved } from '../state/call-stages.ts';
+import { nothingFound } from '../state/call-stages.ts';
+import type { Taken } from '../input/taken.ts';
+import type { Ask } from '../../call/event.ts';
+import type { HostAnswer } from '../hold/first-news.ts';
+import type { StrandedCall } from '../state/desk.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import type { Desk } from '../state/desk.ts';
 import { keyOf } from '../state/desk.ts';
@@ -24,7 +31,7 @@ import { gates } from '../gates/gates.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { noteFailedWrite } from '../settle/note-failed-write.ts';
 import { recordFailedWrites } from '../settle/record-failed-writes.ts';
-import { hold, holdOn, resolveHold } from '../hold/hold.ts';
+import { hold, holdOn, nobodyAsked, resolveHold } from '../hold/hold.ts';
 import type { KeptInput } from '../input/kept-input.ts';
 import { isDigestOf, keepInput } from '../input/kept-input.ts';
 import { modeOf } from '../state/mode-of.ts';
@@ -36,15 +43,8 @@ import type { Told } from '../state/told.ts';
 import type { TurnState } from '../state/turn-state.ts';
 import { notAccepted, unavailable } from '../settle/unavailable.ts';
 import { answerByGrant } from '../grants/use-grant.ts';
-import { rule, walk } from '../gates/walk.ts';
+import { walkAll } from '../gates/walk.ts';
 import { within } from '../../base/within.ts';
-
-export type Manner = {
-  readonly submitted: boolean;
-  readonly takePlace: (() => Promise<() => void>) | undefined;
-  /** What the runtime itself calls; otherwise the tool of that name. */
-  readonly tool?: AnyTool | undefined;
-};
 
 /** Said where nothing is: the same object every time. */
 export const noOptions: CallOptions = Object.freeze({});
@@ -59,7 +59,7 @@ export function makeCall(
   request: ParsedToolCall,
   options: CallOptions,
   manner: Manner,
-): CallInHand {
+): ActiveCall {
   const { engine } = desk;
   if (desk.closed)
     throw new QuittanceError(
@@ -75,29 +75,31 @@ export function makeCall(
   if (options !== noOptions) checkCallOptions(options);
   const key = keyOf({ sessionId: turn.sessionId, callId: request.id });
   const known = desk.inHand.get(key);
-  if (known?.told !== undefined && isSame(known, request, requested)) return known;
-  const hand = new CallInHand(engine, turn, request, requested, options, manner);
+  if (known?.told !== undefined && isSame(known.live, request, requested)) return known;
+  const live = acceptCall(desk, turn, request, requested, options, manner);
+  const active = new ActiveCall(live);
+  const { signals } = live;
   if (known !== undefined) {
-    hand.told = tellApart(known, hand, () => {
+    active.told = tellApart(known, live, () => {
       const again = makeCall(desk, turn, request, options, manner);
-      hand.onCancel = () => again.cancel(hand.cancelled ?? 'cancelled');
+      signals.onCancel = () => again.live.signals.cancel(signals.cancelled ?? 'cancelled');
       return again.told;
-    }).catch((error: unknown) => notAccepted(hand, error));
-    return hand;
+    }).catch((error: unknown) => notAccepted(live, error));
+    return active;
   }
-  desk.inHand.set(key, hand);
+  desk.inHand.set(key, active);
   const { signal } = options;
-  const giveUp = (): void => hand.cancel('the caller gave up');
+  const giveUp = (): void => signals.cancel('the caller gave up');
   signal?.addEventListener('abort', giveUp, { once: true });
   if (signal?.aborted === true) giveUp();
-  hand.told = live(desk, key, hand, () => {
+  active.told = run(desk, key, live, (asked) => {
     desk.inHand.delete(key);
-    if (hand.isLeftOpen()) desk.stranded.set(key, hand);
-    else if (hand.owned) desk.stranded.delete(key);
+    if (live.journal.isLeftOpen()) desk.stranded.set(key, { live, asked });
+    else if (live.journal.owned) desk.stranded.delete(key);
     // One signal may serve a thousand calls.
     signal?.removeEventListener('abort', giveUp);
   });
-  return hand;
+  return active;
 }
 
 /** Before the call is in hand: what throws after that leaves it there, and nobody could make it any more. */
@@ -110,7 +112,7 @@ function checkCallOptions(options: CallOptions): void {
     throw new QuittanceError('config.invalid', 'onProgress of a call must be a function.');
 }
 
-const isSame = (known: CallInHand, { name, input }: ParsedToolCall, { digest }: KeptInput): boolean =>
+const isSame = (known: AcceptedCall, { name, input }: ParsedToolCall, { digest }: KeptInput): boolean =>
   known.request.name === name &&
   (known.requested.digest === digest || isDigestOf(known.requested.digest, rawOf(input), known.engine.seal));
 
@@ -121,34 +123,41 @@ const rawOf = (input: ParsedArguments): JsonValue => (input.ok ? input.arguments
  * knows this one instead, or neither, it is made as if it came now.
  */
 async function tellApart(
-  known: CallInHand,
-  hand: CallInHand,
+  known: ActiveCall,
+  live: AcceptedCall,
   makeAgain: () => Promise<Told> | undefined,
 ): Promise<Told> {
-  const { request, engine, turn } = hand;
-  await Promise.race([known.whenKept(), known.told]);
+  const { request, engine, turn } = live;
+  await Promise.race([known.live.journal.whenKept(), known.told]);
   const stored = await engine.ledger.journal.readCall(turn.sessionId, request.id);
   const call = stored && foldStored(stored);
   const isOther =
     call?.toolName !== request.name || !isDigestOf(call.requestDigest, rawOf(request.input), engine.seal);
-  if (stored !== undefined && isOther) return recall(hand, stored);
+  if (stored !== undefined && isOther) return recall(live, stored);
   await known.told;
-  return makeAgain() ?? unavailable(hand, 'another call with this id was not accepted either');
+  return makeAgain() ?? unavailable(live, 'another call with this id was not accepted either');
 }
 
-async function live(desk: Desk, key: string, hand: CallInHand, done: () => void): Promise<Told> {
-  let told: Told | undefined;
+async function run(
+  desk: Desk,
+  key: string,
+  live: AcceptedCall,
+  done: (asked: AskedCall | undefined) => void,
+): Promise<Told> {
+  const { journal, engine } = live;
+  let told: Told | HeldHere | undefined;
   try {
-    told = await proceed(desk, key, hand);
-    if (hand.engine.failedWrites.isDue) await recordRefusals(desk, hand);
+    told = await proceed(desk, key, live);
+    if (engine.failedWrites.isDue) await recordRefusals(desk, live);
     return told;
   } catch (error) {
-    if (hand.owned) noteFailedWrite(hand, error);
-    return notAccepted(hand, error);
+    if (journal.owned) noteFailedWrite(live, error);
+    return notAccepted(live, error);
   } finally {
-    if (hand.owned && hand.version > 0) hand.engine.failedWrites.forget(hand);
-    if (told?.type === 'held') void told.rest.catch(() => undefined).finally(done);
-    else done();
+    if (journal.owned && journal.version > 0) engine.failedWrites.forget(live.journal);
+    const asked = told !== undefined && 'asked' in told ? told.asked : undefined;
+    if (told?.type === 'held') void told.rest.catch(() => undefined).finally(() => done(asked));
+    else done(asked);
   }
 }
 
@@ -156,43 +165,43 @@ async function live(desk: Desk, key: string, hand: CallInHand, done: () => void)
 const recordingGraceMs = 250;
 
 /** The ledger took this call: now it can also take the records of calls it refused before. */
-async function recordRefusals(desk: Desk, hand: CallInHand): Promise<void> {
-  if (hand.version === 0) return;
-  if (hand.owned) hand.engine.failedWrites.forget(hand);
-  await within(hand.engine, recordingGraceMs, recordFailedWrites(desk), undefined);
+async function recordRefusals(desk: Desk, live: AcceptedCall): Promise<void> {
+  if (live.journal.version === 0) return;
+  if (live.journal.owned) live.engine.failedWrites.forget(live.journal);
+  await within(live.engine, recordingGraceMs, recordFailedWrites(desk), undefined);
 }
 
-async function proceed(desk: Desk, key: string, hand: CallInHand): Promise<Told> {
-  const { engine, request } = hand;
+async function proceed(desk: Desk, key: string, live: AcceptedCall): Promise<Told | HeldHere> {
+  const { engine, request, journal } = live;
   if (engine.failedWrites.hasWaiting) await recordFailedWrites(desk);
   if (desk.stranded.size > 0) await settleStranded(desk);
-  const stored = readKnown(hand);
+  const stored = readKnown(live);
   const known = isPromiseLike(stored) ? await stored : stored;
   if (known !== undefined) {
     const left = desk.stranded.get(key);
-    return left?.version === known.version && isSame(left, request, hand.requested)
-      ? resume(hand, left, known)
-      : recall(hand, known);
+    return left?.live.journal.version === known.version && isSame(left.live, request, live.requested)
+      ? resume(live, left, known)
+      : recall(live, known);
   }
   if (engine.spill.waiting) {
-    const told = await tellWaiting(hand);
+    const told = await tellWaiting(live);
     if (told !== undefined) return told;
   }
-  hand.apply(toRequestCommand(hand));
+  journal.apply(toRequestCommand(live));
   // What could not be stored of it before is stored with it now.
-  for (const command of engine.failedWrites.commandsFor(hand)) hand.apply(command);
-  if (hand.submitted && (await hand.flush()).status !== 'appended') return overtaken(hand);
-  return goThroughGates(hand);
+  for (const command of engine.failedWrites.commandsFor(journal)) journal.apply(command);
+  if (live.submitted && (await journal.flush()).status !== 'appended') return overtaken(live);
+  return goThroughGates(live);
 }
 
 /** What the ledger has of the call. */
-function readKnown(hand: CallInHand): Awaitable<StoredCall | undefined> {
+function readKnown(live: AcceptedCall): Awaitable<StoredCall | undefined> {
   const fail = (error: unknown): never => {
-    noteFailedWrite(hand, error);
+    noteFailedWrite(live, error);
     throw error;
   };
   try {
-    const stored = hand.engine.ledger.journal.readCall(hand.turn.sessionId, hand.request.id);
+    const stored = live.engine.ledger.journal.readCall(live.turn.sessionId, live.request.id);
     return isPromiseLike(stored) ? stored.then(undefined, fail) : stored;
   } catch (error) {
     return fail(error);
@@ -200,9 +209,9 @@ function readKnown(hand: CallInHand): Awaitable<StoredCall | undefined> {
 }
 
 /** A read needs no intent: if its end waits in the spill, the ledger does not know of it yet. */
-async function tellWaiting(hand: CallInHand): Promise<Told | undefined> {
-  const { engine, request } = hand;
-  const waiting = await readWaiting(engine, hand, undefined);
+async function tellWaiting(live: AcceptedCall): Promise<Told | undefined> {
+  const { engine, request } = live;
+  const waiting = await readWaiting(engine, live, undefined);
   if (waiting?.toolName !== request.name) return undefined;
   if (!isDigestOf(waiting.requestDigest, rawOf(request.input), engine.seal)) return undefined;
   await importSpills(engine).catch(() => undefined);
@@ -210,45 +219,68 @@ async function tellWaiting(hand: CallInHand): Promise<Told | undefined> {
 }
 
 /** Goes on with a call of ours that stopped because the ledger did. */
-async function resume(hand: CallInHand, left: CallInHand, known: StoredCall): Promise<Told> {
-  if (left.unkept !== undefined) return left.unkept.told;
+async function resume(live: AcceptedCall, left: StrandedCall, known: StoredCall): Promise<Told | HeldHere> {
+  const { journal, preview } = left.live;
+  if (journal.unkept !== undefined) return journal.unkept.told;
   const call = foldStored(known);
-  if (call === undefined) return recall(hand, known);
-  hand.takeOver(left, call, known.version);
-  return goOnFrom(hand, call);
+  if (call === undefined) return recall(live, known);
+  live.journal.inherit(call, known.version);
+  live.journal.sealed = journal.sealed;
+  live.journal.sealedAs = journal.sealedAs;
+  if (left.asked === undefined) return goOnFrom({ ...neverAsked, ...live }, call);
+  live.preview.snapshot = preview.snapshot;
+  live.secrets.ofSnapshot = preview.snapshot?.hiddenValues ?? [];
+  const { input, notes, toolKey, claimKey, twins, supersedes, ruled } = left.asked;
+  live.secrets.ofInput = input?.effective.secrets ?? [];
+  return goOnFrom({ ...live, input, notes, toolKey, claimKey, twins, supersedes, ruled }, call);
 }
+
+/** Of a call about which no person was asked, or that was taken over. */
+export const neverAsked: Omit<AskedCall, keyof AcceptedCall> = Object.freeze({
+  notes: [],
+  toolKey: undefined,
+  claimKey: undefined,
+  twins: [],
+  supersedes: undefined,
+  ruled: false,
+});
 
 /** Goes on with a call whose body never began, from where its record stops. */
-export async function goOnFrom(hand: CallInHand, { confirmation }: Call): Promise<Told> {
-  if (confirmation === undefined) return goThroughGates(hand);
-  hand.asks = confirmation.asks;
-  return confirmation.status === 'pending' ? holdOn(hand) : resolveHold(hand);
+export async function goOnFrom(
+  live: AskedCall,
+  { confirmation }: Call,
+  asked: HostAnswer = nobodyAsked,
+  just?: Taken,
+): Promise<Told | HeldHere> {
+  if (confirmation === undefined) return goThroughGates(live);
+  return confirmation.status === 'pending' ? holdOn(live, asked) : resolveHold(live, asked, just);
 }
 
-/** The gates, then a person where one is wanted, then the body. */
-export async function goThroughGates(hand: CallInHand): Promise<Told> {
+/** The gates, then a person where one must be asked, then the body. */
+export async function goThroughGates(live: AcceptedCall): Promise<Told | HeldHere> {
   for (;;) {
-    const walked = walk(hand, gates);
-    const stop = isPromiseLike(walked) ? await walked : walked;
-    if (stop !== undefined) {
-      rule(hand, stop);
-      return end(hand, stop);
-    }
-    askByMode(hand);
-    if (hand.asks.length > 0 && (await answerByGrant(hand, hand.asks))) hand.asks = [];
-    const told = await (hand.asks.length > 0 ? hold(hand) : execute(hand, false));
-    if (told !== 'moved') return told;
-    hand.lookAgain();
+    const walking = walkAll(live, gates);
+    const walked = isPromiseLike(walking) ? await walking : walking;
+    if (walked.type === 'stopped') return end(walked.live, walked.stop);
+    const told = await askOrExecute(walked.live);
+    if (told.type !== 'moved') return told;
   }
 }
 
-export function toRequestCommand(hand: CallInHand): Command & { type: 'request' } {
-  const { engine, tool, request, requested, facts, submitted } = hand;
+async function askOrExecute(walked: JudgedCall): Promise<Told | HeldHere | Moved> {
+  const asks = withAskByMode(walked);
+  if (asks.length === 0) return execute(walked, false);
+  const granted = await answerByGrant(walked, asks);
+  return granted === undefined ? hold({ ...walked, asks }) : execute({ ...walked, ...granted }, false);
+}
+
+export function toRequestCommand(live: AcceptedCall): Command & { type: 'request' } {
+  const { engine, tool, request, requested, facts, submitted } = live;
   return {
     type: 'request',
     toolName: request.name,
     displayName: tool?.displayName ?? request.name,
-    ...modeOf(hand),
+    ...modeOf(live),
     requestedInput: freezeJson(requested.kept),
     hidden: requested.hidden,
     requestDigest: requested.digest,
@@ -263,12 +295,10 @@ export function toRequestCommand(hand: CallInHand): Command & { type: 'request' 
 }
 
 /** Some kinds of effect want a person by themselves, unless the host says otherwise. */
-export function askByMode(hand: CallInHand): void {
-  const { mode, displayName, undo } = hand.knownTool;
-  const treatment = hand.engine.treatments[mode];
-  if (treatment === 'run' || (treatment === 'ask_unless_undo' && undo !== undefined)) return;
-  hand.ask({
-    by: { type: 'gate', name: 'mode' },
-    description: `"${displayName}" is ${mode === 'external' ? 'an' : 'a'} ${mode} tool.`,
-  });
+export function withAskByMode({ tool, engine, asks }: JudgedCall): readonly Ask[] {
+  const { mode, displayName, undo } = tool;
+  const treatment = engine.treatments[mode];
+  if (treatment === 'run' || (treatment === 'ask_unless_undo' && undo !== undefined)) return asks;
+  const description = `"${displayName}" is ${mode === 'external' ? 'an' : 'a'} ${mode} tool.`;
+  return [...asks, { by: { type: 'gate', name: 'mode' }, description }];
 }

@@ -12,9 +12,10 @@ import { askFirst } from './ask-first.ts';
 import type { PendingCall } from './await-told.ts';
 import { awaitTold, orPending, unlessGivenUp } from './await-told.ts';
 import { callBatch } from './call-batch.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ActiveCall } from '../state/active-call.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import type { Desk } from '../state/desk.ts';
+import { keyOf } from '../state/desk.ts';
 import { makeCall, noOptions, waitedFor } from './make-call.ts';
 import type { TurnOptions } from '../host/turn-options.ts';
 import type { TurnState } from '../state/turn-state.ts';
@@ -103,9 +104,9 @@ export function createTurn<Tools extends readonly AnyTool[]>(
   openChild: (options: Partial<TurnOptions>) => Turn<Tools>,
 ): Turn<Tools> {
   const { engine } = desk;
-  const inHand = (): CallInHand[] => [...desk.inHand.values()].filter((hand) => hand.turn === state);
+  const inHand = (): ActiveCall[] => [...desk.inHand.values()].filter(({ live }) => live.turn === state);
 
-  const make = (envelope: unknown, options: CallOptions): CallInHand =>
+  const make = (envelope: unknown, options: CallOptions): ActiveCall =>
     makeCall(desk, state, parseToolCall(envelope), options, waitedFor);
 
   const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> =>
@@ -146,11 +147,11 @@ export function createTurn<Tools extends readonly AnyTool[]>(
 
   const withdrawAll = async (reason: string): Promise<void> => {
     state.withdrawn = reason;
-    const held = inHand().filter((hand) => hand.withdraw !== undefined);
-    for (const hand of held) hand.withdraw?.(reason);
+    const held = inHand().filter(({ live }) => live.signals.withdraw !== undefined);
+    for (const { live } of held) live.signals.withdraw?.(reason);
     await Promise.allSettled(
-      held.map(async (hand) => {
-        const told = await hand.told;
+      held.map(async (active) => {
+        const told = await active.told;
         return told?.type === 'held' ? told.rest : told;
       }),
     );
@@ -173,8 +174,8 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     turnId: state.turnId,
     call,
     async callOrPending(envelope, options = noOptions) {
-      const hand = make(envelope, options);
-      return unlessGivenUp(hand, options, outcomeUnlessAsked(hand));
+      const active = make(envelope, options);
+      return unlessGivenUp(active, options, outcomeUnlessAsked(active));
     },
     ask: async (envelope, options = noOptions) => askFirst(desk, state, parseToolCall(envelope), options),
     async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
@@ -186,23 +187,22 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       return callBatch(desk, state, calls.map(parseToolCall), options, concurrency);
     },
     submit(envelope, options = {}) {
-      const hand = makeCall(desk, state, parseToolCall(envelope), options, {
+      const active = makeCall(desk, state, parseToolCall(envelope), options, {
         submitted: true,
         takePlace: undefined,
       });
+      const { callId, signals } = active.live;
       return {
-        callId: hand.request.id,
-        accepted: whenAccepted(hand),
-        outcome: async () => orPending(await unlessGivenUp(hand, options, outcomeOf(hand))),
-        cancel: (reason = 'cancelled by its submitter') => hand.cancel(reason),
+        callId,
+        accepted: whenAccepted(active),
+        outcome: async () => orPending(await unlessGivenUp(active, options, outcomeOf(active))),
+        cancel: (reason = 'cancelled by its submitter') => signals.cancel(reason),
       };
     },
     cancel(callId, reason = 'cancelled') {
-      const hand = [...desk.inHand.values()].find(
-        ({ request, turn }) => turn.sessionId === state.sessionId && request.id === callId,
-      );
-      hand?.cancel(reason);
-      return hand !== undefined;
+      const active = desk.inHand.get(keyOf({ sessionId: state.sessionId, callId }));
+      active?.live.signals.cancel(reason);
+      return active !== undefined;
     },
     // The proxy has exactly the tools of the runtime, each with the type its definition gives it.
     run: new Proxy(Object.create(null) as ToolRunners<Tools>, {
@@ -236,18 +236,18 @@ export function createTurn<Tools extends readonly AnyTool[]>(
 }
 
 /** Nobody has to listen: `outcome()` says the same. */
-function whenAccepted(hand: CallInHand): Promise<void> {
-  const accepted = Promise.race([hand.whenKept(), hand.told]).then((told) => {
+function whenAccepted(active: ActiveCall): Promise<void> {
+  const accepted = Promise.race([active.live.journal.whenKept(), active.told]).then((told) => {
     if (told?.type === 'ToolFailure' && told.code === 'ledger.unavailable')
-      throw new QuittanceError('ledger.unavailable', told.error, { callId: hand.request.id });
+      throw new QuittanceError('ledger.unavailable', told.error, { callId: active.live.callId });
   });
   accepted.catch(() => undefined);
   return accepted;
 }
 
-async function outcomeOf(hand: CallInHand): Promise<ToolOutcome> {
-  const told = await hand.told;
-  if (told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
+async function outcomeOf(active: ActiveCall): Promise<ToolOutcome> {
+  const told = await active.told;
+  if (told === undefined) throw new TypeError(`Call ${active.live.callId} is not being made.`);
   return told.type === 'held' ? told.rest : told;
 }
 

@@ -1,7 +1,7 @@
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { PendingCall } from './await-told.ts';
 import { toPending } from './await-told.ts';
-import type { CallInHand } from '../state/call-in-hand.ts';
+import type { ActiveCall } from '../state/active-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { openQuestion } from '../state/told.ts';
 import { whenChanged } from '../state/when-changed.ts';
@@ -10,11 +10,12 @@ import { whenChanged } from '../state/when-changed.ts';
  * The outcome of a call, or the question that a person has yet to answer. Somebody may have answered since the call was
  * held: then it is being made, and may come to another question before it ends.
  */
-export async function outcomeUnlessAsked(hand: CallInHand): Promise<ToolOutcome | PendingCall> {
-  const told = await hand.told;
-  if (told === undefined) throw new TypeError(`Call ${hand.request.id} is not being made.`);
+export async function outcomeUnlessAsked(active: ActiveCall): Promise<ToolOutcome | PendingCall> {
+  const { live } = active;
+  const told = await active.told;
+  if (told === undefined) throw new TypeError(`Call ${live.callId} is not being made.`);
   if (told.type !== 'held') return told;
-  const { engine, sessionId, callId } = hand;
+  const { engine, sessionId, callId } = live;
   for (;;) {
     const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);

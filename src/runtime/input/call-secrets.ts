@@ -1,0 +1,46 @@
+/**
+ * The secrets of one call: whatever is stored or told about it hides them. All stages of the call share this object, so
+ * that a stage that knows less hides as much as the others.
+ */
+import type { KnownSecrets } from '../../base/known-secrets.ts';
+import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
+
+/** A tool that returns more secrets has them hidden only where they are found. */
+const mostGiven = 200;
+
+const none: readonly string[] = Object.freeze([]);
+
+export class CallSecrets {
+  readonly #ofFacts: readonly string[];
+  readonly #ofRequest: readonly string[];
+  /** Secrets of the input as the schema accepted it. */
+  ofInput: readonly string[] = none;
+  /** Secrets of the snapshot of the last preview. */
+  ofSnapshot: readonly string[] = none;
+  /** Secrets that the tool returned. From then on they are hidden everywhere. */
+  #given: readonly string[] = none;
+  #last: { readonly of: readonly (readonly string[])[]; readonly known: KnownSecrets } | undefined;
+
+  constructor(ofFacts: readonly string[], ofRequest: readonly string[]) {
+    this.#ofFacts = ofFacts;
+    this.#ofRequest = ofRequest;
+  }
+
+  /** Remembers secrets that were found in what the tool returned. */
+  learn(secrets: readonly string[]): void {
+    if (secrets.length === 0 || this.#given.length >= mostGiven) return;
+    const known = new Set(this.#given);
+    const added = secrets.filter((secret) => !known.has(secret) && secret.length >= shortestEchoed);
+    if (added.length > 0) this.#given = [...this.#given, ...added].slice(0, mostGiven);
+  }
+
+  /** All of them, ready to be searched for. Built again only when one of the lists has changed. */
+  get known(): KnownSecrets {
+    const of = [this.#ofFacts, this.#ofRequest, this.ofInput, this.ofSnapshot, this.#given];
+    const last = this.#last;
+    if (last !== undefined && of.every((values, index) => values === last.of[index])) return last.known;
+    const known = createKnownSecrets(of.flat(), shortestEchoed);
+    this.#last = { of, known };
+    return known;
+  }
+}

@@ -1,0 +1,58 @@
+/** A runtime at work, put together in the order of its parts: the engine, the behaviors, then what makes the calls. */
+import type { Call } from '../call/call.ts';
+import type { Feed } from '../ledger/feed.ts';
+import type { StoredCall } from '../ledger/journal.ts';
+import { RuntimeBehaviors } from './behaviors/runtime-behaviors.ts';
+import { endOrphan, sweep } from './recovery/recover.ts';
+import { recoverCall } from './recovery/recover-call.ts';
+import { WaitingRoom } from './recovery/waiting-room.ts';
+import type { CallServices, OrphanEnd } from './state/call-services.ts';
+import type { Desk, InHand, StrandedCall } from './state/desk.ts';
+import { createInHand, keyOf } from './state/desk.ts';
+import type { Engine } from './state/engine.ts';
+import type { CallRef } from './state/gate.ts';
+import type { Recovery, RecoveryRun, WaitingCalls } from './state/recovery.ts';
+import type { Told } from './state/told.ts';
+
+export class RuntimeDesk implements Desk {
+  readonly engine: Engine;
+  readonly behaviors: RuntimeBehaviors;
+  readonly inHand: InHand;
+  readonly stranded: Map<string, StrandedCall> = new Map();
+  readonly recovering: Map<string, Promise<Recovery>> = new Map();
+  readonly room: WaitingCalls;
+  readonly sweptOwners: Set<string> = new Set();
+  settling: Promise<void> | undefined;
+  recording: Promise<void> | undefined;
+  run: RecoveryRun | undefined;
+  swept = false;
+  closed = false;
+
+  constructor(engine: Engine, feed: Feed) {
+    this.engine = engine;
+    this.behaviors = new RuntimeBehaviors(engine, feed);
+    this.inHand = createInHand(engine.ledger.owners.inHand);
+    this.room = new WaitingRoom(this);
+  }
+
+  sweep(sessionId: string): Promise<void> {
+    return sweep(this, sessionId);
+  }
+
+  endOrphan(...[stored, call, asker]: Parameters<CallServices['endOrphan']>): Promise<OrphanEnd> {
+    return endOrphan(this, stored, call, asker === 'of the call' ? 1 : 0);
+  }
+
+  toldOf(call: CallRef): Promise<Told> | undefined {
+    return this.inHand.get(keyOf(call))?.told;
+  }
+
+  /** Has a caller, or a recovery, the call in hand here? */
+  isInHand(call: CallRef): boolean {
+    return this.inHand.has(keyOf(call)) || this.recovering.has(keyOf(call));
+  }
+
+  recover(stored: StoredCall, call: Call): Promise<Recovery> {
+    return recoverCall(this, stored, call);
+  }
+}

@@ -1,0 +1,156 @@
+/** Appends the end of a call: the outcome, its record, the budgets and the claim in one entry. */
+import { countedAs } from '../../call/counted-end.ts';
+import { surelyReads } from '../../tool/mode.ts';
+import type { Command } from '../../call/command.ts';
+import type { DataOf } from '../../call/event-data.ts';
+import { isUntaken } from '../../call/handoff.ts';
+import { outcomeBlocksTool, outcomeIsError } from '../../call/outcome.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import { isTerminalResult } from '../../call/tool-result.ts';
+import type { Judgement } from '../attempt/judgement.ts';
+import { countEnd, returnsFor, settlementsFor } from '../host/budget.ts';
+import { stoppedShares } from '../rules/contract-rules.ts';
+import { keepEvidence } from '../rules/follow-workflows.ts';
+import type { EntryExtra } from '../state/call-journal.ts';
+import type { EndedCall } from '../state/call-stages.ts';
+import type { AttemptRecord } from '../state/unkept-end.ts';
+import { noteUndone } from '../undo/note-undone.ts';
+import { isGivenUp } from './lost-attempts.ts';
+
+/** False, and nothing is stored, where another process has changed the call. */
+export async function keepEnd(
+  live: EndedCall,
+  judgement: Judgement,
+  attempt: AttemptRecord,
+): Promise<boolean> {
+  const mark = live.journal.mark();
+  const ran = live.journal.call !== undefined && live.journal.call.attempt > 0;
+  for (;;) {
+    if (ran && live.policy !== undefined && live.policy.workflows.length > 0)
+      await keepEvidence(live, judgement.toolSuccess === true, judgement.outcome);
+    const { status } = await live.journal.flush(respond(live, judgement, attempt)).catch((error: unknown) => {
+      // What is not in the ledger has not happened: a waiting call must not take it for its end.
+      live.journal.rewind(mark);
+      throw error;
+    });
+    if (status === 'appended') {
+      remember(live, judgement.outcome, judgement.content, ran);
+      if (live.undoes !== undefined && live.journal.call !== undefined && isSuccess(judgement.outcome))
+        // Where the ledger cannot take it, whoever wants the same undone again puts it on the record.
+        await noteUndone(live.engine, live.undoes, live.journal.call).catch(() => undefined);
+      return true;
+    }
+    live.journal.rewind(mark);
+    if (status !== 'moved') return false;
+    // What a call that was stopped leaves behind in a workflow is for show: another has just left something newer.
+    if (!ran) live.journal.stay();
+  }
+}
+
+/** Makes the final event, and says what goes with it into one append. */
+export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptRecord): EntryExtra {
+  const { outcome } = judgement;
+  // What an attempt took from budgets was settled with its own end, where it had one.
+  const settledBefore = live.journal.call?.failed !== undefined;
+  const event = live.journal.apply(toRespondCommand(live, judgement, attempt, true));
+  const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
+  if (judgement.late !== undefined) live.journal.apply({ type: 'add_late', ...judgement.late });
+  const started = live.journal.call?.started;
+  const succeeded = isSuccess(outcome);
+  // What somebody may want undone, or find out about, needs the input it was done with.
+  const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
+  const isAltered = outcome.type === 'ToolFailure' && outcome.code === 'ledger.altered';
+  const isUnbegun = live.journal.call !== undefined && isUntaken(live.journal.call);
+  const charged = settledBefore
+    ? []
+    : started === undefined
+      ? stoppedShares(live)
+      : isUnbegun
+        ? returnsFor(started.reserved)
+        : settlementsFor(started.reserved, attempt.costMicros);
+  const end = isUnbegun ? undefined : countedAs(outcome, judgement.toolSuccess);
+  const toSettle = [
+    ...charged,
+    ...(started === undefined || end === undefined ? [] : countEnd(started.reserved, end)),
+  ];
+  return {
+    settle: toSettle.length === 0 ? undefined : toSettle,
+    // One that never began holds no claim: under its key stands the claim of another.
+    releaseClaim:
+      succeeded || inDoubt || live.journal.call?.started === undefined ? undefined : live.claimKey,
+    // What was changed where it is stored is left there for whoever looks into it.
+    dropSealed: (live.journal.sealed && !canUndo && !inDoubt && !isAltered) || undefined,
+  };
+}
+
+/** A body that ended every process that ran it is not run again, whatever its tool declares. */
+function mayStillRerun({ tool, journal: { call } }: EndedCall, outcome: ToolOutcome): boolean {
+  const isUnknown = outcome.type === 'ToolFailure' && outcome.code === 'tool.indeterminate';
+  if (isUnknown && call !== undefined && !surelyReads({ ...call, name: call.toolName }) && isGivenUp(call))
+    return false;
+  return tool?.mayRerun ?? call?.started?.mayRerun ?? true;
+}
+
+/** What is said of the end of an attempt, or of the call: the last one costs what all of them did. */
+export function toRespondCommand(
+  live: EndedCall,
+  judgement: Judgement,
+  attempt: AttemptRecord,
+  final: boolean,
+): Command & { type: 'respond' } {
+  const { outcome, content, toolSuccess, authorSaysRetry } = judgement;
+  const { call } = live.journal;
+  const charged = final && call?.failed !== undefined ? 0 : attempt.costMicros;
+  return {
+    type: 'respond',
+    final,
+    outcome,
+    content,
+    toolSuccess,
+    error: errorOf(outcome),
+    payloadExtras: outcomeIsError(outcome) ? outcome.payloadExtras : attempt.payloadExtras,
+    costMicros: final ? charged + (call?.spentMicros ?? 0) : charged,
+    reached: attempt.reached,
+    log: !final || live.asides.length === 0 ? attempt.log : [...attempt.log, ...live.asides],
+    mayRerun: mayStillRerun(live, outcome),
+    authorSaysRetry,
+    rules: judgement.rules,
+  };
+}
+
+const isSuccess = ({ type }: ToolOutcome): boolean =>
+  type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
+
+const errorOf = (outcome: ToolOutcome): DataOf<'tool.responded'>['error'] => {
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+    case 'ToolArtifactReference':
+      return undefined;
+    case 'ToolTimeout':
+      return { reason: outcome.code, message: 'The tool exceeded its deadline.' };
+    case 'ToolFailure':
+      return { reason: outcome.code, message: outcome.error };
+    case 'ToolDenied':
+      return { reason: outcome.code, message: outcome.details };
+  }
+};
+
+/** What the rest of the turn must know. */
+export function remember(live: EndedCall, outcome: ToolOutcome, content: string, ran: boolean): void {
+  const { turn, tool, input } = live;
+  if (outcomeBlocksTool(outcome)) turn.blocked.set(live.request.name, live.callId);
+  if (tool !== undefined && input !== undefined) {
+    if (ran && !tool.surelyReads) turn.recent.noteWrite(live.resourceKeys);
+    turn.recent.noteSettled({
+      callId: live.callId,
+      toolName: tool.name,
+      inputDigest: input.effective.digest,
+      outcome,
+      content,
+      idempotent: tool.idempotent,
+      resourceKeys: live.resourceKeys,
+    });
+  }
+  if ('toolResult' in outcome && outcome.toolResult !== undefined && isTerminalResult(outcome.toolResult))
+    turn.endBy('terminal_result');
+}

@@ -1,0 +1,120 @@
+/**
+ * A call as this process took it on. Everything known from the start is a value that never changes. What changes while
+ * the call is made lives in four small objects that all its stages share: the journal, the signals, the secrets and the
+ * preview. What each later stage adds is in `call-stages.ts`.
+ */
+import { createKnownSecrets, shortestShared } from '../../base/known-secrets.ts';
+import type { LogLine } from '../../call/event.ts';
+import type { ParsedToolCall } from '../../call/tool-call.ts';
+import type { Policy } from '../../policy/judge/compile-policy.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import type { CallOptions } from '../host/call-options.ts';
+import { undoneCallId } from '../host/undo-tool.ts';
+import { CallSecrets } from '../input/call-secrets.ts';
+import type { CallerFacts } from '../input/caller-facts.ts';
+import { hideInFacts, readCallerFacts } from '../input/caller-facts.ts';
+import type { KeptInput } from '../input/kept-input.ts';
+import { hideKnown } from '../input/kept-input.ts';
+import type { Snapshot } from '../input/snapshot.ts';
+import { CallJournal } from './call-journal.ts';
+import type { CallServices } from './call-services.ts';
+import { CallSignals } from './call-signals.ts';
+import type { Engine } from './engine.ts';
+import type { TurnState } from './turn-state.ts';
+
+/** How a call is made. */
+export type Manner = {
+  readonly submitted: boolean;
+  /** Takes a place among the parallel calls of a batch before the body runs; gives it back with the result. */
+  readonly takePlace: (() => Promise<() => void>) | undefined;
+  /** A tool that the runtime itself calls; otherwise the tool with the requested name. */
+  readonly tool?: AnyTool | undefined;
+};
+
+/** What the record says about a call that this process took over from an owner that is gone. */
+export type TakenOver = {
+  /** Too many processes ended with this call: no code of the host or the tool is run for it. */
+  readonly givenUp: boolean;
+};
+
+/** The preview that was made last, in the exact form the body needs. Its kept form is on the record of the call. */
+export type ShownPreview = {
+  snapshot: Snapshot | undefined;
+  /** The operation whose tool knows that nothing comes of it. */
+  letGoOf: string | undefined;
+};
+
+export type AcceptedCall = {
+  readonly services: CallServices;
+  readonly engine: Engine;
+  readonly turn: TurnState;
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly request: ParsedToolCall;
+  /** The arguments in their kept form. */
+  readonly requested: KeptInput;
+  readonly facts: CallerFacts;
+  readonly options: CallOptions;
+  readonly submitted: boolean;
+  readonly takePlace: Manner['takePlace'];
+  /** The call that this one undoes. */
+  readonly undoes: string | undefined;
+  /** Undefined where no tool has the requested name. */
+  readonly tool: AnyTool | undefined;
+  /** The rules in force when the call came. */
+  readonly policy: Policy | undefined;
+  readonly takenOver: TakenOver | undefined;
+
+  readonly journal: CallJournal;
+  readonly signals: CallSignals;
+  readonly secrets: CallSecrets;
+  readonly preview: ShownPreview;
+  /** What went wrong besides the outcome: the log lines that are stored with the end of the call. */
+  readonly asides: LogLine[];
+};
+
+/** The runtime that makes the call. */
+export type CallMaker = CallServices & { readonly engine: Engine };
+
+export function acceptCall(
+  maker: CallMaker,
+  turn: TurnState,
+  request: ParsedToolCall,
+  requested: KeptInput,
+  options: CallOptions,
+  manner: Manner,
+  takenOver?: TakenOver,
+): AcceptedCall {
+  const { engine } = maker;
+  const read = readCallerFacts(options, turn.facts, engine.redactor);
+  // What is hidden in the arguments is hidden in the facts, and the other way round.
+  const kept = hideKnown(requested, request.input, read.hidden, engine.seal);
+  const facts =
+    requested.secrets.length === 0
+      ? read
+      : hideInFacts(read, createKnownSecrets(requested.secrets, shortestShared));
+  const policy = engine.policyInForce();
+  const journal = new CallJournal(engine, turn, request.id);
+  return {
+    services: maker,
+    engine,
+    turn,
+    sessionId: turn.sessionId,
+    callId: request.id,
+    request,
+    requested: kept,
+    facts,
+    options,
+    submitted: manner.submitted,
+    takePlace: manner.takePlace,
+    undoes: manner.tool === undefined ? undefined : undoneCallId(request.id),
+    tool: manner.tool ?? engine.toolFor(request.name, policy),
+    policy,
+    takenOver,
+    journal,
+    signals: new CallSignals(journal),
+    secrets: new CallSecrets(facts.hidden, kept.secrets),
+    preview: { snapshot: undefined, letGoOf: undefined },
+    asides: [],
+  };
+}

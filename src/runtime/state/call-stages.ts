@@ -1,0 +1,145 @@
+/**
+ * The stages of a call, each a value that is never changed. A stage has everything of the one before it and adds what
+ * was found out since:
+ *
+ *   AcceptedCall → ReadyCall (tool and input) → JudgedCall (what the gates found) → StartedCall (the body may run)
+ *
+ * A function takes the earliest stage that has what it reads. `EndedCall` and `AskedCall` are what the end of a call and
+ * a question to a person need: a call can get there from several stages.
+ */
+import type { JsonObject } from '../../base/json.ts';
+import type { Ask, GatePassage, ReservedShare, RuleMark } from '../../call/event.ts';
+import type { Claim } from '../../ledger/claims.ts';
+import type { Policy } from '../../policy/judge/compile-policy.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import type { Share } from '../host/budget.ts';
+import { noShares } from '../host/budget.ts';
+import { judgedInput } from '../input/judged-input.ts';
+import type { PreparedInput } from '../input/prepared-input.ts';
+import type { AcceptedCall } from './accepted-call.ts';
+import type { GrantInUse } from './grant-in-use.ts';
+import type { HeldCall } from './told.ts';
+import type { WorkflowStep } from './workflow-step.ts';
+
+/** A call whose tool is known and whose input its schema has accepted. */
+export type ReadyCall = AcceptedCall & {
+  readonly tool: AnyTool;
+  readonly input: PreparedInput;
+  /** The input as hooks, rules and grants see it. */
+  readonly judged: JsonObject;
+  /** What the model is told besides the content of the outcome. */
+  readonly notes: readonly string[];
+};
+
+/** The key that a tool made of the arguments. */
+export type BoundKey = {
+  readonly toolKey: string | undefined;
+  /** The name under which the ledger keeps the claim on it. */
+  readonly claimKey: string | undefined;
+};
+
+/** What the gates found out. Each gate gives the part that it found. */
+export type Findings = BoundKey & {
+  /** Why a person must be asked. */
+  readonly asks: readonly Ask[];
+  /** What rules said about the call. */
+  readonly rules: readonly RuleMark[];
+  /** Whether the rules have judged the call. */
+  readonly ruled: boolean;
+  readonly workflowSteps: readonly WorkflowStep[];
+  /** Earlier calls that did the same and whose effect is not known. */
+  readonly twins: readonly string[];
+  /** The one of them whose claim on the key passes to this call. */
+  readonly supersedes: Claim['supersedes'] | undefined;
+  /** The cost of one attempt. */
+  readonly costMicros: number;
+  /** What the intent reserves. */
+  readonly shares: readonly Share[];
+  /** What the end of the call counts. */
+  readonly counted: readonly ReservedShare[];
+  /** The standing permission that answers for a person. */
+  readonly grant: GrantInUse | undefined;
+};
+
+/** How far a call came through the gates. */
+export type Passage = {
+  /** The gates that had to wait, and for how long. */
+  readonly passages: readonly GatePassage[];
+  readonly lastGate: string;
+};
+
+/** A call that has passed the gates. */
+export type JudgedCall = ReadyCall & Findings & Passage;
+
+/** A call whose body may run: a read, or a call whose intent is stored. */
+export type StartedCall = ReadyCall &
+  BoundKey & {
+    /** What the call touches; undefined where its tool does not say. */
+    readonly resourceKeys: readonly string[] | undefined;
+  };
+
+/** What the end of a call reads. A call can end in every stage. */
+export type EndedCall = AcceptedCall & {
+  readonly input?: PreparedInput | undefined;
+  readonly notes?: readonly string[];
+  readonly ruled?: boolean;
+  readonly claimKey?: string | undefined;
+  readonly resourceKeys?: readonly string[] | undefined;
+};
+
+/** A call that a gate has stopped, with what was found until then. */
+export type StoppedCall = EndedCall & Partial<Findings> & Passage;
+
+/** A call about which a person is asked. */
+export type AskedCall = EndedCall &
+  Pick<Findings, 'toolKey' | 'claimKey' | 'twins' | 'supersedes' | 'ruled'> & {
+    readonly notes: readonly string[];
+  };
+
+/** A question that this process itself holds. */
+export type HeldHere = HeldCall & { readonly asked: AskedCall };
+
+/** The gates must look again: something that they went by has changed since. */
+export type Moved = { readonly type: 'moved' };
+export const moved: Moved = Object.freeze({ type: 'moved' });
+
+const none: readonly never[] = Object.freeze([]);
+
+export const nothingFound: Findings = Object.freeze({
+  asks: none,
+  rules: none,
+  ruled: false,
+  workflowSteps: none,
+  toolKey: undefined,
+  claimKey: undefined,
+  twins: none,
+  supersedes: undefined,
+  costMicros: 0,
+  shares: noShares,
+  counted: noShares,
+  grant: undefined,
+});
+
+/** Adds the input that the call is made with. From now on its secrets are hidden wherever they are echoed. */
+export function withInput<Stage extends AcceptedCall>(
+  live: Stage,
+  tool: AnyTool,
+  input: PreparedInput,
+  notes: readonly string[],
+): Stage & ReadyCall {
+  live.secrets.ofInput = input.effective.secrets;
+  return { ...live, tool, input, judged: judgedInput(input), notes };
+}
+
+/** Is the input of the call known? */
+export const isReady = (live: AcceptedCall): live is ReadyCall => 'judged' in live;
+
+/** The call as other rules judge it. */
+export const underPolicy = <Stage extends AcceptedCall>(live: Stage, policy: Policy | undefined): Stage => ({
+  ...live,
+  policy,
+});
+
+/** Notes for the model, as a field of an outcome. */
+export const modelNote = (notes: readonly string[] = none): { readonly modelNote?: string } =>
+  notes.length === 0 ? {} : { modelNote: notes.join(' ') };
