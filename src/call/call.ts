@@ -5,7 +5,6 @@ import type {
   ArgumentComparison,
   ArtifactArgument,
   Ask,
-  ConfirmationDecision,
   DecidedBy,
   InputForm,
   Provenance,
@@ -22,7 +21,13 @@ import type { Identity } from './identity.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** One request to run a tool and everything that happened to it: what its events fold to. */
-export type Call = {
+export type Call = CallFacts & CallState;
+
+/** requested → (held → approved) → running → settled; every step but the first and the last may be missing. */
+export type CallStatus = CallState['status'];
+
+/** The part of a call that is there in every status. */
+export type CallFacts = {
   readonly sessionId: string;
   readonly turnId: string;
   readonly callId: string;
@@ -60,7 +65,6 @@ export type Call = {
   readonly copiedFrom: string | undefined;
   readonly submitted: boolean;
   readonly requestedAt: number;
-  readonly status: CallStatus;
   readonly attempt: number;
   /** Attempts since the last one whose end was recorded. While an attempt runs, it counts too. */
   readonly attemptsWithoutEnd: number;
@@ -68,36 +72,64 @@ export type Call = {
   readonly takeovers: number;
   /** When it was last taken over. */
   readonly takenOverAt: number | undefined;
-  /** The intent of the last attempt. */
-  readonly started: ToolStarted | undefined;
-  /** How the last attempt ended, while the call may be tried again. */
-  readonly failed: ToolResponded | undefined;
-  /** Who wants it tried again, and when. */
-  readonly retry: RetryRequested | undefined;
   /** What attempts cost that were not the last. */
   readonly spentMicros: number;
-  readonly confirmation: Confirmation | undefined;
   /** The last thing the tool said it would do. */
   readonly preview: ToolPreviewed | undefined;
   /** The standing permission that answered for a person. */
   readonly grantId: string | undefined;
-  /** Who has it in hand, where another process runs it. */
-  readonly handedTo: ToolReported | undefined;
-  readonly undone: ToolUndone | undefined;
-  readonly settled: Settled | undefined;
   readonly late: readonly ToolLate[];
-  /** What was found out later, where the end was not known. */
-  readonly resolution: ToolResolved | undefined;
   readonly recalls: number;
   /** The last event, which causes the next. */
   readonly lastEventId: string;
 };
 
-/** requested → (held → approved) → running → settled; every step but the first and the last may be missing. */
-export type CallStatus = 'requested' | 'held' | 'approved' | 'running' | 'settled';
+/** The part of a call that depends on its status. */
+export type CallState =
+  | ({ readonly status: 'requested'; readonly confirmation: undefined } & Unstarted & Unsettled)
+  /** A person is asked, or has said no. */
+  | ({ readonly status: 'held'; readonly confirmation: Confirmation } & Unstarted & Unsettled)
+  | ({ readonly status: 'approved'; readonly confirmation: ApprovedConfirmation } & Unstarted & Unsettled)
+  | ({
+      readonly status: 'running';
+      readonly confirmation: ApprovedConfirmation | undefined;
+      readonly started: ToolStarted;
+    } & Attempts &
+      Unsettled)
+  | ({
+      readonly status: 'settled';
+      readonly confirmation: Confirmation | undefined;
+      /** The intent of the last attempt; undefined where the body never ran. */
+      readonly started: ToolStarted | undefined;
+      readonly settled: Settled;
+      readonly undone: ToolUndone | undefined;
+      /** What was found out later, where the end was not known. */
+      readonly resolution: ToolResolved | undefined;
+    } & Attempts);
 
-/** A held call waiting for a person, and what that person said. */
-export type Confirmation = {
+type Attempts = {
+  /** How the last attempt ended, where the call was or may be tried again. */
+  readonly failed: ToolResponded | undefined;
+  /** Who wants it tried again, and when. */
+  readonly retry: RetryRequested | undefined;
+  /** The worker that has claimed it, where another process runs it. */
+  readonly handedTo: ToolReported | undefined;
+};
+
+type Unstarted = { readonly started: undefined } & { readonly [Name in keyof Attempts]: undefined };
+
+type Unsettled = {
+  readonly settled: undefined;
+  readonly undone: undefined;
+  readonly resolution: undefined;
+};
+
+/** A question to a person about a held call, and the answer. */
+export type Confirmation = Question & Answer;
+
+export type ApprovedConfirmation = Question & Extract<Answer, { status: 'approved' }>;
+
+export type Question = {
   readonly confirmationId: string;
   readonly description: string;
   readonly asks: readonly Ask[];
@@ -109,16 +141,56 @@ export type Confirmation = {
   readonly risk: readonly string[];
   readonly schemaDigest: string | undefined;
   readonly comparison: ArgumentComparison | undefined;
-  readonly status: ConfirmationStatus;
-  readonly decision: ConfirmationDecision | undefined;
-  readonly by: DecidedBy | undefined;
-  readonly reason: string | undefined;
-  /** What the model is told instead. */
-  readonly response: string | undefined;
-  readonly decidedAt: number | undefined;
 };
 
-export type ConfirmationStatus = 'pending' | 'approved' | 'denied' | 'answered' | 'withdrawn' | 'expired';
+/** What became of a question. `response`: what the model is told instead of a result. */
+export type Answer =
+  | ({ readonly status: 'pending' } & Undecided)
+  /** By a person; without a decision by the rule that lets the call run if nobody answers. */
+  | {
+      readonly status: 'approved';
+      readonly decision: 'approve' | 'edit' | undefined;
+      readonly by: DecidedBy | undefined;
+      readonly reason: string | undefined;
+      readonly response: undefined;
+      readonly decidedAt: number;
+    }
+  | {
+      readonly status: 'denied';
+      readonly decision: 'deny';
+      readonly by: DecidedBy;
+      readonly reason: string | undefined;
+      readonly response: undefined;
+      readonly decidedAt: number;
+    }
+  | {
+      readonly status: 'answered';
+      readonly decision: 'respond';
+      readonly by: DecidedBy;
+      readonly reason: string | undefined;
+      readonly response: string;
+      readonly decidedAt: number;
+    }
+  | ({ readonly status: 'withdrawn'; readonly reason: string } & Omit<Undecided, 'reason'>)
+  /** With a decision: a person approved in time, and the approval was not used in time. */
+  | {
+      readonly status: 'expired';
+      readonly decision: 'approve' | 'edit' | undefined;
+      readonly by: DecidedBy | undefined;
+      readonly reason: string | undefined;
+      readonly response: undefined;
+      readonly decidedAt: number;
+    };
+
+type Undecided = {
+  readonly decision: undefined;
+  readonly by: undefined;
+  readonly reason: undefined;
+  readonly response: undefined;
+  readonly decidedAt: undefined;
+};
+
+export type ConfirmationStatus = Answer['status'];
 
 export type Settled = {
   readonly outcome: ToolOutcome;

@@ -2,7 +2,7 @@
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
 import { leavesDoubt } from './doubt.ts';
-import type { CallEvent } from './event.ts';
+import type { CallEvent, ToolDecided, ToolRequested, ToolResponded, ToolStarted } from './event.ts';
 import { isUntaken } from './handoff.ts';
 import { refuse } from './refuse.ts';
 
@@ -26,98 +26,135 @@ export function decide(call: Call | undefined, command: Command, subject: Subjec
   return { ok: true, event: toEvent(call, command, subject) };
 }
 
-/** The four events of every call are written out: this is where most of what a call costs is allocated. */
+/** The four events of every call are written out: most of what a call costs is allocated there. */
 function toEvent(call: Call | undefined, command: Command, subject: Subject): CallEvent {
-  const { sessionId, turnId, callId, at } = subject;
-  const id = subject.nextId();
-  const cause = call === undefined ? subject.origin : call.lastEventId;
+  if (command.type === 'request') return toRequested(call, command, subject);
+  if (command.type === 'rule') return toDecided(call, command, subject);
+  if (command.type === 'start') return toStarted(call, command, subject);
+  if (command.type === 'respond') return toResponded(call, command, subject);
+  return toRareEvent(call, command, toEnvelope(call, subject));
+}
+
+const causeOf = (call: Call | undefined, { origin }: Subject): string | undefined =>
+  call === undefined ? origin : call.lastEventId;
+
+const toRequested = (
+  call: Call | undefined,
+  command: Command & { type: 'request' },
+  subject: Subject,
+): ToolRequested => ({
+  id: subject.nextId(),
+  type: 'tool.requested',
+  sessionId: subject.sessionId,
+  turnId: subject.turnId,
+  callId: subject.callId,
+  at: subject.at,
+  cause: causeOf(call, subject),
+  toolName: command.toolName,
+  displayName: command.displayName,
+  mode: command.mode,
+  modeOrigin: command.modeOrigin,
+  requestedInput: command.requestedInput,
+  hidden: command.hidden,
+  requestDigest: command.requestDigest,
+  principal: command.principal,
+  provenance: command.provenance,
+  attrs: command.attrs,
+  submitted: command.submitted,
+  schemaDigest: command.schemaDigest,
+  ...(command.askedBy !== undefined && { askedBy: command.askedBy }),
+  ...(command.separateDuties !== undefined && { separateDuties: command.separateDuties }),
+});
+
+const toDecided = (
+  call: Call | undefined,
+  command: Command & { type: 'rule' },
+  subject: Subject,
+): ToolDecided => ({
+  id: subject.nextId(),
+  type: 'tool.decided',
+  sessionId: subject.sessionId,
+  turnId: subject.turnId,
+  callId: subject.callId,
+  at: subject.at,
+  cause: causeOf(call, subject),
+  decision: command.decision,
+  gates: command.gates,
+  decidedBy: command.decidedBy,
+  policyVersion: command.policyVersion,
+  effectiveInput: command.effectiveInput,
+  inputDigest: command.inputDigest,
+  inputForm: command.inputForm,
+  acceptedInput: command.acceptedInput,
+  artifacts: command.artifacts ?? none,
+  changes: command.changes,
+  rules: command.rules,
+  grantId: command.grantId,
+  sideEffect: command.sideEffect,
+});
+
+const toStarted = (
+  call: Call | undefined,
+  command: Command & { type: 'start' },
+  subject: Subject,
+): ToolStarted => ({
+  id: subject.nextId(),
+  type: 'tool.started',
+  sessionId: subject.sessionId,
+  turnId: subject.turnId,
+  callId: subject.callId,
+  at: subject.at,
+  cause: causeOf(call, subject),
+  attempt: attemptOf(call) + 1,
+  idempotencyKey: command.idempotencyKey,
+  deadlineMs: command.deadlineMs,
+  mayRerun: command.mayRerun,
+  handoff: command.handoff ?? false,
+  stages: command.stages ?? none,
+  reserved: command.reserved,
+});
+
+const toResponded = (
+  call: Call | undefined,
+  command: Command & { type: 'respond' },
+  subject: Subject,
+): ToolResponded => ({
+  id: subject.nextId(),
+  type: 'tool.responded',
+  sessionId: subject.sessionId,
+  turnId: subject.turnId,
+  callId: subject.callId,
+  at: subject.at,
+  cause: causeOf(call, subject),
+  attempt: attemptOf(call),
+  final: command.final,
+  outcome: command.outcome,
+  content: command.content,
+  toolSuccess: command.toolSuccess,
+  error: command.error,
+  payloadExtras: command.payloadExtras,
+  costMicros: command.costMicros,
+  reached: command.reached,
+  log: command.log,
+  unsettledEffect: call !== undefined && call.attempt > 0 && !isUntaken(call) && endsInDoubt(command),
+  rules: command.rules,
+});
+
+type Envelope = Pick<CallEvent, 'id' | 'sessionId' | 'turnId' | 'callId' | 'at' | 'cause'>;
+
+const toEnvelope = (call: Call | undefined, subject: Subject): Envelope => ({
+  id: subject.nextId(),
+  sessionId: subject.sessionId,
+  turnId: subject.turnId,
+  callId: subject.callId,
+  at: subject.at,
+  cause: causeOf(call, subject),
+});
+
+type RareCommand = Exclude<Command, { type: 'request' | 'rule' | 'start' | 'respond' }>;
+
+function toRareEvent(call: Call | undefined, command: RareCommand, envelope: Envelope): CallEvent {
   switch (command.type) {
-    case 'request':
-      return {
-        id,
-        type: 'tool.requested',
-        sessionId,
-        turnId,
-        callId,
-        at,
-        cause,
-        toolName: command.toolName,
-        displayName: command.displayName,
-        mode: command.mode,
-        modeOrigin: command.modeOrigin,
-        requestedInput: command.requestedInput,
-        hidden: command.hidden,
-        requestDigest: command.requestDigest,
-        principal: command.principal,
-        provenance: command.provenance,
-        attrs: command.attrs,
-        submitted: command.submitted,
-        schemaDigest: command.schemaDigest,
-        ...(command.askedBy !== undefined && { askedBy: command.askedBy }),
-        ...(command.separateDuties !== undefined && { separateDuties: command.separateDuties }),
-      };
-    case 'rule':
-      return {
-        id,
-        type: 'tool.decided',
-        sessionId,
-        turnId,
-        callId,
-        at,
-        cause,
-        decision: command.decision,
-        gates: command.gates,
-        decidedBy: command.decidedBy,
-        policyVersion: command.policyVersion,
-        effectiveInput: command.effectiveInput,
-        inputDigest: command.inputDigest,
-        inputForm: command.inputForm,
-        acceptedInput: command.acceptedInput,
-        artifacts: command.artifacts ?? none,
-        changes: command.changes,
-        rules: command.rules,
-        grantId: command.grantId,
-        sideEffect: command.sideEffect,
-      };
-    case 'start':
-      return {
-        id,
-        type: 'tool.started',
-        sessionId,
-        turnId,
-        callId,
-        at,
-        cause,
-        attempt: attemptOf(call) + 1,
-        idempotencyKey: command.idempotencyKey,
-        deadlineMs: command.deadlineMs,
-        mayRerun: command.mayRerun,
-        handoff: command.handoff ?? false,
-        stages: command.stages ?? none,
-        reserved: command.reserved,
-      };
-    case 'respond':
-      return {
-        id,
-        type: 'tool.responded',
-        sessionId,
-        turnId,
-        callId,
-        at,
-        cause,
-        attempt: attemptOf(call),
-        final: command.final,
-        outcome: command.outcome,
-        content: command.content,
-        toolSuccess: command.toolSuccess,
-        error: command.error,
-        payloadExtras: command.payloadExtras,
-        costMicros: command.costMicros,
-        reached: command.reached,
-        log: command.log,
-        unsettledEffect: call !== undefined && call.attempt > 0 && !isUntaken(call) && endsInDoubt(command),
-        rules: command.rules,
-      };
     case 'hold':
       return {
         revision: undefined,
@@ -127,34 +164,24 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         schemaDigest: undefined,
         comparison: undefined,
         ...command,
-        id,
+        ...envelope,
         type: 'tool.held',
-        sessionId,
-        turnId,
-        callId,
-        at,
-        cause,
       };
     case 'preview':
-      return { ...command, id, type: 'tool.previewed', sessionId, turnId, callId, at, cause };
+      return { ...command, ...envelope, type: 'tool.previewed' };
     case 'take_over':
       return {
         previousOwner: command.previousOwner,
-        takeover: takeoversBefore(call, at) + 1,
-        id,
+        takeover: takeoversBefore(call, envelope.at) + 1,
+        ...envelope,
         type: 'tool.taken_over',
-        sessionId,
-        turnId,
-        callId,
-        at,
-        cause,
       };
     case 'expire':
-      return { ...command, id, type: 'confirmation.expired', sessionId, turnId, callId, at, cause };
+      return { ...command, ...envelope, type: 'confirmation.expired' };
     case 'report':
-      return { ...command, id, type: 'tool.reported', sessionId, turnId, callId, at, cause };
+      return { ...command, ...envelope, type: 'tool.reported' };
     case 'undo':
-      return { ...command, id, type: 'tool.undone', sessionId, turnId, callId, at, cause };
+      return { ...command, ...envelope, type: 'tool.undone' };
     case 'answer':
       return {
         revision: undefined,
@@ -167,49 +194,34 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
         response: undefined,
         receivedAt: undefined,
         ...command,
-        id,
+        ...envelope,
         type: 'confirmation.decided',
-        sessionId,
-        turnId,
-        callId,
-        at,
-        cause,
       };
     case 'withdraw':
-      return { ...command, id, type: 'confirmation.withdrawn', sessionId, turnId, callId, at, cause };
+      return { ...command, ...envelope, type: 'confirmation.withdrawn' };
     case 'try_again':
       return {
         ...command,
-        forCallId: callId,
+        forCallId: envelope.callId,
         behavior: undefined,
-        id,
+        ...envelope,
         type: 'retry.requested',
-        sessionId,
-        turnId,
-        callId,
-        at,
-        cause,
       };
     case 'exhaust':
-      return { ...command, id, type: 'runtime.budget_exhausted', sessionId, turnId, callId, at, cause };
+      return { ...command, ...envelope, type: 'runtime.budget_exhausted' };
     case 'add_late':
-      return { ...command, id, type: 'tool.late', sessionId, turnId, callId, at, cause };
+      return { ...command, ...envelope, type: 'tool.late' };
     case 'resolve':
-      return { ...command, id, type: 'tool.resolved', sessionId, turnId, callId, at, cause };
+      return { ...command, ...envelope, type: 'tool.resolved' };
     case 'fail_to_persist':
       return {
         result: undefined,
         ...command,
-        id,
+        ...envelope,
         type: 'persistence.failed',
-        sessionId,
-        turnId,
-        callId,
-        at,
-        cause,
       };
     case 'recall':
-      return { ...command, id, type: 'tool.recalled', sessionId, turnId, callId, at, cause };
+      return { ...command, ...envelope, type: 'tool.recalled' };
   }
 }
 

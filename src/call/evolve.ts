@@ -1,5 +1,14 @@
-import type { Call } from './call.ts';
-import type { CallEvent, ToolRequested } from './event.ts';
+import type { Answer, Call, CallFacts, CallState, Confirmation, Question } from './call.ts';
+import type {
+  CallEvent,
+  ConfirmationDecided,
+  ConfirmationExpired,
+  ToolDecided,
+  ToolHeld,
+  ToolRequested,
+  ToolResponded,
+  ToolStarted,
+} from './event.ts';
 
 /**
  * Events give the call. Total: an event this version does not know leaves the call as it was, so that a
@@ -8,166 +17,213 @@ import type { CallEvent, ToolRequested } from './event.ts';
  * `tool.requested` is always a call's first event; `decide` sees to that.
  */
 export const evolve = (call: Call | undefined, event: CallEvent): Call =>
-  call === undefined ? begin(event) : advance({ ...call }, event);
+  toCall(call === undefined ? begin(event) : advance({ ...call }, event));
 
 /** The call its events tell of. */
 export function foldCall(events: Iterable<CallEvent>, from?: Call): Call | undefined {
   let draft: CallDraft | undefined = from && { ...from };
   for (const event of events) draft = draft === undefined ? begin(event) : advance(draft, event);
-  return draft;
+  return draft && toCall(draft);
 }
 
-/** A call that its one owner may change in place. */
-export type CallDraft = { -readonly [Key in keyof Call]: Call[Key] };
+/**
+ * A call that its one owner changes in place: the fields of every status in one object. `advance` keeps those that a
+ * status does not have undefined.
+ */
+export type CallDraft = { -readonly [Key in keyof CallFacts]: CallFacts[Key] } & {
+  -readonly [Key in keyof CallState]: CallState[Key];
+};
 
-/** What `evolve` does, in place: for an owner nobody else has the call from. */
+/** The draft as others read it. */
+export const toCall = (draft: CallDraft): Call => draft as Call; // every event leaves the fields of one status
+
+/** What `evolve` does, in place: for an owner that has not given the call to anyone. */
 export function advance(call: CallDraft, event: CallEvent): CallDraft {
   // Taking over causes nothing: what follows is caused by what the call had come to.
   if (event.type !== 'tool.taken_over') call.lastEventId = event.id;
   switch (event.type) {
     case 'tool.requested':
-      return call;
+    case 'runtime.budget_exhausted':
+    case 'persistence.failed':
+      break;
     case 'tool.decided':
-      call.effectiveInput = event.effectiveInput ?? call.effectiveInput;
-      call.inputDigest = event.inputDigest ?? call.inputDigest;
-      if (event.inputDigest !== undefined) {
-        call.inputForm = event.inputForm;
-        call.artifacts = event.artifacts;
-        call.acceptedInput =
-          event.acceptedInput ?? (event.changes.length > 0 ? event.effectiveInput : call.acceptedInput);
-      }
-      call.wasCoerced ||= event.changes.length > 0;
-      call.policyVersion = event.policyVersion ?? call.policyVersion;
-      call.ruling = event.decision;
-      call.decidedBy = event.decidedBy ?? call.decidedBy;
-      call.grantId = event.grantId ?? call.grantId;
-      return call;
+      rule(call, event);
+      break;
     case 'tool.taken_over':
       call.takeovers = event.takeover;
       call.takenOverAt = event.at;
-      return call;
+      break;
     case 'tool.held':
-      call.status = 'held';
-      call.takeovers = 0;
-      call.confirmation = {
-        confirmationId: event.confirmationId,
-        description: event.description,
-        asks: event.asks,
-        inputDigest: event.inputDigest,
-        revision: event.revision,
-        expiresAt: event.expiresAt,
-        timeoutEffect: event.timeoutEffect,
-        risk: event.risk,
-        schemaDigest: event.schemaDigest,
-        comparison: event.comparison,
-        askedAt: event.at,
-        status: 'pending',
-        decision: undefined,
-        by: undefined,
-        reason: undefined,
-        response: undefined,
-        decidedAt: undefined,
-      };
-      return call;
-    case 'confirmation.decided': {
-      const approved = event.decision === 'approve' || event.decision === 'edit';
-      call.takeovers = 0;
-      if (approved) call.status = 'approved';
-      // A denial received in time takes back what the expiry allowed.
-      else if (call.status === 'approved') call.status = 'held';
-      call.decidedBy = event.by;
-      if (event.editedDigest !== undefined) {
-        call.effectiveInput = event.editedInput;
-        call.inputDigest = event.editedDigest;
-        call.hidden = event.editedHidden;
-        call.inputForm = event.editedForm;
-        call.acceptedInput = event.editedAccepted ?? event.editedInput;
-        call.artifacts = event.editedArtifacts;
-        call.wasEdited = true;
-      }
-      call.confirmation &&= {
-        ...call.confirmation,
-        status: approved ? 'approved' : event.decision === 'respond' ? 'answered' : 'denied',
-        decision: event.decision,
-        by: event.by,
-        reason: event.reason,
-        response: event.response,
-        decidedAt: event.at,
-      };
-      return call;
-    }
+      hold(call, event);
+      break;
+    case 'confirmation.decided':
+      answer(call, event);
+      break;
     case 'confirmation.expired':
-      call.takeovers = 0;
-      if (event.effect === 'allow') call.status = 'approved';
-      // An approval that was not used in time lets nothing run any more.
-      else call.status = 'held';
-      call.decidedBy = event.by ?? call.decidedBy;
-      call.confirmation &&= {
-        ...call.confirmation,
-        status: event.effect === 'allow' ? 'approved' : 'expired',
-        by: event.by,
-        decidedAt: event.at,
-      };
-      return call;
+      expire(call, event);
+      break;
+    case 'confirmation.withdrawn':
+      if (call.confirmation !== undefined)
+        call.confirmation = {
+          ...questionOf(call.confirmation),
+          ...undecided,
+          status: 'withdrawn',
+          reason: event.reason,
+        };
+      break;
     case 'tool.previewed':
       call.preview = event;
-      return call;
+      break;
     case 'tool.reported':
       if (event.what.type === 'claimed') call.handedTo = event;
-      return call;
+      break;
     case 'tool.undone':
       call.undone = event;
-      return call;
-    case 'confirmation.withdrawn':
-      call.confirmation &&= { ...call.confirmation, status: 'withdrawn', reason: event.reason };
-      return call;
+      break;
     case 'tool.started':
-      call.status = 'running';
-      call.attempt = event.attempt;
-      call.attemptsWithoutEnd++;
-      // Whoever took the call over began this attempt: that is one process, counted once.
-      if (call.takeovers > 0) call.takeovers--;
-      call.started = event;
-      call.failed = undefined;
-      call.retry = undefined;
-      return call;
+      start(call, event);
+      break;
     case 'tool.responded':
-      if (!event.final) {
-        call.failed = event;
-        call.attemptsWithoutEnd = 0;
-        call.takeovers = 0;
-        call.spentMicros += event.costMicros;
-        return call;
-      }
-      call.status = 'settled';
-      call.settled = {
-        outcome: event.outcome,
-        content: event.content,
-        at: event.at,
-        costMicros: event.costMicros,
-        unsettledEffect: event.unsettledEffect,
-      };
-      return call;
+      respond(call, event);
+      break;
     case 'retry.requested':
       call.retry = event;
-      return call;
+      break;
     case 'tool.late':
       call.late = [...call.late, event];
-      return call;
+      break;
     case 'tool.recalled':
       if (event.how === 'cached' && call.settled === undefined) call.copiedFrom = event.fromCallId;
       else call.recalls++;
-      return call;
+      break;
     case 'tool.resolved':
       call.resolution = event;
-      return call;
-    case 'runtime.budget_exhausted':
-    case 'persistence.failed':
-      return call;
+      break;
     default:
       event satisfies never;
-      return call;
   }
+  return call;
+}
+
+function rule(call: CallDraft, event: ToolDecided): void {
+  call.effectiveInput = event.effectiveInput ?? call.effectiveInput;
+  call.inputDigest = event.inputDigest ?? call.inputDigest;
+  if (event.inputDigest !== undefined) {
+    call.inputForm = event.inputForm;
+    call.artifacts = event.artifacts;
+    call.acceptedInput =
+      event.acceptedInput ?? (event.changes.length > 0 ? event.effectiveInput : call.acceptedInput);
+  }
+  call.wasCoerced ||= event.changes.length > 0;
+  call.policyVersion = event.policyVersion ?? call.policyVersion;
+  call.ruling = event.decision;
+  call.decidedBy = event.decidedBy ?? call.decidedBy;
+  call.grantId = event.grantId ?? call.grantId;
+}
+
+const undecided = {
+  decision: undefined,
+  by: undefined,
+  reason: undefined,
+  response: undefined,
+  decidedAt: undefined,
+} as const;
+
+function hold(call: CallDraft, event: ToolHeld): void {
+  call.status = 'held';
+  call.takeovers = 0;
+  call.confirmation = {
+    confirmationId: event.confirmationId,
+    description: event.description,
+    asks: event.asks,
+    inputDigest: event.inputDigest,
+    revision: event.revision,
+    expiresAt: event.expiresAt,
+    timeoutEffect: event.timeoutEffect,
+    risk: event.risk,
+    schemaDigest: event.schemaDigest,
+    comparison: event.comparison,
+    askedAt: event.at,
+    status: 'pending',
+    ...undecided,
+  };
+}
+
+/** The question without its answer. */
+const questionOf = (confirmation: Confirmation): Question => confirmation;
+
+function answer(call: CallDraft, event: ConfirmationDecided): void {
+  const { decision } = event;
+  call.takeovers = 0;
+  if (decision === 'approve' || decision === 'edit') call.status = 'approved';
+  // A denial received in time takes back what the expiry allowed.
+  else if (call.status === 'approved') call.status = 'held';
+  call.decidedBy = event.by;
+  if (event.editedDigest !== undefined) {
+    call.effectiveInput = event.editedInput;
+    call.inputDigest = event.editedDigest;
+    call.hidden = event.editedHidden;
+    call.inputForm = event.editedForm;
+    call.acceptedInput = event.editedAccepted ?? event.editedInput;
+    call.artifacts = event.editedArtifacts;
+    call.wasEdited = true;
+  }
+  if (call.confirmation !== undefined)
+    call.confirmation = { ...questionOf(call.confirmation), ...answerOf(event) };
+}
+
+function answerOf({ decision, by, reason, response, at: decidedAt }: ConfirmationDecided): Answer {
+  switch (decision) {
+    case 'approve':
+    case 'edit':
+      return { status: 'approved', decision, by, reason, response: undefined, decidedAt };
+    case 'deny':
+      return { status: 'denied', decision, by, reason, response: undefined, decidedAt };
+    case 'respond':
+      return { status: 'answered', decision, by, reason, response: response ?? '', decidedAt };
+  }
+}
+
+function expire(call: CallDraft, { effect, by, at: decidedAt }: ConfirmationExpired): void {
+  call.takeovers = 0;
+  // An approval that was not used in time lets nothing run any more.
+  call.status = effect === 'allow' ? 'approved' : 'held';
+  call.decidedBy = by ?? call.decidedBy;
+  const asked = call.confirmation;
+  if (asked === undefined) return;
+  const status = effect === 'allow' ? 'approved' : 'expired';
+  const decision = asked.decision === 'approve' || asked.decision === 'edit' ? asked.decision : undefined;
+  const { reason } = asked;
+  call.confirmation = { ...questionOf(asked), status, decision, by, reason, response: undefined, decidedAt };
+}
+
+function start(call: CallDraft, event: ToolStarted): void {
+  call.status = 'running';
+  call.attempt = event.attempt;
+  call.attemptsWithoutEnd++;
+  // The process that took the call over began this attempt: that is one process, counted once.
+  if (call.takeovers > 0) call.takeovers--;
+  call.started = event;
+  call.failed = undefined;
+  call.retry = undefined;
+}
+
+function respond(call: CallDraft, event: ToolResponded): void {
+  if (!event.final) {
+    call.failed = event;
+    call.attemptsWithoutEnd = 0;
+    call.takeovers = 0;
+    call.spentMicros += event.costMicros;
+    return;
+  }
+  call.status = 'settled';
+  call.settled = {
+    outcome: event.outcome,
+    content: event.content,
+    at: event.at,
+    costMicros: event.costMicros,
+    unsettledEffect: event.unsettledEffect,
+  };
 }
 
 export function begin(event: CallEvent): CallDraft {

@@ -81,7 +81,7 @@ describe('one line about a call', () => {
     const call = callOf('failure');
     for (const error of ['x'.repeat(10_000), '😀'.repeat(1_000), `x${'😀'.repeat(1_000)}`]) {
       const settled = { ...call.settled, outcome: { ...call.settled?.outcome, error } } as Call['settled'];
-      const { message = '' } = toCallSummary({ ...call, settled });
+      const { message = '' } = toCallSummary({ ...call, settled } as Call);
       expect(message.length).toBeLessThanOrEqual(200);
       expect(message.isWellFormed()).toBe(true);
       expect(message).toMatch(/…$/);

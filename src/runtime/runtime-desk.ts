@@ -47,7 +47,7 @@ export class RuntimeDesk implements Desk {
     return this.inHand.get(keyOf(call))?.told;
   }
 
-  /** Has a caller, or a recovery, the call in hand here? */
+  /** Does a caller wait for the call here, or does recovery work on it? */
   isInHand(call: CallRef): boolean {
     return this.inHand.has(keyOf(call)) || this.recovering.has(keyOf(call));
   }

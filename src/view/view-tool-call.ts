@@ -106,7 +106,6 @@ function statusOf({ undone, settled, status }: Call): DisplayStatus {
     case 'requested':
     // Nothing runs before its intent is kept: until then an approved call is one that was asked for.
     case 'approved':
-    case 'settled':
       return 'requested';
   }
 }

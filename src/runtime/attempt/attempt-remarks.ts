@@ -2,7 +2,7 @@ import type { RuleMark } from '../../call/event.ts';
 
 const none: readonly never[] = Object.freeze([]);
 
-/** What is said about one attempt while its end is judged. The judgement takes both lists over. */
+/** Remarks about one attempt, collected while its end is judged. The judgement takes both lists over. */
 export class AttemptRemarks {
   /** For the model, besides the content of the outcome. */
   notes: readonly string[];

@@ -32,7 +32,7 @@ type Asked = Extract<Verdict, { type: 'found' | 'stopped' }>;
 const toVerdict = (stop: Stop | undefined, found: Partial<Findings>): Asked =>
   stop === undefined ? { type: 'found', found } : { type: 'stopped', stop, found };
 
-/** Rules are asked even where a hook has blocked the call: the record has what they say. */
+/** Rules are asked even if a hook has blocked the call: the record has their answers. */
 async function askBoth(live: ReadyCall & Findings, policy: Policy): Promise<Verdict> {
   const hooked = await askHooks(live);
   const ruled = await askContracts({ ...live, ...hooked.found }, policy);

@@ -118,7 +118,9 @@ function take(draft: Draft, { name }: Gate, verdict: Verdict): Stop | undefined 
     case 'stopped':
       Object.assign(draft, verdict.found);
       return verdict.stop;
-    default:
+    case 'deny':
+    case 'fail':
+    case 'copy':
       return verdict;
   }
 }

@@ -5,7 +5,7 @@
 import type { KnownSecrets } from '../../base/known-secrets.ts';
 import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
 
-/** A tool that returns more secrets has them hidden only where they are found. */
+/** Of more secrets than this, the rest is hidden in the output itself and not in later texts. */
 const mostGiven = 200;
 
 const none: readonly string[] = Object.freeze([]);

@@ -1,7 +1,7 @@
 /**
- * A call as this process took it on. Everything known from the start is a value that never changes. What changes while
- * the call is made lives in four small objects that all its stages share: the journal, the signals, the secrets and the
- * preview. What each later stage adds is in `call-stages.ts`.
+ * A call as this process took it on. Everything known from the start is a value that never changes. Four small objects
+ * change while the call is made, and all stages share them: journal, signals, secrets and preview. Later stages are in
+ * `call-stages.ts`.
  */
 import { createKnownSecrets, shortestShared } from '../../base/known-secrets.ts';
 import type { LogLine } from '../../call/event.ts';
@@ -87,7 +87,7 @@ export function acceptCall(
 ): AcceptedCall {
   const { engine } = maker;
   const read = readCallerFacts(options, turn.facts, engine.redactor);
-  // What is hidden in the arguments is hidden in the facts, and the other way round.
+  // Secrets of the arguments are hidden in the facts too, and the other way round.
   const kept = hideKnown(requested, request.input, read.hidden, engine.seal);
   const facts =
     requested.secrets.length === 0

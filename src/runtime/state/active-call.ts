@@ -11,7 +11,7 @@ export class ActiveCall {
     this.live = live;
   }
 
-  /** What callers are told; undefined until that is known to come. */
+  /** The answer for callers; undefined before the call is begun. */
   get told(): Promise<Told> | undefined {
     const tell = this.#tell;
     if (tell !== undefined) this.told = tell();
@@ -23,7 +23,7 @@ export class ActiveCall {
     this.#told = told;
   }
 
-  /** Makes what callers are told when the first of them asks, and not before. */
+  /** Makes the answer when the first caller asks for it, and not before. */
   tellWhenAsked(tell: () => Promise<Told>): void {
     this.#tell = tell;
   }

@@ -10,7 +10,7 @@ import type { Subject } from '../../call/decide.ts';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { CallEvent, QuittanceEvent, TurnOpened } from '../../call/event.ts';
 import type { CallDraft } from '../../call/evolve.ts';
-import { advance, begin, foldCall } from '../../call/evolve.ts';
+import { advance, begin, foldCall, toCall } from '../../call/evolve.ts';
 import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import { cutText } from '../../base/cut-text.ts';
@@ -63,7 +63,7 @@ export class CallJournal implements Subject {
   }
 
   get call(): Call | undefined {
-    return this.draft;
+    return this.draft && toCall(this.draft);
   }
 
   get turnId(): string {
@@ -83,7 +83,7 @@ export class CallJournal implements Subject {
 
   /** Turns a command into its event. A refusal here is a mistake of ours, not of a user. */
   apply(command: Command): CallEvent {
-    const decision = decide(this.draft, command, this);
+    const decision = decide(this.call, command, this);
     if (!decision.ok) throw new TypeError(`${command.type} of call ${this.callId}: ${decision.refusal}`);
     const { event } = decision;
     this.draft = this.draft === undefined ? begin(event) : advance(this.draft, event);
@@ -155,7 +155,8 @@ export class CallJournal implements Subject {
   rewind(mark: number): void {
     this.made.length = mark;
     this.moves = none;
-    this.draft = foldCall(this.made.filter(isCallEvent), this.base);
+    const folded = foldCall(this.made.filter(isCallEvent), this.base);
+    this.draft = folded && { ...folded };
   }
 
   /** Appends a remark: a fact that changes nothing about the call, and so cannot come too late or too early. */
@@ -196,7 +197,7 @@ export class CallJournal implements Subject {
 
   /** The event of a command that changes nothing about the call. */
   private eventOf(command: Command): CallEvent {
-    const decision = decide(this.draft, command, this);
+    const decision = decide(this.call, command, this);
     if (!decision.ok) throw new TypeError(`${command.type} of call ${this.callId}: ${decision.refusal}`);
     return decision.event;
   }

@@ -23,6 +23,6 @@ export interface CallServices {
    * another call waiting for it?
    */
   endOrphan(stored: StoredCall, call: Call, asker: 'of the call' | 'of another'): Promise<OrphanEnd>;
-  /** What callers of a call in progress will be told; undefined for any other call. */
+  /** The answer that callers of an active call will get; undefined for any other call. */
   toldOf(call: { readonly sessionId: string; readonly callId: string }): Promise<Told> | undefined;
 }

@@ -27,7 +27,7 @@ export type ReadyCall = AcceptedCall & {
   readonly input: PreparedInput;
   /** The input as hooks, rules and grants see it. */
   readonly judged: JsonObject;
-  /** What the model is told besides the content of the outcome. */
+  /** Notes for the model, besides the content of the outcome. */
   readonly notes: readonly string[];
 };
 

@@ -1,7 +1,7 @@
 import type { DataOf } from '../../call/event-data.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 
-/** What is recorded of an attempt besides its outcome. */
+/** The record of an attempt, besides its outcome. */
 export type AttemptRecord = Pick<
   DataOf<'tool.responded'>,
   'costMicros' | 'reached' | 'log' | 'payloadExtras'

@@ -18,7 +18,6 @@ import type { AcceptedCall, Manner } from '../state/accepted-call.ts';
 import { acceptCall } from '../state/accepted-call.ts';
 import { ActiveCall } from '../state/active-call.ts';
 import type { AskedCall, HeldHere, JudgedCall, Moved } from '../state/call-stages.ts';
-import { nothingFound } from '../state/call-stages.ts';
 import type { Taken } from '../input/taken.ts';
 import type { Ask } from '../../call/event.ts';
 import type { HostAnswer } from '../hold/first-news.ts';
