@@ -1,0 +1,219 @@
+/**
+ * The functions that append. One call takes a whole batch: it locks, checks and writes in one round trip and one commit.
+ *
+ * Locks are always taken in this order: the lane, the heads of sessions by id, counters by name, claims by the hash of
+ * their key. Each check is a statement of its own after the lock, because a statement sees the rows as they were when it
+ * began.
+ *
+ * A transaction gets its id with its first lock and may then wait for a head. If another transaction with a later id
+ * appended to that session meanwhile, our positions would come before its positions. The function then gives up with
+ * QT001, and the client sends the batch again.
+ */
+export const appendFunctions = `
+CREATE FUNCTION chain_step(state text, head text, n bigint, t text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN encode(sha256(convert_to(coalesce(state, head) || E'\\n' || n || E'\\n' || t, 'UTF8')), 'hex');
+CREATE AGGREGATE chain(text, bigint, text) (SFUNC = chain_step, STYPE = text);
+
+CREATE FUNCTION lock_heads(p_sessions text[], p_genesis text[]) RETURNS bigint LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE v_many bigint; v_found bigint; v_first bigint;
+BEGIN
+  SELECT count(DISTINCT s) INTO v_many FROM unnest(p_sessions) s;
+  SELECT count(*) INTO v_found FROM sessions h WHERE h.session_id = ANY (p_sessions);
+  IF v_found < v_many THEN
+    INSERT INTO sessions AS h (session_id, sequence, hash, position)
+      SELECT DISTINCT ON (x.s COLLATE "C") x.s, 0, x.g, 0 FROM unnest(p_sessions, p_genesis) x(s, g) ORDER BY x.s COLLATE "C"
+      ON CONFLICT (session_id) DO UPDATE SET sequence = h.sequence;
+  ELSE
+    SELECT count(*) INTO v_found
+      FROM (SELECT 1 FROM sessions h WHERE h.session_id = ANY (p_sessions) ORDER BY h.session_id FOR UPDATE) locked;
+    IF v_found < v_many THEN RAISE EXCEPTION 'a session was removed meanwhile' USING ERRCODE = 'QT001'; END IF;
+  END IF;
+  SELECT (position_base + pg_current_xact_id()::text::bigint) * 1024 INTO v_first FROM ledger;
+  IF EXISTS (SELECT 1 FROM sessions h WHERE h.session_id = ANY (p_sessions) AND h.position >= v_first) THEN
+    RAISE EXCEPTION 'a later transaction was first' USING ERRCODE = 'QT001';
+  END IF;
+  RETURN v_first;
+END $$;
+
+CREATE FUNCTION append_items(
+  p_first bigint, p_sessions text[], p_calls text[], p_expected integer[], p_texts text[], p_bodies text[],
+  p_salts text[], p_extras text[], p_owner text
+) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  i integer; p integer; x jsonb; e jsonb; v_had integer; v_text text; v_name text; v_sum jsonb; v_taken double precision;
+  v_names text[]; v_sequences bigint[]; v_hashes text[]; v_positions bigint[]; v_row record; v_totals text; v_moved text;
+BEGIN
+  SELECT array_agg(h.session_id), array_agg(h.sequence), array_agg(h.hash), array_agg(h.position)
+    INTO v_names, v_sequences, v_hashes, v_positions
+    FROM sessions h WHERE h.session_id = ANY (p_sessions);
+  <<items>>
+  FOR i IN 1 .. cardinality(p_sessions) LOOP
+    ord := i; status := 'appended'; version := 0; detail := NULL; at := p_first + i - 1;
+    p := array_position(v_names, p_sessions[i]);
+    x := p_extras[i]::jsonb;
+    v_had := 0;
+    IF p_calls[i] IS NOT NULL THEN
+      SELECT coalesce(max(n.version), 0) INTO v_had FROM entries n
+        WHERE n.session_id = p_sessions[i] AND n.call_id = p_calls[i] AND n.version IS NOT NULL;
+      IF (p_expected[i] < 0 AND v_had = 0) OR (p_expected[i] >= 0 AND v_had <> p_expected[i]) THEN
+        status := 'conflict'; version := v_had; RETURN NEXT; CONTINUE items;
+      END IF;
+    END IF;
+    v_text := p_texts[i];
+    IF x IS NOT NULL THEN
+      IF x ? 'claim' THEN
+        SELECT c.session_id, c.call_id, c.digest INTO v_row FROM claims c WHERE c.key = x -> 'claim' ->> 'key';
+        IF FOUND AND NOT (v_row.session_id IS NOT DISTINCT FROM x -> 'claim' ->> 'overSession'
+            AND v_row.call_id IS NOT DISTINCT FROM x -> 'claim' ->> 'overCall') THEN
+          status := 'claimed';
+          detail := jsonb_build_object('session', v_row.session_id, 'call', v_row.call_id, 'digest', v_row.digest);
+          RETURN NEXT; CONTINUE items;
+        END IF;
+      END IF;
+      v_sum := '{}';
+      FOR e IN SELECT * FROM jsonb_array_elements(x -> 'reserve') LOOP
+        v_name := e ->> 'name';
+        SELECT coalesce((SELECT c.used + c.reserved FROM counters c WHERE c.name = v_name), 0)
+          + coalesce((v_sum ->> v_name)::double precision, 0) INTO v_taken;
+        IF v_taken + (e ->> 'amount')::double precision > (e ->> 'limit')::double precision THEN
+          status := 'exhausted'; detail := jsonb_build_object('counter', v_name, 'used', v_taken);
+          RETURN NEXT; CONTINUE items;
+        END IF;
+        v_sum := v_sum || jsonb_build_object(v_name,
+          coalesce((v_sum ->> v_name)::double precision, 0) + (e ->> 'amount')::double precision);
+      END LOOP;
+      FOR e IN SELECT * FROM jsonb_array_elements(coalesce(x -> 'moves', '[]') || coalesce(x -> 'guards', '[]')) LOOP
+        SELECT coalesce((SELECT s.version FROM states s
+          WHERE s.session_id = p_sessions[i] AND s.subject = e ->> 'subject'), 0) INTO version;
+        IF version <> (e ->> 'version')::integer THEN
+          status := 'moved'; detail := e ->> 'subject'; RETURN NEXT; CONTINUE items;
+        END IF;
+      END LOOP;
+      IF x ? 'cursor' THEN
+        SELECT c.holder, c.position INTO v_row FROM cursors c WHERE c.name = x -> 'cursor' ->> 'name' FOR UPDATE;
+        IF NOT FOUND OR v_row.holder IS DISTINCT FROM x -> 'cursor' ->> 'holder'
+            OR v_row.position <> (x -> 'cursor' ->> 'from')::bigint THEN
+          status := 'displaced';
+          detail := jsonb_build_object('holder', v_row.holder, 'position', coalesce(v_row.position, 0));
+          RETURN NEXT; CONTINUE items;
+        END IF;
+        UPDATE cursors c SET position = (x -> 'cursor' ->> 'to')::bigint WHERE c.name = x -> 'cursor' ->> 'name';
+      END IF;
+      IF x ? 'reserve' OR x ? 'settle' THEN
+        v_totals := '';
+        FOR e IN SELECT * FROM jsonb_array_elements(coalesce(x -> 'reserve', '[]') || coalesce(x -> 'settle', '[]')) LOOP
+          IF e ? 'amount' THEN
+            UPDATE counters c SET reserved = c.reserved + (e ->> 'amount')::double precision WHERE c.name = e ->> 'name';
+          ELSE
+            UPDATE counters c SET reserved = c.reserved - (e ->> 'reserved')::double precision,
+                used = CASE WHEN e ? 'reset' THEN 0 ELSE c.used END + (e ->> 'used')::double precision
+              WHERE c.name = e ->> 'name';
+          END IF;
+        END LOOP;
+        FOR v_row IN
+          SELECT c.name, c.used, c.reserved, min(n.value ->> 'quoted') AS quoted
+          FROM jsonb_array_elements(coalesce(x -> 'reserve', '[]') || coalesce(x -> 'settle', '[]'))
+            WITH ORDINALITY n(value, o)
+          JOIN counters c ON c.name = n.value ->> 'name' GROUP BY c.name, c.used, c.reserved ORDER BY min(n.o)
+        LOOP
+          v_totals := v_totals || CASE WHEN v_totals = '' THEN '' ELSE ',' END || '{"counter":' || v_row.quoted
+            || ',"used":' || v_row.used || ',"reserved":' || v_row.reserved || '}';
+          UPDATE counters c SET session_id = p_sessions[i], sequence = v_sequences[p] + 1 WHERE c.name = v_row.name;
+        END LOOP;
+        v_text := overlay(v_text PLACING ',"totals":[' || v_totals || ']' FROM position(',"bodies":' IN v_text) FOR 0);
+      END IF;
+      FOR e IN SELECT * FROM jsonb_array_elements(x -> 'moves') LOOP
+        INSERT INTO states AS s (session_id, subject, version, text)
+          VALUES (p_sessions[i], e ->> 'subject', (e ->> 'version')::integer + 1, e ->> 'state')
+          ON CONFLICT (session_id, subject) DO UPDATE SET version = excluded.version, text = excluded.text;
+      END LOOP;
+      IF x ? 'release' THEN DELETE FROM claims c WHERE c.key = x ->> 'release'; END IF;
+      IF x ? 'claim' THEN
+        INSERT INTO claims (key, session_id, call_id, digest)
+          VALUES (x -> 'claim' ->> 'key', p_sessions[i], p_calls[i], x -> 'claim' ->> 'digest')
+          ON CONFLICT (key) DO UPDATE SET session_id = excluded.session_id, call_id = excluded.call_id, digest = excluded.digest;
+      END IF;
+      IF x ? 'sealed' THEN
+        INSERT INTO sealed (session_id, call_id, text) VALUES (p_sessions[i], p_calls[i], x ->> 'sealed')
+          ON CONFLICT (session_id, call_id) DO UPDATE SET text = excluded.text;
+      END IF;
+      IF x ? 'dropSealed' THEN
+        DELETE FROM sealed s WHERE s.session_id = p_sessions[i] AND s.call_id = p_calls[i];
+      END IF;
+      IF x ? 'doubt' THEN
+        INSERT INTO unsettled (session_id, tool, digest, call_id, position)
+          VALUES (p_sessions[i], x -> 'doubt' ->> 'tool', x -> 'doubt' ->> 'digest', p_calls[i], at)
+          ON CONFLICT (session_id, call_id) DO UPDATE SET tool = excluded.tool, digest = excluded.digest, position = excluded.position;
+      END IF;
+      IF x ? 'clears' THEN
+        DELETE FROM unsettled u WHERE u.session_id = p_sessions[i] AND u.call_id = p_calls[i];
+      END IF;
+    END IF;
+    v_sequences[p] := v_sequences[p] + 1;
+    v_hashes[p] := chain_step(NULL, v_hashes[p], v_sequences[p], v_text);
+    v_positions[p] := at;
+    version := CASE WHEN p_calls[i] IS NULL THEN 0 WHEN p_expected[i] < 0 THEN v_had ELSE v_had + 1 END;
+    INSERT INTO entries (position, session_id, sequence, call_id, version, text, bodies, salt, hash)
+      VALUES (at, p_sessions[i], v_sequences[p], p_calls[i],
+        CASE WHEN p_calls[i] IS NULL OR p_expected[i] < 0 THEN NULL ELSE version END,
+        v_text, p_bodies[i], p_salts[i], v_hashes[p]);
+    RETURN NEXT;
+  END LOOP;
+  UPDATE sessions h SET sequence = y.n, hash = y.h, position = y.at
+    FROM unnest(v_names, v_sequences, v_hashes, v_positions) y(s, n, h, at)
+    WHERE h.session_id = y.s AND h.sequence <> y.n;
+END $$;
+
+CREATE FUNCTION append_v1(
+  p_lane text, p_epoch bigint, p_owner text, p_sessions text[], p_genesis text[], p_calls text[], p_expected integer[],
+  p_texts text[], p_bodies text[], p_salts text[], p_extras text[], p_counters text[], p_keys text[]
+) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE v_first bigint; v_many integer := cardinality(p_sessions); v_sessions integer; v_calls integer; v_fine boolean;
+BEGIN
+  PERFORM 1 FROM lanes l WHERE l.lane_id = p_lane AND l.epoch = p_epoch FOR SHARE;
+  IF NOT FOUND THEN RAISE EXCEPTION 'another connection took over' USING ERRCODE = 'QT002'; END IF;
+  v_first := lock_heads(p_sessions, p_genesis);
+  IF cardinality(p_counters) > 0 THEN
+    INSERT INTO counters AS c (name, used, reserved) SELECT DISTINCT n COLLATE "C", 0, 0 FROM unnest(p_counters) n ORDER BY 1
+      ON CONFLICT (name) DO UPDATE SET used = c.used;
+  END IF;
+  IF cardinality(p_keys) > 0 THEN
+    PERFORM pg_advisory_xact_lock(k)
+      FROM (SELECT DISTINCT hashtextextended(n, 5498) AS k FROM unnest(p_keys) n ORDER BY 1) keys;
+  END IF;
+  SELECT count(DISTINCT y.s), count(DISTINCT (y.s, y.c)), bool_and(y.x IS NULL) INTO v_sessions, v_calls, v_fine
+    FROM unnest(p_sessions, p_calls, p_extras) y(s, c, x);
+  IF v_fine AND v_calls = v_many THEN
+    SELECT bool_and(y.c IS NULL OR coalesce((SELECT max(n.version) FROM entries n
+        WHERE n.session_id = y.s AND n.call_id = y.c AND n.version IS NOT NULL), 0) = y.w) INTO v_fine
+      FROM unnest(p_sessions, p_calls, p_expected) y(s, c, w);
+  ELSE
+    v_fine := false;
+  END IF;
+  IF NOT v_fine THEN
+    RETURN QUERY SELECT * FROM append_items(
+      v_first, p_sessions, p_calls, p_expected, p_texts, p_bodies, p_salts, p_extras, p_owner);
+  ELSIF v_sessions = v_many THEN
+    RETURN QUERY WITH moved AS (
+      UPDATE sessions h SET sequence = h.sequence + 1, position = v_first + y.o - 1,
+          hash = encode(sha256(convert_to(h.hash || E'\\n' || (h.sequence + 1) || E'\\n' || y.t, 'UTF8')), 'hex')
+        FROM unnest(p_sessions, p_calls, p_expected, p_texts, p_bodies, p_salts) WITH ORDINALITY y(s, c, w, t, b, salt, o)
+        WHERE h.session_id = y.s
+        RETURNING y.s, h.sequence AS n, y.c, y.w + 1 AS v, y.t, y.b, y.salt, h.hash AS h, y.o),
+      done AS (INSERT INTO entries (position, session_id, sequence, call_id, version, text, bodies, salt, hash)
+        SELECT v_first + m.o - 1, m.s, m.n, m.c, m.v, m.t, m.b, m.salt, m.h FROM moved m ORDER BY m.o)
+      SELECT m.o::integer, 'appended', coalesce(m.v, 0), NULL::text, v_first + m.o - 1 FROM moved m;
+  ELSE
+    RETURN QUERY WITH item AS (
+      SELECT y.*, h.hash AS head, h.sequence + row_number() OVER (PARTITION BY y.s ORDER BY y.o) AS n
+        FROM unnest(p_sessions, p_calls, p_expected, p_texts, p_bodies, p_salts) WITH ORDINALITY y(s, c, w, t, b, salt, o)
+        JOIN sessions h ON h.session_id = y.s),
+      linked AS MATERIALIZED (SELECT i.*, chain(i.head, i.n, i.t) OVER (PARTITION BY i.s ORDER BY i.n) AS h FROM item i),
+      moved AS (UPDATE sessions h SET sequence = l.n, hash = l.h, position = v_first + l.o - 1
+        FROM (SELECT DISTINCT ON (k.s) k.s, k.n, k.h, k.o FROM linked k ORDER BY k.s, k.n DESC) l WHERE h.session_id = l.s),
+      done AS (INSERT INTO entries (position, session_id, sequence, call_id, version, text, bodies, salt, hash)
+        SELECT v_first + l.o - 1, l.s, l.n, l.c, l.w + 1, l.t, l.b, l.salt, l.h FROM linked l ORDER BY l.o)
+      SELECT l.o::integer, 'appended', coalesce(l.w + 1, 0), NULL::text, v_first + l.o - 1 FROM linked l;
+  END IF;
+END $$;
+`;

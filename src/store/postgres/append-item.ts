@@ -1,0 +1,115 @@
+/** An entry as the append function takes it: one value per column, and the rest as one JSON text. */
+import type { JsonObject } from '../../base/json.ts';
+import { isEmittedEvent } from '../../call/emitted-event.ts';
+import type { ToolResponded } from '../../call/event.ts';
+import { genesisHash } from '../../ledger/chain.ts';
+import { quoteText } from '../../ledger/formats/v1/quote-text.ts';
+import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type { Entry } from '../../ledger/journal.ts';
+import { lastState } from '../../ledger/state-of.ts';
+import { clearsDoubt, leavesDoubt } from '../../ledger/unsettled-effect.ts';
+import { toPgText } from './pg-text.ts';
+
+export type AppendItem = {
+  readonly session: string;
+  readonly genesis: string;
+  readonly call: string | null;
+  /** The version the call must have; -1 for a remark; null where the entry is about no call. */
+  readonly expected: number | null;
+  readonly text: string;
+  readonly bodies: string | null;
+  readonly salt: string | null;
+  readonly extras: string | null;
+  readonly counters: readonly string[];
+  readonly keys: readonly string[];
+  /** How the text of this entry begins, and of no other. */
+  readonly prefix: string;
+};
+
+const remark = -1;
+
+/** `digest`: of the input of a call that this entry leaves in doubt, see `findDoubt`. */
+export function toAppendItem(
+  entry: Entry,
+  ownerId: string,
+  salt: () => string,
+  digest: string | undefined,
+): AppendItem {
+  const { sessionId, callId, expectedVersion } = entry;
+  const written = writeEntry(entry, ownerId, salt);
+  const extras = toExtras(entry, digest);
+  return {
+    session: toPgText(sessionId),
+    genesis: genesisHash(sessionId),
+    call: callId === undefined ? null : toPgText(callId),
+    expected: callId === undefined ? null : expectedVersion === 'any' ? remark : expectedVersion,
+    text: written.text,
+    bodies: written.bodies ?? null,
+    salt: written.salt ?? null,
+    // A remark needs the version that its call has: the function looks it up only where it goes item by item.
+    extras: Object.keys(extras).length > 0 || expectedVersion === 'any' ? JSON.stringify(extras) : null,
+    counters: [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => toPgText(counter)),
+    keys: [entry.claim?.key, entry.releaseClaim].flatMap((key) => (key === undefined ? [] : [toPgText(key)])),
+    prefix: `{"v":1,"entry":${quoteText(entry.entryId)},`,
+  };
+}
+
+/** The event that leaves the effect of its call in doubt, if the entry has one. */
+export const findDoubt = ({ events }: Entry): ToolResponded | undefined =>
+  events.find((event): event is ToolResponded => !isEmittedEvent(event) && leavesDoubt(event));
+
+function toExtras(entry: Entry, digest: string | undefined): JsonObject {
+  const { claim, releaseClaim, reserve, settle, moves, guards, cursor, sealed, dropSealed } = entry;
+  const doubt = digest === undefined ? undefined : findDoubt(entry);
+  const clears = entry.events.some((event) => !isEmittedEvent(event) && clearsDoubt(event));
+  return {
+    ...(claim && {
+      claim: {
+        key: toPgText(claim.key),
+        digest: toPgText(claim.inputDigest),
+        ...(claim.supersedes && {
+          overSession: toPgText(claim.supersedes.sessionId),
+          overCall: toPgText(claim.supersedes.callId),
+        }),
+      },
+    }),
+    ...(releaseClaim !== undefined && { release: toPgText(releaseClaim) }),
+    ...(reserve && {
+      reserve: reserve.map(({ counter, amount, limit }) => ({ ...counterName(counter), amount, limit })),
+    }),
+    ...(settle && {
+      settle: settle.map(({ counter, reserved, used, reset }) => ({
+        ...counterName(counter),
+        reserved,
+        used,
+        ...(reset === true && { reset }),
+      })),
+    }),
+    ...(moves && {
+      moves: moves.map(({ subject, expectedVersion }) => ({
+        subject: toPgText(subject),
+        version: expectedVersion,
+        state: JSON.stringify(lastState(entry.events, subject)),
+      })),
+    }),
+    ...(guards && {
+      guards: guards.map(({ subject, expectedVersion }) => ({
+        subject: toPgText(subject),
+        version: expectedVersion,
+      })),
+    }),
+    ...(cursor && {
+      cursor: { name: toPgText(cursor.name), holder: toPgText(cursor.holder), from: cursor.from, to: cursor.to },
+    }),
+    ...(sealed !== undefined && { sealed: toPgText(sealed) }),
+    ...(dropSealed === true && { dropSealed }),
+    ...(doubt && digest !== undefined && { doubt: { tool: toPgText(doubt.outcome.toolName), digest: toPgText(digest) } }),
+    ...(clears && { clears }),
+  };
+}
+
+/** `quoted` becomes part of the hashed text, in which the counter has its own name. */
+const counterName = (counter: string): { name: string; quoted: string } => ({
+  name: toPgText(counter),
+  quoted: quoteText(counter),
+});

@@ -1,0 +1,239 @@
+/**
+ * One connection that appends, with a queue. What comes in while a batch is under way becomes the next batch, so that
+ * concurrent appends share a round trip and a commit.
+ *
+ * A connection that breaks while a batch is under way leaves its entries in question. The next connection first raises
+ * the epoch of the lane, which waits for the transaction of the old one and keeps it from beginning another. Then it
+ * looks for each entry: entries that were kept are answered, the others are sent again.
+ */
+import { QuittanceError } from '../../base/error.ts';
+import type { AppendResult } from '../../ledger/journal.ts';
+import { closedError } from '../../ledger/refuse-entry.ts';
+import type { AppendItem } from './append-item.ts';
+import { toIntArray, toTextArray } from './pg-arrays.ts';
+import type { PgConnection } from './pg-driver.ts';
+import { connect, fencedState, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
+import type { PgPool } from './pg-pool.ts';
+import { saturatedError, toUnavailable } from './pg-pool.ts';
+import { fromPgText } from './pg-text.ts';
+
+export type Appended = { readonly result: AppendResult; readonly position: number };
+
+type Job = {
+  readonly item: AppendItem;
+  readonly sinceMs: number;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (error: unknown) => void;
+  /** Sent through a connection that broke before it answered. */
+  isInQuestion: boolean;
+};
+
+type ResultRow = {
+  readonly ord: number;
+  readonly status: AppendResult['status'];
+  readonly version: number;
+  readonly detail: string | null;
+  readonly at: number;
+};
+
+const mostInBatch = 256;
+const mostQueued = 50_000;
+/** How long an entry waits for a server that cannot be reached. */
+const patienceMs = 10_000;
+const pauseMs = 50;
+
+export class AppendLane {
+  readonly #pool: PgPool;
+  readonly #laneId: string;
+  readonly #ownerId: string;
+  readonly #onCommit: (last: number) => void;
+  readonly #queue: Job[] = [];
+  #connection: PgConnection | undefined;
+  #epoch = 0;
+  #work: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(pool: PgPool, laneId: string, ownerId: string, onCommit: (last: number) => void) {
+    this.#pool = pool;
+    this.#laneId = laneId;
+    this.#ownerId = ownerId;
+    this.#onCommit = onCommit;
+  }
+
+  append(item: AppendItem): Promise<Appended> {
+    if (this.#closed) return Promise.reject(closedError());
+    if (this.#queue.length >= mostQueued) return Promise.reject(saturatedError());
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, sinceMs: performance.now(), resolve, reject, isInQuestion: false });
+      this.#work ??= this.#run();
+    });
+  }
+
+  /** Writes what was queued, then ends the connection. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#work !== undefined) await this.#work;
+    await this.#connection?.query(this.#pool.named('DELETE FROM @lanes WHERE lane_id = $1'), [this.#laneId]).catch(
+      () => undefined, // a row that is left over does no harm
+    );
+    await this.#connection?.end();
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve(); // appends of the same moment share a batch
+    while (this.#queue.length > 0) await this.#sendBatch(this.#queue.splice(0, mostInBatch));
+    this.#work = undefined;
+  }
+
+  async #sendBatch(batch: readonly Job[]): Promise<void> {
+    let jobs = batch;
+    while (jobs.length > 0)
+      try {
+        const connection = await this.#connected();
+        jobs = await this.#settleQuestions(connection, jobs);
+        if (jobs.length > 0) await this.#send(connection, jobs);
+        return;
+      } catch (error) {
+        jobs = await this.#afterFailure(error, jobs);
+      }
+  }
+
+  /** Gives the jobs to try again. */
+  async #afterFailure(error: unknown, jobs: readonly Job[]): Promise<readonly Job[]> {
+    if (isRetryable(error)) return jobs;
+    if (isRefusal(error) && sqlStateOf(error) !== fencedState) return this.#splitRefused(error, jobs);
+    const wasOpen = this.#connection !== undefined;
+    void this.#connection?.end();
+    this.#connection = undefined;
+    if (wasOpen) for (const job of jobs) job.isInQuestion = true;
+    const now = performance.now();
+    const patient = jobs.filter(({ sinceMs }) => now - sinceMs < patienceMs);
+    for (const job of jobs) if (!patient.includes(job)) job.reject(toUnavailable(error));
+    if (patient.length > 0 && !wasOpen) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    return patient;
+  }
+
+  /** One entry that the server cannot take must not fail the others of its batch. */
+  async #splitRefused(error: unknown, jobs: readonly Job[]): Promise<readonly Job[]> {
+    if (jobs.length === 1 || isAboutServer(error)) {
+      for (const { reject } of jobs) reject(toUnavailable(error));
+      return [];
+    }
+    for (const job of jobs) await this.#sendBatch([job]);
+    return [];
+  }
+
+  async #connected(): Promise<PgConnection> {
+    if (this.#connection?.isOpen === true) return this.#connection;
+    this.#connection = undefined;
+    const connection = await connect(this.#pool.settings);
+    const rows = await connection.query<{ epoch: number }>(
+      this.#pool.named(
+        `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, 1)
+         ON CONFLICT (lane_id) DO UPDATE SET epoch = l.epoch + 1 RETURNING epoch`,
+      ),
+      [this.#laneId],
+    );
+    this.#epoch = rows[0]?.epoch ?? 0;
+    this.#connection = connection;
+    return connection;
+  }
+
+  async #send(connection: PgConnection, jobs: readonly Job[]): Promise<void> {
+    const items = jobs.map(({ item }) => item);
+    const rows = await connection.query<ResultRow>(
+      this.#pool.named('SELECT * FROM @append_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)'),
+      [
+        this.#laneId,
+        this.#epoch,
+        this.#ownerId,
+        toTextArray(items.map(({ session }) => session)),
+        toTextArray(items.map(({ genesis }) => genesis)),
+        toTextArray(items.map(({ call }) => call)),
+        toIntArray(items.map(({ expected }) => expected)),
+        toTextArray(items.map(({ text }) => text)),
+        toTextArray(items.map(({ bodies }) => bodies)),
+        toTextArray(items.map(({ salt }) => salt)),
+        toTextArray(items.map(({ extras }) => extras)),
+        toTextArray(items.flatMap(({ counters }) => counters)),
+        toTextArray(items.flatMap(({ keys }) => keys)),
+      ],
+    );
+    let last = 0;
+    for (const row of rows) {
+      if (row.status === 'appended') last = Math.max(last, row.at);
+    }
+    if (last > 0) this.#onCommit(last);
+    for (const row of rows) jobs[row.ord - 1]?.resolve({ result: toResult(row), position: row.at });
+  }
+
+  /** Answers entries that an earlier connection did write. Gives the others. */
+  async #settleQuestions(connection: PgConnection, jobs: readonly Job[]): Promise<readonly Job[]> {
+    const questions = jobs.filter(({ isInQuestion }) => isInQuestion);
+    if (questions.length === 0) return jobs;
+    const rows = await connection.query<{ ord: number; version: number | null; at: number }>(
+      this.#pool.named(keptSql),
+      [
+        toTextArray(questions.map(({ item }) => item.session)),
+        toTextArray(questions.map(({ item }) => item.call)),
+        toTextArray(questions.map(({ item }) => item.prefix)),
+      ],
+    );
+    const kept = new Set<Job>();
+    for (const { ord, version, at } of rows) {
+      const job = questions[ord - 1];
+      if (job === undefined) continue;
+      kept.add(job);
+      job.resolve({ result: { status: 'appended', version: version ?? 0 }, position: at });
+      this.#onCommit(at);
+    }
+    for (const job of questions) job.isInQuestion = false;
+    return jobs.filter((job) => !kept.has(job));
+  }
+}
+
+/** The epoch was raised before this runs, so nothing of the old connection can still be under way. */
+const keptSql = `
+  SELECT x.o::integer AS ord, e.position AS at, coalesce(e.version,
+      (SELECT max(v.version) FROM @entries v WHERE v.session_id = x.s AND v.call_id = x.c)) AS version
+  FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY x(s, c, p, o)
+  JOIN @sessions h ON h.session_id = x.s
+  JOIN @entries e ON e.session_id = x.s AND e.sequence > h.sequence - 20000
+    AND e.call_id IS NOT DISTINCT FROM x.c AND starts_with(e.text, x.p)`;
+
+/** Disk full, too many connections, shutting down, read-only: no entry is at fault. */
+const isAboutServer = (error: unknown): boolean => /^(25|53|54|57|58)/.test(sqlStateOf(error) ?? '');
+
+function toResult({ status, version, detail }: ResultRow): AppendResult {
+  switch (status) {
+    case 'appended':
+    case 'conflict':
+      return { status, version };
+    case 'moved':
+      return { status, subject: fromPgText(detail ?? ''), version };
+    case 'claimed': {
+      const holder = parseDetail<{ session: string; call: string; digest: string }>(detail);
+      return {
+        status,
+        holder: {
+          sessionId: fromPgText(holder.session),
+          callId: fromPgText(holder.call),
+          inputDigest: fromPgText(holder.digest),
+        },
+      };
+    }
+    case 'displaced': {
+      const { holder, position } = parseDetail<{ holder: string | null; position: number }>(detail);
+      return { status, holder: holder === null ? undefined : fromPgText(holder), position };
+    }
+    case 'exhausted': {
+      const { counter, used } = parseDetail<{ counter: string; used: number }>(detail);
+      return { status, counter: fromPgText(counter), used };
+    }
+    default:
+      throw new QuittanceError('ledger.damaged', `The append function answered ${String(status)}.`);
+  }
+}
+
+/** The function wrote it with these members. */
+const parseDetail = <Detail>(detail: string | null): Detail => JSON.parse(detail ?? '{}') as Detail;

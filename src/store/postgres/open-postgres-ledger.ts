@@ -1,0 +1,58 @@
+import { QuittanceError } from '../../base/error.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { LedgerRow } from './migrate.ts';
+import { liftPositions, migrate, readLedgerRow, requireFormat } from './migrate.ts';
+import { PgPool } from './pg-pool.ts';
+import { checkOfKey, PostgresLedger } from './postgres-ledger.ts';
+import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
+import { readSettings } from './settings.ts';
+
+const sealKeyBytes = 32;
+
+/** Opens a ledger in PostgreSQL. Creates its tables if there are none and the role may do that. */
+export async function openPostgresLedger(url: string, options: PostgresLedgerOptions = {}): Promise<Ledger> {
+  const pool = new PgPool(readSettings(url, options));
+  try {
+    const found = await readLedgerRow(pool);
+    const mayMigrate = options.readOnly !== true && options.migrate !== false;
+    const row = requireFormat(mayMigrate ? await upToDate(pool, found) : found);
+    if (options.sealKey !== undefined) await checkSealKey(pool, row, options.sealKey, options.readOnly === true);
+    if (options.readOnly !== true) await liftPositions(pool);
+    const ledger = new PostgresLedger(pool, row, options);
+    await ledger.owners.begin();
+    return ledger;
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+}
+
+const upToDate = async (pool: PgPool, found: LedgerRow | undefined): Promise<LedgerRow> => {
+  try {
+    return requireFormat(found);
+  } catch {
+    return migrate(pool);
+  }
+};
+
+/** The first process with a key leaves its check; every other one must have the same key. */
+async function checkSealKey(
+  pool: PgPool,
+  { ledgerId }: LedgerRow,
+  sealKey: Uint8Array,
+  readOnly: boolean,
+): Promise<void> {
+  if (sealKey.length !== sealKeyBytes)
+    throw new QuittanceError(
+      'config.invalid',
+      `The option sealKey must have ${sealKeyBytes} bytes; found ${sealKey.length}.`,
+    );
+  const check = checkOfKey(sealKey, ledgerId);
+  if (!readOnly) await pool.query('UPDATE @ledger SET key_check = $1 WHERE key_check IS NULL', [check]);
+  const [row] = await pool.query<{ key_check: string | null }>('SELECT key_check FROM @ledger');
+  if (row?.key_check === check || row?.key_check === null) return;
+  throw new QuittanceError(
+    'config.invalid',
+    'Another process seals inputs of this ledger with a different key. Pass the same sealKey in every process.',
+  );
+}

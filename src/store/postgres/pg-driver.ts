@@ -1,0 +1,155 @@
+/**
+ * The one file that knows the driver. Everything else sees a connection that runs statements, and errors sorted by what
+ * a caller must do about them.
+ */
+import type { Client, ClientConfig, CustomTypesConfig } from 'pg';
+import { QuittanceError } from '../../base/error.ts';
+
+export type PgValue = string | number | boolean | null | Buffer | readonly string[];
+
+export interface PgConnection {
+  query<Row>(text: string, values?: readonly PgValue[]): Promise<readonly Row[]>;
+  /** Called once, when the connection ended for any reason. */
+  readonly ended: Promise<void>;
+  readonly isOpen: boolean;
+  onNotification(listener: (channel: string, payload: string) => void): void;
+  /** Ends the connection. Statements that still run are cut off. */
+  end(): Promise<void>;
+}
+
+export type PgSettings = {
+  readonly url: string;
+  readonly applicationName: string;
+  readonly connectTimeoutMs: number;
+  /** A statement that takes longer is given up and its connection is closed. */
+  readonly statementTimeoutMs: number;
+};
+
+const int8Oid = 20;
+const int4Oid = 23;
+const float8Oid = 701;
+
+/** Positions and counts fit a number. Everything else comes as text and is read by the one who asked for it. */
+const types: CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: string) => {
+    if (format === 'binary') return (value: unknown) => value;
+    if (oid === int8Oid || oid === int4Oid || oid === float8Oid) return Number;
+    if (oid === boolOid) return (value: string) => value === 't';
+    if (oid === byteaOid) return (value: string) => Buffer.from(value.slice(2), 'hex');
+    return (value: string) => value;
+  }) as CustomTypesConfig['getTypeParser'], // its overloads differ only in the type of the value
+};
+const boolOid = 16;
+const byteaOid = 17;
+
+export async function connect(settings: PgSettings): Promise<PgConnection> {
+  const { Client: DriverClient } = await loadDriver();
+  const config: ClientConfig = {
+    connectionString: settings.url,
+    application_name: settings.applicationName,
+    connectionTimeoutMillis: settings.connectTimeoutMs,
+    query_timeout: settings.statementTimeoutMs,
+    keepAlive: true,
+    types,
+  };
+  const client = new DriverClient(config);
+  let isOpen = true;
+  const ended = new Promise<void>((resolve) => {
+    const note = (): void => {
+      isOpen = false;
+      resolve();
+    };
+    client.on('end', note);
+    client.on('error', note); // without a listener the process would end
+  });
+  await client.connect();
+  // An idle connection keeps no process alive; a statement that somebody waits for does.
+  let running = 0;
+  const hold = client as unknown as Holdable; // the type declarations lack both methods
+  hold.unref();
+  return {
+    query: async <Row>(text: string, values: readonly PgValue[] = []) => {
+      if (running++ === 0) hold.ref();
+      try {
+        const result = await client.query({ text, values: [...values] });
+        return result.rows as readonly Row[]; // the statement names its columns, its caller their types
+      } finally {
+        if (--running === 0) hold.unref();
+      }
+    },
+    ended,
+    get isOpen() {
+      return isOpen;
+    },
+    onNotification(listener) {
+      client.on('notification', ({ channel, payload }) => listener(channel, payload ?? ''));
+    },
+    async end() {
+      isOpen = false;
+      await endClient(client);
+    },
+  };
+}
+
+interface Holdable {
+  ref(): void;
+  unref(): void;
+}
+
+/** A server that does not answer must not keep a process from closing. */
+async function endClient(client: Client): Promise<void> {
+  const timer = setTimeout(() => streamOf(client)?.destroy(), 2_000);
+  try {
+    await client.end();
+  } catch {
+    // It had ended before.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The driver has no public way to drop a connection whose server is silent. */
+const streamOf = (client: Client): { destroy(): void } | undefined =>
+  (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream;
+
+async function loadDriver(): Promise<{ readonly Client: typeof Client }> {
+  try {
+    const driver = (await import('pg')) as unknown as {
+      readonly default: { readonly Client: typeof Client };
+    };
+    return driver.default;
+  } catch (error) {
+    throw new QuittanceError(
+      'config.invalid',
+      'A PostgreSQL ledger needs the package "pg". Install it in your project: npm install pg.',
+      {},
+      error,
+    );
+  }
+}
+
+/** The code that PostgreSQL gave; undefined where the connection failed instead. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && hasSeverity(error) ? code : undefined;
+}
+
+const hasSeverity = (error: unknown): boolean =>
+  typeof (error as { readonly severity?: unknown }).severity === 'string';
+
+/** Did the server refuse the statement and keep the connection? Then it kept nothing of the statement. */
+export const isRefusal = (error: unknown): boolean => {
+  const state = sqlStateOf(error);
+  return state !== undefined && !state.startsWith('57P') && !state.startsWith('08');
+};
+
+/** Errors after which the same transaction may be run again: serialization, deadlock, and our own. */
+export const isRetryable = (error: unknown): boolean =>
+  ['40001', '40P01', orderState].includes(sqlStateOf(error) ?? '');
+
+/** Raised by the append function where its positions would not come after those of an entry before it. */
+export const orderState = 'QT001';
+/** Raised where another connection took over for this one. */
+export const fencedState = 'QT002';
+/** Raised where a row outside the entries says what cannot be. */
+export const damagedState = 'QT003';

@@ -1,0 +1,150 @@
+/** A few connections for reads and for transactions outside the lanes. A statement waits until one of them is free. */
+import { isQuittanceError, QuittanceError } from '../../base/error.ts';
+import { closedError } from '../../ledger/refuse-entry.ts';
+import type { PgConnection, PgValue } from './pg-driver.ts';
+import { connect, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
+import type { PostgresSettings } from './settings.ts';
+
+export type PgQuery = <Row>(text: string, values?: readonly PgValue[]) => Promise<readonly Row[]>;
+
+type Waiting = { readonly resolve: (connection: PgConnection) => void; readonly reject: (error: unknown) => void };
+
+/** Statements waiting beyond this number are refused: a server that slow needs help, not a longer queue. */
+const mostWaiting = 10_000;
+const mostTries = 5;
+
+export class PgPool {
+  readonly settings: PostgresSettings;
+  readonly #free: PgConnection[] = [];
+  readonly #waiting: Waiting[] = [];
+  readonly #texts = new Map<string, string>();
+  #open = 0;
+  #closed = false;
+
+  constructor(settings: PostgresSettings) {
+    this.settings = settings;
+  }
+
+  /** Runs one statement. `@name` in it is a table or function of the ledger's schema. */
+  async query<Row>(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
+    return this.#with((connection) => connection.query<Row>(this.named(text), values));
+  }
+
+  /** Runs statements in one transaction. Runs it again where the server asks for that. */
+  async transaction<Result>(work: (query: PgQuery) => Promise<Result>): Promise<Result> {
+    for (let tries = 1; ; tries++)
+      try {
+        return await this.#with((connection) => this.#inTransaction(connection, work));
+      } catch (error) {
+        if (!isRetryable((error as Error).cause ?? error) || tries === mostTries) throw error;
+      }
+  }
+
+  named(text: string): string {
+    let named = this.#texts.get(text);
+    if (named === undefined) {
+      named = text.replaceAll('@', `${this.settings.schema}.`);
+      this.#texts.set(text, named);
+    }
+    return named;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(closedError());
+    await Promise.all(this.#free.splice(0).map((connection) => connection.end()));
+  }
+
+  async #inTransaction<Result>(
+    connection: PgConnection,
+    work: (query: PgQuery) => Promise<Result>,
+  ): Promise<Result> {
+    await connection.query('BEGIN');
+    try {
+      const result = await work((text, values) => connection.query(this.named(text), values));
+      await connection.query('COMMIT');
+      return result;
+    } catch (error) {
+      if (connection.isOpen) await connection.query('ROLLBACK').catch(() => connection.end());
+      throw error;
+    }
+  }
+
+  async #with<Result>(work: (connection: PgConnection) => Promise<Result>): Promise<Result> {
+    try {
+      const connection = await this.#take();
+      try {
+        return await work(connection);
+      } catch (error) {
+        // After anything but a refusal nobody knows what the connection still does.
+        if (!isRefusal(error) && !isQuittanceError(error)) void connection.end();
+        throw error;
+      } finally {
+        this.#giveBack(connection);
+      }
+    } catch (error) {
+      throw toUnavailable(error);
+    }
+  }
+
+  async #take(): Promise<PgConnection> {
+    if (this.#closed) throw closedError();
+    for (let free = this.#free.pop(); free !== undefined; free = this.#free.pop()) {
+      if (free.isOpen) return free;
+      this.#open--;
+    }
+    if (this.#open < this.settings.readers) {
+      this.#open++;
+      try {
+        return await connect(this.settings);
+      } catch (error) {
+        this.#open--;
+        throw error;
+      }
+    }
+    if (this.#waiting.length >= mostWaiting) throw saturatedError();
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  #giveBack(connection: PgConnection): void {
+    if (this.#closed) {
+      void connection.end();
+      return;
+    }
+    if (connection.isOpen) {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free.push(connection);
+      else next.resolve(connection);
+      return;
+    }
+    this.#open--;
+    const next = this.#waiting.shift();
+    if (next !== undefined) this.#take().then(next.resolve, next.reject);
+  }
+}
+
+export const saturatedError = (): QuittanceError =>
+  new QuittanceError(
+    'ledger.unavailable',
+    'Too many statements wait for the PostgreSQL server. Nothing was written. Send fewer calls at once, or give the server more room.',
+  );
+
+/** What every failure of the server or of the way to it becomes for a caller. */
+export function toUnavailable(error: unknown): QuittanceError {
+  if (isQuittanceError(error)) return error;
+  const state = sqlStateOf(error);
+  const said = (error as Error).message;
+  if (state === '42P01' || state === '42883' || state === '3F000')
+    return new QuittanceError(
+      'config.invalid',
+      `The database has no Quittance tables of this version: ${said}. Run \`quittance migrate\` with a role that may create them.`,
+      {},
+      error,
+    );
+  return new QuittanceError(
+    'ledger.unavailable',
+    `The PostgreSQL server could not be used: ${said}.`,
+    state === undefined ? {} : { sqlState: state },
+    error,
+  );
+}

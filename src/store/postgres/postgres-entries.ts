@@ -1,0 +1,114 @@
+/**
+ * Entries in the order of their positions.
+ *
+ * Transactions commit in another order than they began. A reader that passed a position whose transaction is still under
+ * way would never see its entries. Positions begin with the id of the transaction, and the server knows the oldest
+ * transaction that is still under way: readers of all sessions see only what lies before it, the horizon.
+ *
+ * An open write transaction of any database on the server holds the horizon back. Entries of one session need no
+ * horizon: its head is locked until each of its transactions commits.
+ */
+import type { Entries } from '../../ledger/entries.ts';
+import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
+import type { Changes } from './changes.ts';
+import type { EntryRow } from './entry-row.ts';
+import { entryColumns, toStoredEntry } from './entry-row.ts';
+import type { PgValue } from './pg-driver.ts';
+import type { PgPool } from './pg-pool.ts';
+import { fromPgText, toPgText } from './pg-text.ts';
+
+export const horizonSql =
+  '(SELECT (position_base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) * 1024 FROM @ledger)';
+
+/** How long a reader waits until the horizon has passed what this process wrote. */
+const longestWaitMs = 1_000;
+const pauseMs = 3;
+
+export class PostgresEntries implements Entries {
+  readonly #pool: PgPool;
+  readonly #changes: () => Changes;
+  /** The last position that this process was told of. */
+  #ownLast = 0;
+
+  constructor(pool: PgPool, changes: () => Changes) {
+    this.#pool = pool;
+    this.#changes = changes;
+  }
+
+  noteOwn(position: number): void {
+    if (position > this.#ownLast) this.#ownLast = position;
+  }
+
+  async read(query: EntryQuery): Promise<readonly StoredEntry[]> {
+    await this.#untilOwnAreSeen(query);
+    const { sql, values } = toWhere(query);
+    const rows = await this.#pool.query<EntryRow>(
+      `SELECT ${entryColumns} FROM @entries e WHERE ${sql} ORDER BY e.position LIMIT $1`,
+      [query.limit, ...values],
+    );
+    return rows.map(toStoredEntry);
+  }
+
+  async measure(query: EntryQuery): Promise<readonly EntrySize[]> {
+    await this.#untilOwnAreSeen(query);
+    const { sql, values } = toWhere(query);
+    const rows = await this.#pool.query<{ position: number; session_id: string; bytes: number }>(
+      `SELECT e.position, e.session_id, octet_length(e.text) + coalesce(octet_length(e.bodies), 0) AS bytes
+       FROM @entries e WHERE ${sql} ORDER BY e.position LIMIT $1`,
+      [query.limit, ...values],
+    );
+    return rows.map(({ position, session_id, bytes }) => ({
+      position,
+      sessionId: fromPgText(session_id),
+      bytes,
+    }));
+  }
+
+  whenAppended(after: number, signal?: AbortSignal): Promise<void> {
+    return this.#changes().end(after, signal);
+  }
+
+  async lastPosition(): Promise<number> {
+    await this.#untilOwnAreSeen({});
+    return this.readLast();
+  }
+
+  /** The last entry before the horizon. */
+  async readLast(): Promise<number> {
+    const [row] = await this.#pool.query<{ last: number | null }>(
+      `SELECT (SELECT e.position FROM @entries e WHERE e.position < ${horizonSql}
+        ORDER BY e.position DESC LIMIT 1) AS last`,
+    );
+    return row?.last ?? 0;
+  }
+
+  async #untilOwnAreSeen({ sessionId, after = 0 }: Pick<EntryQuery, 'sessionId' | 'after'>): Promise<void> {
+    const target = this.#ownLast;
+    if (sessionId !== undefined || after >= target) return;
+    const untilMs = performance.now() + longestWaitMs;
+    for (;;) {
+      const [row] = await this.#pool.query<{ horizon: number }>(`SELECT ${horizonSql} AS horizon`);
+      if ((row?.horizon ?? 0) > target || performance.now() > untilMs) return;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+}
+
+/** Parameters follow the limit, which is the first. */
+function toWhere({ after = 0, sessionId, about }: EntryQuery): { sql: string; values: PgValue[] } {
+  const values: PgValue[] = [after];
+  let sql = 'e.position > $2';
+  const add = (condition: (parameter: string) => string, value: PgValue): void => {
+    values.push(value);
+    sql += ` AND ${condition(`$${values.length + 1}`)}`;
+  };
+  if (sessionId === undefined) sql += ` AND e.position < ${horizonSql}`;
+  else add((parameter) => `e.session_id = ${parameter}`, toPgText(sessionId));
+  if (about !== undefined) {
+    add((parameter) => `e.position <= ${parameter}`, about.until);
+    const [one, other] = about.texts;
+    values.push(one, other);
+    sql += ` AND (strpos(e.text, $${values.length}) > 0 OR strpos(e.text, $${values.length + 1}) > 0)`;
+  }
+  return { sql, values };
+}

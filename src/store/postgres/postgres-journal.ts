@@ -1,0 +1,168 @@
+import { QuittanceError } from '../../base/error.ts';
+import type { QuittanceEvent } from '../../call/event.ts';
+import { readJsonText } from '../../base/json-text.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { chainHash, genesisHash } from '../../ledger/chain.ts';
+import { bodiesDigest } from '../../ledger/formats/v1/bodies-digest.ts';
+import type { AppendResult, Entry, Journal, SessionScope, StoredCall, StoredState } from '../../ledger/journal.ts';
+import { readOnlyError, refuseEntry } from '../../ledger/refuse-entry.ts';
+import { takesOn } from '../../ledger/takes-on.ts';
+import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
+import type { AppendItem } from './append-item.ts';
+import { findDoubt, toAppendItem } from './append-item.ts';
+import type { Appended } from './append-lane.ts';
+import type { Changes } from './changes.ts';
+import type { EntryRow } from './entry-row.ts';
+import { decode, entryColumns } from './entry-row.ts';
+import type { PgPool } from './pg-pool.ts';
+import { fromPgText, toPgText } from './pg-text.ts';
+
+export type JournalParts = {
+  readonly pool: PgPool;
+  readonly changes: Changes;
+  readonly ownerId: string;
+  readonly salt: () => string;
+  /** Undefined where the handle only reads. */
+  readonly append: ((item: AppendItem) => Promise<Appended>) | undefined;
+};
+
+export class PostgresJournal implements Journal {
+  readonly #parts: JournalParts;
+
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
+  }
+
+  async append(entry: Entry): Promise<AppendResult> {
+    const { ownerId, salt, append } = this.#parts;
+    refuseEntry(entry);
+    if (append === undefined) throw readOnlyError(undefined);
+    const doubt = findDoubt(entry);
+    const digest = doubt && (await this.#digestOf(entry, doubt.callId));
+    const { result } = await append(toAppendItem(entry, ownerId, salt, digest));
+    return result;
+  }
+
+  async readCall(sessionId: string, callId: string): Promise<StoredCall | undefined> {
+    const rows = await this.#parts.pool.query<EntryRow>(
+      `SELECT ${entryColumns} FROM @entries e WHERE e.session_id = $1 AND e.call_id = $2 ORDER BY e.sequence`,
+      [toPgText(sessionId), toPgText(callId)],
+    );
+    return rows.length === 0 ? undefined : this.#toStoredCall(sessionId, callId, rows);
+  }
+
+  async measureCall(sessionId: string, callId: string): Promise<number> {
+    const [row] = await this.#parts.pool.query<{ bytes: number | null }>(
+      `SELECT sum(octet_length(e.text) + coalesce(octet_length(e.bodies), 0))::bigint AS bytes
+       FROM @entries e WHERE e.session_id = $1 AND e.call_id = $2`,
+      [toPgText(sessionId), toPgText(callId)],
+    );
+    return row?.bytes ?? 0;
+  }
+
+  async readSession(sessionId: string, scope: SessionScope = 'all'): Promise<readonly QuittanceEvent[]> {
+    const rows = await this.#parts.pool.query<Pick<EntryRow, 'text' | 'bodies'>>(
+      `SELECT e.text, e.bodies FROM @entries e
+       WHERE e.session_id = $1${scope === 'all' ? '' : ' AND e.call_id IS NULL'} ORDER BY e.sequence`,
+      [toPgText(sessionId)],
+    );
+    // Events of unknown types are among them: readers that fold events skip those.
+    return rows.flatMap((row) => decode(row).events as readonly QuittanceEvent[]);
+  }
+
+  async readState(sessionId: string, subject: string): Promise<StoredState | undefined> {
+    const [row] = await this.#parts.pool.query<{ version: number; text: string }>(
+      'SELECT version, text FROM @states WHERE session_id = $1 AND subject = $2',
+      [toPgText(sessionId), toPgText(subject)],
+    );
+    return row && { version: row.version, state: readJsonText(row.text) as JsonObject };
+  }
+
+  async readSealed(sessionId: string, callId: string): Promise<string | undefined> {
+    const [row] = await this.#parts.pool.query<{ text: string }>(
+      'SELECT text FROM @sealed WHERE session_id = $1 AND call_id = $2',
+      [toPgText(sessionId), toPgText(callId)],
+    );
+    return row && fromPgText(row.text);
+  }
+
+  whenChanged(sessionId: string, callId: string, version: number, signal?: AbortSignal): Promise<void> {
+    return this.#parts.changes.call(sessionId, callId, version, signal);
+  }
+
+  async #digestOf(entry: Entry, callId: string): Promise<string | undefined> {
+    const told = lastInputDigest(entry.events, callId);
+    if (told !== undefined) return told;
+    const stored = await this.readCall(entry.sessionId, callId);
+    return stored && lastInputDigest(stored.events, callId);
+  }
+
+  #toStoredCall(sessionId: string, callId: string, rows: readonly EntryRow[]): StoredCall {
+    let version = 0;
+    let ownerId = '';
+    let claimKey: string | undefined;
+    const events: QuittanceEvent[] = [];
+    const entries = rows.map((row) => ({ row, entry: decode(row) }));
+    for (const { row, entry } of entries) {
+      const own = entry.expectedVersion === 'any' ? null : entry.expectedVersion + 1;
+      if (entry.sessionId !== sessionId || entry.callId !== callId || row.version !== own)
+        throw changedError(sessionId, callId);
+      claimKey = entry.claim?.key ?? claimKey;
+      // A remark does not move the call, so its owner stays the same.
+      if (row.version !== null) {
+        if (row.version !== version + 1) throw changedError(sessionId, callId);
+        ({ version } = row);
+        if (takesOn(entry.events as readonly QuittanceEvent[])) ({ ownerId } = entry);
+      }
+      for (const event of entry.events as readonly QuittanceEvent[])
+        if ('callId' in event && event.callId === callId) events.push(event);
+    }
+    const depth = entries[0]?.entry.depth ?? 0;
+    const stored: StoredCall = {
+      version,
+      events,
+      ownerId,
+      ...(depth > 0 && { depth }),
+      ...(claimKey !== undefined && { claimKey }),
+    };
+    // Not enumerable, so that the stored call can be cloned and compared as data.
+    return Object.defineProperty(stored, 'findAlteration', {
+      value: () =>
+        this.#findAlteration(
+          sessionId,
+          rows,
+          entries.map(({ entry }) => entry.bodiesDigest),
+        ),
+    });
+  }
+
+  /** Compares each row with its place in the chain and with the digest of its bodies. */
+  async #findAlteration(
+    sessionId: string,
+    rows: readonly EntryRow[],
+    digests: readonly (string | undefined)[],
+  ): Promise<string | undefined> {
+    const before = await this.#parts.pool.query<{ sequence: number; hash: string }>(
+      'SELECT sequence, hash FROM @entries WHERE session_id = $1 AND sequence = ANY ($2::bigint[])',
+      [toPgText(sessionId), rows.map(({ sequence }) => String(sequence - 1))],
+    );
+    const hashes = new Map(before.map(({ sequence, hash }) => [sequence, hash]));
+    for (const [index, row] of rows.entries()) {
+      const previous = row.sequence === 1 ? genesisHash(sessionId) : hashes.get(row.sequence - 1);
+      if (previous === undefined || chainHash(previous, row.sequence, row.text) !== row.hash)
+        return 'a stored entry of the call was changed';
+      const isErased = row.bodies === null && row.salt === null;
+      if (!isErased && bodiesDigest(row.salt ?? '', row.bodies ?? '') !== digests[index])
+        return 'what is stored with an entry of the call was changed';
+    }
+    return undefined;
+  }
+}
+
+const changedError = (sessionId: string, callId: string): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `Another program moved, changed or removed entries of call ${JSON.stringify(callId)} in session ` +
+      `${JSON.stringify(sessionId)}, so the call is not run. Run \`quittance verify\` to see where.`,
+    { sessionId, callId },
+  );

@@ -1,0 +1,151 @@
+/** A ledger in PostgreSQL, for any number of processes and hosts. */
+import { hash } from 'node:crypto';
+import { createIds } from '../../base/ids.ts';
+import { QuittanceError } from '../../base/error.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Spill } from '../../ledger/spill.ts';
+import { createSalts } from '../sqlite/salts.ts';
+import { SpillFile } from '../sqlite/spill-file.ts';
+import { AppendLane } from './append-lane.ts';
+import { Changes } from './changes.ts';
+import type { LedgerRow } from './migrate.ts';
+import type { PgPool } from './pg-pool.ts';
+import { PostgresArtifacts } from './postgres-artifacts.ts';
+import { PostgresClaims } from './postgres-claims.ts';
+import { PostgresCursors } from './postgres-cursors.ts';
+import { PostgresEntries } from './postgres-entries.ts';
+import { PostgresIntegrity } from './postgres-integrity.ts';
+import { PostgresJournal } from './postgres-journal.ts';
+import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
+import { PostgresOwners } from './postgres-owners.ts';
+import { PostgresQueries } from './postgres-queries.ts';
+import { PostgresRetention } from './postgres-retention.ts';
+
+export class PostgresLedger implements Ledger {
+  readonly journal: PostgresJournal;
+  readonly claims: PostgresClaims;
+  readonly artifacts: PostgresArtifacts;
+  readonly owners: PostgresOwners;
+  readonly spill: Spill;
+  readonly queries: PostgresQueries;
+  readonly entries: PostgresEntries;
+  readonly cursors: PostgresCursors;
+  readonly integrity: PostgresIntegrity;
+  readonly retention: PostgresRetention;
+  readonly #options: PostgresLedgerOptions;
+  readonly #close: () => Promise<void>;
+
+  constructor(pool: PgPool, { ledgerId }: LedgerRow, options: PostgresLedgerOptions) {
+    this.#options = options;
+    const now = (): number => this.now();
+    const salt = createSalts();
+    const entries = new PostgresEntries(pool, () => changes);
+    const changes = new Changes({ pool, lastPosition: () => entries.readLast() });
+    const owners = new PostgresOwners({
+      pool,
+      readOnly: options.readOnly === true,
+      channel: changes.channel,
+      onNotification: () => changes.look(),
+      onListening: (isListening) => {
+        changes.isListening = isListening;
+      },
+      onForget: (gone) => spillFile?.forget(gone),
+    });
+    const { ownerId } = owners;
+    const spillFile = openSpill(options, ownerId, ledgerId, salt);
+    const queries = new PostgresQueries(pool);
+    const onCommit = (position: number): void => {
+      entries.noteOwn(position);
+      changes.noteOwnCommit();
+      queries.noteAppend();
+    };
+    const lanes =
+      options.readOnly === true
+        ? []
+        : Array.from(
+            { length: pool.settings.writers },
+            (_, n) => new AppendLane(pool, `${ownerId}/${n}`, ownerId, onCommit),
+          );
+    this.journal = new PostgresJournal({
+      pool,
+      changes,
+      ownerId,
+      salt,
+      append: lanes.length === 0 ? undefined : (item) => laneFor(lanes, item.session).append(item),
+    });
+    this.claims = new PostgresClaims(pool);
+    this.artifacts = new PostgresArtifacts(pool);
+    this.owners = owners;
+    this.spill = createSpill(spillFile, owners);
+    this.queries = queries;
+    this.entries = entries;
+    this.cursors = new PostgresCursors(pool, ownerId);
+    this.integrity = new PostgresIntegrity(pool, queries, now);
+    const fill = (): Promise<void> => queries.fill();
+    this.retention = new PostgresRetention({ pool, ownerId, ids: createIds(), salt, now, fill, onCommit });
+    this.#close = async () => {
+      await Promise.all(lanes.map((lane) => lane.close()));
+      await changes.close();
+      await queries.close();
+      await owners.end();
+      spillFile?.close();
+      await pool.close();
+    };
+  }
+
+  get sealKey(): Uint8Array {
+    const { sealKey } = this.#options;
+    if (sealKey !== undefined) return sealKey;
+    throw new QuittanceError(
+      'config.invalid',
+      'A PostgreSQL ledger stores no seal key. Pass the same 32 bytes as the option sealKey in every process.',
+    );
+  }
+
+  now(): number {
+    return this.#options.clock?.now() ?? Date.now() + this.owners.offsetMs;
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+}
+
+/** A session always uses the same connection, so that its entries share batches and never wait for each other. */
+const laneFor = (lanes: readonly AppendLane[], session: string): AppendLane => {
+  let sum = 0;
+  for (let index = 0; index < session.length; index++) sum = (sum * 31 + session.charCodeAt(index)) | 0;
+  return lanes[Math.abs(sum) % lanes.length] as AppendLane; // there is at least one
+};
+
+function openSpill(
+  { readOnly, spillFolder, spillBytes }: PostgresLedgerOptions,
+  ownerId: string,
+  ledgerId: string,
+  salt: () => string,
+): SpillFile | undefined {
+  if (readOnly === true || spillFolder === undefined) return undefined;
+  return new SpillFile({ folder: spillFolder, ownerId, ledgerId }, spillBytes ?? 1_048_576, salt);
+}
+
+/** Spills of other hosts are on their disks: only those of this host are read. */
+const createSpill = (file: SpillFile | undefined, owners: PostgresOwners): Spill => ({
+  write: (entry) => file?.add(entry) ?? false,
+  canWrite: () => file?.isReady ?? false,
+  async read() {
+    if (file === undefined) return [];
+    const spilled = file.read(() => true);
+    const found = await Promise.all(
+      spilled.map(async (one) => ({
+        one,
+        isOurs: one.ownerId === owners.ownerId || (await owners.statusOf(one.ownerId)) === 'gone',
+      })),
+    );
+    return found.filter(({ isOurs }) => isOurs).map(({ one }) => one);
+  },
+  drop: (ownerId, lastEntryId) => file?.drop(ownerId, lastEntryId) ?? false,
+});
+
+/** Tells whether two processes use the same seal key, and tells nothing else about it. */
+export const checkOfKey = (sealKey: Uint8Array, ledgerId: string): string =>
+  hash('sha256', Buffer.concat([Buffer.from(`quittance seal key check ${ledgerId}\n`), sealKey]), 'hex');

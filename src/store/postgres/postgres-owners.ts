@@ -1,0 +1,154 @@
+/**
+ * Which processes write to the ledger, and which of them live.
+ *
+ * An owner renews a lease by the clock of the database, and holds a session lock on a connection of its own for as long
+ * as that connection lasts. The lock proves life even where a process is stopped and renews nothing. A free lock alone
+ * proves nothing, because a living process may have lost its connection: an owner is gone once its lock is free and its
+ * lease is over, or once it said that it ended.
+ */
+import { hash } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Owners, OwnerStatus } from '../../ledger/owners.ts';
+import { newOwnerId } from '../sqlite/owner-lock.ts';
+import type { PgConnection } from './pg-driver.ts';
+import { connect } from './pg-driver.ts';
+import type { PgPool } from './pg-pool.ts';
+import { fromPgText, toPgText } from './pg-text.ts';
+
+/** Tells our session locks from those of others. */
+const lockClass = 0x51554954;
+/** A lease is renewed so many times before it would end. */
+const renewalsPerLease = 5;
+
+export type PostgresOwnersOptions = {
+  readonly pool: PgPool;
+  readonly readOnly: boolean;
+  readonly onNotification: () => void;
+  readonly onListening: (isListening: boolean) => void;
+  readonly channel: string;
+  /** Removes what else belongs to an owner that is gone. */
+  readonly onForget: (ownerId: string) => void;
+};
+
+export class PostgresOwners implements Owners {
+  readonly ownerId: string = newOwnerId();
+  readonly inHand: Map<string, number> = new Map();
+  readonly #options: PostgresOwnersOptions;
+  readonly #lockKey: number;
+  #connection: PgConnection | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #gone: readonly string[] = [];
+  /** Milliseconds to add to the clock of this host to get that of the database. */
+  #offsetMs = 0;
+  #renewal: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: PostgresOwnersOptions) {
+    this.#options = options;
+    this.#lockKey = Buffer.from(hash('sha256', this.ownerId, 'hex'), 'hex').readInt32BE(0);
+  }
+
+  get offsetMs(): number {
+    return this.#offsetMs;
+  }
+
+  /** Registers the owner. Appends may begin after this. */
+  async begin(): Promise<void> {
+    await this.#renew();
+    this.#schedule();
+  }
+
+  async statusOf(ownerId: string): Promise<OwnerStatus> {
+    if (ownerId === this.ownerId) return this.#closed || this.#options.readOnly ? 'gone' : 'alive';
+    try {
+      const [row] = await this.#options.pool.query<{ status: OwnerStatus }>(statusSql, [toPgText(ownerId)]);
+      return row?.status ?? 'gone';
+    } catch {
+      return 'unknown';
+    }
+  }
+
+  findGone(): readonly string[] {
+    return this.#gone;
+  }
+
+  async forget(ownerId: string): Promise<void> {
+    if ((await this.statusOf(ownerId)) !== 'gone') return;
+    this.#options.onForget(ownerId);
+    const { pool } = this.#options;
+    await pool.query('DELETE FROM @lanes WHERE starts_with(lane_id, $1)', [`${toPgText(ownerId)}/`]);
+    await pool.query('DELETE FROM @owners WHERE owner_id = $1', [toPgText(ownerId)]);
+    this.#gone = this.#gone.filter((other) => other !== ownerId);
+  }
+
+  /** Says that this owner ended. Its calls may be recovered from now on. */
+  async end(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#renewal;
+    if (!this.#options.readOnly)
+      await this.#options.pool
+        .query('UPDATE @owners SET ended = true WHERE owner_id = $1', [toPgText(this.ownerId)])
+        .catch(() => undefined); // its lease will end
+    await this.#connection?.end();
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    const { leaseMs } = this.#options.pool.settings;
+    this.#timer = setTimeout(() => {
+      void this.#renew()
+        .catch(() => undefined) // the server is away: the next renewal tries again
+        .then(() => this.#schedule());
+    }, leaseMs / renewalsPerLease);
+    this.#timer.unref();
+  }
+
+  #renew(): Promise<void> {
+    this.#renewal ??= this.#renewOnce().finally(() => {
+      this.#renewal = undefined;
+    });
+    return this.#renewal;
+  }
+
+  async #renewOnce(): Promise<void> {
+    const { pool, readOnly } = this.#options;
+    await this.#holdLock();
+    const askedAt = Date.now();
+    const rows = await pool.query<{ now: number; gone: string | null }>(readOnly ? lookSql : renewSql, [
+      toPgText(this.ownerId),
+      ...(readOnly ? [] : [this.#lockKey, hostname(), pool.settings.leaseMs]),
+    ]);
+    const answeredAt = Date.now();
+    const [first] = rows;
+    if (first !== undefined) this.#offsetMs = Math.round(first.now - (askedAt + answeredAt) / 2);
+    this.#gone = rows.flatMap(({ gone }) => (gone === null ? [] : [fromPgText(gone)]));
+  }
+
+  /** One connection that listens and holds the lock. Both end with it and begin again with the next. */
+  async #holdLock(): Promise<void> {
+    if (this.#connection?.isOpen === true || this.#closed) return;
+    const { pool, channel, onNotification, onListening, readOnly } = this.#options;
+    const connection = await connect(pool.settings);
+    this.#connection = connection;
+    void connection.ended.then(() => onListening(false));
+    connection.onNotification(onNotification);
+    await connection.query(`LISTEN ${channel}`);
+    if (!readOnly) await connection.query('SELECT pg_advisory_lock($1, $2)', [lockClass, this.#lockKey]);
+    onListening(true);
+    onNotification(); // what was announced while no connection listened
+  }
+}
+
+const isLocked = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted
+  AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND l.classid::bigint = ${lockClass} AND l.objid::bigint = (o.lock_key & 4294967295) AND l.objsubid = 2)`;
+const isGone = `(o.ended OR (o.renewed_at + o.lease_ms * interval '1 millisecond' < clock_timestamp() AND NOT ${isLocked}))`;
+
+const statusSql = `SELECT CASE WHEN ${isGone} THEN 'gone' ELSE 'alive' END AS status FROM @owners o WHERE o.owner_id = $1`;
+const gone = `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now, o.owner_id AS gone
+  FROM (SELECT 1) one LEFT JOIN @owners o ON o.owner_id <> $1 AND ${isGone}`;
+const lookSql = gone;
+const renewSql = `WITH renewed AS (
+  INSERT INTO @owners AS o (owner_id, lock_key, host, renewed_at, lease_ms) VALUES ($1, $2, $3, clock_timestamp(), $4)
+  ON CONFLICT (owner_id) DO UPDATE SET renewed_at = clock_timestamp() RETURNING 1) ${gone}`;

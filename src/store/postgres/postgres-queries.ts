@@ -1,0 +1,272 @@
+/** Lists from the read tables, which are filled up to now before each answer. */
+import type {
+  CallQuery,
+  CallSummary,
+  Page,
+  SessionQuery,
+  SessionSummary,
+} from '../../ledger/call-query.ts';
+import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
+import { hourMs, hourOf } from '../../ledger/call-tally.ts';
+import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
+import { ledgerSessionId } from '../../ledger/ledger.ts';
+import type { Place } from '../../ledger/paging.ts';
+import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
+import type { OpenCall, OpenCallQuery, Queries } from '../../ledger/queries.ts';
+import { closedError } from '../../ledger/refuse-entry.ts';
+import type { PgValue } from './pg-driver.ts';
+import type { PgPool } from './pg-pool.ts';
+import { fromPgText, toPgText } from './pg-text.ts';
+import { isBehindSql, projectStep } from './projection.ts';
+import type { CallRow, ConfirmationRow, SessionRow } from './read-rows.ts';
+import { toCallSummary, toConfirmationSummary, toSessionSummary } from './read-rows.ts';
+
+/** A condition with its values; `?` stands for each of them. */
+type Condition = readonly [sql: string, ...values: PgValue[]];
+type List = { readonly table: string; readonly at: string; readonly id: string };
+
+/** After the last append of this process, the tables are filled even if no one asks. */
+const fillAfterMs = 1_000;
+/** Rows to look at in one statement where no index finds those that are asked for. */
+const defaultWindow = 5_000;
+
+export class PostgresQueries implements Queries {
+  readonly #pool: PgPool;
+  #running: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(pool: PgPool) {
+    this.#pool = pool;
+  }
+
+  /** Something was appended: fills the tables soon, so that the first list need not wait for long. */
+  noteAppend(): void {
+    if (this.#timer !== undefined || this.#closed) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.fill().catch(() => undefined); // the next question meets the same failure and reports it
+    }, fillAfterMs);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await Promise.allSettled([this.#running, this.#next]);
+  }
+
+  /** Resolves when the tables say all that was committed before this was called. */
+  async fill(): Promise<void> {
+    if (this.#closed) throw closedError();
+    if (this.#running === undefined) {
+      this.#running = this.#fillNow().finally(() => {
+        this.#running = undefined;
+      });
+      return this.#running;
+    }
+    // The run under way may have read too early: the one after it reads everything.
+    this.#next ??= this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = undefined;
+        return this.fill();
+      });
+    return this.#next;
+  }
+
+  async #fillNow(): Promise<void> {
+    const [row] = await this.#pool.query<{ behind: boolean }>(isBehindSql);
+    if (row?.behind !== true) return;
+    while (await projectStep(this.#pool)) if (this.#closed) throw closedError();
+  }
+
+  async findOpenCalls({ after, limit }: OpenCallQuery = {}): Promise<readonly OpenCall[]> {
+    if (after === undefined) await this.fill();
+    const [at, position] = after === undefined ? [-1, -1] : parseCursor(after);
+    const rows = await this.#pool.query<CallRow>(
+      `SELECT * FROM @read_calls WHERE status <> 'settled' AND (requested_at, position) > ($1::bigint, $2::bigint)
+       ORDER BY requested_at, position LIMIT $3`,
+      [at, position, limit ?? null],
+    );
+    return rows.map((row) => ({
+      sessionId: fromPgText(row.session_id),
+      callId: fromPgText(row.call_id),
+      ownerId: fromPgText(row.owner_id),
+      place: toCursor([row.requested_at, row.position]),
+      status: row.status,
+      mode: row.mode,
+    }));
+  }
+
+  async findCalls(query: CallQuery): Promise<Page<CallSummary>> {
+    const list = { table: 'read_calls', at: 'requested_at', id: 'position' };
+    const { rows, next } = await this.#search<CallRow>(list, indexedOf(query), restOf(query), query);
+    return { rows: rows.map(toCallSummary), next };
+  }
+
+  async tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Promise<readonly CallTally<Name>[]> {
+    await this.fill();
+    const { by, since, until, toolName } = query;
+    const conditions: Condition[] = [];
+    if (since !== undefined) conditions.push(['hour >= ?', hourOf(since)]);
+    if (until !== undefined) conditions.push(['hour < ?', Math.ceil(until / hourMs)]);
+    if (toolName !== undefined) conditions.push(['tool_name = ?', toPgText(toolName)]);
+    const names = by.map((name) => tallyColumns[name]);
+    const rows = await this.#pool.query<{ readonly [column: string]: string | number }>(
+      `SELECT ${[...names, ''].join(', ')} sum(calls)::bigint AS calls, sum(unresolved)::bigint AS unresolved,
+         sum(cost_micros)::bigint AS cost_micros
+       FROM @read_tallies${toWhere(conditions)}
+       ${names.length === 0 ? '' : `GROUP BY ${names.join(', ')}`} HAVING sum(calls) > 0`,
+      valuesOf(conditions),
+    );
+    return rows.map((row) => ({
+      // The columns have the values that were asked for, under these names.
+      ...(Object.fromEntries(
+        by.map((name) => {
+          const value = row[tallyColumns[name]] ?? '';
+          return [name, typeof value === 'string' ? fromPgText(value) : value];
+        }),
+      ) as Pick<CallTally, Name>),
+      calls: Number(row['calls']),
+      unresolved: Number(row['unresolved']),
+      costMicros: Number(row['cost_micros']),
+    }));
+  }
+
+  async findSessions(query: SessionQuery): Promise<Page<SessionSummary>> {
+    const indexed: Condition[] = [
+      query.sessionId === undefined
+        ? ['session_id <> ?', ledgerSessionId]
+        : ['session_id = ?', toPgText(query.sessionId)],
+    ];
+    if (query.until !== undefined) indexed.push(['first_at < ?', query.until]);
+    const rest: Condition[] = [];
+    if (query.since !== undefined) rest.push(['last_at >= ?', query.since]);
+    if (query.text !== undefined) rest.push([contains('session_id'), toPgText(query.text)]);
+    const list = { table: 'read_sessions', at: 'first_at', id: 'number' };
+    const { rows, next } = await this.#search<SessionRow>(list, indexed, rest, query);
+    return { rows: rows.map(toSessionSummary), next };
+  }
+
+  async findConfirmations(query: ConfirmationQuery): Promise<Page<ConfirmationSummary>> {
+    const rest: Condition[] = [];
+    if (query.sessionId !== undefined) rest.push(['session_id = ?', toPgText(query.sessionId)]);
+    if (query.toolName !== undefined) rest.push(['tool_name = ?', toPgText(query.toolName)]);
+    const list = { table: 'read_confirmations', at: 'asked_at', id: 'position' };
+    const indexed: Condition[] = query.status === undefined ? [] : [['status = ?', query.status]];
+    const { rows, next } = await this.#search<ConfirmationRow>(list, indexed, rest, query);
+    return { rows: rows.map(toConfirmationSummary), next };
+  }
+
+  async findConfirmation(confirmationId: string): Promise<ConfirmationSummary | undefined> {
+    await this.fill();
+    const [row] = await this.#pool.query<ConfirmationRow>(
+      'SELECT * FROM @read_confirmations WHERE confirmation_id = $1',
+      [toPgText(confirmationId)],
+    );
+    return row && toConfirmationSummary(row);
+  }
+
+  /**
+   * Newest first from the cursor on. `indexed` narrows down the rows by an index. `rest` is checked row by row, in
+   * windows, so that a search for something rare ends when `scan` says.
+   */
+  async #search<Row>(
+    { table, at, id }: List,
+    indexed: readonly Condition[],
+    rest: readonly Condition[],
+    query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
+  ): Promise<Page<Row>> {
+    const limit = limitOf(query.limit);
+    let place = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+    await this.fill();
+    // One row more than fits on the page says whether there is another page.
+    const window = Math.max(Math.min(query.scan ?? defaultWindow, defaultWindow), limit + 1);
+    const found: Row[] = [];
+    for (let scanned = 0; ;) {
+      const from: Condition[] = place === undefined ? [] : [[`(${at}, ${id}) < (?::bigint, ?::bigint)`, ...place]];
+      const order = `ORDER BY ${at} DESC, ${id} DESC`;
+      const inside = `SELECT * FROM @${table}${toWhere([...indexed, ...from])} ${order} LIMIT ${window}`;
+      const conditions = [...indexed, ...from, ...rest];
+      const some = await this.#pool.query<Row>(
+        `SELECT * FROM (${inside}) page${toWhere(rest, valuesOf([...indexed, ...from]).length)} ${order}
+         LIMIT ${limit + 1 - found.length}`,
+        valuesOf(conditions),
+      );
+      found.push(...some);
+      if (found.length > limit) break;
+      if (rest.length === 0) return { rows: found, next: undefined };
+      const [end] = await this.#pool.query<Row>(
+        `SELECT * FROM (${inside}) page OFFSET ${window - 1}`,
+        valuesOf([...indexed, ...from]),
+      );
+      if (end === undefined) return { rows: found, next: undefined };
+      place = placeOf(end, at, id);
+      scanned += window;
+      if (query.scan !== undefined && scanned >= query.scan) return { rows: found, next: toCursor(place) };
+    }
+    const rows = found.slice(0, limit);
+    return { rows, next: toCursor(placeOf(rows.at(-1) as Row, at, id)) }; // a full page has a last row
+  }
+}
+
+const tallyColumns: { readonly [Name in TallyName]: string } = {
+  hour: 'hour',
+  toolName: 'tool_name',
+  bin: 'bin',
+  code: 'code',
+  outcome: 'outcome',
+  mode: 'mode',
+  status: 'status',
+};
+
+/** Each has an index that begins with it. */
+function indexedOf(query: CallQuery): Condition[] {
+  const found: Condition[] = [];
+  if (query.sessionId !== undefined) found.push(['session_id = ?', toPgText(query.sessionId)]);
+  if (query.toolName !== undefined) found.push(['tool_name = ?', toPgText(query.toolName)]);
+  // Most calls succeed: a list of them is read by time.
+  if (query.outcome !== undefined && query.outcome !== 'ToolExecutionResult')
+    found.push([`outcome <> 'ToolExecutionResult' AND outcome = ?`, query.outcome]);
+  if (query.code !== undefined) found.push(['code = ?', toPgText(query.code)]);
+  if (query.userId !== undefined) found.push(['user_id = ?', toPgText(query.userId)]);
+  if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
+  if (query.unresolved === true) found.push(['unresolved']);
+  if (query.since !== undefined) found.push(['requested_at >= ?', query.since]);
+  if (query.until !== undefined) found.push(['requested_at < ?', query.until]);
+  return found;
+}
+
+function restOf(query: CallQuery): Condition[] {
+  const found: Condition[] = [];
+  if (query.status !== undefined) found.push(['status = ?', query.status]);
+  if (query.unresolved === false) found.push(['NOT unresolved']);
+  if (query.outcome === 'ToolExecutionResult') found.push(['outcome = ?', query.outcome]);
+  if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
+  if (query.text !== undefined) {
+    const text = toPgText(query.text);
+    const columns = ['call_id', 'session_id', 'tool_name', 'code', 'message'];
+    found.push([`(${columns.map(contains).join(' OR ')})`, ...columns.map(() => text)]);
+  }
+  return found;
+}
+
+/** Only the letters A to Z are compared without regard to their case. */
+const contains = (column: string): string =>
+  `strpos(lower(coalesce(${column}, '') COLLATE "C"), lower(?::text COLLATE "C")) > 0`;
+
+function toWhere(conditions: readonly Condition[], given = 0): string {
+  if (conditions.length === 0) return '';
+  let parameter = given;
+  return ` WHERE ${conditions.map(([sql]) => sql.replaceAll('?', () => `$${++parameter}`)).join(' AND ')}`;
+}
+
+const valuesOf = (conditions: readonly Condition[]): PgValue[] =>
+  conditions.flatMap(([, ...values]) => values);
+
+const placeOf = (row: unknown, at: string, id: string): Place => {
+  const { [at]: time, [id]: number } = row as { readonly [column: string]: number };
+  return [time as number, number as number]; // columns that are never null
+};

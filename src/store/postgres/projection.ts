@@ -1,0 +1,255 @@
+/**
+ * Fills the read tables from the entries, a batch per transaction.
+ *
+ * 1. The progress row is locked first, so one process at a time fills the tables, and a batch is written once.
+ * 2. The sequence of a session says how far it was read: within a session, entries become visible in their order. So a
+ *    step also reads entries after the horizon, and a list shows a call as soon as its caller hears of it.
+ * 3. The progress follows the horizon. It only saves looking at old entries again.
+ */
+import type { JsonObject } from '../../base/json.ts';
+import type { CallSummary } from '../../ledger/call-query.ts';
+import type { SessionTally } from '../../ledger/summarise-session.ts';
+import { countCall, countEvent, newSessionTally } from '../../ledger/summarise-session.ts';
+import type { DecodedEntry, ProjectedCall } from './call-projection.ts';
+import { projectCall } from './call-projection.ts';
+import type { EntryRow } from './entry-row.ts';
+import { decode, entryColumns } from './entry-row.ts';
+import { toTextArray } from './pg-arrays.ts';
+import type { PgPool, PgQuery } from './pg-pool.ts';
+import { fromPgText } from './pg-text.ts';
+import { horizonSql } from './postgres-entries.ts';
+
+type CountedRow = {
+  readonly session_id: string;
+  readonly call_id: string;
+  readonly hour: number;
+  readonly tool_name: string;
+  readonly bin: number;
+  readonly code: string | null;
+  readonly outcome: CallSummary['outcome'] | null;
+  readonly mode: string;
+  readonly status: CallSummary['status'];
+  readonly unresolved: boolean;
+  readonly cost_micros: number;
+};
+
+const entriesPerStep = 2_000;
+
+/** Is there an entry that the read tables do not know? */
+export const isBehindSql = `SELECT EXISTS (SELECT 1 FROM @entries e LEFT JOIN @read_sessions r USING (session_id)
+  WHERE e.position > (SELECT position FROM @read_progress) AND e.sequence > coalesce(r.sequence, 0)) AS behind`;
+
+/** Takes one step. True where there may be more to do. */
+export async function projectStep(pool: PgPool): Promise<boolean> {
+  return pool.transaction(async (query) => {
+    const [progress] = await query<{ position: number }>('SELECT position FROM @read_progress FOR UPDATE');
+    const from = progress?.position ?? 0;
+    const [horizon] = await query<{ horizon: number }>(`SELECT ${horizonSql} AS horizon`);
+    const rows = await query<EntryRow>(
+      `SELECT ${entryColumns} FROM @entries e LEFT JOIN @read_sessions r USING (session_id)
+       WHERE e.position > $1 AND e.sequence > coalesce(r.sequence, 0) ORDER BY e.position LIMIT $2`,
+      [from, entriesPerStep],
+    );
+    if (rows.length > 0) await projectRows(query, rows);
+    const isFull = rows.length === entriesPerStep;
+    const until = Math.min(isFull ? (rows.at(-1)?.position ?? from) : Number.MAX_SAFE_INTEGER, (horizon?.horizon ?? 0) - 1);
+    if (until > from) await query('UPDATE @read_progress SET position = $1', [until]);
+    return isFull;
+  });
+}
+
+async function projectRows(query: PgQuery, rows: readonly EntryRow[]): Promise<void> {
+  const sessions = new Map<string, SessionTally & { sequence: number; hash: string }>();
+  const fresh = new Map<string, DecodedEntry[]>();
+  for (const row of rows) {
+    const entry = decode(row);
+    let session = sessions.get(row.session_id);
+    if (session === undefined) {
+      session = { ...newSessionTally(fromPgText(row.session_id)), sequence: 0, hash: '' };
+      sessions.set(row.session_id, session);
+    }
+    session.sequence = row.sequence;
+    session.hash = row.hash;
+    for (const { at } of entry.events) countEvent(session, at);
+    if (row.call_id === null) continue;
+    const key = keyOf(row);
+    const known = fresh.get(key);
+    if (known === undefined) fresh.set(key, [{ row, entry }]);
+    else known.push({ row, entry });
+  }
+  const calls = await readWhole(query, [...fresh.values()]);
+  await putCalls(query, calls, (sessionId) => sessions.get(sessionId));
+  await query(putSessionsSql, [
+    JSON.stringify(
+      [...sessions].map(([session_id, tally]) => ({
+        session_id,
+        sequence: tally.sequence,
+        hash: tally.hash,
+        ...toSessionRow(tally),
+      })),
+    ),
+  ]);
+}
+
+/** Writes the rows of calls, and counts them. `tallyOf` gives the counts of the session to change. */
+export async function putCalls(
+  query: PgQuery,
+  calls: readonly (readonly DecodedEntry[])[],
+  tallyOf: (session: string) => SessionTally | undefined,
+): Promise<void> {
+  const projected = calls.flatMap((entries) => {
+    const call = projectCall(entries);
+    return call === undefined ? [] : [{ key: keyOf(entries[0]?.row as EntryRow), call }]; // a call has entries
+  });
+  if (projected.length === 0) return;
+  const before = await readCounted(query, projected);
+  const tallies = new Map<string, JsonObject & { calls: number; unresolved: number; cost_micros: number }>();
+  const count = (row: CountedRow, by: 1 | -1): void => {
+    const { hour, tool_name, bin, code, outcome, mode, status } = row;
+    const key = { hour, tool_name, bin, code: code ?? '', outcome: outcome ?? '', mode, status };
+    const name = JSON.stringify(key);
+    const tally = tallies.get(name) ?? { ...key, calls: 0, unresolved: 0, cost_micros: 0 };
+    tallies.set(name, tally);
+    tally.calls += by;
+    tally.unresolved += by * Number(row.unresolved);
+    tally.cost_micros += by * row.cost_micros;
+  };
+  for (const { key, call } of projected) {
+    const row = call.row as unknown as CountedRow; // the columns that it has
+    const old = before.get(key);
+    const session = tallyOf(row.session_id);
+    if (old !== undefined) {
+      count(old, -1);
+      if (session !== undefined) countCall(session, { ...old, outcome: old.outcome ?? undefined }, -1);
+    }
+    count(row, 1);
+    if (session !== undefined) countCall(session, call.summary);
+  }
+  await query(putCallsSql, [JSON.stringify(projected.map(({ call }) => call.row))]);
+  const confirmations = projected.flatMap(({ call }) => call.confirmations);
+  if (confirmations.length > 0) await query(putConfirmationsSql, [JSON.stringify(confirmations)]);
+  await putTallies(query, [...tallies.values()]);
+}
+
+/** Adds counts to those of the tables. */
+export async function putTallies(query: PgQuery, tallies: readonly JsonObject[]): Promise<void> {
+  const changed = tallies.filter(
+    ({ calls, unresolved, cost_micros }) => calls !== 0 || unresolved !== 0 || cost_micros !== 0,
+  );
+  if (changed.length === 0) return;
+  await query(putTalliesSql, [JSON.stringify(changed)]);
+}
+
+/** The entries of calls: those of a new call are all there, those of another are read. */
+async function readWhole(
+  query: PgQuery,
+  calls: readonly (readonly DecodedEntry[])[],
+): Promise<readonly (readonly DecodedEntry[])[]> {
+  const older = calls.filter(([first]) => first?.row.version !== 1);
+  if (older.length === 0) return calls;
+  const read = await readCalls(
+    query,
+    older.map(([first]) => first?.row as EntryRow), // a call has entries
+  );
+  return calls.map((entries) => {
+    const [first] = entries;
+    return first === undefined || first.row.version === 1 ? entries : (read.get(keyOf(first.row)) ?? entries);
+  });
+}
+
+/** All entries of some calls, by `keyOf`. */
+export async function readCalls(
+  query: PgQuery,
+  calls: readonly Pick<EntryRow, 'session_id' | 'call_id'>[],
+): Promise<ReadonlyMap<string, readonly DecodedEntry[]>> {
+  const rows = await query<EntryRow>(
+    `SELECT ${entryColumns} FROM unnest($1::text[], $2::text[]) x(s, c)
+     JOIN @entries e ON e.session_id = x.s AND e.call_id = x.c ORDER BY e.session_id, e.sequence`,
+    [toTextArray(calls.map(({ session_id }) => session_id)), toTextArray(calls.map(({ call_id }) => call_id))],
+  );
+  const found = new Map<string, DecodedEntry[]>();
+  for (const row of rows) {
+    const decoded = { row, entry: decode(row) };
+    const known = found.get(keyOf(row));
+    if (known === undefined) found.set(keyOf(row), [decoded]);
+    else known.push(decoded);
+  }
+  return found;
+}
+
+async function readCounted(
+  query: PgQuery,
+  projected: readonly { readonly call: ProjectedCall }[],
+): Promise<ReadonlyMap<string, CountedRow>> {
+  const rows = await query<CountedRow>(
+    `SELECT ${countedColumns} FROM unnest($1::text[], $2::text[]) x(s, c)
+     JOIN @read_calls r ON r.session_id = x.s AND r.call_id = x.c`,
+    [
+      toTextArray(projected.map(({ call }) => String(call.row['session_id']))),
+      toTextArray(projected.map(({ call }) => String(call.row['call_id']))),
+    ],
+  );
+  return new Map(rows.map((row) => [keyOf(row), row]));
+}
+
+/** The counts of every call of a session, to be taken out of the tables. */
+export async function countOut(query: PgQuery, session: string): Promise<readonly JsonObject[]> {
+  return query<JsonObject>(
+    `SELECT hour, tool_name, bin, coalesce(code, '') AS code, coalesce(outcome, '') AS outcome, mode, status,
+       -count(*) AS calls, -sum(unresolved::integer)::bigint AS unresolved, -sum(cost_micros)::bigint AS cost_micros
+     FROM @read_calls WHERE session_id = $1 GROUP BY 1, 2, 3, 4, 5, 6, 7`,
+    [session],
+  );
+}
+
+const keyOf = ({ session_id, call_id }: Pick<EntryRow, 'session_id' | 'call_id'>): string =>
+  `${session_id.length}:${session_id}${call_id ?? ''}`;
+
+const toSessionRow = (tally: SessionTally): JsonObject => ({
+  calls: tally.calls,
+  open_calls: tally.openCalls,
+  failures: tally.failures,
+  denials: tally.denials,
+  unresolved: tally.unresolved,
+  first_at: tally.firstAt,
+  last_at: tally.lastAt,
+});
+
+const countedColumns =
+  'r.session_id, r.call_id, r.hour, r.tool_name, r.bin, r.code, r.outcome, r.mode, r.status, r.unresolved, r.cost_micros';
+
+const laterColumns = [
+  'status',
+  'outcome',
+  'reason',
+  'code',
+  'message',
+  'input_digest',
+  'attempts',
+  'unresolved',
+  'settled_at',
+  'elapsed_ms',
+  'cost_micros',
+  'user_id',
+  'owner_id',
+  'bin',
+];
+
+const putCallsSql = `INSERT INTO @read_calls SELECT * FROM jsonb_populate_recordset(NULL::@read_calls, $1::jsonb)
+  ON CONFLICT (session_id, call_id) DO UPDATE SET ${laterColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`;
+
+const putConfirmationsSql = `INSERT INTO @read_confirmations
+  SELECT * FROM jsonb_populate_recordset(NULL::@read_confirmations, $1::jsonb)
+  ON CONFLICT (confirmation_id) DO UPDATE SET status = excluded.status, expires_at = excluded.expires_at`;
+
+const putTalliesSql = `INSERT INTO @read_tallies AS t SELECT * FROM jsonb_populate_recordset(NULL::@read_tallies, $1::jsonb)
+  ON CONFLICT (hour, tool_name, bin, code, outcome, mode, status) DO UPDATE SET calls = t.calls + excluded.calls,
+    unresolved = t.unresolved + excluded.unresolved, cost_micros = t.cost_micros + excluded.cost_micros`;
+
+const sums = ['calls', 'open_calls', 'failures', 'denials', 'unresolved'];
+const putSessionsSql = `INSERT INTO @read_sessions AS s (session_id, sequence, hash, ${sums.join(', ')}, first_at, last_at)
+  SELECT session_id, sequence, hash, ${sums.join(', ')}, first_at, last_at
+  FROM jsonb_populate_recordset(NULL::@read_sessions, $1::jsonb)
+  ON CONFLICT (session_id) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash,
+    ${sums.map((sum) => `${sum} = s.${sum} + excluded.${sum}`).join(', ')},
+    first_at = least(s.first_at, excluded.first_at), last_at = greatest(s.last_at, excluded.last_at)`;

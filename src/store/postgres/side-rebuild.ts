@@ -1,0 +1,142 @@
+/** Makes the heads and the tables outside the entries again, from the entries. Appends wait until it is done. */
+import { BesideFold, callKey } from '../../ledger/side-fold.ts';
+import type { EntryRow } from './entry-row.ts';
+import { decode, entryColumns } from './entry-row.ts';
+import type { PgPool, PgQuery } from './pg-pool.ts';
+import { fromPgText, toPgText } from './pg-text.ts';
+
+const entriesAtOnce = 1_000;
+const mostNamed = 20;
+
+/** Returns a sentence about each entry that could not be read. */
+export async function rebuildSideTables(pool: PgPool, now: () => number): Promise<readonly string[]> {
+  return pool.transaction(async (query) => {
+    await query('LOCK TABLE @sessions IN ACCESS EXCLUSIVE MODE');
+    const problems: string[] = [];
+    const fold = await foldAll(query, problems);
+    await putHeads(query);
+    await putClaims(query, fold);
+    await putCounters(query, fold);
+    await putUnsettled(query, fold);
+    await putStates(query, fold);
+    await dropSealed(query, fold, now());
+    for (const table of ['read_calls', 'read_confirmations', 'read_sessions', 'read_tallies'])
+      await query(`DELETE FROM @${table}`);
+    await query('UPDATE @read_progress SET position = 0');
+    return problems;
+  });
+}
+
+async function foldAll(query: PgQuery, problems: string[]): Promise<BesideFold> {
+  const fold = new BesideFold();
+  for (let position = -1; ;) {
+    const rows: readonly EntryRow[] = await query<EntryRow>(
+      `SELECT ${entryColumns} FROM @entries e WHERE e.position > $1 ORDER BY e.position LIMIT $2`,
+      [position, entriesAtOnce],
+    );
+    for (const row of rows)
+      try {
+        fold.add(decode(row), row.position);
+      } catch (error) {
+        if (problems.length < mostNamed)
+          problems.push(
+            `The entry at position ${row.position} cannot be read and is left out: ${error instanceof Error ? error.message : String(error)}`,
+          );
+      }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < entriesAtOnce) return fold;
+    ({ position } = last);
+  }
+}
+
+async function putHeads(query: PgQuery): Promise<void> {
+  await query('DELETE FROM @sessions');
+  await query(
+    `INSERT INTO @sessions (session_id, sequence, hash, position)
+     SELECT DISTINCT ON (session_id) session_id, sequence, hash, position FROM @entries
+     ORDER BY session_id, sequence DESC`,
+  );
+}
+
+async function putClaims(query: PgQuery, fold: BesideFold): Promise<void> {
+  const found = new Set((await query<{ key: string }>('SELECT key FROM @claims')).map(({ key }) => key));
+  await query('DELETE FROM @claims');
+  const rows = [...fold.claims]
+    .filter(([key, holder]) => found.has(toPgText(key)) || !fold.mayHaveLost(holder))
+    .map(([key, holder]) => ({
+      key: toPgText(key),
+      session_id: toPgText(holder.sessionId),
+      call_id: toPgText(holder.callId),
+      digest: toPgText(holder.inputDigest),
+    }));
+  await query(insertAll('claims'), [JSON.stringify(rows)]);
+}
+
+/** A removed session may have used more than the entries tell: then a counter is only ever raised. */
+async function putCounters(query: PgQuery, fold: BesideFold): Promise<void> {
+  if (fold.hasDropped) await query('UPDATE @counters SET reserved = 0');
+  else await query('DELETE FROM @counters');
+  const rows = [...fold.counters].map(([name, { used, reserved, told }]) => ({
+    name: toPgText(name),
+    used,
+    reserved,
+    sequence: told?.position ?? 0,
+  }));
+  await query(
+    `${insertAll('counters')} ON CONFLICT (name) DO UPDATE
+       SET used = greatest(c.used, excluded.used), reserved = excluded.reserved, sequence = excluded.sequence`,
+    [JSON.stringify(rows)],
+  );
+}
+
+async function putUnsettled(query: PgQuery, fold: BesideFold): Promise<void> {
+  await query('DELETE FROM @unsettled');
+  const rows = [...fold.unsettled.values()].map(({ sessionId, toolName, inputDigest, callId, position }) => ({
+    session_id: toPgText(sessionId),
+    tool: toPgText(toolName),
+    digest: toPgText(inputDigest),
+    call_id: toPgText(callId),
+    position,
+  }));
+  await query(insertAll('unsettled'), [JSON.stringify(rows)]);
+}
+
+/** A state whose entry was erased stays as it is. */
+async function putStates(query: PgQuery, fold: BesideFold): Promise<void> {
+  type Row = { readonly session_id: string; readonly subject: string; readonly text: string };
+  const left = new Map(
+    (await query<Row>('SELECT session_id, subject, text FROM @states')).map((row) => [
+      JSON.stringify([row.session_id, row.subject]),
+      row.text,
+    ]),
+  );
+  await query('DELETE FROM @states');
+  const rows = [...fold.states.values()].map(({ sessionId, subject, version, state }) => {
+    const key = { session_id: toPgText(sessionId), subject: toPgText(subject) };
+    const kept = state === undefined ? left.get(JSON.stringify([key.session_id, key.subject])) : undefined;
+    return { ...key, version, text: kept ?? JSON.stringify(state ?? {}) };
+  });
+  await query(insertAll('states'), [JSON.stringify(rows)]);
+}
+
+async function dropSealed(query: PgQuery, fold: BesideFold, now: number): Promise<void> {
+  const rows = await query<{ session_id: string; call_id: string }>('SELECT session_id, call_id FROM @sealed');
+  for (const { session_id, call_id } of rows)
+    if (!isNeeded(fold, session_id, call_id, now))
+      await query('DELETE FROM @sealed WHERE session_id = $1 AND call_id = $2', [session_id, call_id]);
+}
+
+/** An open call needs its sealed input, and so does a call that can still be undone. */
+function isNeeded(fold: BesideFold, session: string, call: string, now: number): boolean {
+  try {
+    const key = callKey(fromPgText(session), fromPgText(call));
+    const undoable = fold.undoable.get(key);
+    if (undoable !== undefined) return undoable.until === undefined || now < undoable.until;
+    return fold.open.get(key)?.needsSealed === true;
+  } catch {
+    return false; // this program did not write the row
+  }
+}
+
+const insertAll = (table: string): string =>
+  `INSERT INTO @${table} AS c SELECT * FROM jsonb_populate_recordset(NULL::@${table}, $1::jsonb)`;

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import { ledgerContract } from '../../src/testing/ledger-contract.ts';
+import type { TestPostgres } from './start-postgres.ts';
+import { startPostgres } from './start-postgres.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-contract-'));
+const sealKey = randomBytes(32);
+const schemas = new WeakMap<Ledger, string>();
+let server: TestPostgres;
+
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let opened = 0;
+const checks = ledgerContract({
+  async open({ clock }) {
+    const schema = `contract_${process.pid}_${opened++}`;
+    const ledger = await openPostgresLedger(server.url, { clock, schema, sealKey, spillFolder: join(folder, schema) });
+    schemas.set(ledger, schema);
+    return ledger;
+  },
+  async openAnother(ledger, { clock }) {
+    const schema = schemas.get(ledger) ?? '';
+    return openPostgresLedger(server.url, { clock, schema, sealKey, spillFolder: join(folder, schema) });
+  },
+});
+
+describe('a PostgreSQL ledger keeps the contract', () => {
+  for (const { port, name, run } of checks) test(`${port}: ${name}`, run);
+});
