@@ -26,7 +26,12 @@ let opened = 0;
 const checks = ledgerContract({
   async open({ clock }) {
     const schema = `contract_${process.pid}_${opened++}`;
-    const ledger = await openPostgresLedger(server.url, { clock, schema, sealKey, spillFolder: join(folder, schema) });
+    const ledger = await openPostgresLedger(server.url, {
+      clock,
+      schema,
+      sealKey,
+      spillFolder: join(folder, schema),
+    });
     schemas.set(ledger, schema);
     return ledger;
   },

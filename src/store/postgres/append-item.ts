@@ -6,8 +6,8 @@ import { genesisHash } from '../../ledger/chain.ts';
 import { quoteText } from '../../ledger/formats/v1/quote-text.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry } from '../../ledger/journal.ts';
-import { lastState } from '../../ledger/state-of.ts';
-import { clearsDoubt, leavesDoubt } from '../../ledger/unsettled-effect.ts';
+import { lastState } from '../../ledger/last-state.ts';
+import { clearsUnsettledEffect, leavesUnsettledEffect } from '../../ledger/unsettled-effect.ts';
 import { toPgText } from './pg-text.ts';
 
 export type AppendItem = {
@@ -56,12 +56,12 @@ export function toAppendItem(
 
 /** The event that leaves the effect of its call in doubt, if the entry has one. */
 export const findDoubt = ({ events }: Entry): ToolResponded | undefined =>
-  events.find((event): event is ToolResponded => !isEmittedEvent(event) && leavesDoubt(event));
+  events.find((event): event is ToolResponded => !isEmittedEvent(event) && leavesUnsettledEffect(event));
 
 function toExtras(entry: Entry, digest: string | undefined): JsonObject {
   const { claim, releaseClaim, reserve, settle, moves, guards, cursor, sealed, dropSealed } = entry;
   const doubt = digest === undefined ? undefined : findDoubt(entry);
-  const clears = entry.events.some((event) => !isEmittedEvent(event) && clearsDoubt(event));
+  const clears = entry.events.some((event) => !isEmittedEvent(event) && clearsUnsettledEffect(event));
   return {
     ...(claim && {
       claim: {
@@ -99,11 +99,19 @@ function toExtras(entry: Entry, digest: string | undefined): JsonObject {
       })),
     }),
     ...(cursor && {
-      cursor: { name: toPgText(cursor.name), holder: toPgText(cursor.holder), from: cursor.from, to: cursor.to },
+      cursor: {
+        name: toPgText(cursor.name),
+        holder: toPgText(cursor.holder),
+        from: cursor.from,
+        to: cursor.to,
+      },
     }),
     ...(sealed !== undefined && { sealed: toPgText(sealed) }),
     ...(dropSealed === true && { dropSealed }),
-    ...(doubt && digest !== undefined && { doubt: { tool: toPgText(doubt.outcome.toolName), digest: toPgText(digest) } }),
+    ...(doubt &&
+      digest !== undefined && {
+        doubt: { tool: toPgText(doubt.outcome.toolName), digest: toPgText(digest) },
+      }),
     ...(clears && { clears }),
   };
 }

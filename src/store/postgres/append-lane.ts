@@ -73,9 +73,11 @@ export class AppendLane {
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#work !== undefined) await this.#work;
-    await this.#connection?.query(this.#pool.named('DELETE FROM @lanes WHERE lane_id = $1'), [this.#laneId]).catch(
-      () => undefined, // a row that is left over does no harm
-    );
+    await this.#connection
+      ?.query(this.#pool.named('DELETE FROM @lanes WHERE lane_id = $1'), [this.#laneId])
+      .catch(
+        () => undefined, // a row that is left over does no harm
+      );
     await this.#connection?.end();
   }
 

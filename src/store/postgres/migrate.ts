@@ -5,7 +5,11 @@ import type { PgPool, PgQuery } from './pg-pool.ts';
 import { migrations } from './migrations.ts';
 import { placesPerTransaction } from './migrations.ts';
 
-export type LedgerRow = { readonly ledgerId: string; readonly format: number; readonly keyCheck: string | null };
+export type LedgerRow = {
+  readonly ledgerId: string;
+  readonly format: number;
+  readonly keyCheck: string | null;
+};
 
 const columns = 'ledger_id AS "ledgerId", format, key_check AS "keyCheck"';
 
@@ -29,7 +33,10 @@ export async function migrate(pool: PgPool): Promise<LedgerRow> {
     await query(`SET LOCAL search_path TO ${schema}`);
     for (const sql of migrations.slice(found)) await query(sql);
     if (found === 0)
-      await query(`INSERT INTO ledger (ledger_id, format) VALUES ($1, $2)`, [randomUUID(), migrations.length]);
+      await query(`INSERT INTO ledger (ledger_id, format) VALUES ($1, $2)`, [
+        randomUUID(),
+        migrations.length,
+      ]);
     else await query('UPDATE ledger SET format = $1', [migrations.length]);
     const [row] = await query<LedgerRow>(`SELECT ${columns} FROM ledger`);
     return row as LedgerRow; // written just now

@@ -16,7 +16,8 @@ export async function openPostgresLedger(url: string, options: PostgresLedgerOpt
     const found = await readLedgerRow(pool);
     const mayMigrate = options.readOnly !== true && options.migrate !== false;
     const row = requireFormat(mayMigrate ? await upToDate(pool, found) : found);
-    if (options.sealKey !== undefined) await checkSealKey(pool, row, options.sealKey, options.readOnly === true);
+    if (options.sealKey !== undefined)
+      await checkSealKey(pool, row, options.sealKey, options.readOnly === true);
     if (options.readOnly !== true) await liftPositions(pool);
     const ledger = new PostgresLedger(pool, row, options);
     await ledger.owners.begin();

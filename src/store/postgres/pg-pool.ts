@@ -7,7 +7,10 @@ import type { PostgresSettings } from './settings.ts';
 
 export type PgQuery = <Row>(text: string, values?: readonly PgValue[]) => Promise<readonly Row[]>;
 
-type Waiting = { readonly resolve: (connection: PgConnection) => void; readonly reject: (error: unknown) => void };
+type Waiting = {
+  readonly resolve: (connection: PgConnection) => void;
+  readonly reject: (error: unknown) => void;
+};
 
 /** Statements waiting beyond this number are refused: a server that slow needs help, not a longer queue. */
 const mostWaiting = 10_000;

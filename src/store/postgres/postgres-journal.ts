@@ -4,7 +4,14 @@ import { readJsonText } from '../../base/json-text.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { bodiesDigest } from '../../ledger/formats/v1/bodies-digest.ts';
-import type { AppendResult, Entry, Journal, SessionScope, StoredCall, StoredState } from '../../ledger/journal.ts';
+import type {
+  AppendResult,
+  Entry,
+  Journal,
+  SessionScope,
+  StoredCall,
+  StoredState,
+} from '../../ledger/journal.ts';
 import { readOnlyError, refuseEntry } from '../../ledger/refuse-entry.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import { lastInputDigest } from '../../ledger/unsettled-effect.ts';

@@ -1,17 +1,11 @@
 /** Lists from the read tables, which are filled up to now before each answer. */
-import type {
-  CallQuery,
-  CallSummary,
-  Page,
-  SessionQuery,
-  SessionSummary,
-} from '../../ledger/call-query.ts';
+import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import { hourMs, hourOf } from '../../ledger/call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
-import type { Place } from '../../ledger/paging.ts';
-import { limitOf, parseCursor, toCursor } from '../../ledger/paging.ts';
+import type { PageCursor } from '../../ledger/page-cursor.ts';
+import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
 import type { OpenCall, OpenCallQuery, Queries } from '../../ledger/queries.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { PgValue } from './pg-driver.ts';
@@ -179,14 +173,15 @@ export class PostgresQueries implements Queries {
     rest: readonly Condition[],
     query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
-    const limit = limitOf(query.limit);
+    const limit = clampPageLimit(query.limit);
     let place = query.cursor === undefined ? undefined : parseCursor(query.cursor);
     await this.fill();
     // One row more than fits on the page says whether there is another page.
     const window = Math.max(Math.min(query.scan ?? defaultWindow, defaultWindow), limit + 1);
     const found: Row[] = [];
     for (let scanned = 0; ;) {
-      const from: Condition[] = place === undefined ? [] : [[`(${at}, ${id}) < (?::bigint, ?::bigint)`, ...place]];
+      const from: Condition[] =
+        place === undefined ? [] : [[`(${at}, ${id}) < (?::bigint, ?::bigint)`, ...place]];
       const order = `ORDER BY ${at} DESC, ${id} DESC`;
       const inside = `SELECT * FROM @${table}${toWhere([...indexed, ...from])} ${order} LIMIT ${window}`;
       const conditions = [...indexed, ...from, ...rest];
@@ -266,7 +261,7 @@ function toWhere(conditions: readonly Condition[], given = 0): string {
 const valuesOf = (conditions: readonly Condition[]): PgValue[] =>
   conditions.flatMap(([, ...values]) => values);
 
-const placeOf = (row: unknown, at: string, id: string): Place => {
+const placeOf = (row: unknown, at: string, id: string): PageCursor => {
   const { [at]: time, [id]: number } = row as { readonly [column: string]: number };
   return [time as number, number as number]; // columns that are never null
 };

@@ -9,7 +9,7 @@ import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
 import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
 import type { Erasure, Removal, Retention } from '../../ledger/retention.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import { newSessionTally } from '../../ledger/summarise-session.ts';
+import { newSessionTally } from '../../ledger/session-tally.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decode, entryColumns } from './entry-row.ts';
 import { toTextArray } from './pg-arrays.ts';
@@ -64,7 +64,8 @@ export class PostgresRetention implements Retention {
       refuseOpen(sessionId, rows, undefined);
       const totals = await leaveCounters(query, session, sessionId);
       await putTallies(query, await countOut(query, session));
-      for (const table of tablesBySession) await query(`DELETE FROM @${table} WHERE session_id = $1`, [session]);
+      for (const table of tablesBySession)
+        await query(`DELETE FROM @${table} WHERE session_id = $1`, [session]);
       const { ids, now } = this.#parts;
       const head = { sessionId, sequence: last.sequence, hash: last.hash };
       await this.#append(query, { ...removalEntry(removal, head, now(), ids), totals }, first);
@@ -99,11 +100,12 @@ export class PostgresRetention implements Retention {
 
   async #empty(query: PgQuery, { sessionId, entryIds }: Erasure, found: readonly EntryRow[]): Promise<void> {
     const session = toPgText(sessionId);
-    await query('UPDATE @entries SET bodies = NULL, salt = NULL WHERE session_id = $1 AND sequence = ANY ($2::bigint[])', [
-      session,
-      found.map(({ sequence }) => String(sequence)),
-    ]);
-    if (entryIds === undefined) await query(`UPDATE @states SET text = '{}' WHERE session_id = $1`, [session]);
+    await query(
+      'UPDATE @entries SET bodies = NULL, salt = NULL WHERE session_id = $1 AND sequence = ANY ($2::bigint[])',
+      [session, found.map(({ sequence }) => String(sequence))],
+    );
+    if (entryIds === undefined)
+      await query(`UPDATE @states SET text = '{}' WHERE session_id = $1`, [session]);
     const calls = [...new Set(found.flatMap(({ call_id }) => call_id ?? []))];
     for (const table of ['sealed', 'artifacts'])
       await query(`DELETE FROM @${table} WHERE session_id = $1 AND call_id = ANY ($2)`, [session, calls]);
@@ -146,7 +148,9 @@ const tablesBySession = [
 ];
 
 const readSession = (query: PgQuery, session: string): Promise<readonly EntryRow[]> =>
-  query<EntryRow>(`SELECT ${entryColumns} FROM @entries e WHERE e.session_id = $1 ORDER BY e.sequence`, [session]);
+  query<EntryRow>(`SELECT ${entryColumns} FROM @entries e WHERE e.session_id = $1 ORDER BY e.sequence`, [
+    session,
+  ]);
 
 /** Throws where a call has no outcome: any call of the session, or only calls with one of these entries. */
 function refuseOpen(

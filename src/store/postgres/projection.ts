@@ -8,8 +8,8 @@
  */
 import type { JsonObject } from '../../base/json.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
-import type { SessionTally } from '../../ledger/summarise-session.ts';
-import { countCall, countEvent, newSessionTally } from '../../ledger/summarise-session.ts';
+import type { SessionTally } from '../../ledger/session-tally.ts';
+import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
 import type { DecodedEntry, ProjectedCall } from './call-projection.ts';
 import { projectCall } from './call-projection.ts';
 import type { EntryRow } from './entry-row.ts';
@@ -52,7 +52,10 @@ export async function projectStep(pool: PgPool): Promise<boolean> {
     );
     if (rows.length > 0) await projectRows(query, rows);
     const isFull = rows.length === entriesPerStep;
-    const until = Math.min(isFull ? (rows.at(-1)?.position ?? from) : Number.MAX_SAFE_INTEGER, (horizon?.horizon ?? 0) - 1);
+    const until = Math.min(
+      isFull ? (rows.at(-1)?.position ?? from) : Number.MAX_SAFE_INTEGER,
+      (horizon?.horizon ?? 0) - 1,
+    );
     if (until > from) await query('UPDATE @read_progress SET position = $1', [until]);
     return isFull;
   });
@@ -165,7 +168,10 @@ export async function readCalls(
   const rows = await query<EntryRow>(
     `SELECT ${entryColumns} FROM unnest($1::text[], $2::text[]) x(s, c)
      JOIN @entries e ON e.session_id = x.s AND e.call_id = x.c ORDER BY e.session_id, e.sequence`,
-    [toTextArray(calls.map(({ session_id }) => session_id)), toTextArray(calls.map(({ call_id }) => call_id))],
+    [
+      toTextArray(calls.map(({ session_id }) => session_id)),
+      toTextArray(calls.map(({ call_id }) => call_id)),
+    ],
   );
   const found = new Map<string, DecodedEntry[]>();
   for (const row of rows) {

@@ -1,5 +1,5 @@
 /** Makes the heads and the tables outside the entries again, from the entries. Appends wait until it is done. */
-import { BesideFold, callKey } from '../../ledger/side-fold.ts';
+import { SideFold, foldKey } from '../../ledger/side-fold.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decode, entryColumns } from './entry-row.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
@@ -27,8 +27,8 @@ export async function rebuildSideTables(pool: PgPool, now: () => number): Promis
   });
 }
 
-async function foldAll(query: PgQuery, problems: string[]): Promise<BesideFold> {
-  const fold = new BesideFold();
+async function foldAll(query: PgQuery, problems: string[]): Promise<SideFold> {
+  const fold = new SideFold();
   for (let position = -1; ;) {
     const rows: readonly EntryRow[] = await query<EntryRow>(
       `SELECT ${entryColumns} FROM @entries e WHERE e.position > $1 ORDER BY e.position LIMIT $2`,
@@ -58,7 +58,7 @@ async function putHeads(query: PgQuery): Promise<void> {
   );
 }
 
-async function putClaims(query: PgQuery, fold: BesideFold): Promise<void> {
+async function putClaims(query: PgQuery, fold: SideFold): Promise<void> {
   const found = new Set((await query<{ key: string }>('SELECT key FROM @claims')).map(({ key }) => key));
   await query('DELETE FROM @claims');
   const rows = [...fold.claims]
@@ -73,7 +73,7 @@ async function putClaims(query: PgQuery, fold: BesideFold): Promise<void> {
 }
 
 /** A removed session may have used more than the entries tell: then a counter is only ever raised. */
-async function putCounters(query: PgQuery, fold: BesideFold): Promise<void> {
+async function putCounters(query: PgQuery, fold: SideFold): Promise<void> {
   if (fold.hasDropped) await query('UPDATE @counters SET reserved = 0');
   else await query('DELETE FROM @counters');
   const rows = [...fold.counters].map(([name, { used, reserved, told }]) => ({
@@ -89,7 +89,7 @@ async function putCounters(query: PgQuery, fold: BesideFold): Promise<void> {
   );
 }
 
-async function putUnsettled(query: PgQuery, fold: BesideFold): Promise<void> {
+async function putUnsettled(query: PgQuery, fold: SideFold): Promise<void> {
   await query('DELETE FROM @unsettled');
   const rows = [...fold.unsettled.values()].map(({ sessionId, toolName, inputDigest, callId, position }) => ({
     session_id: toPgText(sessionId),
@@ -102,7 +102,7 @@ async function putUnsettled(query: PgQuery, fold: BesideFold): Promise<void> {
 }
 
 /** A state whose entry was erased stays as it is. */
-async function putStates(query: PgQuery, fold: BesideFold): Promise<void> {
+async function putStates(query: PgQuery, fold: SideFold): Promise<void> {
   type Row = { readonly session_id: string; readonly subject: string; readonly text: string };
   const left = new Map(
     (await query<Row>('SELECT session_id, subject, text FROM @states')).map((row) => [
@@ -119,17 +119,19 @@ async function putStates(query: PgQuery, fold: BesideFold): Promise<void> {
   await query(insertAll('states'), [JSON.stringify(rows)]);
 }
 
-async function dropSealed(query: PgQuery, fold: BesideFold, now: number): Promise<void> {
-  const rows = await query<{ session_id: string; call_id: string }>('SELECT session_id, call_id FROM @sealed');
+async function dropSealed(query: PgQuery, fold: SideFold, now: number): Promise<void> {
+  const rows = await query<{ session_id: string; call_id: string }>(
+    'SELECT session_id, call_id FROM @sealed',
+  );
   for (const { session_id, call_id } of rows)
     if (!isNeeded(fold, session_id, call_id, now))
       await query('DELETE FROM @sealed WHERE session_id = $1 AND call_id = $2', [session_id, call_id]);
 }
 
 /** An open call needs its sealed input, and so does a call that can still be undone. */
-function isNeeded(fold: BesideFold, session: string, call: string, now: number): boolean {
+function isNeeded(fold: SideFold, session: string, call: string, now: number): boolean {
   try {
-    const key = callKey(fromPgText(session), fromPgText(call));
+    const key = foldKey(fromPgText(session), fromPgText(call));
     const undoable = fold.undoable.get(key);
     if (undoable !== undefined) return undoable.until === undefined || now < undoable.until;
     return fold.open.get(key)?.needsSealed === true;

@@ -60,7 +60,11 @@ const tables: readonly Table[] = [
   {
     select: 'SELECT session_id, call_id FROM @sealed WHERE true',
     by: ['session_id', 'call_id'],
-    toRow: (row) => ({ kind: 'sealed', sessionId: nameIn(row, 'session_id'), callId: nameIn(row, 'call_id') }),
+    toRow: (row) => ({
+      kind: 'sealed',
+      sessionId: nameIn(row, 'session_id'),
+      callId: nameIn(row, 'call_id'),
+    }),
   },
   {
     select: 'SELECT session_id, artifact_id, call_id, bytes, hash FROM @artifacts WHERE true',
@@ -81,7 +85,8 @@ export async function* listSideRows(pool: PgPool): AsyncGenerator<SideRow, void,
     const columns = by.join(', ');
     let last: Row | undefined;
     for (;;) {
-      const after = last === undefined ? '' : ` AND (${columns}) > (${by.map((_, n) => `$${n + 1}`).join(', ')})`;
+      const after =
+        last === undefined ? '' : ` AND (${columns}) > (${by.map((_, n) => `$${n + 1}`).join(', ')})`;
       const rows: readonly Row[] = await pool.query<Row>(
         `${select}${after} ORDER BY ${columns} LIMIT ${rowsPerPage}`,
         last === undefined ? [] : by.map((column) => textIn(last as Row, column)), // checked in the condition
