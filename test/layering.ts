@@ -48,6 +48,7 @@ export const layers: readonly (readonly string[])[] = [
   ['runtime/behaviors'],
   ['runtime'],
   ['replay'],
+  ['store/files'],
   ['store/memory', 'store/sqlite', 'store/postgres'],
   ['store'],
   ['contracts'],

@@ -34,7 +34,7 @@ const areas = {
   writer: ['src/store/sqlite/{writer,append-job}.ts'],
   heads: ['src/store/sqlite/{heads,head-pages,sqlite-owners,owner-lock}.ts'],
   chain: ['src/ledger/{chain,verify,verify-call,verify-ends}.ts'],
-  spill: ['src/store/sqlite/{spill-file,spill-lines}.ts', 'src/runtime/state/spill.ts'],
+  spill: ['src/store/files/{spill-file,spill-lines}.ts', 'src/runtime/state/spill.ts'],
   ruling: ['src/policy/language/{ruling,session-limits}.ts', 'src/policy/judge/{judge-call,fire-rule}.ts'],
   'hand-off': [
     'src/call/handoff.ts',

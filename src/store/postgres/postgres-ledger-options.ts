@@ -2,22 +2,22 @@ import type { Clock } from '../../base/clock.ts';
 
 export type PostgresLedgerOptions = {
   /** Decides expiry and days. The clock of the database by default, so that hosts agree. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** 32 bytes, the same in every process. Needed only where inputs are sealed: see `QUITTANCE_SEAL_KEY` in the docs. */
-  readonly sealKey?: Uint8Array;
+  readonly sealKey?: Uint8Array | undefined;
   /** Opens the ledger for reading: the handle is no owner, and appends are refused. */
-  readonly readOnly?: boolean;
+  readonly readOnly?: boolean | undefined;
   /** The schema that holds the tables, `quittance` by default. */
-  readonly schema?: string;
-  /** A folder of this host for entries that the server could not take. Without one, no tool with an effect runs. */
-  readonly spillFolder?: string;
-  readonly spillBytes?: number;
+  readonly schema?: string | undefined;
+  /** A folder of this host for entries that the server could not take, `.quittance/spill` by default. */
+  readonly spillFolder?: string | undefined;
+  readonly spillBytes?: number | undefined;
   /** Connections that append, 2 by default. A session always uses the same one. */
-  readonly writers?: number;
+  readonly writers?: number | undefined;
   /** Connections that read, 4 by default. */
-  readonly readers?: number;
+  readonly readers?: number | undefined;
   /** How long an owner without a connection counts as alive, 15 seconds by default. */
-  readonly ownerLeaseMs?: number;
+  readonly ownerLeaseMs?: number | undefined;
   /** Whether to create or upgrade the tables. Set it to false where only `quittance migrate` may do that. */
-  readonly migrate?: boolean;
+  readonly migrate?: boolean | undefined;
 };

@@ -4,8 +4,8 @@ import { createIds } from '../../base/ids.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Spill } from '../../ledger/spill.ts';
-import { createSalts } from '../sqlite/salts.ts';
-import { SpillFile } from '../sqlite/spill-file.ts';
+import { createSalts } from '../files/salts.ts';
+import { SpillFile } from '../files/spill-file.ts';
 import { AppendLane } from './append-lane.ts';
 import { Changes } from './changes.ts';
 import type { LedgerRow } from './migrate.ts';
@@ -124,8 +124,12 @@ function openSpill(
   ledgerId: string,
   salt: () => string,
 ): SpillFile | undefined {
-  if (readOnly === true || spillFolder === undefined) return undefined;
-  return new SpillFile({ folder: spillFolder, ownerId, ledgerId }, spillBytes ?? 1_048_576, salt);
+  if (readOnly === true) return undefined;
+  return new SpillFile(
+    { folder: spillFolder ?? '.quittance/spill', ownerId, ledgerId },
+    spillBytes ?? 1_048_576,
+    salt,
+  );
 }
 
 /** Spills of other hosts are on their disks: only those of this host are read. */

@@ -9,7 +9,7 @@
 import { hash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Owners, OwnerStatus } from '../../ledger/owners.ts';
-import { newOwnerId } from '../sqlite/owner-lock.ts';
+import { newOwnerId } from '../files/owner-id.ts';
 import type { PgConnection } from './pg-driver.ts';
 import { connect } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';

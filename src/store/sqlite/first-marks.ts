@@ -14,7 +14,7 @@ import { prepareRow } from './database.ts';
 import { decode, EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
 import { markOf } from './marks.ts';
-import { createSalts } from './salts.ts';
+import { createSalts } from '../files/salts.ts';
 import { fromSqlText } from './sql-text.ts';
 
 /** So that no entry grows without bound. */

@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { forgetOwner, readOwnerStatus, listOwners, newOwnerId, takeOwnerLock } from './owner-lock.ts';
+import { newOwnerId } from '../files/owner-id.ts';
+import { forgetOwner, readOwnerStatus, listOwners, takeOwnerLock } from './owner-lock.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'quittance-owners-'));
 const children: ChildProcess[] = [];

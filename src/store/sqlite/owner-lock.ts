@@ -7,20 +7,15 @@
  * 2. Whoever removes the file of a dead owner holds its lock while doing so; whoever takes a lock looks afterwards
  *    whether the file is still there. So no living owner is left with a file that is gone.
  */
-import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OwnerStatus } from '../../ledger/owners.ts';
 import type { Database } from './database.ts';
 import { isBusy, isMissing, isNoDatabase, openDatabase } from './database.ts';
-import type { FileIdentity } from './file-identity.ts';
-import { identifyFile } from './file-identity.ts';
-import { removeIfPossible } from './write-all.ts';
-
-/** An id from elsewhere becomes a path only if it looks like one of ours. */
-export const ownerPattern: RegExp = /^own_[0-9a-f]{24}$/;
-
-export const newOwnerId = (): string => `own_${randomBytes(12).toString('hex')}`;
+import type { FileIdentity } from '../files/file-identity.ts';
+import { identifyFile } from '../files/file-identity.ts';
+import { ownerPattern } from '../files/owner-id.ts';
+import { removeIfPossible } from '../files/write-all.ts';
 
 /** A held lock, and the file that carries it. */
 export type OwnerLock = { readonly path: string; readonly file: FileIdentity; end(): void };

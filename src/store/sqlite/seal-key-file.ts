@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
 import { checkPrivateFile } from '../../runtime/files/private-file.ts';
 import { toFileTrouble } from './file-trouble.ts';
-import { removeIfPossible, syncFolder, writeAll } from './write-all.ts';
+import { removeIfPossible, syncFolder, writeAll } from '../files/write-all.ts';
 
 export const sealKeyBytes = 32;
 

@@ -17,7 +17,7 @@ import { totalsPerEntry } from './first-marks.ts';
 import type { Heads } from './heads.ts';
 import { rebuildIndex } from './index-rebuild.ts';
 import { markOf } from './marks.ts';
-import { createSalts } from './salts.ts';
+import { createSalts } from '../files/salts.ts';
 import type { SideTables } from './side-tables.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 import type { Writer } from './writer.ts';

@@ -5,8 +5,8 @@
  * in about a microsecond a file.
  */
 import { QuittanceError } from '../../base/error.ts';
-import type { FileIdentity } from './file-identity.ts';
-import { findReplaced, identifyFile } from './file-identity.ts';
+import type { FileIdentity } from '../files/file-identity.ts';
+import { findReplaced, identifyFile } from '../files/file-identity.ts';
 import type { OwnerLock } from './owner-lock.ts';
 
 type OwnFile = { readonly what: string; readonly path: string; readonly file: FileIdentity };

@@ -1,7 +1,8 @@
 /** Who writes to a ledger file: this handle, the others that live, and those that are gone. */
 import type { Owners, OwnerStatus } from '../../ledger/owners.ts';
 import type { OwnerLock } from './owner-lock.ts';
-import { forgetOwner, listOwners, newOwnerId, readOwnerStatus, takeOwnerLock } from './owner-lock.ts';
+import { newOwnerId } from '../files/owner-id.ts';
+import { forgetOwner, listOwners, readOwnerStatus, takeOwnerLock } from './owner-lock.ts';
 
 const rememberedLifeMs = 200;
 

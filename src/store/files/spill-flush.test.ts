@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { SampleCall } from '../../testing/sample-call.ts';
-import { newOwnerId } from './owner-lock.ts';
+import { newOwnerId } from './owner-id.ts';
 import { SpillFile } from './spill-file.ts';
 
 const { fdatasyncSync } = fs;

@@ -22,7 +22,7 @@ import type { Entry } from '../../ledger/journal.ts';
 import type { Spilled } from '../../ledger/spill.ts';
 import type { FileIdentity } from './file-identity.ts';
 import { findReplaced, identifyFile } from './file-identity.ts';
-import { ownerPattern } from './owner-lock.ts';
+import { ownerPattern } from './owner-id.ts';
 import type { SpillPlace } from './spill-lines.ts';
 import { isAbsent, readSpillLines, writeSpillLine } from './spill-lines.ts';
 import { removeIfPossible, syncFolder, writeAll } from './write-all.ts';

@@ -1,0 +1,218 @@
+/** What happens when connections break, commits overlap and owners end. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { Server, Socket } from 'node:net';
+import { connect as connectTo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import type { PostgresLedgerOptions } from '../../src/store/postgres/postgres-ledger-options.ts';
+import { SampleCall } from '../../src/testing/sample-call.ts';
+import type { TestPostgres } from './start-postgres.ts';
+import { startPostgres } from './start-postgres.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-pg-faults-'));
+let server: TestPostgres;
+let schema = '';
+let schemas = 0;
+const opened: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close();
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(options: PostgresLedgerOptions = {}, url = server.url): Promise<Ledger> {
+  const ledger = await openPostgresLedger(url, { schema, spillFolder: join(folder, schema), ...options });
+  opened.push(ledger);
+  return ledger;
+}
+
+function newSchema(): void {
+  schema = `faults_${process.pid}_${schemas++}`;
+}
+
+/** A client of the server beside the ledger, for what only another program would do. */
+async function openClient(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  opened.push({ close: () => client.end() });
+  return client;
+}
+
+/** Stands between a ledger and the server, and drops answers when told. */
+async function startProxy(): Promise<{ url: string; dropAnswers(): void; passAnswers(): void; cut(): void }> {
+  const target = new URL(server.url);
+  const sockets = new Set<Socket>();
+  let isDropping = false;
+  const proxy: Server = createServer((client) => {
+    const upstream = connectTo(Number(target.port), target.hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream);
+    upstream.on('data', (bytes) => {
+      if (isDropping) client.destroy();
+      else client.write(bytes);
+    });
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  opened.push({
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        proxy.close(() => resolve());
+      }),
+  });
+  const address = proxy.address();
+  const url = new URL(server.url);
+  url.port = String(typeof address === 'object' && address !== null ? address.port : 0);
+  return {
+    url: url.href,
+    dropAnswers: () => {
+      isDropping = true;
+    },
+    passAnswers: () => {
+      isDropping = false;
+    },
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+test('an entry whose answer was lost is stored once and answered', async () => {
+  newSchema();
+  const proxy = await startProxy();
+  const ledger = await open({ writers: 1 }, proxy.url);
+  const call = new SampleCall('c');
+  await ledger.journal.append(call.begin());
+  proxy.dropAnswers();
+  const answer = ledger.journal.append(call.end());
+  const direct = await open();
+  await direct.journal.whenChanged('session', 'c', 1); // stored, and its answer thrown away
+  proxy.passAnswers();
+  await expect(answer).resolves.toEqual({ status: 'appended', version: 2 });
+  expect(await direct.entries.read({ limit: 10 })).toHaveLength(2);
+});
+
+test('a remark whose answer was lost is stored once, although it has no version', async () => {
+  newSchema();
+  const proxy = await startProxy();
+  const ledger = await open({ writers: 1 }, proxy.url);
+  const direct = await open();
+  const call = new SampleCall('c');
+  await ledger.journal.append(call.begin());
+  await ledger.journal.append(call.end());
+  const position = await direct.entries.lastPosition();
+  proxy.dropAnswers();
+  const answer = ledger.journal.append(call.recall());
+  await direct.entries.whenAppended(position);
+  proxy.passAnswers();
+  await expect(answer).resolves.toEqual({ status: 'appended', version: 2 });
+  expect(await direct.entries.read({ limit: 10 })).toHaveLength(3);
+});
+
+test('calls go on after all connections of a process were cut', async () => {
+  newSchema();
+  const proxy = await startProxy();
+  const ledger = await open({}, proxy.url);
+  await ledger.journal.append(new SampleCall('a').begin());
+  proxy.cut();
+  await expect(ledger.journal.append(new SampleCall('b').begin())).resolves.toMatchObject({
+    status: 'appended',
+  });
+  await expect(ledger.journal.readCall('session', 'b')).resolves.toMatchObject({ version: 1 });
+});
+
+test('a reader never passes an entry whose transaction is still open', async () => {
+  newSchema();
+  const ledger = await open();
+  await ledger.journal.append(new SampleCall('first').begin());
+  const client = await openClient();
+  await client.query('BEGIN');
+  await client.query('SELECT pg_current_xact_id()'); // an older transaction that has not ended
+  const other = await open();
+  await other.journal.append(new SampleCall('second', { sessionId: 'other' }).begin());
+  const seen = await ledger.entries.read({ limit: 10 });
+  expect(seen.map(({ sessionId }) => sessionId)).toEqual(['session']);
+  expect(await ledger.entries.lastPosition()).toBe(seen.at(-1)?.position);
+  // Lists and calls do not wait for it.
+  expect((await ledger.queries.findCalls({})).rows).toHaveLength(2);
+  expect(await ledger.journal.readCall('other', 'second')).toBeDefined();
+  const woken = ledger.entries.whenAppended(seen.at(-1)?.position ?? 0);
+  await client.query('COMMIT');
+  await woken;
+  expect(await ledger.entries.read({ limit: 10 })).toHaveLength(2);
+});
+
+test('readers of many overlapping commits see every entry once, in order', async () => {
+  newSchema();
+  const handles = [await open(), await open()];
+  const calls = Array.from({ length: 400 }, (_, n) => new SampleCall(`c${n}`, { sessionId: `s${n % 40}` }));
+  const reader = await open({ readOnly: true });
+  const seen: string[] = [];
+  let after = 0;
+  const reading = (async () => {
+    while (seen.length < calls.length * 2) {
+      const entries = await reader.entries.read({ after, limit: 50 });
+      for (const { position, sessionId, sequence } of entries) {
+        expect(position).toBeGreaterThan(after);
+        after = position;
+        seen.push(`${sessionId}/${sequence}`);
+      }
+      if (entries.length === 0) await reader.entries.whenAppended(after);
+    }
+  })();
+  await Promise.all(
+    calls.map(async (call, n) => {
+      await handles[n % 2]?.journal.append(call.begin());
+      await handles[(n + 1) % 2]?.journal.append(call.end());
+    }),
+  );
+  await reading;
+  expect(new Set(seen).size).toBe(calls.length * 2);
+});
+
+test('an owner is gone when its connection ended and its lease is over, and not before', async () => {
+  newSchema();
+  const proxy = await startProxy();
+  const owner = await open({ ownerLeaseMs: 1_000 }, proxy.url);
+  const other = await open();
+  const { ownerId } = owner.owners;
+  expect(await other.owners.statusOf(ownerId)).toBe('alive');
+  proxy.dropAnswers(); // its renewals fail from now on
+  proxy.cut();
+  expect(await other.owners.statusOf(ownerId)).toBe('alive');
+  await expect.poll(() => other.owners.statusOf(ownerId), { timeout: 20_000 }).toBe('gone');
+});
+
+test('a process with another seal key is refused at start', async () => {
+  newSchema();
+  await open({ sealKey: Buffer.alloc(32, 1) });
+  await expect(open({ sealKey: Buffer.alloc(32, 2) })).rejects.toMatchObject({ code: 'config.invalid' });
+  await open({ sealKey: Buffer.alloc(32, 1) });
+});
+
+test('a server that cannot be reached is ledger.unavailable, and a bad URL is config.invalid', async () => {
+  newSchema();
+  await expect(open({}, 'postgres://nobody@127.0.0.1:1/none')).rejects.toMatchObject({
+    code: 'ledger.unavailable',
+  });
+  await expect(open({}, 'mysql://localhost/none')).rejects.toMatchObject({ code: 'config.invalid' });
+  await expect(open({ schema: 'Robert"; DROP' })).rejects.toMatchObject({ code: 'config.invalid' });
+});
