@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import { ledgerContract } from '../../src/testing/ledger-contract.ts';
@@ -42,5 +42,8 @@ const checks = ledgerContract({
 });
 
 describe('a PostgreSQL ledger keeps the contract', () => {
-  for (const { port, name, run } of checks) test(`${port}: ${name}`, run);
+  for (const { port, name, run } of checks)
+    test(`${port}: ${name}`, async () => {
+      await expect(run()).resolves.toBeUndefined();
+    });
 });

@@ -32,8 +32,9 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
     onError: (line: unknown) => log.push(String(line)),
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
     postgresFlags: [
-      ...['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
-      ...(durable ? [] : ['-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off']),
+      '-clisten_addresses=127.0.0.1',
+      '-cunix_socket_directories=',
+      ...(durable ? [] : ['-cfsync=off', '-csynchronous_commit=off', '-cfull_page_writes=off']),
     ],
   });
   try {

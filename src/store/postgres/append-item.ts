@@ -46,7 +46,7 @@ export function toAppendItem(
     text: written.text,
     bodies: written.bodies ?? null,
     salt: written.salt ?? null,
-    // A remark needs the version that its call has: the function looks it up only where it goes item by item.
+    // A remark needs the version that its call has: the function looks it up only when it goes item by item.
     extras: Object.keys(extras).length > 0 || expectedVersion === 'any' ? JSON.stringify(extras) : null,
     counters: [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => toPgText(counter)),
     keys: [entry.claim?.key, entry.releaseClaim].flatMap((key) => (key === undefined ? [] : [toPgText(key)])),

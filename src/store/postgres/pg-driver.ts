@@ -63,7 +63,7 @@ export async function connect(settings: PgSettings): Promise<PgConnection> {
     client.on('error', note); // without a listener the process would end
   });
   await client.connect();
-  // An idle connection keeps no process alive; a statement that somebody waits for does.
+  // An idle connection keeps no process alive; a statement that runs does.
   let running = 0;
   const hold = client as unknown as Holdable; // the type declarations lack both methods
   hold.unref();
@@ -151,5 +151,3 @@ export const isRetryable = (error: unknown): boolean =>
 export const orderState = 'QT001';
 /** Raised where another connection took over for this one. */
 export const fencedState = 'QT002';
-/** Raised where a row outside the entries says what cannot be. */
-export const damagedState = 'QT003';

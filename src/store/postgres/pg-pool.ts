@@ -79,7 +79,7 @@ export class PgPool {
       try {
         return await work(connection);
       } catch (error) {
-        // After anything but a refusal nobody knows what the connection still does.
+        // After anything but a refusal the state of the connection is unknown.
         if (!isRefusal(error) && !isQuittanceError(error)) void connection.end();
         throw error;
       } finally {

@@ -2,8 +2,8 @@
  * Entries in the order of their positions.
  *
  * Transactions commit in another order than they began. A reader that passed a position whose transaction is still under
- * way would never see its entries. Positions begin with the id of the transaction, and the server knows the oldest
- * transaction that is still under way: readers of all sessions see only what lies before it, the horizon.
+ * way would never see its entries. Positions begin with the id of the transaction. The server knows the oldest
+ * transaction that is still under way. Readers of all sessions see only entries before it: it is the horizon.
  *
  * An open write transaction of any database on the server holds the horizon back. Entries of one session need no
  * horizon: its head is locked until each of its transactions commits.
@@ -27,7 +27,7 @@ const pauseMs = 3;
 export class PostgresEntries implements Entries {
   readonly #pool: PgPool;
   readonly #changes: () => Changes;
-  /** The last position that this process was told of. */
+  /** The last position that this process wrote. */
   #ownLast = 0;
 
   constructor(pool: PgPool, changes: () => Changes) {

@@ -160,7 +160,7 @@ export class PostgresJournal implements Journal {
         return 'a stored entry of the call was changed';
       const isErased = row.bodies === null && row.salt === null;
       if (!isErased && bodiesDigest(row.salt ?? '', row.bodies ?? '') !== digests[index])
-        return 'what is stored with an entry of the call was changed';
+        return 'the stored content of an entry of the call was changed';
     }
     return undefined;
   }

@@ -3,9 +3,9 @@ import type { Clock } from '../../base/clock.ts';
 export type PostgresLedgerOptions = {
   /** Decides expiry and days. The clock of the database by default, so that hosts agree. */
   readonly clock?: Clock | undefined;
-  /** 32 bytes, the same in every process. Needed only where inputs are sealed: see `QUITTANCE_SEAL_KEY` in the docs. */
+  /** 32 bytes, the same in every process. Needed if a tool hides parts of its input. */
   readonly sealKey?: Uint8Array | undefined;
-  /** Opens the ledger for reading: the handle is no owner, and appends are refused. */
+  /** Opens the ledger for reading: appends are refused, and the handle does not count as an owner. */
   readonly readOnly?: boolean | undefined;
   /** The schema that holds the tables, `quittance` by default. */
   readonly schema?: string | undefined;
@@ -18,6 +18,6 @@ export type PostgresLedgerOptions = {
   readonly readers?: number | undefined;
   /** How long an owner without a connection counts as alive, 15 seconds by default. */
   readonly ownerLeaseMs?: number | undefined;
-  /** Whether to create or upgrade the tables. Set it to false where only `quittance migrate` may do that. */
+  /** Whether to create or upgrade the tables. Set it to false if the role of this process may not. */
   readonly migrate?: boolean | undefined;
 };

@@ -1,10 +1,10 @@
 /**
  * Which processes write to the ledger, and which of them live.
  *
- * An owner renews a lease by the clock of the database, and holds a session lock on a connection of its own for as long
- * as that connection lasts. The lock proves life even where a process is stopped and renews nothing. A free lock alone
- * proves nothing, because a living process may have lost its connection: an owner is gone once its lock is free and its
- * lease is over, or once it said that it ended.
+ * An owner renews a lease by the clock of the database. It also holds a session lock on a connection of its own. The lock
+ * proves that the process lives, even if the process is stopped and renews nothing. A free lock proves nothing: a living
+ * process may have lost its connection. An owner is gone when its lock is free and its lease is over, or when it said
+ * that it ended.
  */
 import { hash } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -136,7 +136,7 @@ export class PostgresOwners implements Owners {
     await connection.query(`LISTEN ${channel}`);
     if (!readOnly) await connection.query('SELECT pg_advisory_lock($1, $2)', [lockClass, this.#lockKey]);
     onListening(true);
-    onNotification(); // what was announced while no connection listened
+    onNotification(); // for notifications that were sent while no connection listened
   }
 }
 

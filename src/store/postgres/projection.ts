@@ -39,7 +39,7 @@ const entriesPerStep = 2_000;
 export const isBehindSql = `SELECT EXISTS (SELECT 1 FROM @entries e LEFT JOIN @read_sessions r USING (session_id)
   WHERE e.position > (SELECT position FROM @read_progress) AND e.sequence > coalesce(r.sequence, 0)) AS behind`;
 
-/** Takes one step. True where there may be more to do. */
+/** Takes one step. Returns true if there may be more to do. */
 export async function projectStep(pool: PgPool): Promise<boolean> {
   return pool.transaction(async (query) => {
     const [progress] = await query<{ position: number }>('SELECT position FROM @read_progress FOR UPDATE');
@@ -191,8 +191,8 @@ async function readCounted(
     `SELECT ${countedColumns} FROM unnest($1::text[], $2::text[]) x(s, c)
      JOIN @read_calls r ON r.session_id = x.s AND r.call_id = x.c`,
     [
-      toTextArray(projected.map(({ call }) => String(call.row['session_id']))),
-      toTextArray(projected.map(({ call }) => String(call.row['call_id']))),
+      toTextArray(projected.map(({ call }) => call.row['session_id'] as string)),
+      toTextArray(projected.map(({ call }) => call.row['call_id'] as string)),
     ],
   );
   return new Map(rows.map((row) => [keyOf(row), row]));
