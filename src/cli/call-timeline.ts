@@ -2,7 +2,7 @@
 import { describeDecider } from '../call/describe-identity.ts';
 import type { CallEvent, ConfirmationDecision } from '../call/event.ts';
 import { outcomeWords } from './outcome-word.ts';
-import { gates, gatesAfterApproval } from '../runtime/gates/gates.ts';
+import { gateNames, gatesAfterApproval } from '../runtime/gates/gates.ts';
 
 export type Span = {
   readonly name: string;
@@ -187,7 +187,7 @@ const endOf = (
 function gateSpans(event: CallEvent & { type: 'tool.decided' }, approved: boolean, from: number): Span[] {
   const waits = new Map(event.gates.map(({ gate, elapsedUs }) => [gate, elapsedUs / 1_000]));
   const names = [
-    ...new Set([...(approved ? gatesAfterApproval : gates).map(({ name }) => name), ...waits.keys()]),
+    ...new Set([...(approved ? gatesAfterApproval.map(({ name }) => name) : gateNames), ...waits.keys()]),
   ];
   const stop = event.decision === 'deny' ? stoppedAt(event, names) : undefined;
   const reached = stop === undefined ? names : names.slice(0, names.indexOf(stop) + 1);

@@ -24,7 +24,7 @@ import type { FiredRule, Ruling } from '../policy/language/ruling.ts';
 import { decideRuling } from '../policy/language/ruling.ts';
 import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
 import { namesArtifact } from '../runtime/input/artifact-arguments.ts';
-import { gates } from '../runtime/gates/gates.ts';
+import { gateNames } from '../runtime/gates/gates.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { BacktestCall } from './backtest-call.ts';
 import {
@@ -52,7 +52,6 @@ export type SessionTrial = {
   readonly skip: (call: Pick<CallVerdict, 'toolName' | 'at'>, why: NotJudged) => void;
 };
 
-const gateNames = gates.map(({ name }) => name);
 const beforeRules: ReadonlySet<string> = new Set(gateNames.slice(0, gateNames.indexOf('policy')));
 
 export class SessionBacktest {

@@ -28,6 +28,13 @@ export const gates: readonly Gate[] = [
   previewGate,
 ];
 
+/** The names of all gates of a new call, in order. The validation of the input stands between the two lists. */
+export const gateNames: readonly string[] = [
+  ...entryGates.map(({ name }) => name),
+  'validate',
+  ...gates.map(({ name }) => name),
+];
+
 /** After a person agreed: an approval skips no check. What they agreed to is in hand; no schema sees it again. */
 export const gatesAfterApproval: readonly Gate[] = [
   undoGate,
