@@ -3,8 +3,10 @@
  *
  *   npm run trace
  *
- * Every function of `src` reports when it is entered. `base` and `tool` hold values and are not counted. An entry is a
- * change of the top-level folder of `src`. A return is an entry of a room that the call had left before.
+ * Every function of `src` reports when it is entered and when it is left. `base` and `tool` hold values and are not
+ * counted. An entry is a change of the folder, or of the room, from one function entered to the next. A return is an
+ * entry of a stage that the call had left before. A stage is left when another stage has begun and no function of the
+ * first one runs or waits.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -13,12 +15,20 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { printTable } from '../bench/table.ts';
 import { reportEntries } from './trace/report-entries.ts';
+import type { Step } from './trace/summarise-trace.ts';
 import { summariseTrace } from './trace/summarise-trace.ts';
 
 const root = join(import.meta.dirname, '..');
 const source = pathToFileURL(join(root, 'src')).href;
-let entered: string[] | undefined;
-Object.assign(globalThis, { quittanceEntered: (path: string) => entered?.push(path) });
+let steps: Step[] | undefined;
+let frames = 0;
+Object.assign(globalThis, {
+  quittanceEntered(path: string) {
+    const frame = ++frames;
+    steps?.push({ type: 'entered', frame, path });
+    return () => void steps?.push({ type: 'left', frame, path });
+  },
+});
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context);
@@ -47,32 +57,38 @@ let calls = 0;
 const call = async (name: string): Promise<void> =>
   void (await turn.call({ id: `c${++calls}`, name, arguments: { n: calls } }));
 
-/** The files whose functions the work enters, after five rounds that do what happens only once. */
-async function trace(work: () => Promise<void>): Promise<readonly string[]> {
+/** The functions that the work enters and leaves, after five rounds that do what happens only once. */
+async function trace(work: () => Promise<void>): Promise<readonly Step[]> {
   for (let round = 0; round < 5; round++) await work();
-  const paths: string[] = [];
-  entered = paths;
+  const traced: Step[] = [];
+  steps = traced;
   await work();
-  entered = undefined;
-  return paths;
+  steps = undefined;
+  return traced;
 }
 
-const traced = {
+const traces = {
   'turn.call to its outcome': await trace(() => call('pay')),
   'turn.call to a denial': await trace(() => call('delete_it')),
 };
 await runtime.close();
 await ledger.close();
 rmSync(folder, { recursive: true });
-const summaries = Object.entries(traced).map(([name, paths]) => ({ name, ...summariseTrace(paths) }));
+const summaries = Object.entries(traces).map(([name, trace]) => ({ name, ...summariseTrace(trace) }));
 printTable(
-  ['trace', 'calls of functions', 'files', 'folder entries', 'room entries', 'room returns'],
-  summaries.map(({ name, functions, files, folderEntries, roomEntries, roomReturns }) => [
+  [
+    'trace',
+    'calls of functions',
+    'files',
+    'folder entries',
+    'room entries',
+    'stage entries',
+    'stage returns',
+  ],
+  summaries.map(({ name, functions, files, folderEntries, roomEntries, stages, stageReturns }) => [
     name,
-    ...[functions, files, folderEntries, roomEntries, roomReturns].map(String),
+    ...[functions, files, folderEntries, roomEntries, stages.length, stageReturns].map(String),
   ]),
 );
-for (const { name, rooms } of summaries) process.stdout.write(`\n${name}:\n  ${rooms.join(' → ')}\n`);
-process.stdout.write(
-  `\n${JSON.stringify({ trace: summaries.map((summary) => ({ ...summary, rooms: new Set(summary.rooms).size })) })}\n`,
-);
+for (const { name, stages } of summaries) process.stdout.write(`\n${name}:\n  ${stages.join(' → ')}\n`);
+process.stdout.write(`\n${JSON.stringify({ trace: summaries })}\n`);

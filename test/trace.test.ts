@@ -1,9 +1,10 @@
 import { createContext, runInContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { reportEntries } from '../scripts/trace/report-entries.ts';
+import type { Step } from '../scripts/trace/summarise-trace.ts';
 import { summariseTrace } from '../scripts/trace/summarise-trace.ts';
 
-test('every kind of function reports that it was entered', () => {
+test('every kind of function reports that it was entered and left', () => {
   const source = `
     export function plain(n) { return n; }
     const arrow = (n) => n + 1;
@@ -12,28 +13,76 @@ test('every kind of function reports that it was entered', () => {
     export const all = () => [plain(1), arrow(2), new Derived().method(), new Derived().it];
   `;
   const entered: string[] = [];
-  const world = createContext({ quittanceEntered: (path: string) => entered.push(path) });
+  let left = 0;
+  const world = createContext({
+    quittanceEntered(path: string) {
+      entered.push(path);
+      return () => left++;
+    },
+  });
   const script = `${reportEntries('src/a.ts', source).replaceAll('export ', '')}; all().join()`;
   expect(runInContext(script, world)).toBe('1,3,2,1');
   // all, plain, arrow, two constructors, method with arrow, getter
   expect(entered).toHaveLength(8);
+  expect(left).toBe(8);
 });
 
-test('entries and returns are counted by folder and by room, without values', () => {
-  const paths = [
-    'src/runtime/turn/turn.ts',
-    'src/base/json.ts',
-    'src/runtime/gates/walk.ts',
-    'src/call/decide.ts',
-    'src/runtime/gates/gates.ts',
-    'src/ledger/chain.ts',
-  ];
-  expect(summariseTrace(paths)).toEqual({
-    functions: 6,
-    files: 6,
-    folderEntries: 4,
-    roomEntries: 5,
-    roomReturns: 1,
-    rooms: ['runtime/turn', 'runtime/gates', 'call', 'runtime/gates', 'ledger'],
+/** Calls nested as the text is: a name enters its file, a parenthesis leaves it. */
+function stepsOf(...calls: readonly string[]): readonly Step[] {
+  const open: Step[] = [];
+  return calls.map((call, frame) => {
+    if (call !== ')') return open[open.push({ type: 'entered', frame, path: `src/${call}.ts` }) - 1] as Step;
+    const last = open.pop() as Step;
+    return { ...last, type: 'left' };
   });
+}
+
+test('an entry is a change of the folder or the room, without values', () => {
+  const steps = stepsOf(
+    'runtime/turn/a',
+    'base/json',
+    ')',
+    'runtime/gates/b',
+    'call/c',
+    ')',
+    ')',
+    'ledger/d',
+    ')',
+    ')',
+  );
+  expect(summariseTrace(steps)).toEqual({
+    functions: 5,
+    files: 5,
+    folderEntries: 3,
+    roomEntries: 4,
+    stages: ['runtime/turn', 'runtime/gates'],
+    stageReturns: 0,
+  });
+});
+
+test('a stage that is left and entered again is a return; one that waits for another is not left', () => {
+  const inside = stepsOf('runtime/turn/a', 'runtime/gates/b', 'runtime/turn/c', ')', ')', ')');
+  expect(summariseTrace(inside)).toMatchObject({
+    stages: ['runtime/turn', 'runtime/gates'],
+    stageReturns: 0,
+  });
+  const again = stepsOf(
+    'runtime/turn/a',
+    'runtime/gates/b',
+    ')',
+    'runtime/settle/c',
+    'runtime/gates/d',
+    ')',
+    ')',
+    ')',
+  );
+  expect(summariseTrace(again)).toMatchObject({
+    stages: ['runtime/turn', 'runtime/gates', 'runtime/settle', 'runtime/gates'],
+    stageReturns: 1,
+  });
+});
+
+test('rooms that all stages share do not count as stages', () => {
+  const steps = stepsOf('runtime/turn/a', 'runtime/state/b', ')', 'runtime/state/c', ')', ')');
+  expect(summariseTrace(steps)).toMatchObject({ roomEntries: 2, stages: ['runtime/turn'], stageReturns: 0 });
 });

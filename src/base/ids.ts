@@ -8,6 +8,12 @@ export interface Ids {
   secret(prefix: string): string;
 }
 
+/** Makes the ids of events. */
+export const eventIdsFrom =
+  (ids: Ids): (() => string) =>
+  () =>
+    ids.next('evt');
+
 /** Identifiers of one process: a random stem and a counter, so that the hot path asks the system for nothing. */
 export function createIds(): Ids {
   const stem = randomBytes(9).toString('base64url').replaceAll(/[-_]/g, '0');

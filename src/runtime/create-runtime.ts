@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
-import { createIds } from '../base/ids.ts';
+import { createIds, eventIdsFrom } from '../base/ids.ts';
 import { createRedactor } from '../base/redaction.ts';
 import type { ToolAuditRecord } from '../call/audit.ts';
 import { projectAudit } from '../call/audit-projection.ts';
@@ -308,7 +308,7 @@ function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<
   return {
     clock,
     ids,
-    nextEventId: () => ids.next('evt'),
+    nextEventId: eventIdsFrom(ids),
     ledger,
     seal: createSeal(ledger.sealKey),
     redactor: createRedactor(options.redaction),

@@ -294,7 +294,7 @@ async function attempt(
 ): Promise<ToolOutcome> {
   const { tool, turn, services } = ready;
   const resourceKeys = resourceKeysOf(tool, () => handOut(tool.input, ready.input));
-  let live: StartedCall = { ...ready, resourceKeys };
+  let live: StartedCall = resourceKeys === undefined ? ready : { ...ready, resourceKeys };
   if (!tool.surelyReads) turn.recent.noteWrite(resourceKeys);
   if (tool.handoff) return untilReported(live);
   for (let terms = first; ;) {

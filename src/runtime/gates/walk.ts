@@ -4,7 +4,7 @@ import type { GatePassage } from '../../call/event.ts';
 import { isPromiseLike, whenReady } from '../../base/when-ready.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import type { Findings, JudgedCall, Passage, ReadyCall, StoppedCall } from '../state/call-stages.ts';
-import { nothingFound } from '../state/call-stages.ts';
+import { nothingFound, toJudged } from '../state/call-stages.ts';
 import type { Gate, Stop, Verdict, Walked } from '../state/gate.ts';
 import { entryGates } from './gates.ts';
 import { cancelStop, unlessOver } from './unless-over.ts';
@@ -71,7 +71,7 @@ export function walk(
   known: Findings,
   { passages = none, deadlineLifted = false }: Partial<Pick<Passage, 'passages'>> & WalkTerms = {},
 ): Awaitable<Walked> {
-  const draft: Draft = { ...live, ...known, passages, lastGate: 'validate' };
+  const draft: Draft = toJudged(live, known, passages);
   for (let at = 0; at < gates.length; at++) {
     const gate = gates[at] as Gate;
     const answer = gate.check(draft);

@@ -49,7 +49,7 @@ export async function askWorkflows(
 const toWorkflowCall = (live: AcceptedCall, input: JsonObject): WorkflowCall => ({
   toolName: live.request.name,
   input,
-  at: live.journal.at,
+  at: live.engine.ledger.now(),
 });
 
 /** Who speaks where a workflow stops or holds a call. */
@@ -115,7 +115,7 @@ const envelope = (
   id: live.engine.nextEventId(),
   sessionId: live.sessionId,
   turnId: live.turn.turnId,
-  at: live.journal.at,
+  at: live.engine.ledger.now(),
   cause: live.journal.call?.lastEventId,
   workflow: name,
   workflowVersion: version,

@@ -30,7 +30,7 @@ export function noteFailedWrite(live: AcceptedCall, error: unknown): void {
         ...modeOf(live),
         principal: live.facts.kept.principal,
         ...failure,
-        failedAt: live.journal.at,
+        failedAt: live.engine.ledger.now(),
       },
     });
 }

@@ -28,11 +28,14 @@ export type EntryExtra = Pick<
 const nothingMore: EntryExtra = Object.freeze({});
 const none: readonly never[] = Object.freeze([]);
 
-export class CallJournal implements Subject {
+export class CallJournal {
   readonly engine: Engine;
   readonly turn: TurnState;
   readonly sessionId: string;
+  readonly turnId: string;
   readonly callId: string;
+  /** The call as all its events give it: those the ledger has and those made since. Only the journal changes it. */
+  call: Call | undefined;
   /** The version of the call in the ledger; 0 before the ledger has it. */
   version = 0;
   /** Whether this process owns the call. */
@@ -49,6 +52,7 @@ export class CallJournal implements Subject {
   /** The call before the first event made here; undefined where it began here. */
   private base: Call | undefined;
   private draft: CallDraft | undefined;
+  private readonly subject: Subject & { at: number };
   private made: (QuittanceEvent | EmittedEvent)[] = [];
   private kept = 0;
   private moves: readonly Move[] = none;
@@ -59,34 +63,19 @@ export class CallJournal implements Subject {
     this.engine = engine;
     this.turn = turn;
     this.sessionId = turn.sessionId;
+    this.turnId = turn.turnId;
     this.callId = callId;
-  }
-
-  get call(): Call | undefined {
-    return this.draft && toCall(this.draft);
-  }
-
-  get turnId(): string {
-    return this.turn.turnId;
-  }
-  get at(): number {
-    return this.engine.ledger.now();
-  }
-  get nextId(): () => string {
-    return this.engine.nextEventId;
-  }
-
-  /** What a behaviour called it for. */
-  get origin(): string | undefined {
-    return this.turn.origin;
+    const { sessionId, turnId, origin } = turn;
+    this.subject = { sessionId, turnId, callId, at: 0, nextId: engine.nextEventId, origin };
   }
 
   /** Turns a command into its event. A refusal here is a mistake of ours, not of a user. */
   apply(command: Command): CallEvent {
-    const decision = decide(this.call, command, this);
+    this.subject.at = this.engine.ledger.now();
+    const decision = decide(this.call, command, this.subject);
     if (!decision.ok) throw new TypeError(`${command.type} of call ${this.callId}: ${decision.refusal}`);
     const { event } = decision;
-    this.draft = this.draft === undefined ? begin(event) : advance(this.draft, event);
+    this.goOnFrom(this.draft === undefined ? begin(event) : advance(this.draft, event));
     this.made.push(event);
     if (command.type === 'request') this.owned = true;
     return event;
@@ -129,7 +118,7 @@ export class CallJournal implements Subject {
     this.base = call;
     this.made = [];
     this.kept = 0;
-    this.draft = { ...call };
+    this.goOnFrom({ ...call });
     this.version = version;
     this.owned = false;
   }
@@ -156,7 +145,7 @@ export class CallJournal implements Subject {
     this.made.length = mark;
     this.moves = none;
     const folded = foldCall(this.made.filter(isCallEvent), this.base);
-    this.draft = folded && { ...folded };
+    this.goOnFrom(folded && { ...folded });
   }
 
   /** Appends a remark: a fact that changes nothing about the call, and so cannot come too late or too early. */
@@ -195,9 +184,14 @@ export class CallJournal implements Subject {
     }
   }
 
+  private goOnFrom(draft: CallDraft | undefined): void {
+    this.draft = draft;
+    this.call = draft && toCall(draft);
+  }
+
   /** The event of a command that changes nothing about the call. */
   private eventOf(command: Command): CallEvent {
-    const decision = decide(this.call, command, this);
+    const decision = decide(this.call, command, { ...this.subject, at: this.engine.ledger.now() });
     if (!decision.ok) throw new TypeError(`${command.type} of call ${this.callId}: ${decision.refusal}`);
     return decision.event;
   }
