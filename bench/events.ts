@@ -60,7 +60,7 @@ async function deliver(ledger: Ledger, subscribers: number, ephemeral: boolean):
     await Promise.all(
       Array.from({ length: subscribers }, async () => {
         let mine = 0;
-        for await (const _ of runtime.tail({ types: ['tool.responded'] })) {
+        for await (const _ of runtime.events.tail({ types: ['tool.responded'] })) {
           heard++;
           if (++mine === calls) return;
         }
@@ -68,7 +68,10 @@ async function deliver(ledger: Ledger, subscribers: number, ephemeral: boolean):
     );
   } else {
     const behaviors = Array.from({ length: subscribers }, (_, n) =>
-      runtime.on({ name: `b${subscribers}-${n}`, on: 'tool.responded', from: 'start' }, () => void heard++),
+      runtime.events.on(
+        { name: `b${subscribers}-${n}`, on: 'tool.responded', from: 'start' },
+        () => void heard++,
+      ),
     );
     await Promise.all(behaviors.map((behavior) => behavior.caughtUp()));
   }

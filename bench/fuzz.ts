@@ -154,9 +154,9 @@ async function checkSession(
   told: ReadonlyMap<string, ToolOutcome>,
 ): Promise<void> {
   const kinds = new Map<string, string[]>();
-  for (const record of await runtime.audit({ sessionId }))
+  for (const record of await runtime.calls.audit({ sessionId }))
     kinds.set(record.callId, [...(kinds.get(record.callId) ?? []), record.outcome.kind]);
-  for (const call of await runtime.calls({ sessionId })) {
+  for (const call of await runtime.calls.list({ sessionId })) {
     const { settled } = call;
     if (settled === undefined) fail(`call ${call.callId} has no outcome`, JSON.stringify(call));
     const outcome = told.get(call.callId);

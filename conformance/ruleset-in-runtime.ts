@@ -47,7 +47,7 @@ export async function judgeInRuntime(asked: RulesetCase): Promise<Verdict | unde
   const request = await Promise.race([held.promise, made.outcome().then(() => undefined)]);
   const waits = request !== undefined && (approval === 'pending' || approval === 'expired');
   if (!waits) await made.outcome();
-  const events = await runtime.events({ sessionId });
+  const events = await runtime.events.list({ sessionId });
   return verdictOf(asked, events, request);
 }
 

@@ -97,7 +97,7 @@ async function openStage(
   };
 
   const told = async (): Promise<ReturnType<typeof eventsToActionWords>> =>
-    eventsToActionWords(await runtime.events({ sessionId }));
+    eventsToActionWords(await runtime.events.list({ sessionId }));
 
   return {
     async take(step, callId) {

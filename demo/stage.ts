@@ -113,12 +113,12 @@ async function checkRecords(
   answers: readonly Answer[],
   check: Stage['check'],
 ): Promise<void> {
-  const kinds = (await runtime.audit({ sessionId, callId })).map(({ outcome }) => outcome.kind);
+  const kinds = (await runtime.calls.audit({ sessionId, callId })).map(({ outcome }) => outcome.kind);
   check(
     `the records of ${callId} should be ${expected.join(', ')}, and are ${kinds.join(', ')}.`,
     kinds.join() === expected.join(),
   );
-  const [call] = await runtime.calls({ sessionId, callId });
+  const [call] = await runtime.calls.list({ sessionId, callId });
   if (call?.settled === undefined) return;
   const { content, outcome } = call.settled;
   check(`the records of ${callId} should be in a legal order.`, checkAuditOrder(kinds, { settled: true }).ok);

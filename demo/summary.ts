@@ -42,7 +42,7 @@ export async function summarise(
 ): Promise<readonly string[]> {
   const outcomes = tally(answers.map(toWord));
   const reasons = tally(answers.flatMap((answer) => (answer.type === 'ToolDenied' ? [answer.reason] : [])));
-  const records = tally((await runtime.audit({ sessionId })).map(({ outcome }) => outcome.kind));
+  const records = tally((await runtime.calls.audit({ sessionId })).map(({ outcome }) => outcome.kind));
   const codes = new Set(answers.map(toCode).filter(Boolean));
 
   title('The five outcomes: every call ends in exactly one');

@@ -39,5 +39,5 @@ assert(both.type === 'ToolDenied');
 assert.equal(both.reason, 'pre_hook');
 
 assert.deepEqual(sent, ['ben@bakery.example']);
-for (const { callId, decidedBy, outcome } of await runtime.audit({ sessionId: 'mail' }))
+for (const { callId, decidedBy, outcome } of await runtime.calls.audit({ sessionId: 'mail' }))
   console.log(callId, outcome.kind, decidedBy?.name ?? '');

@@ -22,11 +22,11 @@ await assert.rejects(turn.call(remove('d1', 'u7')), (error) => {
 assert.deepEqual(deleted, []);
 
 // Your page, chat or terminal lists what waits and decides about exactly what it showed.
-const { rows } = await runtime.confirmations({ status: 'pending' });
+const { rows } = await runtime.confirmations.list({ status: 'pending' });
 assert.equal(rows.length, 1);
 for (const { confirmationId, description, effectiveInput, inputDigest } of rows) {
   console.log(description, effectiveInput);
-  await runtime.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest });
+  await runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest });
 }
 
 // Another turn, the same id: the same call, and what came of it.
@@ -44,5 +44,5 @@ assert(denied.type === 'ToolDenied');
 assert.equal(denied.details, 'Ada said no: u8 is me');
 assert.deepEqual(deleted, ['u7']);
 
-for (const { callId, outcome: fact, decidedBy } of await runtime.audit({ sessionId: 'admin' }))
+for (const { callId, outcome: fact, decidedBy } of await runtime.calls.audit({ sessionId: 'admin' }))
   console.log(callId, fact.kind, decidedBy?.name ?? '');

@@ -46,7 +46,7 @@ const passed = await turn.call({
 });
 assert.equal(outcomeToModelContent(passed), '{"imported":2000}');
 assert.equal(imported[1_234]?.cents, 1_334);
-const [record] = await runtime.audit({ sessionId: 'books', callId: 'o3' });
+const [record] = await runtime.calls.audit({ sessionId: 'books', callId: 'o3' });
 assert.deepEqual(record?.requestedInput, { orders: { $artifact: artifactId } });
 
 // For code there is nothing to fetch: a typed run gives the whole output.

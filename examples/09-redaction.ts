@@ -37,10 +37,10 @@ assert.deepEqual(outcome.output, {
   debug: 'password [REDACTED] accepted',
 });
 
-const [record] = await runtime.audit({ sessionId: 'login' });
+const [record] = await runtime.calls.audit({ sessionId: 'login' });
 assert.deepEqual(record?.requestedInput, { user: 'ada', password: '[REDACTED]', memo: '[REDACTED] lost' });
 
 // Nowhere in what was kept.
-const kept = JSON.stringify(await runtime.events({ sessionId: 'login' }));
+const kept = JSON.stringify(await runtime.events.list({ sessionId: 'login' }));
 for (const secret of ['rye-and-salt', 'BADGE-1234', '7f3a']) assert(!kept.includes(secret));
 console.log(record.requestedInput, outcome.output);

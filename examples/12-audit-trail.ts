@@ -25,7 +25,7 @@ const turn = runtime.turn({
 await turn.call({ id: 'r1', name: 'refund', arguments: { order: 'A7', cents: '500' } });
 
 // Records: the facts of a call's life, for people who must explain it.
-const records = await runtime.audit({ sessionId: 'ticket-42', callId: 'r1' });
+const records = await runtime.calls.audit({ sessionId: 'ticket-42', callId: 'r1' });
 const kinds = records.map(({ outcome }) => outcome.kind);
 assert.deepEqual(kinds, ['requires_confirmation', 'completed']);
 assert(checkAuditOrder(kinds, { settled: true }).ok);
@@ -44,9 +44,9 @@ assert.partialDeepStrictEqual(done.decidedBy, {
 assert.equal(done.toolSuccess, true);
 
 // A call: where it stands now, with the exact text the model was told.
-const [call] = await runtime.calls({ sessionId: 'ticket-42' });
+const [call] = await runtime.calls.list({ sessionId: 'ticket-42' });
 assert.equal(call?.status, 'settled');
 assert.equal(call.settled?.content, '{"refunded":500}');
 
 // Events: everything, in order. Records and calls are readings of them.
-for (const event of await runtime.events({ sessionId: 'ticket-42' })) console.log(event.type);
+for (const event of await runtime.events.list({ sessionId: 'ticket-42' })) console.log(event.type);

@@ -57,7 +57,9 @@ assert(order.type === 'ToolExecutionResult');
 assert.deepEqual(order.output, { order: 'A7', paidFrom: '[REDACTED]', lines: ['2 loaves'] });
 
 // Who decided, and under which version of the rules, is on the record.
-for (const { callId, outcome, decidedBy, policyVersion } of await runtime.audit({ sessionId: 'till-3' })) {
+for (const { callId, outcome, decidedBy, policyVersion } of await runtime.calls.audit({
+  sessionId: 'till-3',
+})) {
   assert.equal(policyVersion, contracts.version);
   console.log(callId, outcome.kind, decidedBy?.name ?? '');
 }

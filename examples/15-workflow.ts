@@ -75,5 +75,5 @@ assert.deepEqual(commands, ['npm test', 'npm test', 'git push origin better-brea
 const { approvals, completedStages } = await workflow.reset({ stageId: 'change', by: 'Ben' });
 assert.deepEqual({ approvals, completedStages }, { approvals: {}, completedStages: ['study'] });
 
-for (const event of await runtime.events({ sessionId: 'release-7' }))
+for (const event of await runtime.events.list({ sessionId: 'release-7' }))
   if (event.type === 'workflow.advanced') console.log(`${event.stageId} → ${event.toStageId}`);

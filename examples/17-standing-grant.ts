@@ -17,7 +17,7 @@ const ask = (id: string, cents: number) =>
     .call({ id, name: 'refund', arguments: { order: id, cents } });
 const isHeld = (error: unknown): boolean => isQuittanceError(error, 'call.pending');
 
-const grant = await runtime.grant({
+const grant = await runtime.grants.give({
   sessionId: 'sale',
   toolName: 'refund',
   where: { 'args.cents': { lte: 500 } },
@@ -30,13 +30,13 @@ const grant = await runtime.grant({
 assert.equal((await ask('o1', 450)).type, 'ToolExecutionResult');
 await assert.rejects(ask('o2', 90_000), isHeld);
 assert.deepEqual(refunded, [450]);
-const [first] = await runtime.calls({ sessionId: 'sale', callId: 'o1' });
+const [first] = await runtime.calls.list({ sessionId: 'sale', callId: 'o1' });
 assert.equal(first?.grantId, grant.grantId);
 
 // Revoked, it lets nothing through any more, from the next intent on.
-await runtime.revokeGrant({ sessionId: 'sale', grantId: grant.grantId, by: 'Bob' });
+await runtime.grants.revoke({ sessionId: 'sale', grantId: grant.grantId, by: 'Bob' });
 await assert.rejects(ask('o3', 100), isHeld);
 assert.deepEqual(refunded, [450]);
 
-for (const { toolName, by, used, status, revoked } of await runtime.grants({ sessionId: 'sale' }))
+for (const { toolName, by, used, status, revoked } of await runtime.grants.list({ sessionId: 'sale' }))
   console.log(`${toolName}, given by ${by}: used ${used} times, ${status} by ${revoked?.by}`);

@@ -42,7 +42,7 @@ const update = (id: string, text: string) =>
 
 const question = async (): Promise<ConfirmationView> => {
   for (;;) {
-    const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const [asked] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     if (asked !== undefined) return asked;
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
@@ -55,8 +55,10 @@ assert(asked.preview?.preview.kind === 'diff');
 console.log(asked.preview.preview.diff);
 assert.equal(asked.preview.preview.diff, '-rye\n-salt\n+rye\n+cumin');
 const { confirmationId, inputDigest } = asked;
-await assert.rejects(runtime.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest }));
-await runtime.decide(confirmationId, {
+await assert.rejects(
+  runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest }),
+);
+await runtime.confirmations.decide(confirmationId, {
   decision: 'approve',
   by: 'Ada',
   inputDigest,
@@ -68,7 +70,7 @@ assert.equal(files.get('menu.txt'), 'rye\ncumin\n');
 // She edits the next one: that is another preview, which has to be approved for itself.
 const second = update('u2', 'nothing\n');
 const draft = await question();
-await runtime.decide(draft.confirmationId, {
+await runtime.confirmations.decide(draft.confirmationId, {
   decision: 'edit',
   by: 'Ada',
   inputDigest: draft.inputDigest,
@@ -80,10 +82,14 @@ assert.equal(edited.preview?.revision, 2);
 assert.deepEqual(released, [draft.preview?.operationId]);
 
 // A no lets go of it.
-await runtime.decide(edited.confirmationId, { decision: 'deny', by: 'Ada', reason: 'no fennel' });
+await runtime.confirmations.decide(edited.confirmationId, {
+  decision: 'deny',
+  by: 'Ada',
+  reason: 'no fennel',
+});
 assert.equal((await second).type, 'ToolDenied');
 assert.equal(files.get('menu.txt'), 'rye\ncumin\n');
 assert.equal(released.length, 2);
 
-const [record] = await runtime.audit({ sessionId: 'bakery', callId: 'u1' });
+const [record] = await runtime.calls.audit({ sessionId: 'bakery', callId: 'u1' });
 console.log(record?.outcome);

@@ -38,7 +38,7 @@ assert(outcome.undo?.until !== undefined);
 console.log(outcome.modelNote);
 assert.equal(rows.has('1'), false);
 
-const undone = await runtime.undo(
+const undone = await runtime.calls.undo(
   { sessionId: 'bakery', callId: 'd1' },
   { by: 'Ada', reason: 'that was the rye' },
 );
@@ -48,7 +48,7 @@ assert.equal(rows.get('1'), 'rye');
 
 const refused = async (callId: string): Promise<string> => {
   try {
-    await runtime.undo({ sessionId: 'bakery', callId }, { by: 'Ada' });
+    await runtime.calls.undo({ sessionId: 'bakery', callId }, { by: 'Ada' });
   } catch (error) {
     assert(isQuittanceError(error));
     console.log(`${error.code}: ${error.message}`);
@@ -70,6 +70,6 @@ assert.equal(rows.get('2'), 'cumin');
 assert.equal(await refused('s1'), 'undo.unavailable');
 
 // The undo is a call of its own, and the first one says by which it was undone.
-const [first, undoing] = await runtime.calls({ sessionId: 'bakery' });
+const [first, undoing] = await runtime.calls.list({ sessionId: 'bakery' });
 assert.equal(first?.undone?.by.name, 'Ada');
 console.log(undoing?.toolName);

@@ -24,19 +24,23 @@ const renderVideo = defineTool({
 async function work(path: string): Promise<void> {
   const ledger = await openLedger(path);
   const runtime = createRuntime({ tools: [renderVideo], ledger });
-  let claim = await runtime.claimHandoff({ toolName: 'render_video' }, { worker: `pid ${process.pid}` });
+  let claim = await runtime.handoffs.claim({ toolName: 'render_video' }, { worker: `pid ${process.pid}` });
   while (claim === undefined) {
     await new Promise((resolve) => setTimeout(resolve, 20));
-    claim = await runtime.claimHandoff({ toolName: 'render_video' }, { worker: `pid ${process.pid}` });
+    claim = await runtime.handoffs.claim({ toolName: 'render_video' }, { worker: `pid ${process.pid}` });
   }
   const { token, arguments: args } = claim;
   const { scene } = renderInput.parse(args);
   const output = { frames: scene.length * 24 };
-  const first = await runtime.report(token, { output }, { log: [{ message: 'rendered' }], costMicros: 500 });
+  const first = await runtime.handoffs.report(
+    token,
+    { output },
+    { log: [{ message: 'rendered' }], costMicros: 500 },
+  );
   assert.equal(first.status, 'settled');
   // A report whose answer was lost is sent again: what is recorded comes back, and nothing is counted twice.
-  assert.equal((await runtime.report(token, { output })).status, 'replayed');
-  await assert.rejects(runtime.report('forged', { output }), (error) =>
+  assert.equal((await runtime.handoffs.report(token, { output })).status, 'replayed');
+  await assert.rejects(runtime.handoffs.report('forged', { output }), (error) =>
     isQuittanceError(error, 'handoff.unknown'),
   );
   await runtime.close();
@@ -59,7 +63,7 @@ async function ask(): Promise<void> {
   const outcome = await told;
   assert(outcome.type === 'ToolExecutionResult');
   assert.deepEqual(outcome.output, { frames: 96 });
-  const records = await runtime.audit({ sessionId: 'film' });
+  const records = await runtime.calls.audit({ sessionId: 'film' });
   assert.deepEqual(
     records.map((record) => record.outcome.kind),
     ['completed', 'replayed'],

@@ -42,7 +42,7 @@ async function beTheAgent(): Promise<void> {
     ['ToolExecutionResult', 'Ada said no: u8 is me', 'ToolExecutionResult'],
   );
   assert.deepEqual(deleted.toSorted(), ['u70', 'u9']); // u7 was mistyped, and Ada knew who was meant
-  for (const { callId, outcome, decidedBy } of await runtime.audit({ sessionId: 'admin' }))
+  for (const { callId, outcome, decidedBy } of await runtime.calls.audit({ sessionId: 'admin' }))
     console.log('agent:', callId, outcome.kind, decidedBy?.name ?? '');
   await runtime.close();
   await ledger.close();
@@ -52,21 +52,21 @@ async function beTheAgent(): Promise<void> {
 async function beTheInbox(path: string): Promise<void> {
   const ledger = await openLedger(path);
   const runtime = createRuntime({ tools: [], ledger });
-  let open: Awaited<ReturnType<typeof runtime.confirmations>>['rows'] = [];
-  while (open.length < 3) open = (await runtime.confirmations({ status: 'pending' })).rows;
+  let open: Awaited<ReturnType<typeof runtime.confirmations.list>>['rows'] = [];
+  while (open.length < 3) open = (await runtime.confirmations.list({ status: 'pending' })).rows;
   for (const { confirmationId, inputDigest, callId, effectiveInput, risk } of open) {
     console.log('inbox:', callId, effectiveInput, risk.join(', '));
     // A decision names the digest of what was shown, so that it can be about nothing else.
     if (callId === 'delete u8')
-      await runtime.decide(confirmationId, { decision: 'deny', by: 'Ada', reason: 'u8 is me' });
+      await runtime.confirmations.decide(confirmationId, { decision: 'deny', by: 'Ada', reason: 'u8 is me' });
     else if (callId === 'delete u7')
-      await runtime.decide(confirmationId, {
+      await runtime.confirmations.decide(confirmationId, {
         decision: 'edit',
         by: 'Ada',
         inputDigest,
         arguments: { userId: 'u70' },
       });
-    else await runtime.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest });
+    else await runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest });
   }
   await runtime.close();
   await ledger.close();

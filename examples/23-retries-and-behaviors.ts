@@ -26,7 +26,7 @@ const runtime = createRuntime({
   behaviors: [retry({ attempts: 3, initialMs: 5 })],
 });
 const alarms: string[] = [];
-const alarm = runtime.on(
+const alarm = runtime.events.on(
   { name: 'alarm', on: 'tool.responded', where: { final: true, 'error.reason': { prefix: 'tool.' } } },
   (event) => void alarms.push(`${event.callId} failed after ${event.attempt} attempts`),
 );
@@ -39,7 +39,7 @@ await alarm.caughtUp();
 assert.equal(euro.type, 'ToolExecutionResult');
 assert.equal(pound.type, 'ToolFailure');
 assert.deepEqual(alarms, ['c2 failed after 3 attempts']);
-const asked = (await runtime.events({ sessionId: 'desk-7' })).filter(
+const asked = (await runtime.events.list({ sessionId: 'desk-7' })).filter(
   (event) => event.type === 'retry.requested',
 );
 assert.equal(asked.length, 3);

@@ -10,7 +10,7 @@ export async function renderEvents(): Promise<ReadonlyMap<string, string>> {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'An event of a ledger',
     description:
-      'As runtime.events, runtime.tail and the server give it. Fields may be added; a reader keeps types and fields it does not know.',
+      'As runtime.events.list, runtime.events.tail and the server give it. Fields may be added; a reader keeps types and fields it does not know.',
     anyOf: [...events.map(({ schema: one }) => one), { ...emitted.schema, description: emitted.about }],
     $defs: definitions,
   };
@@ -37,7 +37,7 @@ function page(events: readonly DescribedEvent[], emitted: DescribedEvent): strin
 
 # Events
 
-Everything that happens is an event in the ledger, and everything shown is read from events. They stand in the order they were kept, session by session, and each names the event that brought it about. \`runtime.events\` reads those of a session or a call, \`runtime.tail\` follows all of them from any position, and [behaviours](behaviors.md) react to them.
+Everything that happens is an event in the ledger, and everything shown is read from events. They stand in the order they were kept, session by session, and each names the event that brought it about. \`runtime.events.list\` reads those of a session or a call, \`runtime.events.tail\` follows all of them from any position, and [behaviours](behaviors.md) react to them.
 
 Names are for ever. A field may be added to a type; none is renamed, moved or dropped, and what a newer version wrote is carried along by an older one. The [JSON Schema of all of them](../schema/events.schema.json) is in the package as \`quittance/events.schema.json\`.
 

@@ -13,7 +13,13 @@ export type { RedactionOptions } from './base/redaction.ts';
 export type { Clock, Timer } from './base/clock.ts';
 export type { Ids } from './base/ids.ts';
 
-export type { CallFilter } from './runtime/create-runtime.ts';
+export type { RuntimeCalls } from './runtime/runtime-calls.ts';
+export type { RuntimeConfirmations } from './runtime/runtime-confirmations.ts';
+export type { RuntimeEvents } from './runtime/runtime-events.ts';
+export type { RuntimeGrants } from './runtime/runtime-grants.ts';
+export type { RuntimeHandoffs } from './runtime/runtime-handoffs.ts';
+
+export type { CallFilter } from './runtime/read-events.ts';
 export type { ErrorGroup, ErrorQuery } from './ledger/summarise-errors.ts';
 export type { UnresolvedCall } from './runtime/host/unresolved-call.ts';
 export type { UnresolvedQuery } from './runtime/recovery/list-unresolved.ts';
@@ -24,8 +30,8 @@ export type { UndoRequest } from './runtime/undo.ts';
 export type { ConfirmationQuery } from './ledger/confirmation-query.ts';
 export type { ConfirmationView, PreviewView } from './runtime/host/confirmation-view.ts';
 export type { PersonDecision } from './runtime/hold/keep-decision.ts';
-export type { TokenOptions, TokenUse } from './runtime/people/decision-token.ts';
-export type { TokenDecision } from './runtime/people/signed-token.ts';
+export type { LinkOptions, LinkUse } from './runtime/people/decision-token.ts';
+export type { LinkDecision } from './runtime/people/signed-token.ts';
 
 export type { GrantQuery, GrantRef, GrantRequest } from './runtime/grants/grants.ts';
 export type { GrantStatus, GrantView } from './runtime/host/grant-view.ts';

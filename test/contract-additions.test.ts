@@ -75,7 +75,7 @@ describe('unlisted_tools: block', () => {
       .turn({ sessionId: 's' })
       .call({ id: 'c', name: 'send_mail', arguments: {} });
     expect(outcome).toMatchObject({ type: 'ToolDenied', code: 'policy.contract' });
-    const [made] = await runtime.calls({ sessionId: 's' });
+    const [made] = await runtime.calls.list({ sessionId: 's' });
     expect(JSON.stringify(made)).toContain('defaults.unlisted_tools');
   });
 

@@ -176,7 +176,7 @@ describe('rules about results', () => {
         await quiet();
         const [late] = await eventsOf(runtime, 'tool.late');
         expect(JSON.stringify(late?.result)).toContain(kept);
-        expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('zebra');
+        expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('zebra');
       }
     }
   });
@@ -205,8 +205,8 @@ describe('rules about results', () => {
       expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'policy.output', retryable: false });
       expect(outcome).toMatchObject({ error: 'p-block fired' });
     }
-    expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('zebra');
-    const records = await runtime.audit({ sessionId: 's' });
+    expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('zebra');
+    const records = await runtime.calls.audit({ sessionId: 's' });
     expect(records.map(({ outcome }) => outcome.kind)).toEqual(['completed', 'completed']);
     // What one result was blocked for does not block the tool.
     expect(await turn.call(envelope('again', 'look', { n: 2 }))).toMatchObject({ code: 'policy.output' });
@@ -225,7 +225,7 @@ describe('rules about results', () => {
     });
     const outcome = await turn.call(envelope('c', 'look'));
     expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'policy.output' });
-    expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('beside.txt');
+    expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('beside.txt');
   });
 
   it('warn: the output is as it was, and the model is told beside it', async () => {
@@ -344,7 +344,7 @@ describe('workflows', () => {
     );
     expect(edits.map(({ type }) => type)).toEqual(edits.map(() => 'ToolExecutionResult'));
     expect(await second?.state()).toMatchObject({ activeStage: 'change', completedStages: ['study'] });
-    const events = await runtimes[0]?.events({ sessionId: 's' });
+    const events = await runtimes[0]?.events.list({ sessionId: 's' });
     expect(events?.filter(({ type }) => type === 'workflow.advanced')).toHaveLength(1);
     for (const runtime of runtimes) await runtime.close();
     for (const ledger of ledgers) await ledger.close();
@@ -406,7 +406,7 @@ describe('what is kept of contracts', () => {
       [['rules.yaml', rule('one')]],
       [['rules.yaml', rule('two')]],
     ]);
-    const records = (await runtimes[1]?.audit({ sessionId: 's' })) ?? [];
+    const records = (await runtimes[1]?.calls.audit({ sessionId: 's' })) ?? [];
     expect(records.map(({ callId, policyVersion }) => [callId, policyVersion])).toEqual([
       ['a0', versions[0]],
       ['a1', versions[0]],

@@ -133,9 +133,9 @@ test('a runtime gives them with the events, and calls, records and answers as if
         arguments: { order: 'A7', cents: 500 },
       });
       const [events, calls, audit] = [
-        await runtime.events(session),
-        await runtime.calls(session),
-        await runtime.audit(session),
+        await runtime.events.list(session),
+        await runtime.calls.list(session),
+        await runtime.calls.audit(session),
       ];
       await runtime.close();
       return {

@@ -50,34 +50,38 @@ const asked: Readonly<Record<string, (runtime: Runtime) => Promise<unknown>>> = 
       n: 6,
     }) ?? Promise.resolve(),
   'turn.end': (runtime) => Promise.resolve(runtime.turn({ sessionId: 's' }).end()),
-  calls: (runtime) => runtime.calls({ sessionId: 's' }),
-  audit: (runtime) => runtime.audit({ sessionId: 's' }),
-  events: (runtime) => runtime.events({ sessionId: 's' }),
+  'calls.list': (runtime) => runtime.calls.list({ sessionId: 's' }),
+  'calls.audit': (runtime) => runtime.calls.audit({ sessionId: 's' }),
+  'events.list': (runtime) => runtime.events.list({ sessionId: 's' }),
   recover: (runtime) => runtime.recover(),
-  confirmations: (runtime) => runtime.confirmations(),
-  decide: (runtime) => runtime.decide('cnf_1', { decision: 'approve', by: 'ada', inputDigest: 'd' }),
-  decisionToken: (runtime) => runtime.decisionToken('cnf_1', { by: 'ada', expiresInMs: 1_000 }),
-  grant: (runtime) => runtime.grant({ sessionId: 's', toolName: 'pay', by: 'ada', forMs: 1_000 }),
-  grants: (runtime) => runtime.grants({ sessionId: 's' }),
-  revokeGrant: (runtime) => runtime.revokeGrant({ sessionId: 's', grantId: 'g', by: 'ada' } as never),
-  handoffs: (runtime) => runtime.handoffs(),
-  'claimHandoff of a tool': (runtime) => runtime.claimHandoff({ toolName: 'ship' }, { worker: 'w' }),
-  'claimHandoff of a call': (runtime) => runtime.claimHandoff(call, { worker: 'w' }),
-  undo: (runtime) => runtime.undo(call, { by: 'ada' }),
-  reconcile: (runtime) => runtime.reconcile(call, { resolution: 'failed', by: 'ada' }),
-  unresolved: (runtime) => runtime.unresolved(),
-  errors: (runtime) => runtime.errors(),
+  'confirmations.list': (runtime) => runtime.confirmations.list(),
+  'confirmations.decide': (runtime) =>
+    runtime.confirmations.decide('cnf_1', { decision: 'approve', by: 'ada', inputDigest: 'd' }),
+  'confirmations.link': (runtime) => runtime.confirmations.link('cnf_1', { by: 'ada', expiresInMs: 1_000 }),
+  'grants.give': (runtime) =>
+    runtime.grants.give({ sessionId: 's', toolName: 'pay', by: 'ada', forMs: 1_000 }),
+  'grants.list': (runtime) => runtime.grants.list({ sessionId: 's' }),
+  'grants.revoke': (runtime) => runtime.grants.revoke({ sessionId: 's', grantId: 'g', by: 'ada' } as never),
+  'handoffs.list': (runtime) => runtime.handoffs.list(),
+  'handoffs.claim of a tool': (runtime) => runtime.handoffs.claim({ toolName: 'ship' }, { worker: 'w' }),
+  'handoffs.claim of a call': (runtime) => runtime.handoffs.claim(call, { worker: 'w' }),
+  'calls.undo': (runtime) => runtime.calls.undo(call, { by: 'ada' }),
+  'calls.reconcile': (runtime) => runtime.calls.reconcile(call, { resolution: 'failed', by: 'ada' }),
+  'calls.unresolved': (runtime) => runtime.calls.unresolved(),
+  'calls.errors': (runtime) => runtime.calls.errors(),
   'workflow.state': (runtime) => runtime.workflow({ sessionId: 's' }).state(),
   'workflow.setStage': (runtime) =>
     runtime.workflow({ sessionId: 's' }).setStage({ stageId: 'one', by: 'ada' }),
-  report: async (runtime) => runtime.report(await tokenOf(runtime), { output: 1 }),
-  reportAll: async (runtime) => {
-    const [answer] = await runtime.reportAll([{ token: await tokenOf(runtime), report: { output: 1 } }]);
+  'handoffs.report': async (runtime) => runtime.handoffs.report(await tokenOf(runtime), { output: 1 }),
+  'handoffs.reportAll': async (runtime) => {
+    const [answer] = await runtime.handoffs.reportAll([
+      { token: await tokenOf(runtime), report: { output: 1 } },
+    ]);
     if (answer?.ok === false) throw answer.error;
   },
-  tail: (runtime) => runtime.tail()[Symbol.asyncIterator]().next(),
+  'events.tail': (runtime) => runtime.events.tail()[Symbol.asyncIterator]().next(),
   'behaviour caughtUp': (runtime) =>
-    runtime.on({ name: 'b', on: 'tool.responded' }, () => undefined).caughtUp(),
+    runtime.events.on({ name: 'b', on: 'tool.responded' }, () => undefined).caughtUp(),
 };
 
 /** Of an error of ours only; `turn.run` throws the outcome as a `ToolError`. */
@@ -86,7 +90,7 @@ const codeOf = (error: unknown): string | undefined =>
 
 async function claim(runtime: Runtime): Promise<string> {
   for (;;) {
-    const claimed = await runtime.claimHandoff({ toolName: 'ship' }, { worker: 'w' });
+    const claimed = await runtime.handoffs.claim({ toolName: 'ship' }, { worker: 'w' });
     if (claimed !== undefined) return claimed.token;
   }
 }

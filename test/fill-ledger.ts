@@ -84,7 +84,7 @@ export async function fillLedger(path: string): Promise<void> {
   await turn.call({ id: `call_${nasty}`, name: 'get_page', arguments: { note: nasty } });
   // The late result of call_timeout.
   const isLate = async (): Promise<boolean> =>
-    (await runtime.events({ sessionId: 'ticket-42', callId: 'call_timeout' })).some(
+    (await runtime.events.list({ sessionId: 'ticket-42', callId: 'call_timeout' })).some(
       ({ type }) => type === 'tool.late',
     );
   while (!(await isLate())) await new Promise((resolve) => setTimeout(resolve, 10));

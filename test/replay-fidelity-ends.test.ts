@@ -135,7 +135,7 @@ describe('an output that rules kept back', () => {
       code: 'policy.output',
       error: 'Not for you.',
     });
-    const [responded] = (await runtime.events({ sessionId: 's' })).filter(
+    const [responded] = (await runtime.events.list({ sessionId: 's' })).filter(
       (event) => event.type === 'tool.responded',
     );
     expect(responded).toMatchObject({ rules: [] });
@@ -238,8 +238,8 @@ test('a call that was run elsewhere is played here, with the report that came tw
   const runtime = createRuntime({ tools: [away], ledger });
   const asked = runtime.turn({ sessionId: 's' }).call(envelope('c', 'away', { n: 1 }));
   await quiet();
-  const { token } = await runtime.claimHandoff({ sessionId: 's', callId: 'c' }, { worker: 'w' });
-  for (let times = 0; times < 2; times++) await runtime.report(token, { output: { done: true } });
+  const { token } = await runtime.handoffs.claim({ sessionId: 's', callId: 'c' }, { worker: 'w' });
+  for (let times = 0; times < 2; times++) await runtime.handoffs.report(token, { output: { done: true } });
   await asked;
 
   const { tools, assertConsumed } = recordedTools(await cassetteOf(ledger), [away]);
@@ -247,7 +247,7 @@ test('a call that was run elsewhere is played here, with the report that came tw
   const again = createRuntime({ tools, ledger: replayed });
   await again.turn({ sessionId: 's' }).call(envelope('c', 'away', { n: 1 }));
   await expect
-    .poll(async () => (await again.audit({ sessionId: 's' })).map(({ outcome }) => outcome.kind))
+    .poll(async () => (await again.calls.audit({ sessionId: 's' })).map(({ outcome }) => outcome.kind))
     .toEqual(['completed', 'replayed']);
   expect(await sameCalls(ledger, replayed)).toEqual([]);
   assertConsumed();
@@ -266,7 +266,7 @@ test('an output that could not be kept aside is played with the record that says
   await createRuntime({ tools: [big], ledger: full })
     .turn({ sessionId: 's' })
     .call(envelope('c', 'big'));
-  const kinds = (await createRuntime({ tools: [], ledger }).audit({ sessionId: 's' })).map(
+  const kinds = (await createRuntime({ tools: [], ledger }).calls.audit({ sessionId: 's' })).map(
     ({ outcome }) => outcome.kind,
   );
   expect(kinds).toContain('persistence_failed');
@@ -376,7 +376,7 @@ test('a result the ledger could not take at first is played with the record and 
     isFull = false;
     const after = createRuntime({ tools: [], ledger });
     await after.recover();
-    const kinds = (await after.audit({ sessionId: 's' })).map((record) => record.outcome.kind);
+    const kinds = (await after.calls.audit({ sessionId: 's' })).map((record) => record.outcome.kind);
     expect(kinds).toContain('persistence_failed');
 
     const { tools } = recordedTools(await cassetteOf(ledger), [pay]);
@@ -384,7 +384,9 @@ test('a result the ledger could not take at first is played with the record and 
     const runtime = createRuntime({ tools, ledger: replayed });
     const played = await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay'));
     expect(played.modelNote).toBe(outcome.modelNote);
-    expect((await runtime.audit({ sessionId: 's' })).map((record) => record.outcome.kind)).toEqual(kinds);
+    expect((await runtime.calls.audit({ sessionId: 's' })).map((record) => record.outcome.kind)).toEqual(
+      kinds,
+    );
     expect(await sameCalls(ledger, replayed)).toEqual([]);
   } finally {
     await ledger.close();

@@ -207,7 +207,7 @@ async function drive(runtime: Runtime, clock: ManualClock, first = 'plain'): Pro
   await last.call(call('move-unseen', 'move_file', { path: 'unseen' }));
   await last.call(call('move', 'move_file', { path: 'm' }));
   await last.call(call('move', 'move_file', { path: 'n' }));
-  await runtime.undo({ sessionId, callId: 'move' }, { by: 'ada', reason: 'on second thoughts' });
+  await runtime.calls.undo({ sessionId, callId: 'move' }, { by: 'ada', reason: 'on second thoughts' });
   await last.end();
 }
 
@@ -293,7 +293,7 @@ describe('a replay of unchanged code', () => {
       'turn.ended',
     ]);
     const runtime = createRuntime({ tools: [], ledger });
-    const kinds = (await runtime.audit({ sessionId: 's' })).map(({ outcome }) => outcome.kind);
+    const kinds = (await runtime.calls.audit({ sessionId: 's' })).map(({ outcome }) => outcome.kind);
     expect([...new Set(kinds)].toSorted()).toEqual([
       'blocked',
       'cached',
@@ -301,7 +301,7 @@ describe('a replay of unchanged code', () => {
       'invalidated',
       'requires_confirmation',
     ]);
-    const decisions = (await runtime.events({ sessionId: 's' })).flatMap((event) =>
+    const decisions = (await runtime.events.list({ sessionId: 's' })).flatMap((event) =>
       event.type === 'confirmation.decided'
         ? [event.decision]
         : event.type === 'confirmation.expired' || event.type === 'confirmation.withdrawn'

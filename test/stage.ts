@@ -40,25 +40,25 @@ export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(
 /** A promise with its handles outside. */
 export const deferred = <Value = void>(): PromiseWithResolvers<Value> => Promise.withResolvers<Value>();
 
-type Reads = Pick<Runtime, 'events' | 'calls' | 'audit'>;
+type Reads = Pick<Runtime, 'events' | 'calls'>;
 
 /** The names of the events of one call, in order. */
 export const eventTypes = async (runtime: Reads, callId: string, sessionId = 's'): Promise<string[]> =>
-  (await runtime.events({ sessionId, callId })).map(({ type }) => type);
+  (await runtime.events.list({ sessionId, callId })).map(({ type }) => type);
 
 /** The kinds of the audit records of one call, in order. */
 export const auditKinds = async (runtime: Reads, callId: string, sessionId = 's'): Promise<string[]> =>
-  (await runtime.audit({ sessionId, callId })).map(({ outcome }) => outcome.kind);
+  (await runtime.calls.audit({ sessionId, callId })).map(({ outcome }) => outcome.kind);
 
 /**
  * Every call of the session that is not held has exactly one final outcome whose content is what its model was told,
  * its events fold to the call as it is shown, and its audit records stand in a legal order.
  */
 export async function expectSettledOnce(runtime: Reads, sessionId = 's'): Promise<void> {
-  const events = await runtime.events({ sessionId });
+  const events = await runtime.events.list({ sessionId });
   expect(JSON.parse(JSON.stringify(events))).toHaveLength(events.length);
-  const calls = await runtime.calls({ sessionId });
-  const records = await runtime.audit({ sessionId });
+  const calls = await runtime.calls.list({ sessionId });
+  const records = await runtime.calls.audit({ sessionId });
   for (const call of calls) {
     const own = events.filter((event) => 'callId' in event && event.callId === call.callId);
     const ends = own.filter((event) => event.type === 'tool.responded' && event.final);
@@ -86,6 +86,6 @@ export async function eventsOf<Type extends QuittanceEvent['type']>(
   type: Type,
   sessionId = 's',
 ): Promise<readonly Extract<QuittanceEvent, { type: Type }>[]> {
-  const events = await runtime.events({ sessionId });
+  const events = await runtime.events.list({ sessionId });
   return events.filter((event): event is Extract<QuittanceEvent, { type: Type }> => event.type === type);
 }

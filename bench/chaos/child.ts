@@ -83,9 +83,9 @@ async function makeOneCall(): Promise<void> {
 }
 
 async function decideSome(): Promise<void> {
-  const { rows } = await runtime.confirmations({ status: 'pending', limit: 10 });
+  const { rows } = await runtime.confirmations.list({ status: 'pending', limit: 10 });
   for (const { confirmationId, inputDigest } of rows)
-    await runtime
+    await runtime.confirmations
       .decide(confirmationId, {
         decision: random(3) === 0 ? 'deny' : 'approve',
         by: errand.name,
@@ -95,11 +95,11 @@ async function decideSome(): Promise<void> {
 }
 
 async function workOff(): Promise<void> {
-  const claim = await runtime.claimHandoff({ toolName: 'ship' }, { worker: errand.name, leaseMs: 2_000 });
+  const claim = await runtime.handoffs.claim({ toolName: 'ship' }, { worker: errand.name, leaseMs: 2_000 });
   if (claim === undefined) return;
   writeSync(effectsFile, `${claim.sessionId}/${claim.callId}\n`);
   // Some workers are never heard of again.
-  if (random(8) > 0) await runtime.report(claim.token, { output: { done: true } });
+  if (random(8) > 0) await runtime.handoffs.report(claim.token, { output: { done: true } });
 }
 
 /** Does it over and over until the process closes. */

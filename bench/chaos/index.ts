@@ -180,9 +180,9 @@ async function endAll(ledger: Ledger): Promise<void> {
   });
   for (let round = 0; round < 50; round++) {
     await runtime.recover();
-    const { rows } = await runtime.confirmations({ status: 'pending', limit: 100 });
+    const { rows } = await runtime.confirmations.list({ status: 'pending', limit: 100 });
     for (const { confirmationId, inputDigest } of rows)
-      await runtime
+      await runtime.confirmations
         .decide(confirmationId, { decision: 'deny', by: 'ada', inputDigest })
         .catch(() => undefined);
     const open = await ledger.queries.findOpenCalls();

@@ -65,12 +65,12 @@ const ask = (runtime: Runtime, id: string): Promise<unknown> =>
 
 /** Answers every open question, and says so as soon as the decision is kept. */
 async function answer(runtime: Runtime): Promise<void> {
-  const { rows } = await runtime.confirmations({ status: 'pending', limit: 100 });
+  const { rows } = await runtime.confirmations.list({ status: 'pending', limit: 100 });
   await Promise.all(
     rows.map(async ({ confirmationId, callId, inputDigest }) => {
       const decision = isWanted(callId) ? 'approve' : 'deny';
       try {
-        await runtime.decide(confirmationId, { decision, by: 'ada', inputDigest });
+        await runtime.confirmations.decide(confirmationId, { decision, by: 'ada', inputDigest });
       } catch (error) {
         // Decided before, by one who was killed: the first decision counts.
         if (!isQuittanceError(error, 'confirmation.decided')) throw error;
@@ -87,7 +87,7 @@ switch (errand.part) {
   case 'holder': {
     const asked = callIds.map((id) => ask(runtime, id));
     for (let held = 0; held < errand.calls; await sleep(5)) {
-      const calls = await runtime.calls({ sessionId: errand.sessionId });
+      const calls = await runtime.calls.list({ sessionId: errand.sessionId });
       held = calls.filter(({ confirmation }) => confirmation !== undefined).length;
     }
     process.send?.('held');
@@ -105,7 +105,7 @@ switch (errand.part) {
     // What was never decided, or never asked, is decided now.
     for (; !isOver; await Promise.race([sleep(10), outcomes])) await answer(runtime);
     const told = (await outcomes) as readonly { readonly callId: string }[];
-    const events = await runtime.events({ sessionId: errand.sessionId });
+    const events = await runtime.events.list({ sessionId: errand.sessionId });
     process.send?.({
       outcomes: Object.fromEntries(told.map((outcome) => [outcome.callId, outcome])),
       questions: countByCall(events, 'tool.held'),

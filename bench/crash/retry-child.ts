@@ -65,7 +65,7 @@ function mined(ledger: Ledger): Ledger {
 const { sessionId } = errand;
 const ledger = mined(await openLedger(errand.ledger));
 const runtime = createRuntime({ tools: [act, note], ledger, behaviors: [retry({ initialMs: 5 })] });
-const follow = runtime.on(
+const follow = runtime.events.on(
   { name: 'follow', on: 'tool.responded', where: { 'outcome.toolName': 'act', final: true }, from: 'start' },
   async (event, context) => {
     await context.call({ name: 'note', arguments: { about: event.callId } });
@@ -83,7 +83,7 @@ const outcomes = await Promise.all(
 await follow.caughtUp();
 const followed: Record<string, number> = {};
 const excused: Record<string, number> = {};
-for (const event of await runtime.events({ sessionId })) {
+for (const event of await runtime.events.list({ sessionId })) {
   if ((event.type as string) === 'work.followed' && 'callId' in event)
     followed[event.callId] = (followed[event.callId] ?? 0) + 1;
   // A behaviour whose own call was lost with the process says so, and has nothing to emit.

@@ -163,9 +163,9 @@ const turn = runtime.turn({ sessionId });
 
 async function approveAll(isOver: () => boolean): Promise<void> {
   for (; !isOver(); await sleep(5)) {
-    const { rows } = await runtime.confirmations({ status: 'pending', limit: 100 });
+    const { rows } = await runtime.confirmations.list({ status: 'pending', limit: 100 });
     for (const { confirmationId, inputDigest } of rows)
-      await runtime
+      await runtime.confirmations
         .decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest })
         .catch((error: unknown) => {
           if (!isQuittanceError(error)) throw error; // decided before, or asked again meanwhile
@@ -188,7 +188,7 @@ let isOver = false;
 const asked = askAll().finally(() => (isOver = true));
 if (scene === 'hold again') await approveAll(() => isOver);
 if (scene === 'expiry' && part === 'first') {
-  while ((await runtime.confirmations({ status: 'pending' })).rows.length < errand.calls) await sleep(5);
+  while ((await runtime.confirmations.list({ status: 'pending' })).rows.length < errand.calls) await sleep(5);
   jumpedMs = 86_400_000;
 }
 const outcomes = await asked;

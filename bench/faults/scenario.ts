@@ -130,12 +130,12 @@ async function playCalls(runtime: Runtime, { step, effect, tell, patienceMs }: S
   await call('delete', 'delete_order', { order: 7, password: 'hunter2-hunter2' }, (isOver) =>
     until(isOver, async () => {
       const { rows } = (await step('list confirmations', () =>
-        runtime.confirmations({ status: 'pending' }),
+        runtime.confirmations.list({ status: 'pending' }),
       )) ?? { rows: undefined };
       if (rows === undefined) throw new Error('listed above');
       for (const { confirmationId, inputDigest } of rows)
         await step('decide', () =>
-          runtime.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest }),
+          runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest }),
         );
       return false;
     }),
@@ -143,7 +143,7 @@ async function playCalls(runtime: Runtime, { step, effect, tell, patienceMs }: S
   await call('ship', 'ship', { order: 7 }, async (isOver) => {
     let token: string | undefined;
     await until(isOver, async () => {
-      token ??= (await step('claim', () => runtime.claimHandoff({ toolName: 'ship' }, { worker: 'w' })))
+      token ??= (await step('claim', () => runtime.handoffs.claim({ toolName: 'ship' }, { worker: 'w' })))
         ?.token;
       return token !== undefined;
     });
@@ -152,7 +152,8 @@ async function playCalls(runtime: Runtime, { step, effect, tell, patienceMs }: S
     const proof = token;
     await until(
       isOver,
-      async () => (await step('report', () => runtime.report(proof, { output: report }))) !== undefined,
+      async () =>
+        (await step('report', () => runtime.handoffs.report(proof, { output: report }))) !== undefined,
     );
   });
   const printed = await call('print', 'print_report', { order: 7 });

@@ -29,9 +29,9 @@ export async function fillLarge(path: string): Promise<LargeThings> {
   void turn
     .call({ id: 'held', name: 'drop_note', arguments: { text: 'x'.repeat(3_000_000) } })
     .catch(() => undefined); // left open when the runtime closes
-  while ((await runtime.confirmations()).rows.length === 0) await new Promise(setImmediate);
+  while ((await runtime.confirmations.list()).rows.length === 0) await new Promise(setImmediate);
   const kept = await make('kept', `artifact${'y'.repeat(20_000_000)}`);
-  const [question] = (await runtime.confirmations()).rows;
+  const [question] = (await runtime.confirmations.list()).rows;
   await ledger.queries.findCalls({ limit: 1 });
   await runtime.close();
   await ledger.close();

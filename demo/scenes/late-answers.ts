@@ -11,7 +11,7 @@ export const lateAnswers: Scene = {
     show(call, answer, { ends: 'timeout tool.timeout', happened: 'no answer within 100 ms' });
 
     const late = await waitFor(async () => {
-      const [kept] = await runtime.calls({ sessionId, callId: call.id });
+      const [kept] = await runtime.calls.list({ sessionId, callId: call.id });
       return kept?.late[0];
     });
     check('the late answer should be kept.', late?.result.type === 'returned');

@@ -52,7 +52,7 @@ export const people: Scene = {
     const dropped = openTurn();
     const held = request('delete_file', { path: 'note.txt' });
     const submitted = dropped.submit(held);
-    await waitFor(async () => (await runtime.calls({ sessionId, callId: held.id }))[0]?.confirmation);
+    await waitFor(async () => (await runtime.calls.list({ sessionId, callId: held.id }))[0]?.confirmation);
     await dropped.end({ withdraw: true });
     show(held, await submitted.outcome(), {
       ends: 'denied ended turn.ended',
@@ -66,10 +66,10 @@ export const people: Scene = {
     const unattended = request('delete_file', { path: 'note.txt' });
     const waiting = bare.turn({ sessionId }).submit(unattended);
     const question = await waitFor(
-      async () => (await runtime.confirmations({ sessionId, status: 'pending' })).rows[0],
+      async () => (await runtime.confirmations.list({ sessionId, status: 'pending' })).rows[0],
     );
     const no = { decision: 'deny', by: 'Ada', reason: 'I may want it' } as const;
-    await runtime.decide(question?.confirmationId ?? '', no);
+    await runtime.confirmations.decide(question?.confirmationId ?? '', no);
     show(unattended, await waiting.outcome(), {
       ends: 'denied write_denied confirmation.rejected',
       happened: 'held without onConfirm, decided from elsewhere',

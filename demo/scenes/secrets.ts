@@ -8,9 +8,9 @@ export const secrets: Scene = {
     const answer = await openTurn().call(call);
     const masked = { ...call, arguments: { user: 'ada', password: 'rye-…' } };
     show(masked, answer, { ends: 'result', happened: 'the shop knew the password' });
-    const [record] = await runtime.audit({ sessionId, callId: call.id });
+    const [record] = await runtime.calls.audit({ sessionId, callId: call.id });
     note(`On record: ${JSON.stringify(record?.requestedInput)}`);
-    const kept = JSON.stringify([answer, await runtime.events({ sessionId })]);
+    const kept = JSON.stringify([answer, await runtime.events.list({ sessionId })]);
     check('the password should be nowhere in what is kept and told.', !kept.includes('rye-and-salt'));
   },
 };

@@ -50,7 +50,11 @@ const routes: Readonly<
     response.on('close', () => gone.abort());
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     const after = Number(request.headers['last-event-id'] ?? 0);
-    for await (const { position, event } of runtime.tail({ sessionId: 'bakery', after, signal: gone.signal }))
+    for await (const { position, event } of runtime.events.tail({
+      sessionId: 'bakery',
+      after,
+      signal: gone.signal,
+    }))
       response.write(`id: ${position}\ndata: ${JSON.stringify(event)}\n\n`);
     response.end();
   },
@@ -63,7 +67,7 @@ const routes: Readonly<
     };
     try {
       // The name comes from here: a page may say what was decided, never who did.
-      await runtime.decide(confirmationId, { ...decision, by: person } as PersonDecision);
+      await runtime.confirmations.decide(confirmationId, { ...decision, by: person } as PersonDecision);
       response.writeHead(204).end();
     } catch (error) {
       if (!isQuittanceError(error)) throw error;

@@ -62,13 +62,14 @@ export const errorTable: {
     means:
       'The call is held for a person, or somebody else is making it, and the turn is over. This is not an outcome.',
     remedy:
-      "Decide a held call with `runtime.decide` (`runtime.confirmations({ status: 'pending' })` lists it), in any process that shares the ledger. " +
+      "Decide a held call with `runtime.confirmations.decide` (`runtime.confirmations.list({ status: 'pending' })` lists it), in any process that shares the ledger. " +
       'Ask again with the same call id, in any turn of the session, to rejoin the call. ' +
       'To have calls decided at once give createRuntime an `onConfirm`; to run tools of a mode unasked set `treatments`.',
   },
   'call.unknown': {
     means: 'There is no such call in this ledger.',
-    remedy: 'Check the session and the call id; `runtime.calls({sessionId})` lists the calls of a session.',
+    remedy:
+      'Check the session and the call id; `runtime.calls.list({sessionId})` lists the calls of a session.',
   },
   'call.resolved': {
     means: 'The call cannot be resolved: how it ended is known, or somebody has resolved it before.',
@@ -77,7 +78,7 @@ export const errorTable: {
   'confirmation.unknown': {
     means: 'There is no such question in this ledger.',
     remedy:
-      "List those that wait with `runtime.confirmations({ status: 'pending' })` or `quittance pending`.",
+      "List those that wait with `runtime.confirmations.list({ status: 'pending' })` or `quittance pending`.",
   },
   'confirmation.decided': {
     means: 'Somebody has decided this before. The first decision counts.',
@@ -101,12 +102,12 @@ export const errorTable: {
   'grant.unknown': {
     means: 'There is no such grant in this session.',
     remedy:
-      'Check the session and the grant id; `runtime.grants({sessionId})` lists the grants of a session.',
+      'Check the session and the grant id; `runtime.grants.list({sessionId})` lists the grants of a session.',
   },
   'handoff.unknown': {
     means:
       'Nothing was handed over under this name: the call is not one another process runs, or the token is none of this ledger.',
-    remedy: 'Take what waits with `runtime.claimHandoff` and report with the token it gives, unchanged.',
+    remedy: 'Take what waits with `runtime.handoffs.claim` and report with the token it gives, unchanged.',
   },
   'handoff.taken': {
     means: 'Another worker has the call in hand.',

@@ -40,7 +40,7 @@ export type ToolExecutionResult = Ended<'ToolExecutionResult'> & {
   readonly undo?: UndoHandle;
 };
 
-/** What the call did can be taken back, once, by `runtime.undo`. */
+/** What the call did can be taken back, once, by `runtime.calls.undo`. */
 export type UndoHandle = {
   /** Until when, in milliseconds since 1970 by the ledger's clock; for ever where nothing is said. */
   readonly until?: number;

@@ -205,7 +205,7 @@ function undo({ call: { undone, settled, callId, sessionId }, now }: CallFacts, 
     return [page.paint('dim', `could be undone until ${localTime(handle.until)}`)];
   const until = handle.until === undefined ? '' : ` until ${localTime(handle.until)}`;
   return paragraph(
-    `It can be undone${until}, by a runtime that has the tool: runtime.undo(${JSON.stringify({ sessionId: safeId(sessionId), callId: safeId(callId) })}, { by }).`,
+    `It can be undone${until}, by a runtime that has the tool: runtime.calls.undo(${JSON.stringify({ sessionId: safeId(sessionId), callId: safeId(callId) })}, { by }).`,
     page,
   );
 }

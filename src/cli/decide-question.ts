@@ -182,7 +182,7 @@ async function decide(
 ): Promise<ConfirmationView> {
   const runtime = createRuntime({ tools: [], ledger });
   try {
-    return await runtime.decide(confirmationId, decision);
+    return await runtime.confirmations.decide(confirmationId, decision);
   } catch (error) {
     if (!(error instanceof Error) || !refusals.some((code) => isQuittanceError(error, code))) throw error;
     throw new UsageError(

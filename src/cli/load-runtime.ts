@@ -29,6 +29,9 @@ const how = 'export default (ledger) => createRuntime({ tools, ledger });';
 const isRuntime = (value: unknown): value is Runtime =>
   typeof value === 'object' &&
   value !== null &&
-  ['claimHandoff', 'report', 'close'].every(
-    (name) => typeof (value as Readonly<Record<string, unknown>>)[name] === 'function',
-  );
+  'turn' in value &&
+  typeof value.turn === 'function' &&
+  'handoffs' in value &&
+  typeof value.handoffs === 'object' &&
+  'confirmations' in value &&
+  typeof value.confirmations === 'object';

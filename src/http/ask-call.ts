@@ -126,7 +126,7 @@ async function takeUp(
   if (call.settled !== undefined || !isHandedOver(call)) return standing(call);
   const name = workerName(actor, worker);
   try {
-    const claim = await runtime.claimHandoff(
+    const claim = await runtime.handoffs.claim(
       { sessionId, callId },
       {
         worker: name,

@@ -20,7 +20,7 @@ export async function decideOnce(
 ): Promise<ConfirmationView> {
   const by = actor.name;
   try {
-    return await service.runtime.decide(confirmationId, {
+    return await service.runtime.confirmations.decide(confirmationId, {
       ...decision,
       by,
       identity: identityOf(actor),

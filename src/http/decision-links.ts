@@ -24,7 +24,7 @@ export async function makeLink(
   body: NewDecisionLink,
 ): Promise<DecisionLink> {
   const named = body.by === undefined ? undefined : approverNamed(service, body.by);
-  const token = await service.runtime.decisionToken(confirmationId, {
+  const token = await service.runtime.confirmations.link(confirmationId, {
     ...body,
     madeBy: actor.name,
     identity: identityOf(actor),
@@ -90,7 +90,7 @@ export async function decideWithLink(
   // The person's tokens may have changed since the link was made.
   if (claims?.named !== undefined) approverNamed(service, claims.named.name);
   if (claims !== undefined) await refuseLargeQuestion(service, claims.confirmationId);
-  return service.runtime.decideByToken(token, {
+  return service.runtime.confirmations.decideByLink(token, {
     ...use,
     receivedAt,
     ...(isSignedIn && { identity: identityOf(actor) }),

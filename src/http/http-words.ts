@@ -93,15 +93,15 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
 
 /** What messages say of the library, and what it is called here. The longer goes first. */
 const phrases: readonly (readonly [RegExp, string])[] = [
-  [/^runtime\.\w+: /, ''],
-  [/^runtime\.\w+ takes /, 'Expected is '],
+  [/^runtime\.[\w.]+: /, ''],
+  [/^runtime\.[\w.]+ takes /, 'Expected is '],
   [/, in any process that shares the ledger\b/g, ''],
   [/ in another one on the same ledger\b/g, ' once the server runs again'],
-  [/\bruntime\.confirmations\(\{ status: 'pending' \}\)/g, 'GET /v1/confirmations?status=pending'],
-  [/\bruntime\.decide\b/g, 'POST /v1/confirmations/{confirmationId}/decision'],
-  [/\bruntime\.grants\(\{ sessionId \}\)/g, 'GET /v1/grants?sessionId=…'],
+  [/\bruntime\.confirmations\.list\(\{ status: 'pending' \}\)/g, 'GET /v1/confirmations?status=pending'],
+  [/\bruntime\.confirmations\.decide\b/g, 'POST /v1/confirmations/{confirmationId}/decision'],
+  [/\bruntime\.grants\.list\(\{ sessionId \}\)/g, 'GET /v1/grants?sessionId=…'],
   [
-    /\bruntime\.reconcile\(\{ sessionId, callId: ("(?:[^"\\]|\\.)*") \}, …\)/g,
+    /\bruntime\.calls\.reconcile\(\{ sessionId, callId: ("(?:[^"\\]|\\.)*") \}, …\)/g,
     'POST /v1/sessions/{sessionId}/calls/{callId}/resolution for the call $1',
   ],
   [/ Per-call metadata goes in the options: turn\.call\(call, \{attrs: \{…\}\}\)\./g, ''],

@@ -101,7 +101,7 @@ describe.each([
       expect('error' in outcome && outcome.error).toContain('disk full');
       expect(runs()).toBe(0);
       broken.clear();
-      expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+      expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);
       const again = await turn.call(envelope('c', name));
       expect(again).not.toMatchObject(unavailable);
       expect(runs()).toBe(name === 'nope' ? 0 : 1);
@@ -165,7 +165,7 @@ describe.each([
     expect(outcome).toMatchObject({ ...doubtful, payloadExtras: { output: expect.anything() as unknown } });
     expect(outcomeToModelContent(outcome).length).toBeLessThan(1_000);
     expect(await auditKinds(runtime, 'c')).toEqual(['persistence_failed', 'completed']);
-    const [failed] = await runtime.audit({ sessionId: 's', callId: 'c' });
+    const [failed] = await runtime.calls.audit({ sessionId: 's', callId: 'c' });
     expect(failed?.outcome).toMatchObject({
       kind: 'persistence_failed',
       boundary: 'artifact',
@@ -276,7 +276,7 @@ describe.each([
     await turn.call(envelope('c', 'pay'));
     broken.clear();
     await turn.end();
-    expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+    expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);
   });
 
   it('for one call does not trouble another', async () => {
@@ -289,7 +289,9 @@ describe.each([
       ['b', 'c', 'd'].map((id) => envelope(id, 'get_it', { id })),
     )) as ToolOutcome[];
     expect(outcomes.every(({ type }) => type === 'ToolExecutionResult')).toBe(true);
-    const opened = (await runtime.events({ sessionId: 's' })).filter(({ type }) => type === 'turn.opened');
+    const opened = (await runtime.events.list({ sessionId: 's' })).filter(
+      ({ type }) => type === 'turn.opened',
+    );
     expect(opened).toHaveLength(1);
     await expectSettledOnce(runtime);
   });
@@ -315,12 +317,12 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
     const { runtime, turn, ran, broken } = staged();
     broken.add('tool.held');
     expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject(unavailable);
-    expect((await runtime.confirmations()).rows).toEqual([]);
+    expect((await runtime.confirmations.list()).rows).toEqual([]);
     broken.clear();
     const asked = turn.call(envelope('c', 'delete_it'));
     await quiet();
-    const [held] = (await runtime.confirmations({ status: 'pending' })).rows;
-    await runtime.decide(held?.confirmationId ?? '', {
+    const [held] = (await runtime.confirmations.list({ status: 'pending' })).rows;
+    await runtime.confirmations.decide(held?.confirmationId ?? '', {
       decision: 'approve',
       by: 'ada',
       inputDigest: held?.inputDigest ?? '',
@@ -333,14 +335,16 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
     const { runtime, turn, ran, broken } = staged();
     const asked = turn.call(envelope('c', 'delete_it'));
     await quiet();
-    const [held] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const [held] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     const yes = { decision: 'approve', by: 'ada', inputDigest: held?.inputDigest ?? '' } as const;
     broken.add('confirmation.decided');
-    expect(await failing(runtime.decide(held?.confirmationId ?? '', yes))).toBe('ledger.unavailable');
-    expect((await runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1);
+    expect(await failing(runtime.confirmations.decide(held?.confirmationId ?? '', yes))).toBe(
+      'ledger.unavailable',
+    );
+    expect((await runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1);
     expect(ran).toEqual([]);
     broken.clear();
-    await runtime.decide(held?.confirmationId ?? '', yes);
+    await runtime.confirmations.decide(held?.confirmationId ?? '', yes);
     expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toEqual(['c']);
   });
@@ -349,11 +353,11 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
     const { runtime, turn, broken } = staged();
     const asked = turn.call(envelope('c', 'send_it'));
     await quiet();
-    const { token } = await runtime.claimHandoff({ sessionId: 's', callId: 'c' }, { worker: 'w' });
+    const { token } = await runtime.handoffs.claim({ sessionId: 's', callId: 'c' }, { worker: 'w' });
     broken.add('tool.responded').add('tool.reported');
-    expect(await failing(runtime.report(token, { output: 'sent' }))).toBe('ledger.unavailable');
+    expect(await failing(runtime.handoffs.report(token, { output: 'sent' }))).toBe('ledger.unavailable');
     broken.clear();
-    expect(await runtime.report(token, { output: 'sent' })).toMatchObject({ status: 'settled' });
+    expect(await runtime.handoffs.report(token, { output: 'sent' })).toMatchObject({ status: 'settled' });
     expect(await asked).toMatchObject({ output: 'sent' });
     await expectSettledOnce(runtime);
   });
@@ -367,7 +371,7 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
       const asked = turn.call(envelope('c', 'send_it'), { signal: stop.signal });
       void asked.then((outcome) => told.push(outcome));
       await quiet();
-      await runtime.claimHandoff({ sessionId: 's', callId: 'c' }, { worker: 'w', leaseMs: 2_000 });
+      await runtime.handoffs.claim({ sessionId: 's', callId: 'c' }, { worker: 'w', leaseMs: 2_000 });
       await quiet();
       broken.add('tool.responded');
       if (kind === 'cancel') stop.abort();
@@ -382,7 +386,7 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
         await quiet();
       }
       const outcome = await asked;
-      const events = await runtime.events({ sessionId: 's' });
+      const events = await runtime.events.list({ sessionId: 's' });
       expect(events.filter(({ type }) => type === 'tool.responded')).toMatchObject([{ outcome }]);
     },
   );

@@ -5,7 +5,7 @@ import { useSendOnce } from './use-send-once.ts';
 
 /**
  * An answer to a question, bound to exactly what was shown. With the name of whoever answers it is what
- * `runtime.decide` takes: `runtime.decide(confirmationId, { ...decision, by })`.
+ * `runtime.confirmations.decide` takes: `runtime.confirmations.decide(confirmationId, { ...decision, by })`.
  */
 export type ToolCallDecision = {
   readonly reason?: string;

@@ -2,7 +2,7 @@ import type { ToolCallView } from '../view/tool-call-view.ts';
 import type { Sending } from './use-send-once.ts';
 import { useSendOnce } from './use-send-once.ts';
 
-/** Why it is taken back. With the name of whoever asks it is what `runtime.undo` takes. */
+/** Why it is taken back. With the name of whoever asks it is what `runtime.calls.undo` takes. */
 export type UndoAsked = { readonly reason?: string };
 
 /** Passes an undo on. What it throws, or its promise, is shown as the reason of a refusal. */

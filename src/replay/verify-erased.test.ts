@@ -29,9 +29,9 @@ test.each([
     const turn = runtime.turn({ sessionId: 's' });
     const call = { id: 'c', name: 'remove', arguments: { path: 'a' } };
     expect(await turn.callOrPending(call)).toMatchObject({ type: 'pending' });
-    const [question] = (await runtime.confirmations()).rows;
+    const [question] = (await runtime.confirmations.list()).rows;
     const { confirmationId = '', inputDigest = '' } = question ?? {};
-    await runtime.decide(confirmationId, { ...decision, by: 'ada', inputDigest });
+    await runtime.confirmations.decide(confirmationId, { ...decision, by: 'ada', inputDigest });
     await turn.call(call);
     expect(await ledger.retention.erase({ sessionId: 's', by: 'ada', reason: 'Asked to.' })).toBeGreaterThan(
       0,

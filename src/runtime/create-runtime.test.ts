@@ -81,7 +81,7 @@ describe('a runtime', () => {
     const { runtime, turn } = setStage({ tools: [pay] });
     const thrown = await turn.call(envelope('c', 'pay'), options).catch((error: unknown) => error);
     expect(isQuittanceError(thrown, 'config.invalid')).toBe(true);
-    expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+    expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);
     expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
@@ -93,9 +93,11 @@ describe('a runtime', () => {
       principal: { userId: 'ada' },
       timeoutMs: 1_000,
     });
-    expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+    expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);
     await Promise.all(['a', 'b'].map((id) => turn.call(envelope(id, 'pay'))));
-    const opened = (await runtime.events({ sessionId: 's' })).filter(({ type }) => type === 'turn.opened');
+    const opened = (await runtime.events.list({ sessionId: 's' })).filter(
+      ({ type }) => type === 'turn.opened',
+    );
     expect(opened).toMatchObject([
       { turnId: 't', principal: { userId: 'ada' }, deadlineMs: 1_700_000_001_000 },
     ]);
@@ -112,7 +114,7 @@ describe('two runtimes in one process', () => {
     );
     expect(outcomes).toMatchObject([{ output: 0 }, { output: 1 }]);
     for (const [n, runtime] of runtimes.entries()) {
-      expect(await runtime.calls({ sessionId: 's' })).toMatchObject([{ requestedInput: { n } }]);
+      expect(await runtime.calls.list({ sessionId: 's' })).toMatchObject([{ requestedInput: { n } }]);
       await expectSettledOnce(runtime);
     }
   });
@@ -123,7 +125,7 @@ describe('two runtimes in one process', () => {
     const args = { password: 'hunter2', n: 1 };
     const first = await one?.turn({ sessionId: 's' }).call(envelope('c', 'pay', args));
     expect(await two?.turn({ sessionId: 's' }).call(envelope('c', 'pay', args))).toEqual(first);
-    expect(await two?.events({ sessionId: 's' })).toEqual(await one?.events({ sessionId: 's' }));
+    expect(await two?.events.list({ sessionId: 's' })).toEqual(await one?.events.list({ sessionId: 's' }));
   });
 
   it('may have different tools, hooks and people', async () => {
@@ -149,11 +151,13 @@ describe('what happened', () => {
     await asked[1];
     bodies.get('a')?.resolve();
     await asked[0];
-    expect((await runtime.calls({ sessionId: 's' })).map(({ callId }) => callId)).toEqual(['a', 'b']);
-    expect((await runtime.audit({ sessionId: 's' })).map(({ callId }) => callId)).toEqual(['b', 'a']);
-    expect((await runtime.calls({ sessionId: 's', callId: 'b' })).map(({ callId }) => callId)).toEqual(['b']);
-    expect(await runtime.calls({ sessionId: 'other' })).toEqual([]);
-    expect(await runtime.events({ sessionId: 's', callId: 'nobody' })).toEqual([]);
+    expect((await runtime.calls.list({ sessionId: 's' })).map(({ callId }) => callId)).toEqual(['a', 'b']);
+    expect((await runtime.calls.audit({ sessionId: 's' })).map(({ callId }) => callId)).toEqual(['b', 'a']);
+    expect((await runtime.calls.list({ sessionId: 's', callId: 'b' })).map(({ callId }) => callId)).toEqual([
+      'b',
+    ]);
+    expect(await runtime.calls.list({ sessionId: 'other' })).toEqual([]);
+    expect(await runtime.events.list({ sessionId: 's', callId: 'nobody' })).toEqual([]);
   });
 
   it('stays in order when the wall clock is set back and forth', async () => {
@@ -171,7 +175,7 @@ describe('what happened', () => {
     clock.jumpTo(10);
     await turn.call(envelope('b', 'nope'));
     expect(await auditKinds(runtime, 'a')).toEqual(['requires_confirmation', 'completed']);
-    expect((await runtime.audit({ sessionId: 's' })).map(({ callId, at }) => [callId, at])).toEqual([
+    expect((await runtime.calls.audit({ sessionId: 's' })).map(({ callId, at }) => [callId, at])).toEqual([
       ['a', 9_000_000],
       ['a', 5_000],
       ['b', 10],
@@ -185,7 +189,7 @@ describe('what happened', () => {
       onConfirm: () => ({ decision: 'approve', by: 'ada' }),
     });
     await turn.call(envelope('c', 'delete_it'));
-    const events = await runtime.events({ sessionId: 's', callId: 'c' });
+    const events = await runtime.events.list({ sessionId: 's', callId: 'c' });
     expect(events.map(({ cause }) => cause)).toEqual([undefined, ...events.slice(0, -1).map(({ id }) => id)]);
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
@@ -195,7 +199,7 @@ describe('what happened', () => {
     const turn = runtime.turn({ sessionId: 's', provenance: { provider: 'p', model: 'm' }, attrs: { a: 1 } });
     await turn.call(envelope('a', 'pay'), { provenance: { model: 'other' } });
     await turn.call(envelope('b', 'get_it'));
-    const records = await runtime.audit({ sessionId: 's' });
+    const records = await runtime.calls.audit({ sessionId: 's' });
     expect(records).toMatchObject([
       { mode: 'external', modeOrigin: 'default', provenance: { model: 'other' } },
       { mode: 'read', modeOrigin: 'inferred', provenance: { provider: 'p', model: 'm' } },
@@ -218,7 +222,7 @@ describe('a runtime that is closed', () => {
     body.resolve('done');
     await closing;
     expect(await asked).toMatchObject({ output: 'done' });
-    expect(await runtime.calls({ sessionId: 's' })).toHaveLength(1);
+    expect(await runtime.calls.list({ sessionId: 's' })).toHaveLength(1);
     await runtime.close();
   });
 
@@ -242,7 +246,10 @@ describe('a runtime that is closed', () => {
     body.resolve('gone');
     await closing;
     expect(await approved).toMatchObject({ output: 'gone' });
-    const statuses = (await runtime.calls({ sessionId: 's' })).map(({ callId, status }) => [callId, status]);
+    const statuses = (await runtime.calls.list({ sessionId: 's' })).map(({ callId, status }) => [
+      callId,
+      status,
+    ]);
     expect(statuses).toEqual([
       ['a', 'settled'],
       ['b', 'held'],

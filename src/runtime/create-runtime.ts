@@ -2,173 +2,79 @@ import { systemClock } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
 import { createIds, eventIdsFrom } from '../base/ids.ts';
 import { createRedactor } from '../base/redaction.ts';
-import type { ToolAuditRecord } from '../call/audit.ts';
-import { projectAudit } from '../call/audit-projection.ts';
-import type { Call } from '../call/call.ts';
-import type { CallEvent, CallNotAccepted, DirectIdentity, QuittanceEvent } from '../call/event.ts';
-import { foldCall } from '../call/evolve.ts';
-import type { ToolOutcome } from '../call/outcome.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
-import type { Page } from '../ledger/call-query.ts';
-import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
 import { createFeed } from '../ledger/feed.ts';
-import { readRefusals, withRefusals } from '../ledger/read-refusals.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { Policy } from '../policy/judge/compile-policy.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
-import type { BehaviorHandler, BehaviorSpec, EventName, RegisteredBehavior } from './host/behavior.ts';
 import type { BudgetRule } from './host/budget.ts';
 import { ArrivingDecisions } from './host/arriving-decisions.ts';
 import { callTool } from './behaviors/call-tool.ts';
-import type { Behavior } from './host/retry.ts';
 import type { ActiveCall } from './state/active-call.ts';
 import type { CallTool } from './behaviors/run-handler.ts';
 import { RuntimeDesk } from './runtime-desk.ts';
 import { checkOptions } from './check-options.ts';
-import type { HandoffChoice, HandoffClaim, HandoffTerms } from './handoff/claim-handoff.ts';
-import { claimHandoff } from './handoff/claim-handoff.ts';
-import type { CallRef } from './state/gate.ts';
 import { createDeadlines } from '../base/deadlines.ts';
 import type { Engine, Treatment } from './state/engine.ts';
 import { readHoldTimeout } from './settle/expiry.ts';
-import { isAuditEvent, isCallEvent } from '../ledger/fold-stored.ts';
 import { orUnavailable, tellTrouble } from '../ledger/ledger-trouble.ts';
 import { followContracts } from './rules/note-contracts.ts';
-import type { ConfirmationView } from './host/confirmation-view.ts';
-import type { PersonDecision } from './hold/keep-decision.ts';
-import { decideConfirmation } from './people/decide-confirmation.ts';
-import type { TokenOptions, TokenUse } from './people/decision-token.ts';
-import { decideByToken, makeDecisionToken } from './people/decision-token.ts';
-import type { GrantView } from './host/grant-view.ts';
-import type { GrantQuery, GrantRef, GrantRequest } from './grants/grants.ts';
-import { giveGrant, listGrants, revokeGrant } from './grants/grants.ts';
-import { listConfirmations } from './people/list-confirmations.ts';
-import type { HandoffNotes, HandoffReport } from './handoff/handoff-report.ts';
-import type { HandoffQuery, HandoffView } from './handoff/list-handoffs.ts';
-import { listHandoffs } from './handoff/list-handoffs.ts';
-import type { BatchAnswer, BatchReport, ReportedCall } from './handoff/report-handoff.ts';
-import { reportAll, reportHandoff } from './handoff/report-handoff.ts';
 import type { ProtectedFiles } from './files/own-files.ts';
 import { createOwnFiles } from './files/own-files.ts';
 import { openTurn } from './turn/open-turn.ts';
-import type { AskTool, FoundOut } from './recovery/reconcile.ts';
-import { reconcile } from './recovery/reconcile.ts';
 import type { RecoveredCall, RecoveryProgress } from './state/recovery.ts';
 import { recover, sweep } from './recovery/recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
+import type { RuntimeCalls } from './runtime-calls.ts';
+import { createRuntimeCalls } from './runtime-calls.ts';
+import type { RuntimeConfirmations } from './runtime-confirmations.ts';
+import { createRuntimeConfirmations } from './runtime-confirmations.ts';
+import type { RuntimeEvents } from './runtime-events.ts';
+import { createRuntimeEvents } from './runtime-events.ts';
+import type { RuntimeGrants } from './runtime-grants.ts';
+import { createRuntimeGrants } from './runtime-grants.ts';
+import type { RuntimeHandoffs } from './runtime-handoffs.ts';
+import { createRuntimeHandoffs } from './runtime-handoffs.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { stayAwake } from './state/stay-awake.ts';
 import { FailedWrites } from './host/failed-writes.ts';
 import { recordFailedWrites, watchFailedWrites } from './settle/record-failed-writes.ts';
 import { settleStranded } from './settle/stranded.ts';
-import type { ErrorGroup, ErrorQuery } from '../ledger/summarise-errors.ts';
-import { listErrors } from './list-errors.ts';
-import type { UnresolvedQuery } from './recovery/list-unresolved.ts';
-import { listUnresolved } from './recovery/list-unresolved.ts';
-import type { UnresolvedCall } from './host/unresolved-call.ts';
 import { warnOfTrouble } from './host/runtime-trouble.ts';
-import type { UndoRequest } from './undo.ts';
-import { undo } from './undo.ts';
 import { toUndoTool } from './host/undo-tool.ts';
 import type { WorkflowControl, WorkflowRef } from './rules/workflow-control.ts';
 import { controlWorkflow } from './rules/workflow-control.ts';
-import type { TailedEvent, TailOptions } from './tail.ts';
-import { tail } from './tail.ts';
 import type { Turn } from './turn/turn.ts';
 import type { TurnOptions } from './host/turn-options.ts';
 
-/** Which calls to read. */
-export type CallFilter = { readonly sessionId: string; readonly callId?: string };
-
+/** Makes the calls of any number of sessions, and gives access to everything on record about them. */
 export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
-  /** What it was made of, for whoever shows it: a server, a console. */
+  /** The options it was created with, for servers and consoles that show them. */
   readonly tools: Tools;
   readonly contracts: Contracts | undefined;
   readonly budgets: readonly BudgetRule[];
+  /** Opens a turn: one round of an agent's loop. Calls are made through it. */
   turn(options: TurnOptions): Turn<Tools>;
-  /** Calls of a session in the order of their requests. */
-  calls(filter: CallFilter): Promise<readonly Call[]>;
-  /** Audit records in the order they were kept. */
-  audit(filter: CallFilter): Promise<readonly ToolAuditRecord[]>;
-  events(filter: CallFilter): Promise<readonly QuittanceEvent[]>;
+  readonly calls: RuntimeCalls;
+  readonly confirmations: RuntimeConfirmations;
+  readonly grants: RuntimeGrants;
+  readonly handoffs: RuntimeHandoffs;
+  readonly events: RuntimeEvents;
+  /** Where a session stands in a workflow, and the way to move it. */
+  workflow(ref: WorkflowRef): WorkflowControl;
   /**
-   * Ends the calls of processes that are gone: what never ran is cancelled, what may run again is, what cannot be known
-   * is said to be so. Done when a process starts, and safe to do at any time.
+   * Ends the calls of processes that are gone: a call that never ran is cancelled, a call that may run again does, and
+   * a call whose effect is unknown ends as such. Call it when a process starts; it is safe at any time.
    */
   recover(options?: {
     readonly onProgress?: (progress: RecoveryProgress) => void;
   }): Promise<readonly RecoveredCall[]>;
-  /** Questions to people, newest first, a page at a time. */
-  confirmations(query?: ConfirmationQuery): Promise<Page<ConfirmationView>>;
-  /** Decides about a held call. The first decision counts; a second is refused and hears who was first. */
-  decide(confirmationId: string, decision: PersonDecision): Promise<ConfirmationView>;
-  /**
-   * A text to decide one question with, for a link or a message: signed, bound to the input and the preview as they are
-   * shown now, and good until it expires or somebody has decided.
-   */
-  decisionToken(confirmationId: string, options: TokenOptions): Promise<string>;
-  /** Decides with such a text. Every check of `decide` is made. */
-  decideByToken(token: string, use: TokenUse): Promise<ConfirmationView>;
-  /**
-   * Says that a decision begins to arrive, e.g. with the head of a request: about this question, or about one that the
-   * request names only at its end. Questions this runtime holds do not expire meanwhile, for 10 seconds at most, so that
-   * a denial with this `receivedAt` still counts. Call the result once the decision was made, refused or given up.
-   */
-  expectDecision(confirmationId?: string, receivedAt?: number): () => void;
-  /** Permits calls of a tool beforehand: what would be asked about them is answered by the person who gives this. */
-  grant(request: GrantRequest): Promise<GrantView>;
-  /** The standing permissions of a session, oldest first. */
-  grants(query: GrantQuery): Promise<readonly GrantView[]>;
-  /** Takes a standing permission back. Calls whose body has not begun are asked about again. */
-  revokeGrant(ref: GrantRef): Promise<GrantView>;
-  /** Calls that another process is to run, or is running, oldest first. */
-  handoffs(query?: HandoffQuery): Promise<readonly HandoffView[]>;
-  /** Takes a call that was handed over: this one, or the one that waits longest for a tool, if any does. */
-  claimHandoff(choice: CallRef, terms: HandoffTerms): Promise<HandoffClaim>;
-  claimHandoff(choice: { readonly toolName: string }, terms: HandoffTerms): Promise<HandoffClaim | undefined>;
-  /** Says how a call went that was taken. The first report counts; the same again gets what is recorded. */
-  report(
-    token: string,
-    report: HandoffReport,
-    notes?: HandoffNotes,
-    identity?: DirectIdentity,
-  ): Promise<ReportedCall>;
-  /** Says it of several. One answer each, whatever becomes of the others. */
-  reportAll(reports: readonly BatchReport[]): Promise<readonly BatchAnswer[]>;
-  /**
-   * Takes back what a call did, where its outcome says that it can be: a call of its own, which rules, limits and people
-   * judge like any other. Once for each call.
-   */
-  undo(call: CallRef, request: UndoRequest): Promise<ToolOutcome>;
-  /** Records what was found out about a call whose end was not known. Its outcome stays what it is. */
-  reconcile(call: CallRef, found: FoundOut | AskTool): Promise<Call>;
-  /** Calls that may have taken effect although nobody can say so, newest first, with what is known about them. */
-  unresolved(query?: UnresolvedQuery): Promise<Page<UnresolvedCall>>;
-  /** Calls that failed, timed out or were denied, grouped by who can do something about it. */
-  errors(query?: ErrorQuery): Promise<readonly ErrorGroup[]>;
-  /** Where a session stands in a workflow, and the way to move it. */
-  workflow(ref: WorkflowRef): WorkflowControl;
-  /**
-   * Registers a behaviour: named code that is given events after they are kept. What it throws becomes an event,
-   * `behavior.failed`, and reaches nobody else.
-   */
-  on<const Name extends EventName>(
-    spec: BehaviorSpec<Name>,
-    handler: BehaviorHandler<Name>,
-  ): RegisteredBehavior;
-  /** Registers one that is ready made, such as `retry()`. */
-  on(behavior: Behavior): RegisteredBehavior;
-  /**
-   * Every event of the ledger, or of one session, in the order it was kept: from any position on, and then as they come,
-   * until the signal aborts.
-   */
-  tail(options?: TailOptions): AsyncIterable<TailedEvent>;
-  /** Keeps further files of the host out of the reach of calls, from the next call on. */
+  /** Protects further files of the host from calls, from the next call on. */
   protectFiles(files: ProtectedFiles): void;
-  /** Takes no more calls and waits for those that are being made; held ones stay held. */
+  /** Accepts no more calls and waits for those that are being made; held calls stay held. */
   close(): Promise<void>;
 }
 
@@ -193,32 +99,6 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   // Before recovery looks at any call: behaviors may have something to say about it.
   for (const { spec, handler } of options.behaviors ?? []) desk.behaviors.on(spec, handler, call);
 
-  const read = async ({ sessionId, callId }: CallFilter): Promise<readonly QuittanceEvent[]> => {
-    const events =
-      callId === undefined
-        ? await engine.ledger.journal.readSession(sessionId)
-        : (await engine.ledger.journal.readCall(sessionId, callId))?.events;
-    return events ?? [];
-  };
-
-  const readAudited = async (filter: CallFilter): Promise<readonly (CallEvent | CallNotAccepted)[]> => {
-    const { sessionId, callId } = filter;
-    const events = await read(filter);
-    if (callId === undefined) return events.filter(isAuditEvent);
-    return withRefusals(events.filter(isCallEvent), await readRefusals(engine.ledger, { sessionId, callId }));
-  };
-
-  const readCalls = async (filter: CallFilter): Promise<readonly (readonly CallEvent[])[]> => {
-    const calls = new Map<string, CallEvent[]>();
-    for (const event of await read(filter)) {
-      if (!isCallEvent(event)) continue;
-      const known = calls.get(event.callId);
-      if (known === undefined) calls.set(event.callId, [event]);
-      else known.push(event);
-    }
-    return [...calls.values()];
-  };
-
   return {
     tools: options.tools,
     contracts: engine.contracts,
@@ -228,58 +108,33 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
       if (!desk.swept) void sweep(desk).catch(() => undefined);
       return openTurn<Tools>(desk, turnOptions);
     },
-    calls: async (filter) =>
-      (await orUnavailable(readCalls(filter))).flatMap((events) => foldCall(events) ?? []),
-    audit: async (filter) => projectAudit(await orUnavailable(readAudited(filter))),
-    events: (filter) => orUnavailable(read(filter)),
-    recover: ({ onProgress } = {}) => orUnavailable(stayAwake(engine, recover(desk, onProgress))),
-    confirmations: (query = {}) => orUnavailable(listConfirmations(engine, query)),
-    decide: (confirmationId, decision) => orUnavailable(decideConfirmation(desk, confirmationId, decision)),
-    decisionToken: (confirmationId, tokenOptions) =>
-      orUnavailable(makeDecisionToken(engine, confirmationId, tokenOptions)),
-    decideByToken: (token, use) => orUnavailable(decideByToken(desk, token, use)),
-    expectDecision: (confirmationId, receivedAt = engine.ledger.now()) =>
-      engine.arriving.note(confirmationId, receivedAt),
-    grant: (request) => orUnavailable(giveGrant(engine, request)),
-    grants: (query) => orUnavailable(listGrants(engine, query)),
-    revokeGrant: (ref) => orUnavailable(revokeGrant(engine, ref)),
-    handoffs: (query = {}) => orUnavailable(listHandoffs(desk, query)),
-    // Named by its id, a call is given or refused: only a search comes back with nothing.
-    claimHandoff: ((choice: HandoffChoice, terms: HandoffTerms) =>
-      orUnavailable(claimHandoff(desk, choice, terms))) as Runtime['claimHandoff'],
-    report: (token, report, notes, identity) =>
-      orUnavailable(reportHandoff(desk, token, report, notes, identity)),
-    reportAll: (reports) => reportAll(desk, reports),
-    undo: (call, request) => orUnavailable(undo(desk, call, request)),
-    reconcile: (call, found) => orUnavailable(reconcile(desk, call, found)),
-    unresolved: (query = {}) => orUnavailable(listUnresolved(engine, query)),
-    errors: async (query = {}) => orUnavailable(listErrors(engine, query)),
+    calls: createRuntimeCalls(desk),
+    confirmations: createRuntimeConfirmations(desk),
+    grants: createRuntimeGrants(engine),
+    handoffs: createRuntimeHandoffs(desk),
+    events: createRuntimeEvents(desk, feed, call, closing.signal),
     workflow: (ref) => controlWorkflow(engine, ref),
-    on: (first: BehaviorSpec | Behavior, handler?: BehaviorHandler) =>
-      handler === undefined && isBehavior(first)
-        ? desk.behaviors.on(first.spec, first.handler, call)
-        : // Whatever is missing is named there.
-          desk.behaviors.on(first as BehaviorSpec, handler as BehaviorHandler, call),
-    tail: (tailOptions = {}) => tail(engine, feed, tailOptions, closing.signal),
+    recover: ({ onProgress } = {}) => orUnavailable(stayAwake(engine, recover(desk, onProgress))),
     protectFiles: (files) => engine.ownFiles.add(files),
-    async close() {
-      desk.closed = true;
-      closing.abort();
-      desk.room.close();
-      // What another process runs is its own: it is not waited for.
-      for (const { live } of desk.inHand.values()) live.signals.leave();
-      await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
-      await desk.behaviors.close();
-      // A round that is under way may have begun before the last failure: one more takes that in.
-      await desk.recording;
-      if (engine.failedWrites.size > 0) await recordFailedWrites(desk);
-      if (desk.stranded.size > 0) await settleStranded(desk);
-    },
+    close: () => close(desk, closing),
   };
 }
 
-const isBehavior = (given: unknown): given is Behavior =>
-  typeof given === 'object' && given !== null && 'spec' in given && 'handler' in given;
+/** Accepts no more calls, and leaves only once those that are being made and what they left behind are on record. */
+async function close(desk: RuntimeDesk, closing: AbortController): Promise<void> {
+  const { engine } = desk;
+  desk.closed = true;
+  closing.abort();
+  desk.room.close();
+  // A call that another process runs is not waited for.
+  for (const { live } of desk.inHand.values()) live.signals.leave();
+  await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
+  await desk.behaviors.close();
+  // A round under way may have started before the last failure, so one more round is needed.
+  await desk.recording;
+  if (engine.failedWrites.size > 0) await recordFailedWrites(desk);
+  if (desk.stranded.size > 0) await settleStranded(desk);
+}
 
 /** A call nobody answered for stays held; one that was approved is being made. */
 async function untilHeldOrTold(active: ActiveCall): Promise<unknown> {

@@ -2,6 +2,7 @@ import { createRuntime, defineTool, ToolError } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { createMemoryLedger, summariseErrors } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
+import type { RuntimeCalls } from './runtime-calls.ts';
 import { envelope } from '../../test/stage.ts';
 
 async function stage() {
@@ -28,32 +29,34 @@ async function stage() {
   return { runtime, ledger, beforeAll };
 }
 
-const brief = (groups: Awaited<ReturnType<ReturnType<typeof createRuntime>['errors']>>): unknown =>
+const brief = (groups: Awaited<ReturnType<RuntimeCalls['errors']>>): unknown =>
   groups.map(({ whoseMove, codes }) => [whoseMove, codes.map(({ code, count }) => `${code} ${count}`)]);
 
-describe('runtime.errors', () => {
+describe('runtime.calls.errors', () => {
   it('groups what did not succeed in the whole ledger by whose move it is', async () => {
     const { runtime, ledger } = await stage();
-    expect(brief(await runtime.errors())).toEqual([
+    expect(brief(await runtime.calls.errors())).toEqual([
       ['retry', ['tool.network_error 2']],
       ['your inputs', ['tool.invalid_input 1']],
     ]);
-    expect(await runtime.errors()).toEqual(await summariseErrors(ledger.queries));
+    expect(await runtime.calls.errors()).toEqual(await summariseErrors(ledger.queries));
   });
 
   it('looks at a session, at a time, or at the newest only', async () => {
     const { runtime, beforeAll } = await stage();
-    expect(brief(await runtime.errors({ sessionId: 'b' }))).toEqual([['retry', ['tool.network_error 1']]]);
-    expect(brief(await runtime.errors({ since: beforeAll + 1_000 }))).toEqual([
+    expect(brief(await runtime.calls.errors({ sessionId: 'b' }))).toEqual([
+      ['retry', ['tool.network_error 1']],
+    ]);
+    expect(brief(await runtime.calls.errors({ since: beforeAll + 1_000 }))).toEqual([
       ['retry', ['tool.network_error 1']],
       ['your inputs', ['tool.invalid_input 1']],
     ]);
-    expect(brief(await runtime.errors({ limit: 1 }))).toEqual([['retry', ['tool.network_error 1']]]);
-    expect(brief(await runtime.errors({ limit: 2 }))).toEqual([
+    expect(brief(await runtime.calls.errors({ limit: 1 }))).toEqual([['retry', ['tool.network_error 1']]]);
+    expect(brief(await runtime.calls.errors({ limit: 2 }))).toEqual([
       ['retry', ['tool.network_error 1']],
       ['your inputs', ['tool.invalid_input 1']],
     ]);
-    expect(await runtime.errors({ sessionId: '__proto__' })).toEqual([]);
+    expect(await runtime.calls.errors({ sessionId: '__proto__' })).toEqual([]);
   });
 
   it.each([
@@ -64,6 +67,6 @@ describe('runtime.errors', () => {
     [{ until: '7d' }, 'until must be a time'],
   ])('refuses %j and says why', async (query, why) => {
     const { runtime } = await stage();
-    await expect(runtime.errors(query as never)).rejects.toThrow(why);
+    await expect(runtime.calls.errors(query as never)).rejects.toThrow(why);
   });
 });

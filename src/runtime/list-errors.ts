@@ -6,7 +6,7 @@ import type { Engine } from './state/engine.ts';
 
 /** What did not succeed, by whose move it is. */
 export function listErrors({ ledger }: Engine, query: ErrorQuery): Promise<readonly ErrorGroup[]> {
-  checkKeys('runtime.errors', query, [
+  checkKeys('runtime.calls.errors', query, [
     'sessionId',
     'toolName',
     'mode',
@@ -18,12 +18,15 @@ export function listErrors({ ledger }: Engine, query: ErrorQuery): Promise<reado
   ]);
   const { limit, since, until } = query;
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0))
-    throw new QuittanceError('config.invalid', 'runtime.errors: limit must be a whole number of at least 1.');
+    throw new QuittanceError(
+      'config.invalid',
+      'runtime.calls.errors: limit must be a whole number of at least 1.',
+    );
   for (const [name, value] of Object.entries({ since, until }))
     if (value !== undefined && !Number.isFinite(value))
       throw new QuittanceError(
         'config.invalid',
-        `runtime.errors: ${name} must be a time in milliseconds since 1970.`,
+        `runtime.calls.errors: ${name} must be a time in milliseconds since 1970.`,
       );
   return summariseErrors(ledger.queries, query);
 }

@@ -210,12 +210,14 @@ describe('an argument that names an artifact', () => {
     const length = JSON.stringify({ rows: Array.from({ length: 99 }, (_, n) => n) }).length;
     expect(outcome).toMatchObject({ output: [99, length], wasCoerced: true });
     expect(seen).toMatchObject([{ data: { rows: expect.any(Array) as unknown }, n: 5 }]);
-    const call = (await runtime.calls({ sessionId: 's', callId: 'c' }))[0];
+    const call = (await runtime.calls.list({ sessionId: 's', callId: 'c' }))[0];
     expect(call).toMatchObject({
       requestedInput: { data: name, n: '5' },
       effectiveInput: { data: name, as_text: { ...name, as: 'text' }, n: 5 },
     });
-    expect(JSON.stringify(await runtime.events({ sessionId: 's', callId: 'c' }))).not.toContain('"rows"');
+    expect(JSON.stringify(await runtime.events.list({ sessionId: 's', callId: 'c' }))).not.toContain(
+      '"rows"',
+    );
   });
 
   it.each([

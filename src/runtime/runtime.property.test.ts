@@ -256,7 +256,7 @@ const answersOnlyTheRequest = (outcome: ToolOutcome): boolean =>
 async function expectLawful(life: Life): Promise<void> {
   const { runtime, told, runs } = life;
   await expectSettledOnce(runtime);
-  const kept = new Map((await runtime.calls({ sessionId: 's' })).map((each) => [each.callId, each]));
+  const kept = new Map((await runtime.calls.list({ sessionId: 's' })).map((each) => [each.callId, each]));
   for (const outcome of told) {
     expect(JSON.parse(outcomeToModelContent(outcome))).toBeDefined();
     expect([outcome, isOfItsTable(outcome)]).toEqual([outcome, true]);

@@ -34,12 +34,12 @@ export async function* tail(
   options: TailOptions,
   closing: AbortSignal,
 ): AsyncGenerator<TailedEvent, void, undefined> {
-  checkKeys('runtime.tail', options, ['after', 'sessionId', 'types', 'signal']);
+  checkKeys('runtime.events.tail', options, ['after', 'sessionId', 'types', 'signal']);
   const { after = 0, sessionId, types } = options;
   if (!(Number.isSafeInteger(after) && after >= 0))
     throw new QuittanceError(
       'config.invalid',
-      `runtime.tail: after must be a position, a whole number of at least 0, found ${String(after)}.`,
+      `runtime.events.tail: after must be a position, a whole number of at least 0, found ${String(after)}.`,
     );
   const wanted = types && new Set(types);
   const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);

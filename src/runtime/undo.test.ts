@@ -100,7 +100,10 @@ describe('undo', () => {
     const { tools, rows, undone } = table();
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove());
-    expect(await runtime.undo(first, ada)).toMatchObject({ type: 'ToolExecutionResult', output: 'back' });
+    expect(await runtime.calls.undo(first, ada)).toMatchObject({
+      type: 'ToolExecutionResult',
+      output: 'back',
+    });
     expect(rows.get('1')).toBe('one');
     expect(undone).toEqual([{ args: { id: '1' }, output: { id: '1', text: 'one' }, callId: 'undo:c' }]);
     expect(await eventTypes(runtime, 'c')).toEqual([
@@ -113,7 +116,7 @@ describe('undo', () => {
     expect(await eventsOf(runtime, 'tool.undone')).toMatchObject([
       { undoCallId: 'undo:c', by: { type: 'person', name: 'ada' }, reason: 'wrong row' },
     ]);
-    const [, undoing] = await runtime.calls({ sessionId: 's' });
+    const [, undoing] = await runtime.calls.list({ sessionId: 's' });
     expect(undoing).toMatchObject({
       toolName: 'delete_row.undo',
       mode: 'safe_write',
@@ -127,9 +130,9 @@ describe('undo', () => {
     const { tools, undone } = table();
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove());
-    await runtime.undo(first, ada);
-    expect(await refusal(runtime.undo(first, ada))).toBe('undo.spent');
-    expect(await refusal(runtime.undo(first, { by: 'bob' }))).toBe('undo.spent');
+    await runtime.calls.undo(first, ada);
+    expect(await refusal(runtime.calls.undo(first, ada))).toBe('undo.spent');
+    expect(await refusal(runtime.calls.undo(first, { by: 'bob' }))).toBe('undo.spent');
     expect(undone).toHaveLength(1);
   });
 
@@ -137,7 +140,10 @@ describe('undo', () => {
     const { tools, undone } = table();
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove());
-    const answers = await Promise.allSettled([runtime.undo(first, ada), runtime.undo(first, { by: 'bob' })]);
+    const answers = await Promise.allSettled([
+      runtime.calls.undo(first, ada),
+      runtime.calls.undo(first, { by: 'bob' }),
+    ]);
     expect(undone).toHaveLength(1);
     const told = answers.map((answer) =>
       answer.status === 'fulfilled' ? answer.value.type : (answer.reason as { code: string }).code,
@@ -151,7 +157,7 @@ describe('undo', () => {
     const { turn, runtime, clock } = setStage({ tools });
     await turn.call(remove());
     clock.advance(1_000);
-    expect(await refusal(runtime.undo(first, ada))).toBe('undo.expired');
+    expect(await refusal(runtime.calls.undo(first, ada))).toBe('undo.expired');
     expect(rows.has('1')).toBe(false);
   });
 
@@ -161,10 +167,10 @@ describe('undo', () => {
     await turn.call(remove());
     await turn.call(envelope('w2', 'set_row', { id: '2', text: 'zwei' }));
     await turn.call(envelope('w1', 'set_row', { id: '1', text: 'eins' }));
-    await expect(runtime.undo(first, ada)).rejects.toThrow(/call w1 \(set_row\) touched the same/);
-    expect(await refusal(runtime.undo(first, ada))).toBe('undo.conflict');
+    await expect(runtime.calls.undo(first, ada)).rejects.toThrow(/call w1 \(set_row\) touched the same/);
+    expect(await refusal(runtime.calls.undo(first, ada))).toBe('undo.conflict');
     expect(rows.get('1')).toBe('eins');
-    expect((await runtime.undo(first, { ...ada, force: true })).type).toBe('ToolExecutionResult');
+    expect((await runtime.calls.undo(first, { ...ada, force: true })).type).toBe('ToolExecutionResult');
     expect(rows.get('1')).toBe('one');
   });
 
@@ -173,9 +179,9 @@ describe('undo', () => {
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove('1', 'c'));
     await turn.call(remove('1', 'later'));
-    expect(await refusal(runtime.undo(first, ada))).toBe('undo.conflict');
-    await runtime.undo({ sessionId: 's', callId: 'later' }, ada);
-    expect((await runtime.undo(first, ada)).type).toBe('ToolExecutionResult');
+    expect(await refusal(runtime.calls.undo(first, ada))).toBe('undo.conflict');
+    await runtime.calls.undo({ sessionId: 's', callId: 'later' }, ada);
+    expect((await runtime.calls.undo(first, ada)).type).toBe('ToolExecutionResult');
     expect(rows.get('1')).toBe('one');
   });
 
@@ -189,14 +195,14 @@ describe('undo', () => {
     await turn.call(envelope('w', 'set_row', { id: '2', text: 'x' }));
     await turn.call(envelope('bad', 'delete_row', { id: 2 as unknown as string, more: 1 }));
     await turn.call(envelope('bad', 'nothing', {}));
-    expect(await refusal(runtime.undo({ sessionId: 's', callId }, ada))).toBe(code);
+    expect(await refusal(runtime.calls.undo({ sessionId: 's', callId }, ada))).toBe(code);
   });
 
   it('needs a name', async () => {
     const { tools } = table();
     const { runtime } = setStage({ tools });
-    expect(await refusal(runtime.undo(first, { by: ' ' }))).toBe('config.invalid');
-    expect(await refusal(runtime.undo(first, undefined as never))).toBe('config.invalid');
+    expect(await refusal(runtime.calls.undo(first, { by: ' ' }))).toBe('config.invalid');
+    expect(await refusal(runtime.calls.undo(first, undefined as never))).toBe('config.invalid');
   });
 
   it('is judged by policy like any other call', async () => {
@@ -207,7 +213,7 @@ describe('undo', () => {
         toolName === 'delete_row.undo' ? ToolDecision.block('what is gone is gone') : ToolDecision.allow,
     });
     await turn.call(remove());
-    expect(await runtime.undo(first, ada)).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook' });
+    expect(await runtime.calls.undo(first, ada)).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook' });
     expect(rows.has('1')).toBe(false);
     expect(await eventsOf(runtime, 'tool.undone')).toEqual([]);
     await expectSettledOnce(runtime);
@@ -224,30 +230,35 @@ describe('undo', () => {
     expect(turn.tools().map(({ name }) => name)).not.toContain('delete_row.undo');
     expect(rows.has('1')).toBe(false);
     // An id that a model took first is passed over.
-    expect((await runtime.undo(first, ada)).type).toBe('ToolExecutionResult');
+    expect((await runtime.calls.undo(first, ada)).type).toBe('ToolExecutionResult');
   });
 
   it('may be held, and is then decided like any other call, within its time', async () => {
     const { tools, rows } = table({ undoMode: 'local', undoWithinMs: 10_000 });
     const { turn, runtime, clock } = setStage({ tools });
     await turn.call(remove());
-    const pending = runtime.undo(first, { ...ada, timeoutMs: 100 });
+    const pending = runtime.calls.undo(first, { ...ada, timeoutMs: 100 });
     const told = refusal(pending);
     await quiet();
     clock.advance(101);
     expect(await told).toBe('call.pending');
-    expect(await refusal(runtime.undo(first, { by: 'bob' }))).toBe('undo.spent');
-    const again = runtime.undo(first, ada);
+    expect(await refusal(runtime.calls.undo(first, { by: 'bob' }))).toBe('undo.spent');
+    const again = runtime.calls.undo(first, ada);
     await quiet();
-    const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const [asked] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     const { confirmationId = '', inputDigest = '' } = asked ?? {};
     expect(
       await refusal(
-        runtime.decide(confirmationId, { decision: 'edit', by: 'eve', inputDigest, arguments: { id: '2' } }),
+        runtime.confirmations.decide(confirmationId, {
+          decision: 'edit',
+          by: 'eve',
+          inputDigest,
+          arguments: { id: '2' },
+        }),
       ),
     ).toBe('config.invalid');
     clock.advance(10_000);
-    await runtime.decide(confirmationId, { decision: 'approve', by: 'eve', inputDigest });
+    await runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'eve', inputDigest });
     expect(await again).toMatchObject({ type: 'ToolDenied', reason: 'expired' });
     expect(rows.has('1')).toBe(false);
     await expectSettledOnce(runtime);
@@ -263,21 +274,27 @@ describe('undo', () => {
     });
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove());
-    expect((await runtime.undo(first, ada)).type).toBe('ToolFailure');
+    expect((await runtime.calls.undo(first, ada)).type).toBe('ToolFailure');
     return runtime;
   }
 
   it('that failed may be tried again where that does no harm', async () => {
     const runtime = await failOnce(true);
-    expect(await runtime.undo(first, ada)).toMatchObject({ type: 'ToolExecutionResult', callId: 'undo.2:c' });
+    expect(await runtime.calls.undo(first, ada)).toMatchObject({
+      type: 'ToolExecutionResult',
+      callId: 'undo.2:c',
+    });
     expect(await eventsOf(runtime, 'tool.undone')).toMatchObject([{ undoCallId: 'undo.2:c' }]);
   });
 
   it('that failed otherwise waits until somebody has found out', async () => {
     const runtime = await failOnce(false);
-    expect(await refusal(runtime.undo(first, ada))).toBe('undo.spent');
-    await runtime.reconcile({ sessionId: 's', callId: 'undo:c' }, { resolution: 'failed', by: 'ada' });
-    expect(await runtime.undo(first, ada)).toMatchObject({ type: 'ToolExecutionResult', callId: 'undo.2:c' });
+    expect(await refusal(runtime.calls.undo(first, ada))).toBe('undo.spent');
+    await runtime.calls.reconcile({ sessionId: 's', callId: 'undo:c' }, { resolution: 'failed', by: 'ada' });
+    expect(await runtime.calls.undo(first, ada)).toMatchObject({
+      type: 'ToolExecutionResult',
+      callId: 'undo.2:c',
+    });
   });
 
   it('gets the arguments as they were, also what is hidden of them, for as long as it may be wanted', async () => {
@@ -285,11 +302,11 @@ describe('undo', () => {
     const { turn, runtime, ledger } = setStage({ tools });
     await turn.call(envelope('c', 'delete_row', { id: '1', password: 'hunter22' }));
     expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
-    await runtime.undo(first, ada);
+    await runtime.calls.undo(first, ada);
     expect(undone).toMatchObject([{ args: { id: '1', password: 'hunter22' } }]);
     expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
     expect(await ledger.journal.readSealed('s', 'undo:c')).toBeUndefined();
-    expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('hunter22');
+    expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('hunter22');
   });
 
   it('is on the record of the call even if whoever undid it died before saying so', async () => {
@@ -308,10 +325,10 @@ describe('undo', () => {
     const { turn, runtime } = setStage({ tools, clock, ledger });
     await turn.call(remove());
     isDown = true;
-    expect((await runtime.undo(first, ada)).type).toBe('ToolExecutionResult');
+    expect((await runtime.calls.undo(first, ada)).type).toBe('ToolExecutionResult');
     expect(await eventsOf(runtime, 'tool.undone')).toEqual([]);
     isDown = false;
-    expect(await refusal(runtime.undo(first, { by: 'bob' }))).toBe('undo.spent');
+    expect(await refusal(runtime.calls.undo(first, { by: 'bob' }))).toBe('undo.spent');
     expect(await eventsOf(runtime, 'tool.undone')).toMatchObject([{ by: { name: 'ada' } }]);
     expect(undone).toHaveLength(1);
   });
@@ -330,9 +347,9 @@ describe('undo', () => {
     await quiet();
     clock.advance(1_001);
     expect((await outcome).type).toBe('ToolTimeout');
-    expect(await refusal(runtime.undo(first, ada))).toBe('undo.unavailable');
-    await runtime.reconcile(first, { resolution: 'succeeded', by: 'ada', result: { n: 9 } });
-    expect((await runtime.undo(first, ada)).type).toBe('ToolExecutionResult');
+    expect(await refusal(runtime.calls.undo(first, ada))).toBe('undo.unavailable');
+    await runtime.calls.reconcile(first, { resolution: 'succeeded', by: 'ada', result: { n: 9 } });
+    expect((await runtime.calls.undo(first, ada)).type).toBe('ToolExecutionResult');
     expect(rows.get('9')).toBe('{"n":9}');
     lost.resolve();
   });
@@ -352,7 +369,7 @@ describe('undo', () => {
       type: 'ToolArtifactReference',
       undo: {},
     });
-    await runtime.undo(first, ada);
+    await runtime.calls.undo(first, ada);
     expect(got).toBe(long);
   });
 

@@ -44,7 +44,7 @@ export async function undo(
   const { engine } = desk;
   checkRequest(request);
   const { by, reason, force = false, principal = { userId: by }, timeoutMs } = request;
-  const askedBy = readIdentity('runtime.undo', request.identity, engine.redactor);
+  const askedBy = readIdentity('runtime.calls.undo', request.identity, engine.redactor);
   const call = await read(engine, sessionId, callId);
   if (call === undefined)
     throw new QuittanceError('call.unknown', `The session ${sessionId} has no call ${callId}.`, {
@@ -118,7 +118,7 @@ async function nextAttempt(engine: Engine, call: Call, by: string): Promise<numb
       spent(`Call ${callId} was undone already, by ${other}: call ${undoId}.`);
     } else if (settled.unsettledEffect && resolution === undefined)
       spent(
-        `${other} tried to undo call ${callId}, and nobody knows whether that took effect. Find out, and say so with runtime.reconcile({ sessionId, callId: ${JSON.stringify(undoId)} }, …).`,
+        `${other} tried to undo call ${callId}, and nobody knows whether that took effect. Find out, and say so with runtime.calls.reconcile({ sessionId, callId: ${JSON.stringify(undoId)} }, …).`,
       );
   }
 }
@@ -128,12 +128,18 @@ const isSuccess = ({ type }: ToolOutcome): boolean =>
 
 function checkRequest(request: UndoRequest): void {
   if (typeof request !== 'object' || request === null)
-    throw new QuittanceError('config.invalid', 'runtime.undo takes who wants it: { by: "ada", reason }.');
-  checkKeys('runtime.undo', request, ['by', 'identity', 'reason', 'force', 'principal', 'timeoutMs']);
+    throw new QuittanceError(
+      'config.invalid',
+      'runtime.calls.undo takes who wants it: { by: "ada", reason }.',
+    );
+  checkKeys('runtime.calls.undo', request, ['by', 'identity', 'reason', 'force', 'principal', 'timeoutMs']);
   if (typeof request.by !== 'string' || request.by.trim() === '')
-    throw new QuittanceError('config.invalid', 'runtime.undo: by must be the name of whoever wants it.');
+    throw new QuittanceError(
+      'config.invalid',
+      'runtime.calls.undo: by must be the name of whoever wants it.',
+    );
   if (request.reason !== undefined && typeof request.reason !== 'string')
-    throw new QuittanceError('config.invalid', 'runtime.undo: reason must be a text.');
+    throw new QuittanceError('config.invalid', 'runtime.calls.undo: reason must be a text.');
   if (request.force !== undefined && typeof request.force !== 'boolean')
-    throw new QuittanceError('config.invalid', 'runtime.undo: force must be true or false.');
+    throw new QuittanceError('config.invalid', 'runtime.calls.undo: force must be true or false.');
 }

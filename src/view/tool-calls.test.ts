@@ -164,10 +164,10 @@ describe('a question', () => {
     const { runtime, begin, until, eventsOf } = stageCalls();
     const told = begin('c', 'drop_table', { table: 'carts' });
     await until('c', 'tool.held');
-    const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const [asked] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     if (asked === undefined) throw new Error('Nothing is asked.');
     const { confirmationId, inputDigest } = asked;
-    await runtime.decide(confirmationId, {
+    await runtime.confirmations.decide(confirmationId, {
       decision: 'edit',
       by: 'ada',
       inputDigest,
@@ -211,7 +211,7 @@ test('a call in doubt says so until somebody found out', async () => {
   turn.cancel('c');
   advance(10);
   await told;
-  await runtime.reconcile({ sessionId: 'shop', callId: 'c' }, { resolution: 'failed', by: 'ada' });
+  await runtime.calls.reconcile({ sessionId: 'shop', callId: 'c' }, { resolution: 'failed', by: 'ada' });
   expect(viewOf(await eventsOf('c'))).toMatchObject({
     status: 'indeterminate',
     unresolved: false,

@@ -28,7 +28,7 @@ it.each<[string, unknown, string | undefined]>([
 ])('the card shows the message of a ToolResult: %s', async (_, value, sentence) => {
   const { runtime, turn } = setStage({ tools: [defineTool({ name: 'get_it', run: () => value })] });
   await turn.call(envelope('c', 'get_it'));
-  const [first, ...rest] = (await runtime.events({ sessionId: 's', callId: 'c' })) as CallEvent[];
+  const [first, ...rest] = (await runtime.events.list({ sessionId: 's', callId: 'c' })) as CallEvent[];
   if (first === undefined) throw new Error('The call has no events.');
   expect(statusSentence(viewToolCall([first, ...rest]))).toBe(sentence);
 });

@@ -36,7 +36,7 @@ async function attempt({ args, run = (given) => given }: Leak, door: Door): Prom
   });
   const runtime = door.quittance.createRuntime({ tools: [tool], ledger });
   const outcome = await runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'store_it', arguments: args });
-  const told = JSON.stringify([outcome, await runtime.audit({ sessionId: 's' })]);
+  const told = JSON.stringify([outcome, await runtime.calls.audit({ sessionId: 's' })]);
   await runtime.close();
   await ledger.close();
   if (!reached) throw new Error('The tool did not get the secret itself.');

@@ -60,7 +60,7 @@ rules:
     void turn.call({ id: `${call}-3`, name: 'delete_it', arguments: {} }).catch(() => {});
   }
   for (;;) {
-    const { rows } = await runtime.confirmations({ status: 'pending' });
+    const { rows } = await runtime.confirmations.list({ status: 'pending' });
     if (rows.length === 2) break;
     await new Promise((resolve) => setImmediate(resolve));
   }

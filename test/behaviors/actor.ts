@@ -67,13 +67,16 @@ const runtime = createRuntime({
 
 const done = Promise.withResolvers<void>();
 if (errand.play === 'own retry')
-  runtime.on({ name: 'mine', on: 'tool.responded', retries: true, timeoutMs: 60_000 }, async (_, context) => {
-    note('asked');
-    await halt('before asking');
-    context.retry();
-  });
+  runtime.events.on(
+    { name: 'mine', on: 'tool.responded', retries: true, timeoutMs: 60_000 },
+    async (_, context) => {
+      note('asked');
+      await halt('before asking');
+      context.retry();
+    },
+  );
 if (errand.play === 'redelivery') {
-  runtime.on(
+  runtime.events.on(
     { name: 'report', on: 'tool.responded', where: { callId: 'start' }, from: 'start' },
     async (_, context) => {
       note(`report ${context.attempt}`);
@@ -84,7 +87,7 @@ if (errand.play === 'redelivery') {
       await halt('in the behaviour');
     },
   );
-  runtime.on(
+  runtime.events.on(
     {
       name: 'tool_retry',
       on: ['behavior.failed'],
@@ -98,9 +101,9 @@ if (errand.play === 'redelivery') {
       context.emit('retry.requested', { forEvent: event.triggeringEventId, attempt });
     },
   );
-  runtime.on({ name: 'end', on: 'report.sent', from: 'start' }, () => done.resolve());
+  runtime.events.on({ name: 'end', on: 'report.sent', from: 'start' }, () => done.resolve());
 } else if (errand.play === 'poison') {
-  runtime.on({ name: 'poisoned', on: 'tool.responded', from: 'start' }, (event) => {
+  runtime.events.on({ name: 'poisoned', on: 'tool.responded', from: 'start' }, (event) => {
     note(`heard ${event.callId}`);
     if (event.callId === 'poison') process.kill(process.pid, 'SIGKILL');
     if (event.callId === 'last') done.resolve();
@@ -109,7 +112,7 @@ if (errand.play === 'redelivery') {
 
 if (errand.halt === 'in backoff')
   void (async () => {
-    for await (const _ of runtime.tail({ types: ['retry.requested'] })) await halt('in backoff');
+    for await (const _ of runtime.events.tail({ types: ['retry.requested'] })) await halt('in backoff');
   })();
 
 const turn = runtime.turn({ sessionId: 's' });

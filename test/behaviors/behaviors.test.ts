@@ -1,6 +1,6 @@
 /** Behaviours: named code that is given events after they are kept. */
 import type { Runtime } from 'quittance';
-import type { EmittedEvent, QuittanceEvent } from 'quittance/events';
+import type { EmittedEvent } from 'quittance/events';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
@@ -19,11 +19,8 @@ const fail = defineTool({
 });
 
 /** Events of a type a behaviour made up. */
-const emitted = async (
-  runtime: { events(filter: { sessionId: string }): Promise<readonly QuittanceEvent[]> },
-  type: string,
-): Promise<readonly EmittedEvent[]> =>
-  (await runtime.events({ sessionId: 's' })).filter(
+const emitted = async (runtime: Pick<Runtime, 'events'>, type: string): Promise<readonly EmittedEvent[]> =>
+  (await runtime.events.list({ sessionId: 's' })).filter(
     (event) => (event.type as string) === type,
   ) as unknown as readonly EmittedEvent[];
 
@@ -31,7 +28,7 @@ describe('a behaviour', () => {
   it('is given every event it is on, once, in order, after it is kept', async () => {
     const { runtime, turn, ledger } = setStage({ tools: [get] });
     const heard: string[] = [];
-    const behavior = runtime.on(
+    const behavior = runtime.events.on(
       { name: 'listen', on: ['tool.requested', 'tool.responded'] },
       async (event) => {
         const stored = await ledger.journal.readCall(event.sessionId, event.callId);
@@ -47,13 +44,13 @@ describe('a behaviour', () => {
 
   it('hears what its types say, and TypeScript knows', () => {
     const { runtime } = setStage({ tools: [get] });
-    runtime.on({ name: 'one', on: 'tool.held' }, (event) => {
+    runtime.events.on({ name: 'one', on: 'tool.held' }, (event) => {
       expectTypeOf(event.confirmationId).toEqualTypeOf<string>();
     });
-    runtime.on({ name: 'two', on: ['tool.held', 'tool.late'] }, (event) => {
+    runtime.events.on({ name: 'two', on: ['tool.held', 'tool.late'] }, (event) => {
       expectTypeOf(event.type).toEqualTypeOf<'tool.held' | 'tool.late'>();
     });
-    runtime.on({ name: 'three', on: 'order.flagged' }, (event) => {
+    runtime.events.on({ name: 'three', on: 'order.flagged' }, (event) => {
       expectTypeOf(event).toEqualTypeOf<EmittedEvent>();
     });
   });
@@ -76,7 +73,7 @@ describe('a behaviour', () => {
   ])('matches fields by %s', async (_, where, expected) => {
     const { runtime, turn } = setStage({ tools: [get, fail] });
     const heard: string[] = [];
-    const behavior = runtime.on({ name: 'listen', on: 'tool.responded', where }, (event) => {
+    const behavior = runtime.events.on({ name: 'listen', on: 'tool.responded', where }, (event) => {
       heard.push(event.callId);
     });
     await turn.call(envelope('a', 'get_it'));
@@ -87,11 +84,11 @@ describe('a behaviour', () => {
 
   it('that fails leaves an event, and nobody else hears of it', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
-    const listen = runtime.on({ name: 'listen', on: 'tool.responded' }, () => {
+    const listen = runtime.events.on({ name: 'listen', on: 'tool.responded' }, () => {
       throw new TypeError('cannot read password=hunter2hunter2');
     });
     const others: string[] = [];
-    const other = runtime.on(
+    const other = runtime.events.on(
       { name: 'other', on: 'tool.responded' },
       (event) => void others.push(event.callId),
     );
@@ -114,7 +111,7 @@ describe('a behaviour', () => {
 
   it('that lets the ToolError of a tool it called escape fails with its reason and its extras', async () => {
     const { runtime, turn } = setStage({ tools: [get, fail] });
-    const behavior = runtime.on(
+    const behavior = runtime.events.on(
       { name: 'fetcher', on: 'tool.responded', where: { callId: 'a' } },
       async (_, context) => context.call({ name: 'get_none', arguments: {} }),
     );
@@ -135,7 +132,7 @@ describe('a behaviour', () => {
     const heard: string[] = [];
     let signal: AbortSignal | undefined;
     let late: unknown;
-    const behavior = runtime.on(
+    const behavior = runtime.events.on(
       { name: 'stuck', on: 'tool.responded', timeoutMs: 1_000 },
       async (event, context) => {
         heard.push(event.callId);
@@ -164,8 +161,8 @@ describe('a behaviour', () => {
   it('hears nothing more once it is off, and goes on where it stopped', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const heard: string[] = [];
-    const listen = (): ReturnType<typeof runtime.on> =>
-      runtime.on({ name: 'listen', on: 'tool.responded' }, (event) => void heard.push(event.callId));
+    const listen = (): ReturnType<typeof runtime.events.on> =>
+      runtime.events.on({ name: 'listen', on: 'tool.responded' }, (event) => void heard.push(event.callId));
     const first = listen();
     await turn.call(envelope('a', 'get_it', { n: 1 }));
     await first.caughtUp();
@@ -180,11 +177,11 @@ describe('a behaviour', () => {
     const { runtime, turn } = setStage({ tools: [get] });
     await turn.call(envelope('a', 'get_it', { n: 1 }));
     const heard: string[] = [];
-    const now = runtime.on(
+    const now = runtime.events.on(
       { name: 'now', on: 'tool.responded' },
       (event) => void heard.push(`now ${event.callId}`),
     );
-    const all = runtime.on(
+    const all = runtime.events.on(
       { name: 'all', on: 'tool.responded', from: 'start' },
       (event) => void heard.push(`all ${event.callId}`),
     );
@@ -209,13 +206,15 @@ describe('a behaviour', () => {
     ],
   ])('is refused where it could hear nothing: %j', (spec, message) => {
     const { runtime } = setStage({ tools: [] });
-    expect(() => runtime.on(spec as never, () => undefined)).toThrow(message);
+    expect(() => runtime.events.on(spec as never, () => undefined)).toThrow(message);
   });
 
   it('has a name nobody else has', () => {
     const { runtime } = setStage({ tools: [] });
-    runtime.on({ name: 'x', on: 'tool.held' }, () => undefined);
-    expect(() => runtime.on({ name: 'x', on: 'tool.late' }, () => undefined)).toThrow(/registered already/);
+    runtime.events.on({ name: 'x', on: 'tool.held' }, () => undefined);
+    expect(() => runtime.events.on({ name: 'x', on: 'tool.late' }, () => undefined)).toThrow(
+      /registered already/,
+    );
   });
 });
 
@@ -223,8 +222,11 @@ describe('what a behaviour emits', () => {
   it('stands in the session of its event, caused by it, without secrets, and others hear of it', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const heard: EmittedEvent[] = [];
-    const alert = runtime.on({ name: 'alert', on: 'order.flagged' }, (event) => void heard.push(event));
-    const flag = runtime.on({ name: 'flag', on: 'tool.responded' }, (event, context) => {
+    const alert = runtime.events.on(
+      { name: 'alert', on: 'order.flagged' },
+      (event) => void heard.push(event),
+    );
+    const flag = runtime.events.on({ name: 'flag', on: 'tool.responded' }, (event, context) => {
       context.emit('order.flagged', { callId: event.callId, password: 'correct horse battery' });
     });
     await turn.call(envelope('a', 'get_it'));
@@ -239,7 +241,7 @@ describe('what a behaviour emits', () => {
 
   it('is not kept where the behaviour fails after all', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
-    const flag = runtime.on({ name: 'flag', on: 'tool.responded' }, (_, context) => {
+    const flag = runtime.events.on({ name: 'flag', on: 'tool.responded' }, (_, context) => {
       context.emit('order.flagged', {});
       throw new Error('on second thought');
     });
@@ -257,7 +259,7 @@ describe('what a behaviour emits', () => {
     ['order.flagged', { big: 1n }, /must be an object that JSON can hold/],
   ])('cannot be %s with %s', async (type, data, message) => {
     const { runtime, turn } = setStage({ tools: [get] });
-    const flag = runtime.on({ name: 'flag', on: 'tool.responded' }, (_, context) => {
+    const flag = runtime.events.on({ name: 'flag', on: 'tool.responded' }, (_, context) => {
       context.emit(type as never, data as never);
     });
     await turn.call(envelope('a', 'get_it'));
@@ -268,11 +270,11 @@ describe('what a behaviour emits', () => {
   it('cannot go round in circles: behaviours that set each other off are stopped, and it is said once', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     let runs = 0;
-    const ping = runtime.on({ name: 'ping', on: ['tool.responded', 'game.pong'] }, (_, context) => {
+    const ping = runtime.events.on({ name: 'ping', on: ['tool.responded', 'game.pong'] }, (_, context) => {
       runs++;
       context.emit('game.ping', {});
     });
-    const pong = runtime.on({ name: 'pong', on: 'game.ping' }, (_, context) => {
+    const pong = runtime.events.on({ name: 'pong', on: 'game.ping' }, (_, context) => {
       runs++;
       context.emit('game.pong', {});
     });
@@ -287,18 +289,18 @@ describe('what a behaviour emits', () => {
 
   it('cannot go round in circles through the tools behaviours call either', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
-    const again = runtime.on({ name: 'again', on: 'tool.responded' }, (event, context) =>
+    const again = runtime.events.on({ name: 'again', on: 'tool.responded' }, (event, context) =>
       context.call({ name: 'get_it', arguments: { after: event.id } }),
     );
     await turn.call(envelope('a', 'get_it'));
     for (let n = 0; n < 40; n++) await again.caughtUp();
-    expect(await runtime.calls({ sessionId: 's' })).toHaveLength(33);
+    expect(await runtime.calls.list({ sessionId: 's' })).toHaveLength(33);
     expect(await eventsOf(runtime, 'behavior.failed')).toMatchObject([{ reason: 'behavior.depth' }]);
   });
 
   it('comes to a halt where a behaviour fails on every failure, its own included', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
-    const doomed = runtime.on({ name: 'doomed', on: ['tool.responded', 'behavior.failed'] }, () => {
+    const doomed = runtime.events.on({ name: 'doomed', on: ['tool.responded', 'behavior.failed'] }, () => {
       throw new Error('again');
     });
     await turn.call(envelope('a', 'get_it'));
@@ -320,7 +322,7 @@ describe('the retry of what a behaviour could not handle', () => {
     });
     const { runtime, turn } = setStage({ tools: [get, flaky] });
     const seen: [string, number][] = [];
-    const report = runtime.on(
+    const report = runtime.events.on(
       { name: 'report', on: 'tool.responded', where: { callId: 'a' } },
       async (event, context) => {
         seen.push([event.callId, context.attempt]);
@@ -329,7 +331,7 @@ describe('the retry of what a behaviour could not handle', () => {
       },
     );
     // As the page on tool errors has it.
-    const toolRetry = runtime.on(
+    const toolRetry = runtime.events.on(
       {
         name: 'tool_retry',
         on: ['behavior.failed'],
@@ -366,11 +368,11 @@ describe('the retry of what a behaviour could not handle', () => {
 
   it('gives up when the retry does, and leaves every failure on record', async () => {
     const { runtime, turn } = setStage({ tools: [get, fail] });
-    const report = runtime.on(
+    const report = runtime.events.on(
       { name: 'report', on: 'tool.responded', where: { callId: 'a' } },
       (_, context) => context.call({ name: 'get_none', arguments: {} }),
     );
-    const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (event, context) => {
+    const again = runtime.events.on({ name: 'again', on: 'behavior.failed' }, (event, context) => {
       if (event.attempt < 3) context.retry();
     });
     await turn.call(envelope('a', 'get_it'));
@@ -394,7 +396,7 @@ describe('the retry of what a behaviour could not handle', () => {
       },
     });
     const { runtime, turn } = setStage({ tools: [get, pay, mail] });
-    const settle = runtime.on(
+    const settle = runtime.events.on(
       { name: 'settle', on: 'tool.responded', where: { callId: 'a' } },
       async (_, context) => {
         await context.call({ name: 'pay', arguments: { amount: 1 } });
@@ -402,7 +404,7 @@ describe('the retry of what a behaviour could not handle', () => {
         context.emit('order.settled', {});
       },
     );
-    const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (_, context) => {
+    const again = runtime.events.on({ name: 'again', on: 'behavior.failed' }, (_, context) => {
       broken = false;
       context.retry();
     });
@@ -418,11 +420,11 @@ describe('the retry of what a behaviour could not handle', () => {
   it('waits until it is due, by the clock of the ledger', async () => {
     const { runtime, turn, clock } = setStage({ tools: [get] });
     const seen: number[] = [];
-    const flaky = runtime.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
+    const flaky = runtime.events.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
       seen.push(clock.now());
       if (context.attempt === 1) throw new Error('not yet');
     });
-    const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (_, context) =>
+    const again = runtime.events.on({ name: 'again', on: 'behavior.failed' }, (_, context) =>
       context.retry({ afterMs: 5_000 }),
     );
     await turn.call(envelope('a', 'get_it'));
@@ -442,7 +444,7 @@ describe('an ephemeral behaviour', () => {
     const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
     const heard: string[] = [];
     const behaviors = [one, two].map((runtime, index) =>
-      runtime.on({ name: 'live', on: 'tool.responded', ephemeral: true }, (event) => {
+      runtime.events.on({ name: 'live', on: 'tool.responded', ephemeral: true }, (event) => {
         heard.push(`${index} ${event.callId}`);
       }),
     );
@@ -460,7 +462,7 @@ describe('a durable behaviour', () => {
     const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
     const heard: string[] = [];
     const [first, second] = [one, two].map((runtime, index) =>
-      runtime.on({ name: 'keeper', on: 'tool.responded' }, (event) => {
+      runtime.events.on({ name: 'keeper', on: 'tool.responded' }, (event) => {
         heard.push(`${index} ${event.callId}`);
       }),
     );
@@ -480,7 +482,7 @@ describe('a durable behaviour', () => {
     const ledger = createMemoryLedger();
     const one = createRuntime({ tools: [get], ledger });
     const entered = deferred();
-    one.on({ name: 'keeper', on: 'tool.responded' }, async (_, context) => {
+    one.events.on({ name: 'keeper', on: 'tool.responded' }, async (_, context) => {
       entered.resolve();
       await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
     });
@@ -489,7 +491,10 @@ describe('a durable behaviour', () => {
     await one.close();
     const two = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];
-    const again = two.on({ name: 'keeper', on: 'tool.responded' }, (event) => void heard.push(event.callId));
+    const again = two.events.on(
+      { name: 'keeper', on: 'tool.responded' },
+      (event) => void heard.push(event.callId),
+    );
     await again.caughtUp();
     expect(heard).toEqual(['a']);
     await two.close();
@@ -513,8 +518,10 @@ it('what a behaviour emits is there once, although its process dies the moment i
       },
     },
   });
-  const flag = (runtime: Runtime): ReturnType<Runtime['on']> =>
-    runtime.on({ name: 'flag', on: 'tool.responded' }, (_, context) => context.emit('order.flagged', {}));
+  const flag = (runtime: Runtime): ReturnType<Runtime['events']['on']> =>
+    runtime.events.on({ name: 'flag', on: 'tool.responded' }, (_, context) =>
+      context.emit('order.flagged', {}),
+    );
   const one = createRuntime({ tools: [get], ledger, clock });
   flag(one);
   await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
@@ -532,7 +539,7 @@ it('what a behaviour emits is there once, although its process dies the moment i
 it('a behaviour that never stops does not keep a runtime from closing', async () => {
   const { runtime, turn, clock } = setStage({ tools: [get], cancelGraceMs: 100 });
   const entered = deferred();
-  runtime.on({ name: 'stuck', on: 'tool.responded' }, () => {
+  runtime.events.on({ name: 'stuck', on: 'tool.responded' }, () => {
     entered.resolve();
     return new Promise(() => undefined);
   });
@@ -551,7 +558,7 @@ describe('tail', () => {
     const seen: { position: number; type: string }[] = [];
     const stop = new AbortController();
     const reading = (async () => {
-      for await (const { position, event } of runtime.tail({ signal: stop.signal }))
+      for await (const { position, event } of runtime.events.tail({ signal: stop.signal }))
         seen.push({ position, type: event.type });
     })();
     await quiet();
@@ -568,7 +575,7 @@ describe('tail', () => {
     await reading;
     const after = seen[0]?.position ?? 0;
     const rest: string[] = [];
-    for await (const { event } of runtime.tail({ after, types: ['tool.responded'] })) {
+    for await (const { event } of runtime.events.tail({ after, types: ['tool.responded'] })) {
       rest.push('callId' in event ? String(event.callId) : '');
       break;
     }

@@ -26,12 +26,12 @@ it('a circle of behaviours is cut although its process is killed each time aroun
       },
     });
     const runtime = createRuntime({ tools: [step], ledger, clock });
-    runtime.on({ name: 'circle', on: 'tool.responded', ephemeral: true }, (_, context) =>
+    runtime.events.on({ name: 'circle', on: 'tool.responded', ephemeral: true }, (_, context) =>
       context.call({ name: 'step', arguments: {} }),
     );
     const ended = deferred();
     void (async () => {
-      for await (const { event } of runtime.tail({ types: ['behavior.failed'] }))
+      for await (const { event } of runtime.events.tail({ types: ['behavior.failed'] }))
         if ('reason' in event && event.reason === 'behavior.depth') ended.resolve();
     })();
     if (rounds === 0) void runtime.turn({ sessionId: 's' }).call(envelope('first', 'step'));

@@ -16,7 +16,7 @@ import { alterLedger } from '../alter-ledger.ts';
 const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
 
 const emitted = async (runtime: Pick<Runtime, 'events'>, type: string): Promise<readonly EmittedEvent[]> =>
-  (await runtime.events({ sessionId: 's' })).filter(
+  (await runtime.events.list({ sessionId: 's' })).filter(
     (event) => (event.type as string) === type,
   ) as unknown as readonly EmittedEvent[];
 
@@ -44,7 +44,7 @@ it('a ledger in trouble at the moment a behaviour is registered only makes it be
   });
   const { runtime, turn } = setStage({ tools: [get], ledger, clock });
   const heard: string[] = [];
-  const listen = runtime.on(
+  const listen = runtime.events.on(
     { name: 'listen', on: 'tool.responded' },
     (event) => void heard.push(event.callId),
   );
@@ -80,7 +80,7 @@ describe('an entry that cannot be read', () => {
       },
     });
     const heard: string[] = [];
-    const listen = runtime.on(
+    const listen = runtime.events.on(
       { name: 'listen', on: 'tool.responded' },
       (event) => void heard.push(event.callId),
     );
@@ -115,8 +115,8 @@ describe('caughtUp', () => {
     const ledger = await onDisk();
     const runtime = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];
-    const listen = (): ReturnType<Runtime['on']> =>
-      runtime.on({ name: 'listen', on: 'tool.responded' }, async (event) => {
+    const listen = (): ReturnType<Runtime['events']['on']> =>
+      runtime.events.on({ name: 'listen', on: 'tool.responded' }, async (event) => {
         await quiet();
         heard.push(event.callId);
       });
@@ -136,13 +136,13 @@ describe('caughtUp', () => {
     const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
     const go = deferred();
     const heard: string[] = [];
-    const first = one.on({ name: 'listen', on: 'tool.responded' }, async (event) => {
+    const first = one.events.on({ name: 'listen', on: 'tool.responded' }, async (event) => {
       await go.promise;
       heard.push(event.callId);
     });
     await first.caughtUp();
     await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
-    const second = two.on({ name: 'listen', on: 'tool.responded' }, () => undefined);
+    const second = two.events.on({ name: 'listen', on: 'tool.responded' }, () => undefined);
     let isUp = false;
     const waiting = second.caughtUp().then(() => (isUp = true));
     await quiet();
@@ -158,7 +158,7 @@ describe('caughtUp', () => {
 it('a behaviour that is forgotten while it runs goes on from where it is', async () => {
   const { runtime, turn, ledger } = setStage({ tools: [get] });
   const heard: string[] = [];
-  const listen = runtime.on({ name: 'listen', on: 'tool.responded' }, (event, context) => {
+  const listen = runtime.events.on({ name: 'listen', on: 'tool.responded' }, (event, context) => {
     heard.push(event.callId);
     context.emit('order.flagged', {});
   });
@@ -182,7 +182,7 @@ it('a handler that does not stop lets the next runtime on the same ledger go on'
   const ledger = createMemoryLedger({ clock });
   const one = createRuntime({ tools: [get], ledger, clock, cancelGraceMs: 100 });
   const entered = deferred();
-  one.on({ name: 'stuck', on: 'tool.responded' }, () => {
+  one.events.on({ name: 'stuck', on: 'tool.responded' }, () => {
     entered.resolve();
     return new Promise(() => undefined);
   });
@@ -194,7 +194,7 @@ it('a handler that does not stop lets the next runtime on the same ledger go on'
   await closing;
   const two = createRuntime({ tools: [get], ledger, clock });
   const heard: string[] = [];
-  two.on({ name: 'stuck', on: 'tool.responded' }, (event) => void heard.push(event.callId));
+  two.events.on({ name: 'stuck', on: 'tool.responded' }, (event) => void heard.push(event.callId));
   for (let n = 0; n < 10; n++) {
     await quiet();
     clock.advance(1_000);
@@ -208,11 +208,13 @@ describe('a behaviour that is to be given an event again', () => {
     const { runtime, turn, ledger } = setStage({ tools: [get] });
     await turn.call(envelope('a', 'get_it'));
     const seen: number[] = [];
-    const audit = runtime.on({ name: 'audit', on: 'session.dropped' }, (_, context) => {
+    const audit = runtime.events.on({ name: 'audit', on: 'session.dropped' }, (_, context) => {
       seen.push(context.attempt);
       if (context.attempt === 1) throw new Error('not now');
     });
-    const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (_, context) => context.retry());
+    const again = runtime.events.on({ name: 'again', on: 'behavior.failed' }, (_, context) =>
+      context.retry(),
+    );
     await audit.caughtUp();
     await again.caughtUp();
     await ledger.retention.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
@@ -227,11 +229,11 @@ describe('a behaviour that is to be given an event again', () => {
   it('is not given it before its time because the runtime closes', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const seen: number[] = [];
-    const flaky = runtime.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
+    const flaky = runtime.events.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
       seen.push(context.attempt);
       throw new Error('not yet');
     });
-    const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (_, context) =>
+    const again = runtime.events.on({ name: 'again', on: 'behavior.failed' }, (_, context) =>
       context.retry({ afterMs: 5_000 }),
     );
     await turn.call(envelope('a', 'get_it'));
@@ -245,13 +247,13 @@ describe('a behaviour that is to be given an event again', () => {
   it('is given it once, however many ask and however often', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const seen: number[] = [];
-    const flaky = runtime.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
+    const flaky = runtime.events.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
       seen.push(context.attempt);
       if (context.attempt === 1) throw new Error('not yet');
       context.emit('order.flagged', {});
     });
     const asking = ['one', 'two'].map((name) =>
-      runtime.on({ name, on: 'behavior.failed' }, (_, context) => {
+      runtime.events.on({ name, on: 'behavior.failed' }, (_, context) => {
         context.retry();
         context.retry();
       }),
@@ -273,7 +275,7 @@ it('a session that is dropped while a behaviour handles an event of it does not 
   const entered = deferred();
   const go = deferred();
   const heard: string[] = [];
-  const listen = runtime.on({ name: 'listen', on: 'tool.responded' }, async (event, context) => {
+  const listen = runtime.events.on({ name: 'listen', on: 'tool.responded' }, async (event, context) => {
     heard.push(event.callId);
     if (event.callId === 'b') return;
     if (runs++ > 50) throw new Error('over and over');
@@ -329,7 +331,7 @@ describe('a behaviour', () => {
     const ledger = await onDisk();
     const runtime = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];
-    const odd = runtime.on({ name: 'odd', on: 'tool.responded' }, (event) => {
+    const odd = runtime.events.on({ name: 'odd', on: 'tool.responded' }, (event) => {
       heard.push(event.callId);
       if (event.callId === 'a') throw thrown;
     });
@@ -377,7 +379,7 @@ describe('a behaviour', () => {
     const ledger = await onDisk();
     const runtime = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];
-    const odd = runtime.on({ name: 'odd', on: 'tool.responded' }, (event, context) => {
+    const odd = runtime.events.on({ name: 'odd', on: 'tool.responded' }, (event, context) => {
       heard.push(event.callId);
       if (event.callId === 'a') context.emit('odd.data', data as never);
     });

@@ -51,7 +51,7 @@ const world = (): string[] => readFileSync(join(folder, 'world'), 'utf8').split(
 async function events(): Promise<readonly QuittanceEvent[]> {
   const ledger = await openLedger(join(folder, 'ledger.db'));
   try {
-    return await createRuntime({ tools: [], ledger }).events({ sessionId: 's' });
+    return await createRuntime({ tools: [], ledger }).events.list({ sessionId: 's' });
   } finally {
     await ledger.close();
   }

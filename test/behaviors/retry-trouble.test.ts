@@ -24,7 +24,7 @@ const settle = async (): Promise<void> => {
 describe('a predicate of a retry behaviour', () => {
   it('that throws leaves a failure, and the call ends as it would have', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
-    runtime.on(
+    runtime.events.on(
       {
         name: 'mine',
         on: 'tool.responded',
@@ -46,7 +46,7 @@ describe('a predicate of a retry behaviour', () => {
 
   it('that writes to the event changes nothing of what is kept or told', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
-    runtime.on(
+    runtime.events.on(
       {
         name: 'mine',
         on: 'tool.responded',
@@ -80,10 +80,13 @@ describe('a predicate of a retry behaviour', () => {
 
 describe('while a retry behaviour makes up its mind', () => {
   const undecided = (runtime: Runtime, signals: AbortSignal[]): void => {
-    runtime.on({ name: 'mine', on: 'tool.responded', retries: true, timeoutMs: 3_600_000 }, (_, context) => {
-      signals.push(context.signal);
-      return new Promise(() => undefined);
-    });
+    runtime.events.on(
+      { name: 'mine', on: 'tool.responded', retries: true, timeoutMs: 3_600_000 },
+      (_, context) => {
+        signals.push(context.signal);
+        return new Promise(() => undefined);
+      },
+    );
   };
 
   it('a runtime that closes does not wait for it', async () => {
@@ -113,7 +116,10 @@ describe('while a retry behaviour makes up its mind', () => {
 
 it('a retry behaviour holds nobody up beyond the turn', async () => {
   const { runtime, clock } = setStage({ tools: [broken] });
-  runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, () => new Promise(() => undefined));
+  runtime.events.on(
+    { name: 'mine', on: 'tool.responded', retries: true },
+    () => new Promise(() => undefined),
+  );
   const asked = runtime.turn({ sessionId: 's', timeoutMs: 1_000 }).call(envelope('c', 'get_it'));
   await settle();
   clock.advance(1_000);
@@ -235,10 +241,10 @@ it('a clock that is set back does not put a retry off', async () => {
 
 it('a retry behaviour that failed is not given its event again, and whoever asks for that is told', async () => {
   const { runtime, turn } = setStage({ tools: [broken] });
-  runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, () => {
+  runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, () => {
     throw new ToolError('tool.timeout', 'no answer from the switchboard');
   });
-  const again = runtime.on(
+  const again = runtime.events.on(
     { name: 'again', on: 'behavior.failed', where: { behavior: 'mine' } },
     ({ triggeringEventId }, context) =>
       context.emit('retry.requested', { forEvent: triggeringEventId, attempt: 2 }),
@@ -270,7 +276,7 @@ describe('a turn that ends', () => {
   it('while a behaviour thinks about another attempt waits for it no longer', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     const entered = deferred<AbortSignal>();
-    runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, (_, { signal }) => {
+    runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, (_, { signal }) => {
       entered.resolve(signal);
       return new Promise(() => undefined);
     });
@@ -318,8 +324,8 @@ describe('a turn that ends', () => {
     const asked = turn.call(envelope('c', 'wipe'));
     await settle();
     await turn.end();
-    const [question] = (await runtime.confirmations({ status: 'pending' })).rows;
-    await runtime.decide(question?.confirmationId ?? '', {
+    const [question] = (await runtime.confirmations.list({ status: 'pending' })).rows;
+    await runtime.confirmations.decide(question?.confirmationId ?? '', {
       decision: 'approve',
       by: 'Ada',
       inputDigest: question?.inputDigest ?? '',
@@ -468,7 +474,7 @@ describe('a behaviour that calls tools', () => {
     let runs = 0;
     const pay = defineTool({ name: 'pay', mode: 'local', run: () => ++runs });
     const { runtime, turn } = setStage({ tools: [get, pay] });
-    const payer = runtime.on(
+    const payer = runtime.events.on(
       { name: 'payer', on: 'tool.responded', where: { callId: 'a' }, timeoutMs: 1_000 },
       async (_, context) => {
         if (context.attempt === 1) {
@@ -478,14 +484,14 @@ describe('a behaviour that calls tools', () => {
         await context.call({ name: 'pay', arguments: { amount: 1 } });
       },
     );
-    const again = runtime.on({ name: 'again', on: 'behavior.failed' }, (event, context) => {
+    const again = runtime.events.on({ name: 'again', on: 'behavior.failed' }, (event, context) => {
       if (event.attempt === 1) context.retry();
     });
     await turn.call(envelope('a', 'get_it'));
     await payer.caughtUp().catch(() => undefined);
     await again.caughtUp();
     await settle();
-    const { rows } = await runtime.confirmations({ status: 'pending' });
+    const { rows } = await runtime.confirmations.list({ status: 'pending' });
     expect(rows).toHaveLength(1);
   });
 
@@ -496,7 +502,7 @@ describe('a behaviour that calls tools', () => {
     const listen = (error: unknown): void => void unhandled.push(error);
     process.on('unhandledRejection', listen);
     const { runtime, turn } = setStage({ tools: [get, fails] });
-    const careless = runtime.on(
+    const careless = runtime.events.on(
       { name: 'careless', on: 'tool.responded', where: { callId: 'a' } },
       (_, context) => void context.call({ name: 'get_none', arguments: {} }),
     );

@@ -187,7 +187,7 @@ describe('a call that fails for a passing reason', () => {
         { used: 60, reserved: 0 },
       ],
     );
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call?.settled?.costMicros).toBe(60);
   });
 
@@ -344,7 +344,7 @@ describe('a retry behaviour of the user’s own', () => {
   it('works as the shipped one does, by the event', async () => {
     const { tool, attempts } = flaky(['tool.execution_error']);
     const { runtime, turn, clock } = setStage({ tools: [tool] });
-    runtime.on(
+    runtime.events.on(
       {
         name: 'mine',
         on: 'tool.responded',
@@ -370,7 +370,7 @@ describe('a retry behaviour of the user’s own', () => {
       budgets: [{ scope: 'team', costMicros: 100 }],
     });
     const heard: boolean[] = [];
-    runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, (event) => {
+    runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, (event) => {
       heard.push(event.final);
     });
     expect(await turn.call(envelope('c', 'fetch_rates'))).toMatchObject({ code: 'tool.execution_error' });
@@ -380,7 +380,7 @@ describe('a retry behaviour of the user’s own', () => {
       [false, 1],
       [true, 1],
     ]);
-    expect((await runtime.calls({ sessionId: 's' }))[0]?.settled?.costMicros).toBe(30);
+    expect((await runtime.calls.list({ sessionId: 's' }))[0]?.settled?.costMicros).toBe(30);
     expect(await ledger.claims.readCounters(['named/"team"/cost_micros'])).toEqual([
       { used: 30, reserved: 0 },
     ]);
@@ -390,7 +390,7 @@ describe('a retry behaviour of the user’s own', () => {
   it('that never answers holds the call up no longer than it may', async () => {
     const { tool } = flaky(['tool.execution_error']);
     const { runtime, turn, clock } = setStage({ tools: [tool] });
-    runtime.on(
+    runtime.events.on(
       { name: 'mine', on: 'tool.responded', retries: true, timeoutMs: 1_000 },
       () => new Promise(() => undefined),
     );
@@ -406,7 +406,7 @@ describe('a retry behaviour of the user’s own', () => {
   it('that throws fails by itself, and the call ends as it would have', async () => {
     const { tool } = flaky(['tool.execution_error']);
     const { runtime, turn } = setStage({ tools: [tool] });
-    runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, () => {
+    runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, () => {
       throw new Error('out of order');
     });
     expect(await turn.call(envelope('c', 'fetch_rates'))).toMatchObject({ code: 'tool.execution_error' });
@@ -425,7 +425,7 @@ describe('a retry behaviour of the user’s own', () => {
   it('cannot have another call tried again, nor skip an attempt', async () => {
     const { tool } = flaky(['tool.execution_error', 'tool.execution_error']);
     const { runtime, turn } = setStage({ tools: [tool] });
-    runtime.on({ name: 'mine', on: 'tool.responded', retries: true }, (event, context) => {
+    runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, (event, context) => {
       context.emit(
         'retry.requested',
         event.callId === 'a' ? { forEvent: 'evt_of_another' } : { forEvent: event.id, attempt: 7 },
@@ -443,7 +443,7 @@ describe('a retry behaviour of the user’s own', () => {
   it('is told in so many words when it did not say that it retries', async () => {
     const { tool } = flaky(['tool.execution_error']);
     const { runtime, turn } = setStage({ tools: [tool] });
-    const mine = runtime.on({ name: 'mine', on: 'tool.responded' }, (event, context) => {
+    const mine = runtime.events.on({ name: 'mine', on: 'tool.responded' }, (event, context) => {
       context.emit('retry.requested', { forEvent: event.id });
     });
     await turn.call(envelope('c', 'fetch_rates'));

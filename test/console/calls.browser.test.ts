@@ -236,10 +236,10 @@ test('a row changes where it stands when its call does', async () => {
     await goTo('/calls');
     const row = rowOf(page, 'call_held_too');
     await row.getByText('held', { exact: true }).waitFor();
-    const { rows } = await stage.runtime.confirmations({ status: 'pending', limit: 10 });
+    const { rows } = await stage.runtime.confirmations.list({ status: 'pending', limit: 10 });
     const held = rows.find(({ callId }) => callId === 'call_held_too');
     if (held === undefined) throw new Error('Nothing is held.');
-    await stage.runtime.decide(held.confirmationId, {
+    await stage.runtime.confirmations.decide(held.confirmationId, {
       decision: 'approve',
       by: 'Ada',
       inputDigest: held.inputDigest,

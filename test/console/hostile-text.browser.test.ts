@@ -62,9 +62,13 @@ beforeAll(async () => {
   await turn.call({ id: 'none', name: hostileText, arguments: input });
   ({ confirmationId, inputDigest } = await holdCall(runtime, turn, callId, 'pay', input));
   const denied = await holdCall(runtime, turn, 'denied', 'write', input);
-  await runtime.decide(denied.confirmationId, { decision: 'deny', by: 'Ada', reason: hostileText });
+  await runtime.confirmations.decide(denied.confirmationId, {
+    decision: 'deny',
+    by: 'Ada',
+    reason: hostileText,
+  });
   const failed = await holdCall(runtime, turn, 'failed', 'write', input);
-  await runtime.decide(failed.confirmationId, {
+  await runtime.confirmations.decide(failed.confirmationId, {
     decision: 'approve',
     by: 'Ada',
     inputDigest: failed.inputDigest,

@@ -44,9 +44,9 @@ afterAll(async () => {
 });
 
 afterEach(async () => {
-  const { rows } = await stage.runtime.confirmations({ status: 'pending' });
+  const { rows } = await stage.runtime.confirmations.list({ status: 'pending' });
   for (const { confirmationId } of rows)
-    await stage.runtime.decide(confirmationId, { decision: 'deny', by: 'sweeper' });
+    await stage.runtime.confirmations.decide(confirmationId, { decision: 'deny', by: 'sweeper' });
 });
 // Comes last and so ends first: nobody looks on while the rest is swept up.
 const visit = keepVisitors(() => stage, /status of 409|ERR_FAILED/);
@@ -67,8 +67,8 @@ async function hold(name: string, args: JsonObject, by: Runtime = stage.runtime)
   return {
     confirmationId,
     sessionId,
-    events: () => stage.runtime.events({ sessionId }),
-    outcome: async () => (await stage.runtime.calls({ sessionId }))[0]?.settled?.outcome,
+    events: () => stage.runtime.events.list({ sessionId }),
+    outcome: async () => (await stage.runtime.calls.list({ sessionId }))[0]?.settled?.outcome,
   };
 }
 const refund = (cents = 9_000): Promise<Held> => hold('refund', { order: 'A-7', cents });
@@ -415,13 +415,17 @@ describe('grants', () => {
     await expect
       .poll(() => row.textContent())
       .toMatch(/Revoked by approver-person \(token \w+ in a browser\): Enough\./);
-    const [grant] = await stage.runtime.grants({ sessionId: held.sessionId });
+    const [grant] = await stage.runtime.grants.list({ sessionId: held.sessionId });
     expect(grant).toMatchObject({ status: 'revoked', uses: 2, where: { 'args.cents': { lte: 9_000 } } });
   });
 
   test('and what was decided are listed with who and why', async () => {
     const held = await refund();
-    await stage.runtime.decide(held.confirmationId, { decision: 'deny', by: 'grace', reason: 'No budget.' });
+    await stage.runtime.confirmations.decide(held.confirmationId, {
+      decision: 'deny',
+      by: 'grace',
+      reason: 'No budget.',
+    });
     const { page, goTo } = await visit({ as: 'viewer' });
     await goTo('/inbox?tab=decided');
     const row = page.getByRole('row').filter({ hasText: 'No budget.' });
@@ -447,7 +451,12 @@ test('an empty inbox says how calls come there, and an unknown question that the
 test.each(['light', 'dark'] as const)('everybody can use the inbox, %s', async (colorScheme) => {
   const held = await hold('set_price', { bread: 'rye', cents: 520 }, bakery);
   await refund();
-  await stage.runtime.grant({ sessionId: held.sessionId, toolName: 'refund', by: 'ada', forMs: 60_000 });
+  await stage.runtime.grants.give({
+    sessionId: held.sessionId,
+    toolName: 'refund',
+    by: 'ada',
+    forMs: 60_000,
+  });
   const visitor = await visit({ colorScheme });
   const { page, goTo } = visitor;
   await open(visitor, held);

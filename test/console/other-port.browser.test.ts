@@ -42,7 +42,8 @@ test('a server on another port gets the cookie, and cannot approve, read or down
   const turn = runtime.turn({ sessionId: 'other-port' });
   const { confirmationId } = await holdCall(runtime, turn, 'call_1', 'refund', { order: 'o1', cents: 4_500 });
   const statusOf = async (): Promise<string | undefined> =>
-    (await runtime.confirmations({})).rows.find((each) => each.confirmationId === confirmationId)?.status;
+    (await runtime.confirmations.list({})).rows.find((each) => each.confirmationId === confirmationId)
+      ?.status;
 
   const context = await browser.newContext();
   const page = await context.newPage();

@@ -11,8 +11,8 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 afterEach(async () => {
-  for (const call of (await stage.runtime.unresolved()).rows)
-    await stage.runtime.reconcile(call, { resolution: 'failed', by: 'sweeper' });
+  for (const call of (await stage.runtime.calls.unresolved()).rows)
+    await stage.runtime.calls.reconcile(call, { resolution: 'failed', by: 'sweeper' });
 });
 // Comes last and so ends first: nobody looks on while the rest is swept up.
 const visit = keepVisitors(() => stage, /status of 4\d\d/);
@@ -34,7 +34,7 @@ async function doubt(): Promise<Doubt> {
 const addressOf = ({ sessionId, callId }: Doubt): string =>
   `/reconcile/${encodeURIComponent(sessionId)}/${encodeURIComponent(callId)}`;
 const resolutionOf = async ({ sessionId, callId }: Doubt) =>
-  (await stage.runtime.calls({ sessionId })).find((call) => call.callId === callId)?.resolution;
+  (await stage.runtime.calls.list({ sessionId })).find((call) => call.callId === callId)?.resolution;
 const expectVerdict = async (page: Page, text: string): Promise<void> => {
   await expect
     .poll(() => page.locator('.verdict').allTextContents())
@@ -81,7 +81,11 @@ test('whoever is second hears who was first', async () => {
     if (!isRead) readsAfter = 0;
     return isRead && !(readsAfter++ > 0) ? route.abort() : route.fallback();
   });
-  await stage.runtime.reconcile(call, { resolution: 'succeeded', by: 'grace', reason: 'Asked the bank.' });
+  await stage.runtime.calls.reconcile(call, {
+    resolution: 'succeeded',
+    by: 'grace',
+    reason: 'Asked the bank.',
+  });
   const refused = page.waitForResponse((response) => response.url().endsWith('/resolution'));
   await page.getByRole('button', { name: 'Record for ever' }).click();
   expect((await refused).status()).toBe(409);
@@ -169,7 +173,7 @@ test('a page whose read failed reads again by itself', async () => {
   // The call page reads when the ledger grows, and only then. That read fails, and the ledger does not grow again.
   let failed = 0;
   await page.route('**/v1/sessions/**', (route) => (failed++ === 0 ? route.abort() : route.fallback()));
-  await stage.runtime.reconcile(call, { resolution: 'succeeded', by: 'grace' });
+  await stage.runtime.calls.reconcile(call, { resolution: 'succeeded', by: 'grace' });
   await page.getByRole('heading', { name: 'Resolved: succeeded' }).waitFor();
   // A read that was under way before the route was set may have shown the end already.
   await expect.poll(() => failed).toBeGreaterThan(1);

@@ -65,12 +65,12 @@ beforeAll(async () => {
   await turn.call({ id: call('unknown'), name: unknown, arguments: {} });
   await turn.call({ id: call('unsure'), name: unsure, arguments: { a: 1 } });
   const denied = await holdCall(runtime, turn, call('denied'), tool, { a: 2 });
-  await runtime.decide(denied.confirmationId, {
+  await runtime.confirmations.decide(denied.confirmationId, {
     decision: 'deny',
     by: 'Ada',
     reason: `Not ${tool} again`,
   });
-  await runtime.grant({
+  await runtime.grants.give({
     sessionId: session,
     toolName: tool,
     by: 'Ada',
@@ -175,7 +175,7 @@ describe('the console masks ids that look like secrets', () => {
     await form.getByRole('button', { name: 'Give the grant' }).click();
     await form.waitFor({ state: 'detached' });
     expect(await scan(visitor)).toEqual([]);
-    expect((await runtime.grants({ sessionId: session })).map(({ toolName }) => toolName)).toEqual([
+    expect((await runtime.grants.list({ sessionId: session })).map(({ toolName }) => toolName)).toEqual([
       tool,
       tool,
     ]);

@@ -112,7 +112,7 @@ describe('deciding with a link', () => {
     return linkTo(body.confirmationId, more);
   };
   const questionOf = async (callId: string): Promise<object | undefined> =>
-    (await app.runtime.confirmations({})).rows.find((each) => each.callId === callId);
+    (await app.runtime.confirmations.list({})).rows.find((each) => each.callId === callId);
 
   test('shows what is asked as text, hides what is hidden, and takes one answer', async () => {
     const url = await link('d1');

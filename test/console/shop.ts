@@ -193,7 +193,7 @@ export async function holdCall(
   submitted.outcome().catch(() => undefined);
   await submitted.accepted;
   for (;;) {
-    const { rows } = await runtime.confirmations({ sessionId: turn.sessionId, status: 'pending' });
+    const { rows } = await runtime.confirmations.list({ sessionId: turn.sessionId, status: 'pending' });
     const held = rows.find(({ callId }) => callId === id);
     if (held !== undefined) return held;
     await new Promise(setImmediate);
@@ -217,7 +217,7 @@ export async function fillShop({ runtime }: Shop): Promise<void> {
   ): Promise<void> => {
     const { confirmationId, inputDigest } = await holdCall(runtime, turn, id, name, args);
     // Each way to decide has fields of its own; together they are what HTTP takes.
-    await runtime.decide(confirmationId, { by: 'Ada', inputDigest, ...how } as never);
+    await runtime.confirmations.decide(confirmationId, { by: 'Ada', inputDigest, ...how } as never);
     await ask(id, name, args);
   };
   await ask('call_read', 'look_up_order', { order: 'A-1001' });

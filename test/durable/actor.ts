@@ -67,13 +67,13 @@ const turnOf = (sessionId: string): ReturnType<Runtime['turn']> => {
 
 async function work(tool: string, leaseMs: number | undefined): Promise<unknown> {
   const terms = { worker: `pid ${process.pid}`, ...(leaseMs !== undefined && { leaseMs }) };
-  const claim = await runtime.claimHandoff({ toolName: tool }, terms);
+  const claim = await runtime.handoffs.claim({ toolName: tool }, terms);
   if (claim === undefined) return undefined;
   const { token, callId, arguments: args } = claim;
   const { key = callId } = args as { key?: string };
   await fetch(`${errand.world}/?key=${encodeURIComponent(key)}`, { method: 'POST' });
   if (errand.afterwards === 'hang') await new Promise(() => process.send?.({ reached: callId }));
-  return runtime.report(token, { output: { key } });
+  return runtime.handoffs.report(token, { output: { key } });
 }
 
 const descriptors: number[] = [];

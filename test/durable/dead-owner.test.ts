@@ -88,7 +88,7 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
       expect(JSON.stringify(await ask(runtime, 'pay'))).toBe(JSON.stringify(told[0]));
       expect([ran, play.world.count('a')]).toEqual([[], 1]);
       await expectSettledOnce(runtime);
-      await runtime.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'succeeded', by: 'Ada' });
+      await runtime.calls.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'succeeded', by: 'Ada' });
       expect(await ask(runtime, 'pay')).toMatchObject({
         ...isSaid,
         modelNote: expect.stringContaining('it took effect') as string,
@@ -144,7 +144,7 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
     expect(await ask(first.runtime, 'ask')).toMatchObject(isUnsaid('ask'));
     first.file.release();
     expect(await ask(first.runtime, 'ask')).toMatchObject({ output: 'found out' });
-    expect((await first.runtime.events({ sessionId: 's' })).map(({ type }) => type)).toContain(
+    expect((await first.runtime.events.list({ sessionId: 's' })).map(({ type }) => type)).toContain(
       'tool.taken_over',
     );
     await expectSettledOnce(first.runtime);
@@ -164,7 +164,7 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
     const runtime = createRuntime({ clock, ledger, tools: [ship] });
     const turn = runtime.turn({ sessionId: 's' });
     turn.submit(envelope('a', 'ship'));
-    while ((await runtime.handoffs()).length === 0) await quiet();
+    while ((await runtime.handoffs.list()).length === 0) await quiet();
     isBroken = true;
     clock.advance(2_000);
     await expect(turn.call(envelope('a', 'ship'))).rejects.toThrow(/Ask again with the same id/);

@@ -30,7 +30,8 @@ const code = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code
 
 /** Waits until the call is where workers look for it. */
 async function untilHandedOver(): Promise<void> {
-  while ((await runtime.handoffs()).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  while ((await runtime.handoffs.list()).length === 0)
+    await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 /** Somebody asks for the call; whether it is heard of is another matter. */
@@ -60,7 +61,7 @@ describe('a call asked for in one process and run in another', () => {
     await untilHandedOver();
     await asking.kill();
     expect(await runtime.recover()).toMatchObject([{ callId: 'c1', how: 'resumed' }]);
-    expect(await runtime.handoffs()).toMatchObject([{ status: 'waiting' }]);
+    expect(await runtime.handoffs.list()).toMatchObject([{ status: 'waiting' }]);
     const again = runtime.turn({ sessionId: 's' }).call(envelope('c1', 'ship', { key: 'it' }));
     await working.tell({ type: 'work', tool: 'ship' });
     expect(await again).toMatchObject({ output: { key: 'it' } });
@@ -75,9 +76,9 @@ describe('a call asked for in one process and run in another', () => {
     void working.tell({ type: 'work', tool: 'ship', leaseMs: 1_500 });
     await working.reached;
     await working.kill();
-    expect(await runtime.claimHandoff({ toolName: 'ship' }, { worker: 'second' })).toBeUndefined();
+    expect(await runtime.handoffs.claim({ toolName: 'ship' }, { worker: 'second' })).toBeUndefined();
     expect(code(await told)).toBe('tool.indeterminate');
-    expect(await runtime.claimHandoff({ toolName: 'ship' }, { worker: 'second' })).toBeUndefined();
+    expect(await runtime.handoffs.claim({ toolName: 'ship' }, { worker: 'second' })).toBeUndefined();
     expect(play.world.count('it')).toBe(1);
     await expectSettledOnce(runtime);
   });
@@ -90,16 +91,16 @@ describe('a call asked for in one process and run in another', () => {
     void working.tell({ type: 'work', tool: 'get_far', leaseMs });
     await working.reached;
     await working.kill();
-    let claim = await runtime.claimHandoff({ toolName: 'get_far' }, { worker: 'second' });
+    let claim = await runtime.handoffs.claim({ toolName: 'get_far' }, { worker: 'second' });
     // On a busy machine the lease may be over by now.
     const isLeased = ledger.now() - before < leaseMs;
     expect([isLeased, claim !== undefined]).not.toEqual([true, true]);
     while (claim === undefined) {
       await new Promise((resolve) => setTimeout(resolve, 50));
-      claim = await runtime.claimHandoff({ toolName: 'get_far' }, { worker: 'second' });
+      claim = await runtime.handoffs.claim({ toolName: 'get_far' }, { worker: 'second' });
     }
     expect(claim).toMatchObject({ attempt: 2, arguments: { key: 'it' } });
-    await runtime.report(claim.token, { output: 'second' });
+    await runtime.handoffs.report(claim.token, { output: 'second' });
     expect(await told).toMatchObject({ output: 'second' });
     await expectSettledOnce(runtime);
   });

@@ -37,7 +37,7 @@ describe('[no-silent-rerun] a process without free descriptors', () => {
       const ledger = await openLedger(play.ledger);
       const runtime = createRuntime({ ledger, tools: [] });
       closing.push(() => ledger.close());
-      const [call] = await runtime.calls({ sessionId: 's', callId: 'a' });
+      const [call] = await runtime.calls.list({ sessionId: 's', callId: 'a' });
       expect(call?.settled?.outcome).toEqual(outcome);
       expect((await joined) ?? outcome).toEqual(outcome);
       expect(play.world.count('a')).toBe(1);

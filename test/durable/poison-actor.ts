@@ -200,11 +200,11 @@ async function obey(order: PoisonOrder): Promise<unknown> {
         arguments: { name: order.callId },
       });
     case 'undo':
-      return runtime.undo({ sessionId: 's', callId: order.callId }, { by: 'ada' });
+      return runtime.calls.undo({ sessionId: 's', callId: order.callId }, { by: 'ada' });
     case 'recover':
       return (await runtime.recover()).map(({ callId, how }) => [callId, how]);
     case 'claim':
-      return runtime.claimHandoff({ toolName: order.tool }, { worker: 'w', leaseMs: order.leaseMs });
+      return runtime.handoffs.claim({ toolName: order.tool }, { worker: 'w', leaseMs: order.leaseMs });
   }
 }
 

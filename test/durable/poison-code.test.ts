@@ -63,15 +63,15 @@ async function look<Result>(work: (runtime: Runtime) => Promise<Result>): Promis
 
 /** Waits until so many questions are open, in this process. */
 async function untilHeld(runtime: Runtime, count: number): Promise<void> {
-  while ((await runtime.confirmations({ status: 'pending' })).rows.length < count)
+  while ((await runtime.confirmations.list({ status: 'pending' })).rows.length < count)
     await new Promise(setImmediate);
 }
 
 const approveAll = (runtime: Runtime): Promise<unknown> =>
-  runtime.confirmations({ status: 'pending' }).then(({ rows }) =>
+  runtime.confirmations.list({ status: 'pending' }).then(({ rows }) =>
     Promise.all(
       rows.map(({ confirmationId, inputDigest, preview }) =>
-        runtime.decide(confirmationId, {
+        runtime.confirmations.decide(confirmationId, {
           decision: 'approve',
           by: 'ada',
           inputDigest,
@@ -101,7 +101,7 @@ async function leaveOpen(
 
 async function expectBystander(): Promise<void> {
   await look(async (runtime) => {
-    const [call] = await runtime.calls({ sessionId: 'other' });
+    const [call] = await runtime.calls.list({ sessionId: 'other' });
     expect(call?.settled?.outcome).toMatchObject({
       type: 'ToolExecutionResult',
       output: { name: bystander },
@@ -113,7 +113,9 @@ async function expectBystander(): Promise<void> {
 }
 
 const readPoison = (): Promise<unknown> =>
-  look(async (runtime) => (await runtime.calls({ sessionId: 's', callId: 'poison' }))[0]?.settled?.outcome);
+  look(
+    async (runtime) => (await runtime.calls.list({ sessionId: 's', callId: 'poison' }))[0]?.settled?.outcome,
+  );
 
 const neverRan = {
   type: 'ToolFailure',
@@ -184,7 +186,7 @@ describe('[one-outcome] code that ends the process before the body of a call', (
     expect(survivor.runs()).toBe(0);
     await look(approveAll);
     await look(async (runtime) => {
-      while ((await runtime.calls({ sessionId: 's' }))[0]?.settled === undefined)
+      while ((await runtime.calls.list({ sessionId: 's' }))[0]?.settled === undefined)
         await new Promise(setImmediate);
     });
     expect(await readPoison()).toMatchObject({ output: { name: 'poison' } });
@@ -223,7 +225,7 @@ describe('[one-outcome] code that ends the process after the body of a call bega
       expect(await readPoison()).toMatchObject(outcome);
       await expectBystander();
       await look(async (runtime) =>
-        expect((await runtime.unresolved()).rows).toHaveLength(outcome === unknown ? 1 : 0),
+        expect((await runtime.calls.unresolved()).rows).toHaveLength(outcome === unknown ? 1 : 0),
       );
     },
   );
@@ -256,7 +258,7 @@ describe('[one-outcome] code that ends the process after the body of a call bega
     const { deaths } = await recoverUntilAlive({ code: 'undo', does: 'kill' });
     expect(deaths).toBe(2);
     await look(async (runtime) => {
-      const calls = await runtime.calls({ sessionId: 's' });
+      const calls = await runtime.calls.list({ sessionId: 's' });
       expect(calls.map(({ settled }) => settled?.outcome)).toEqual([
         expect.objectContaining({ type: 'ToolExecutionResult' }),
         expect.objectContaining(unknown),

@@ -55,10 +55,10 @@ describe('[one-outcome] a body that ends its process', () => {
       expect(deaths).toBe(2);
       expect(play.world.count('poison')).toBe(3);
       await look(async (runtime) => {
-        const [call] = await runtime.calls({ sessionId: 's', callId: 'poison' });
+        const [call] = await runtime.calls.list({ sessionId: 's', callId: 'poison' });
         expect(call?.settled?.outcome).toMatchObject(expected);
         expect(call?.attempt).toBe(3);
-        expect((await runtime.unresolved()).rows).toHaveLength(unresolved);
+        expect((await runtime.calls.unresolved()).rows).toHaveLength(unresolved);
         await expectSettledOnce(runtime);
       });
     },
@@ -74,7 +74,7 @@ describe('[one-outcome] a body that ends its process', () => {
     await first.kill();
     await recoverUntilAlive();
     await look(async (runtime) => {
-      const ends = (await runtime.calls({ sessionId: 's' })).map(({ callId, settled }) => [
+      const ends = (await runtime.calls.list({ sessionId: 's' })).map(({ callId, settled }) => [
         callId,
         settled?.outcome.type,
       ]);
@@ -92,7 +92,7 @@ describe('[one-outcome] a body that ends its process', () => {
     const { deaths } = await recoverUntilAlive();
     expect(deaths).toBe(3);
     await look(async (runtime) => {
-      expect((await runtime.calls({ sessionId: 's' }))[0]?.settled?.outcome).toMatchObject({
+      expect((await runtime.calls.list({ sessionId: 's' }))[0]?.settled?.outcome).toMatchObject({
         code: 'tool.execution_error',
         retryable: false,
       });

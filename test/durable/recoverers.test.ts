@@ -40,13 +40,13 @@ it('[one-outcome] [no-silent-rerun] a call that another process has taken since 
     .turn({ sessionId: 's' })
     .call(envelope('c', 'delete_it'))
     .catch(() => undefined);
-  while ((await holder.confirmations({ status: 'pending' })).rows.length === 0) await quiet();
+  while ((await holder.confirmations.list({ status: 'pending' })).rows.length === 0) await quiet();
   await holder.close();
   await first.close();
   const second = await open();
   const inbox = start('inbox', second);
-  const [asked] = (await inbox.confirmations({ status: 'pending' })).rows;
-  await inbox.decide(asked?.confirmationId ?? '', {
+  const [asked] = (await inbox.confirmations.list({ status: 'pending' })).rows;
+  await inbox.confirmations.decide(asked?.confirmationId ?? '', {
     decision: 'approve',
     by: 'ada',
     inputDigest: asked?.inputDigest ?? '',
@@ -75,7 +75,7 @@ it('[one-outcome] [no-silent-rerun] a call that another process has taken since 
   const found = await late.recover().finally(() => finished.resolve());
   expect(found).toEqual([]);
   await recovering;
-  const [call] = await late.calls({ sessionId: 's', callId: 'c' });
+  const [call] = await late.calls.list({ sessionId: 's', callId: 'c' });
   expect(call?.settled?.outcome).toMatchObject({
     type: 'ToolExecutionResult',
     output: 'deleted',

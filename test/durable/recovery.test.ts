@@ -220,8 +220,8 @@ describe('[no-silent-rerun] a call that was left open', () => {
     await new Promise((resolve) => setTimeout(resolve, 20)); // and nothing else is held up by it
     expect(given).toEqual([]);
     expect(await ledger.journal.readSealed('s', 'a')).toMatch(/^v1\./);
-    const [held] = (await runtime.confirmations({ status: 'pending' })).rows;
-    await runtime.decide(held?.confirmationId ?? '', {
+    const [held] = (await runtime.confirmations.list({ status: 'pending' })).rows;
+    await runtime.confirmations.decide(held?.confirmationId ?? '', {
       decision: 'approve',
       by: 'Ada',
       inputDigest: held?.inputDigest ?? '',
@@ -243,8 +243,8 @@ describe('[no-silent-rerun] a call that was left open', () => {
     const other = await returnWith(defineTool({ name: 'get_it', mode: 'read', run: () => 'got' }));
     const turn = other.runtime.turn({ sessionId: 'other' });
     await Promise.all(Array.from({ length: 1_500 }, (_, n) => turn.call(envelope(`r${n}`, 'get_it', { n }))));
-    const [held] = (await other.runtime.confirmations({ status: 'pending' })).rows;
-    await other.runtime.decide(held?.confirmationId ?? '', {
+    const [held] = (await other.runtime.confirmations.list({ status: 'pending' })).rows;
+    await other.runtime.confirmations.decide(held?.confirmationId ?? '', {
       decision: 'approve',
       by: 'Ada',
       inputDigest: held?.inputDigest ?? '',
@@ -299,7 +299,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     ]);
     // Its tool may still be asked how it ended; once that is known, nothing is left sealed.
     expect(await ledger.journal.readSealed('s', 'a')).toMatch(/^v1\./);
-    await runtime.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'failed', by: 'Ada' });
+    await runtime.calls.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'failed', by: 'Ada' });
     expect(await ledger.journal.readSealed('s', 'a')).toBeUndefined();
   });
 
@@ -344,7 +344,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     await leaveOpen(pay, {});
     const { runtime, ledger } = await returnWith(pay);
     await runtime.recover();
-    await runtime.reconcile(
+    await runtime.calls.reconcile(
       { sessionId: 's', callId: 'a' },
       { resolution: 'succeeded', by: 'Ada', reason: `Seen with ${secret}.`, result: { seen: secret } },
     );

@@ -93,7 +93,7 @@ describe('[one-outcome] a process that waits for another', () => {
     });
     const { code, said } = await waitIn(
       `setTimeout(() => console.log('waiting'), 100);
-       for await (const { event } of runtime.tail()) { console.log(event.type); break; }`,
+       for await (const { event } of runtime.events.tail()) { console.log(event.type); break; }`,
       async () => {
         await new Promise((resolve) => setTimeout(resolve, 300));
         await runtime.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));

@@ -86,16 +86,16 @@ describe('errors that vanish from events (langgraphjs#1831)', () => {
     const runtime = createRuntime({ tools: [tool] });
     const outcome = await runtime.turn({ sessionId: 's' }).call(envelope('c', 'breaks'));
     expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'tool.execution_error' });
-    const responded = (await runtime.events({ sessionId: 's' })).filter(
+    const responded = (await runtime.events.list({ sessionId: 's' })).filter(
       (event) => event.type === 'tool.responded',
     );
     expect(responded).toMatchObject([
       { final: true, outcome: { code: 'tool.execution_error' }, error: { reason: 'tool.execution_error' } },
     ]);
-    expect((await runtime.audit({ sessionId: 's' })).map(({ outcome: { kind } }) => kind)).toEqual([
+    expect((await runtime.calls.audit({ sessionId: 's' })).map(({ outcome: { kind } }) => kind)).toEqual([
       'completed',
     ]);
-    expect(await runtime.errors({ sessionId: 's' })).toMatchObject([
+    expect(await runtime.calls.errors({ sessionId: 's' })).toMatchObject([
       { whoseMove: "the tool's author", count: 1, codes: [{ code: 'tool.execution_error' }] },
     ]);
   });
@@ -138,9 +138,9 @@ describe('a redaction rule that returned the secret unredacted', () => {
     const outcome = await runtime.turn({ sessionId: 's' }).call(envelope('c', 'leak'));
     const told = [JSON.stringify(outcome), outcomeToModelContent(outcome)].join('\n');
     const seen = JSON.stringify([
-      await runtime.events({ sessionId: 's' }),
-      await runtime.audit({ sessionId: 's' }),
-      await runtime.errors(),
+      await runtime.events.list({ sessionId: 's' }),
+      await runtime.calls.audit({ sessionId: 's' }),
+      await runtime.calls.errors(),
     ]);
     const aside =
       outcome.type === 'ToolArtifactReference'
@@ -215,9 +215,9 @@ describe('a timeout that is only a hint', () => {
     expect(outcome).toMatchObject({ type: 'ToolTimeout', elapsedMs: 1_000 });
     late.resolve({ too: 'late' });
     await expect
-      .poll(async () => (await runtime.events({ sessionId: 's' })).map(({ type }) => type))
+      .poll(async () => (await runtime.events.list({ sessionId: 's' })).map(({ type }) => type))
       .toContain('tool.late');
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call?.settled?.outcome).toEqual(outcome);
   });
 
@@ -263,7 +263,7 @@ describe('a retry documented on an event that is never delivered', () => {
       },
     });
     const runtime = createRuntime({ tools: [flaky] });
-    runtime.on(
+    runtime.events.on(
       {
         name: 'mine',
         on: 'tool.responded',
@@ -286,11 +286,11 @@ describe('a retry documented on an event that is never delivered', () => {
     const attempts: number[] = [];
     const tool = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
     const runtime = createRuntime({ tools: [tool] });
-    const report = runtime.on({ name: 'report', on: 'tool.responded' }, (_, context) => {
+    const report = runtime.events.on({ name: 'report', on: 'tool.responded' }, (_, context) => {
       attempts.push(context.attempt);
       if (context.attempt === 1) throw new ToolError('tool.timeout', 'slow');
     });
-    const again = runtime.on(
+    const again = runtime.events.on(
       {
         name: 'tool_retry',
         on: ['behavior.failed'],

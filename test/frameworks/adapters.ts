@@ -18,7 +18,7 @@ const callThrough =
       runtime: stage.runtime,
       async makeCall({ sessionId, ...call }) {
         await stage.run([{ calls: [call] }, { text: 'Done.' }], { sessionId });
-        const [made] = await stage.runtime.calls({ sessionId, callId: call.id });
+        const [made] = await stage.runtime.calls.list({ sessionId, callId: call.id });
         if (made?.settled === undefined) throw new Error(`The call ${call.id} never came to an end.`);
         return made.settled.outcome;
       },

@@ -68,7 +68,8 @@ async function hold(body: Body = vi.fn<Body>(), options: object = {}) {
   await runtime.turn({ sessionId }).callOrPending(call('c1', { cents: 5 }));
   const [interrupt] = await ui.interrupts(sessionId);
   if (interrupt === undefined) throw new Error('Nothing is held.');
-  const statusOf = async () => (await runtime.calls({ sessionId, callId: 'c1' }))[0]?.confirmation?.status;
+  const statusOf = async () =>
+    (await runtime.calls.list({ sessionId, callId: 'c1' }))[0]?.confirmation?.status;
   return { runtime, ui, interrupt, statusOf };
 }
 const person = { by: 'grace', sessionId };
@@ -187,7 +188,7 @@ describe('what a client is shown', () => {
     const { runtime, ui, interrupt } = await hold(() => 'paid');
     await ui.takeResume([{ interruptId: interrupt.id, status: 'resolved', payload: yes }], person);
     await vi.waitFor(async () =>
-      expect((await runtime.calls({ sessionId, callId: 'c1' }))[0]?.settled).toBeDefined(),
+      expect((await runtime.calls.list({ sessionId, callId: 'c1' }))[0]?.settled).toBeDefined(),
     );
     const events: AgUiEvent[] = [];
     const run = await ui.openRun({
@@ -254,7 +255,7 @@ test('a client that is gone ends the writing, and the host hears of it; the call
   const outcome = await runtime.turn({ sessionId }).call(call('c1', {}));
   await expect(run.finish()).rejects.toThrow('The client is gone.');
   expect([outcome.type, writes]).toEqual(['ToolExecutionResult', 2]);
-  const types = (await runtime.events({ sessionId })).map(({ type }) => type);
+  const types = (await runtime.events.list({ sessionId })).map(({ type }) => type);
   expect(types).not.toContain('behavior.failed');
 });
 
@@ -278,7 +279,7 @@ describe('what a client sends back', () => {
       { interruptId: interrupt.id, status: 'edited' },
     ]);
     await vi.waitFor(() => expect(body.mock.calls.map(([args]) => args)).toEqual([{ cents: 9 }]));
-    const [made] = await runtime.calls({ sessionId, callId: 'c1' });
+    const [made] = await runtime.calls.list({ sessionId, callId: 'c1' });
     expect(made?.confirmation?.by).toMatchObject({ type: 'person', name: 'grace', identity });
   });
 
@@ -349,7 +350,7 @@ describe('what a client sends back', () => {
       expect(await ui.takeResume([{ interruptId: interrupt.id, ...entry }], person)).toMatchObject([
         { status: 'denied' },
       ]);
-      const [made] = await runtime.calls({ sessionId, callId: 'c1' });
+      const [made] = await runtime.calls.list({ sessionId, callId: 'c1' });
       expect(made?.confirmation).toMatchObject({ status: 'denied', reason, by: { name: 'grace' } });
       expect(body).not.toHaveBeenCalled();
     }
@@ -357,7 +358,7 @@ describe('what a client sends back', () => {
 
   test('is too late where somebody else decided, and refused where the person may not decide', async () => {
     const { runtime, ui, interrupt } = await hold();
-    await runtime.decide(interrupt.metadata.confirmationId, { decision: 'deny', by: 'ada' });
+    await runtime.confirmations.decide(interrupt.metadata.confirmationId, { decision: 'deny', by: 'ada' });
     const entry = { interruptId: interrupt.id, status: 'resolved', payload: yes };
     expect(await ui.takeResume([entry], person)).toMatchObject([{ status: 'unknown' }]);
 
@@ -385,7 +386,7 @@ describe('what a client sends back', () => {
     const payload = { ...yes, editedArgs: { cents: 900 } };
     await strict.ui.takeResume([{ interruptId: strict.interrupt.id, status: 'resolved', payload }], person);
     await vi.waitFor(async () => {
-      const [made] = await strict.runtime.calls({ sessionId, callId: 'c1' });
+      const [made] = await strict.runtime.calls.list({ sessionId, callId: 'c1' });
       expect(made?.settled?.outcome.type).toBe('ToolDenied');
     });
     expect(body).not.toHaveBeenCalled();

@@ -136,7 +136,7 @@ test('an id that a provider uses again in the same conversation is another call'
   const { tools } = governed.run({ sessionId: 's' });
   const { text } = await generateText({ model, tools, prompt: 'Go.', stopWhen });
   expect([text, pay.mock.calls.length]).toEqual(['Done.', 2]);
-  expect((await governed.runtime.calls({ sessionId: 's' })).map(({ callId }) => callId)).toEqual([
+  expect((await governed.runtime.calls.list({ sessionId: 's' })).map(({ callId }) => callId)).toEqual([
     'call_0',
     'call_0~2',
   ]);
@@ -188,7 +188,7 @@ describe.each([
         expect(text).toBe('Done.');
       }
       expect(pay).not.toHaveBeenCalled();
-      expect(await governed.runtime.calls({ sessionId: 's' })).toEqual([]);
+      expect(await governed.runtime.calls.list({ sessionId: 's' })).toEqual([]);
     },
   );
 });
@@ -219,7 +219,7 @@ test('an answer to a call is none to a later one under the same id', async () =>
   const second = await go(approved, calls('call_0', 'pay', { cents: 900 }));
   expect(second.content.map(({ type }) => type)).toContain('tool-approval-request');
   expect(pay.mock.calls.map(([input]) => input)).toEqual([{ cents: 5 }]);
-  const made = await governed.runtime.calls({ sessionId: 's' });
+  const made = await governed.runtime.calls.list({ sessionId: 's' });
   expect(made.map(({ callId, confirmation }) => [callId, confirmation?.status])).toEqual([
     ['call_0', 'approved'],
     ['call_0~2', 'pending'],

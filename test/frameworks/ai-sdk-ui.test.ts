@@ -139,7 +139,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
     const parts = toolParts(first.messages);
     expect(parts.map(({ state }) => state)).toEqual(Array.from({ length: 4 }, () => 'output-error'));
     for (const { toolCallId, errorText } of parts) {
-      const [made] = await governed.runtime.calls({ sessionId, callId: toolCallId ?? '' });
+      const [made] = await governed.runtime.calls.list({ sessionId, callId: toolCallId ?? '' });
       const outcome = made?.settled?.outcome;
       if (outcome === undefined) throw new Error('The call did not end.');
       const { note, ...said } = JSON.parse(errorText ?? '') as { note?: string };
@@ -161,7 +161,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
     const governed = await govern(define({ pay: ({ cents }: { cents: number }) => ({ paid: cents }) }));
     const first = await request(governed, [asked], [call('c1', 'pay', { cents: '500' }), ...done]);
     expect(toolParts(first.messages)).toMatchObject([{ state: 'output-available', output: { paid: 500 } }]);
-    const [made] = await governed.runtime.calls({ sessionId, callId: 'c1' });
+    const [made] = await governed.runtime.calls.list({ sessionId, callId: 'c1' });
     const texts = ['{"paid":500}', made?.settled?.outcome.modelNote];
     expect(first.told.map((one) => one.texts)).toEqual([texts]);
     // A later request, by another run, from the messages of the page.
@@ -205,7 +205,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
     const { messages } = await request(governed, [asked], script);
     expect(pay.mock.calls.map(([input]) => input)).toEqual([{ cents: 500 }]);
     expect(toolParts(messages).map(({ state }) => state)).toEqual(['output-available', 'output-error']);
-    const made = await governed.runtime.calls({ sessionId });
+    const made = await governed.runtime.calls.list({ sessionId });
     expect(made.map(({ settled }) => settled?.outcome.type)).toEqual(['ToolExecutionResult', 'ToolDenied']);
   });
 
@@ -218,10 +218,10 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
       const script: Script = [call('c1', 'pay', { cents: 5 })];
       const { messages } = await request(governed, [asked], script, { approver: 'grace' });
       expect(toolParts(messages)).toMatchObject([{ state: 'approval-requested' }]);
-      const [held] = (await governed.runtime.confirmations({ status: 'pending' })).rows;
+      const [held] = (await governed.runtime.confirmations.list({ status: 'pending' })).rows;
       if (held === undefined) throw new Error('Nothing is held.');
       const approveLater = (): Promise<unknown> =>
-        governed.runtime.decide(held.confirmationId, {
+        governed.runtime.confirmations.decide(held.confirmationId, {
           decision: 'approve',
           by: 'ada',
           inputDigest: held.inputDigest,
@@ -238,7 +238,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
       await expect(approveLater()).rejects.toMatchObject({ code: 'confirmation.decided' });
       await request(governed, approved, done, { approver: 'grace' }).catch(() => undefined);
       expect(pay).not.toHaveBeenCalled();
-      const [made] = await governed.runtime.calls({ sessionId, callId: 'c1' });
+      const [made] = await governed.runtime.calls.list({ sessionId, callId: 'c1' });
       expect(made?.confirmation).toMatchObject({ status: 'denied', by: { name: 'grace' } });
     });
 

@@ -74,7 +74,7 @@ describe.each(named)('%s', (_, harness) => {
     await stage.run([{ calls: twins }, ...done], { sessionId }).catch(() => undefined);
     // Some frameworks refuse such a message, and then nothing runs at all.
     expect(body.mock.calls.length).toBeLessThan(2);
-    expect((await stage.runtime.calls({ sessionId })).length).toBeLessThan(2);
+    expect((await stage.runtime.calls.list({ sessionId })).length).toBeLessThan(2);
   });
 
   test('an id that has been used does not run with other arguments', async () => {
@@ -109,7 +109,7 @@ describe.each(named)('%s', (_, harness) => {
       stage.run([{ calls: [call('c1', magic)] }, ...done], { sessionId, signal }),
     );
     expect(body).not.toHaveBeenCalled();
-    const [made] = await stage.runtime.calls({ sessionId });
+    const [made] = await stage.runtime.calls.list({ sessionId });
     expect(made).toMatchObject({ callId: 'c1', confirmation: { description: expect.any(String) as string } });
   });
 
@@ -122,7 +122,7 @@ describe.each(named)('%s', (_, harness) => {
     args.cents = 900;
     const [question] = await pendingIn(stage);
     const { confirmationId, inputDigest } = question ?? { confirmationId: '', inputDigest: '' };
-    await stage.runtime.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest });
+    await stage.runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest });
     await running;
     expect(body.mock.calls.map(([given]) => given)).toEqual([{ cents: 5 }]);
   });
@@ -160,7 +160,7 @@ describe.each(named)('%s', (_, harness) => {
       // A person who answers a question approves what stands in the ledger, and that alone.
       const approved = harness.answersQuestions === true ? [['call_aaa', 'pay_bill']] : [];
       await eventually(async () => {
-        const ran = (await stage.runtime.calls({ sessionId })).filter(
+        const ran = (await stage.runtime.calls.list({ sessionId })).filter(
           ({ settled }) => settled?.outcome.type === 'ToolExecutionResult',
         );
         expect(ran.map(({ callId, toolName }) => [callId, toolName])).toEqual(approved);
@@ -189,7 +189,7 @@ describe.each(named)('%s', (_, harness) => {
       const { stage, suspended } = await stop(createMemoryLedger(), body);
       const [question] = await pendingIn(stage);
       const { confirmationId, inputDigest } = question ?? { confirmationId: '', inputDigest: '' };
-      await stage.runtime.decide(confirmationId, { decision: 'deny', by: 'ada', inputDigest });
+      await stage.runtime.confirmations.decide(confirmationId, { decision: 'deny', by: 'ada', inputDigest });
       await runUntilHeld(stage, (signal) => approve(stage, suspended, sessionId, signal));
       expect(body).not.toHaveBeenCalled();
     });
@@ -206,7 +206,8 @@ describe.each(named)('%s', (_, harness) => {
   });
 });
 
-const pendingIn = async ({ runtime }: Stage) => (await runtime.confirmations({ status: 'pending' })).rows;
+const pendingIn = async ({ runtime }: Stage) =>
+  (await runtime.confirmations.list({ status: 'pending' })).rows;
 
 /** Runs until it ends, or until somebody is asked about something that nobody was asked about before; then stops it. */
 async function runUntilHeld(stage: Stage, run: (signal: AbortSignal) => Promise<Ran>): Promise<void> {

@@ -83,7 +83,7 @@ test('Claude Agent SDK gives a structured final answer with governed tools: outp
     { outputFormat: { type: 'json_schema', schema } },
   );
   expect(result).toMatchObject({ subtype: 'success', structured_output: { paid: 5 } });
-  expect((await runtime.calls({ sessionId })).map(({ toolName }) => toolName)).toEqual(['pay']);
+  expect((await runtime.calls.list({ sessionId })).map(({ toolName }) => toolName)).toEqual(['pay']);
 });
 
 describe('tools that the program runs itself', () => {
@@ -96,7 +96,7 @@ describe('tools that the program runs itself', () => {
     expect([result?.subtype, existsSync(join(home, 'ran'))]).toEqual(['success', false]);
     expect(told()).toContain('does not offer the tool');
     // The hook said no; nothing is settled, since nothing here could have run it.
-    expect(await runtime.calls({ sessionId })).toEqual([]);
+    expect(await runtime.calls.list({ sessionId })).toEqual([]);
   });
 
   test('named in programTools, are judged by contracts before they run: what a rule blocks does not run', async () => {
@@ -120,7 +120,7 @@ rules:
     const result = await run([bash(home), done], options);
     expect([result?.subtype, existsSync(join(home, 'ran'))]).toEqual(['success', false]);
     expect(told()).toContain('Nothing is touched.');
-    const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
+    const [made] = await runtime.calls.list({ sessionId, callId: 'toolu_1' });
     expect(made?.settled?.outcome).toMatchObject({ type: 'ToolDenied', toolName: 'Bash' });
   });
 
@@ -133,11 +133,11 @@ rules:
     const failing = [use('toolu_2', 'Bash', { command: 'echo broken >&2; exit 3' })];
     await run([[use('toolu_1', 'Bash', { command })], failing, done], options);
     expect(readFileSync(join(home, 'ran'), 'utf8')).toBe('hello\n');
-    const [first, second] = await runtime.calls({ sessionId });
+    const [first, second] = await runtime.calls.list({ sessionId });
     expect(first?.settled?.outcome).toMatchObject({ type: 'ToolExecutionResult', toolName: 'Bash' });
     expect(JSON.stringify(first?.settled?.outcome)).toContain('done-here');
     expect(second?.settled?.outcome).toMatchObject({ type: 'ToolFailure' });
-    const [record] = await runtime.audit({ sessionId });
+    const [record] = await runtime.calls.audit({ sessionId });
     expect(record?.requestedInput).toMatchObject({ command });
   });
 
@@ -145,12 +145,12 @@ rules:
     const { home, run, runtime } = await start([], { programTools: ['Bash'] });
     const running = run([bash(home), done], options);
     const held = await eventually(async () => {
-      const [one] = (await runtime.confirmations({ status: 'pending' })).rows;
+      const [one] = (await runtime.confirmations.list({ status: 'pending' })).rows;
       if (one === undefined) throw new Error('Nothing is held.');
       return one;
     });
     expect(existsSync(join(home, 'ran'))).toBe(false);
-    await runtime.decide(held.confirmationId, {
+    await runtime.confirmations.decide(held.confirmationId, {
       decision: 'edit',
       arguments: { command: `touch ${join(home, 'edited')}` },
       by: 'ada',
@@ -158,7 +158,7 @@ rules:
     });
     expect((await running)?.subtype).toBe('success');
     expect([existsSync(join(home, 'ran')), existsSync(join(home, 'edited'))]).toEqual([false, true]);
-    const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
+    const [made] = await runtime.calls.list({ sessionId, callId: 'toolu_1' });
     expect(made?.settled?.outcome).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
@@ -169,9 +169,9 @@ rules:
     await eventually(() =>
       expect(onHeld.mock.calls).toMatchObject([[{ toolName: 'Bash', waits: 'in place' }]]),
     );
-    const [held] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const [held] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     const { confirmationId = '', inputDigest = '' } = held ?? {};
-    await runtime.decide(confirmationId, { decision: 'deny', by: 'ada', inputDigest });
+    await runtime.confirmations.decide(confirmationId, { decision: 'deny', by: 'ada', inputDigest });
     expect(await running).toMatchObject({ subtype: 'success', result: 'Done.' });
     expect(existsSync(join(home, 'ran'))).toBe(false);
   });
@@ -180,7 +180,7 @@ rules:
     const { home, run, runtime } = await start([], { ungoverned: ['Bash'] });
     await run([bash(home), done], options);
     expect(existsSync(join(home, 'ran'))).toBe(true);
-    expect(await runtime.calls({ sessionId })).toEqual([]);
+    expect(await runtime.calls.list({ sessionId })).toEqual([]);
   });
 });
 
@@ -224,7 +224,7 @@ test('the record holds what the model wrote, and the body gets what the shape na
   const input = JSON.parse('{"cents":"5","at":"[1]","now":"true","__proto__":{"x":1},"other":1}') as object;
   await run([[use('toolu_1', 'mcp__shop__pay', input)], done]);
   expect(handler.mock.calls.map(([args]) => args)).toEqual([{ cents: 5, at: [1], now: true }]);
-  const [record] = await runtime.audit({ sessionId });
+  const [record] = await runtime.calls.audit({ sessionId });
   expect(record?.requestedInput).toMatchObject({ cents: '5', at: '[1]', now: 'true', other: 1 });
 });
 
@@ -259,7 +259,7 @@ test('interrupting a query ends the call, and its body hears of it', async () =>
   await stopped.promise;
   await ended;
   await eventually(async () => {
-    const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
+    const [made] = await runtime.calls.list({ sessionId, callId: 'toolu_1' });
     expect(made?.settled?.outcome).toMatchObject({ code: 'tool.indeterminate' });
   });
 });
@@ -276,7 +276,7 @@ describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
     const calls = [use('toolu_1', 'mcp__shop__pay', { n: 1 }), use('toolu_2', 'mcp__shop__pay', { n: 2 })];
     const running = run([calls]);
     const pending = await eventually(async () => {
-      const { rows } = await runtime.confirmations({ status: 'pending' });
+      const { rows } = await runtime.confirmations.list({ status: 'pending' });
       expect(rows).toHaveLength(2);
       return rows;
     });
@@ -288,7 +288,7 @@ describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
       { ...facts, toolUseId: 'toolu_2', confirmationId: expect.any(String) as string, waits: 'in place' },
     ]);
     const other = pending.find(({ callId }) => callId === 'toolu_2');
-    await runtime.decide(other?.confirmationId ?? '', {
+    await runtime.confirmations.decide(other?.confirmationId ?? '', {
       decision: 'approve',
       by: 'ada',
       inputDigest: other?.inputDigest ?? '',

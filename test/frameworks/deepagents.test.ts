@@ -66,7 +66,7 @@ async function run(
   const input = { messages: [new HumanMessage('Go.')] };
   const state = await agent.invoke(input, { configurable: { thread_id: 'thread-1' } });
   const told = state.messages.filter(({ type }) => type === 'tool').map(({ content }) => String(content));
-  const made = await governed.runtime.calls({ sessionId: 'thread-1' });
+  const made = await governed.runtime.calls.list({ sessionId: 'thread-1' });
   return { state, told, pay, outcomes: made.map(({ settled }) => settled?.outcome) };
 }
 

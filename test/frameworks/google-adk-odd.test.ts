@@ -95,7 +95,7 @@ const agentOf = (
 
 const outcomesOf = async (runtime: Runtime, sessionId = ledgerSession) =>
   Object.fromEntries(
-    (await runtime.calls({ sessionId })).map(({ callId, settled }) => [callId, settled?.outcome]),
+    (await runtime.calls.list({ sessionId })).map(({ callId, settled }) => [callId, settled?.outcome]),
   );
 
 describe('tools that are not governed', () => {
@@ -135,7 +135,7 @@ describe('tools that are not governed', () => {
       await say('Go.');
     }
     expect(body).toHaveBeenCalledTimes(2);
-    expect(await governed.runtime.calls({ sessionId: ledgerSession })).toEqual([]);
+    expect(await governed.runtime.calls.list({ sessionId: ledgerSession })).toEqual([]);
   });
 
   test('a governed tool does not run for an agent that does not have it, nor for a tool of its name', async () => {
@@ -428,17 +428,20 @@ describe('approvals of the kit', () => {
       const say = await talk(agent, governed.plugin);
       const going = say(answerTo(await say('Go.'), true, payload));
       await vi.waitFor(async () => {
-        const [made] = await governed.runtime.calls({ sessionId: ledgerSession });
+        const [made] = await governed.runtime.calls.list({ sessionId: ledgerSession });
         expect(made?.confirmation?.status).toBe('pending');
       });
-      const [question] = (await governed.runtime.confirmations({ status: 'pending' })).rows;
-      await governed.runtime.decide(question?.confirmationId ?? '', { decision: 'deny', by: 'ada' });
+      const [question] = (await governed.runtime.confirmations.list({ status: 'pending' })).rows;
+      await governed.runtime.confirmations.decide(question?.confirmationId ?? '', {
+        decision: 'deny',
+        by: 'ada',
+      });
       await going;
-      expect((await governed.runtime.calls({ sessionId: ledgerSession }))[0]?.confirmation?.by).toMatchObject(
-        {
-          name: 'ada',
-        },
-      );
+      expect(
+        (await governed.runtime.calls.list({ sessionId: ledgerSession }))[0]?.confirmation?.by,
+      ).toMatchObject({
+        name: 'ada',
+      });
     }
     expect(body).not.toHaveBeenCalled();
   });
@@ -455,7 +458,7 @@ describe('approvals of the kit', () => {
     await say('Go.');
     await say('yes');
     expect(body).toHaveBeenCalledOnce();
-    const [made] = await governed.runtime.calls({ sessionId: ledgerSession });
+    const [made] = await governed.runtime.calls.list({ sessionId: ledgerSession });
     expect(made?.confirmation?.by).toMatchObject({ name: 'ada' });
   });
 });
@@ -509,12 +512,16 @@ describe('a live run', () => {
     const agent = new LlmAgent({ name: 'clerk', model, tools: [...governed.tools, wire] });
     const running = runLive(agent, governed.plugin);
     const [question] = await vi.waitFor(async () => {
-      const { rows } = await governed.runtime.confirmations({ status: 'pending' });
+      const { rows } = await governed.runtime.confirmations.list({ status: 'pending' });
       expect(rows).toHaveLength(1);
       return rows;
     });
     const { confirmationId, inputDigest } = question ?? { confirmationId: '', inputDigest: '' };
-    await governed.runtime.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest });
+    await governed.runtime.confirmations.decide(confirmationId, {
+      decision: 'approve',
+      by: 'ada',
+      inputDigest,
+    });
     const events = await running;
     expect(JSON.stringify(events)).toContain('"result":"paid"');
     expect([body.mock.calls.length, other.mock.calls.length]).toEqual([1, 0]);

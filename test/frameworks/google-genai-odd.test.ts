@@ -46,7 +46,7 @@ const model = (...parts: Part[]): Content => ({ role: 'model', parts });
 const user = (text: string): Content => ({ role: 'user', parts: [{ text }] });
 const call = (cents: number): Part => ({ functionCall: { name: 'pay', args: { cents } } });
 const idsOf = async ({ runtime }: Awaited<ReturnType<typeof governTools>>) =>
-  (await runtime.calls({ sessionId })).map(({ callId }) => callId).toSorted();
+  (await runtime.calls.list({ sessionId })).map(({ callId }) => callId).toSorted();
 
 describe('calls without ids', () => {
   test('two like calls of one message, and one of the next message, are three calls', async () => {
@@ -116,8 +116,8 @@ describe('calls without ids', () => {
         results: [],
         pending: [{ callId: 'pay.1' }],
       });
-    const [question] = (await governed.runtime.confirmations({ status: 'pending' })).rows;
-    await governed.runtime.decide(question?.confirmationId ?? '', {
+    const [question] = (await governed.runtime.confirmations.list({ status: 'pending' })).rows;
+    await governed.runtime.confirmations.decide(question?.confirmationId ?? '', {
       decision: 'approve',
       by: 'ada',
       inputDigest: question?.inputDigest ?? '',
@@ -184,7 +184,7 @@ describe.each(['sendMessage', 'sendMessageStream'] as const)('a chat by %s', (me
     let thrown: unknown;
     void going().catch((error: unknown) => (thrown = error));
     await eventually(async () =>
-      expect((await governed.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
+      expect((await governed.runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1),
     );
     await eventually(async () => {
       clock.advance(1_000);
@@ -236,7 +236,10 @@ describe('callable tools', () => {
     expect(told[0]?.output).toContain('"blocked":true');
     expect(told[1]?.output).toContain('found');
     expect(told[2]?.error).toContain('No such order.');
-    const modes = (await governed.runtime.calls({ sessionId })).map(({ toolName, mode }) => [toolName, mode]);
+    const modes = (await governed.runtime.calls.list({ sessionId })).map(({ toolName, mode }) => [
+      toolName,
+      mode,
+    ]);
     // A server's word that a tool only reads is not believed.
     expect(Object.fromEntries(modes)).toMatchObject({ refund: 'destructive' });
     const trusting = await governTools(
@@ -247,7 +250,7 @@ describe('callable tools', () => {
       },
     );
     await trusting.run({ sessionId, conversation: [] }).answer(message.parts?.slice(1, 2) ?? []);
-    expect(await trusting.runtime.calls({ sessionId })).toMatchObject([{ mode: 'read' }]);
+    expect(await trusting.runtime.calls.list({ sessionId })).toMatchObject([{ mode: 'read' }]);
   });
 
   test('without tools of the host, and with a schema in the dialect of the API', async () => {

@@ -247,7 +247,7 @@ describe('calls', () => {
       session: ({ configurable }) => configurable?.['job'] as string | undefined,
     });
     await tools[0]?.invoke(toolCall('c1', 'spare'), { configurable: { job: 'job-7' } });
-    expect(await runtime.calls({ sessionId: 'job-7', callId: 'c1' })).toHaveLength(1);
+    expect(await runtime.calls.list({ sessionId: 'job-7', callId: 'c1' })).toHaveLength(1);
   });
 
   test('whose arguments look like a call are judged and run by what they are', async () => {
@@ -269,7 +269,7 @@ describe('calls', () => {
     const script = [calls(toolCall('c1', 'pay', { n: 1 })), calls(toolCall('c1', 'pay', { n: 2 })), done];
     await createAgent({ model: new ScriptedModel(script), tools }).invoke(go, config);
     expect(run).toHaveBeenCalledTimes(2);
-    expect(await runtime.calls({ sessionId: 'thread-1', callId: 'c1~2' })).toHaveLength(1);
+    expect(await runtime.calls.list({ sessionId: 'thread-1', callId: 'c1~2' })).toHaveLength(1);
   });
 
   test('know on whose behalf they are made, and bodies what was allowed', async () => {
@@ -288,7 +288,7 @@ describe('calls', () => {
     const model = new ScriptedModel([calls(toolCall('c1', 'pay', { n: '1' })), done]);
     await createAgent({ model, tools }).invoke(go, { ...config, context: { userId: 'bob' } } as never);
     expect(seen).toHaveReturnedWith({ n: 1 });
-    const [kept] = await runtime.calls({ sessionId: 'thread-1', callId: 'c1' });
+    const [kept] = await runtime.calls.list({ sessionId: 'thread-1', callId: 'c1' });
     expect(kept?.principal).toMatchObject({ userId: 'bob' });
   });
 
@@ -336,7 +336,7 @@ describe('wrapToolCall', () => {
   test.each(['spore', 'constructor', '__proto__'])('puts on record that %s is no tool', async (name) => {
     const { agent, runtime } = await agentOf([calls(toolCall('c1', name)), done]);
     const { messages } = await agent.invoke(go, config);
-    const [kept] = await runtime.calls({ sessionId: 'thread-1', callId: 'c1' });
+    const [kept] = await runtime.calls.list({ sessionId: 'thread-1', callId: 'c1' });
     expect(kept?.settled?.outcome).toMatchObject({ type: 'ToolFailure', code: 'tool.unknown' });
     expect(messages.at(-2)).toMatchObject({ status: 'error', tool_call_id: 'c1', name });
   });
@@ -377,7 +377,7 @@ describe('interrupts', () => {
   const both = [calls(toolCall('a', 'pay', { to: 'ann' }), toolCall('b', 'pay', { to: 'bob' })), done];
   const pendingOf = async ({ runtime }: Pick<Awaited<ReturnType<typeof setUp>>, 'runtime'>) =>
     new Map(
-      (await runtime.confirmations({ status: 'pending' })).rows.map((row) => [
+      (await runtime.confirmations.list({ status: 'pending' })).rows.map((row) => [
         row.callId,
         row.confirmationId,
       ]),
@@ -459,10 +459,10 @@ describe('interrupts', () => {
       session: () => 'thread-2',
     });
     await theirs.invoke(go);
-    const { rows } = await mine.runtime.confirmations({ status: 'pending' });
+    const { rows } = await mine.runtime.confirmations.list({ status: 'pending' });
     const ofMine = rows.find(({ sessionId }) => sessionId === 'thread-1')?.confirmationId;
     await theirs.resume({ confirmationId: ofMine, approved: true });
-    expect((await mine.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(2);
+    expect((await mine.runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(2);
     expect([mine.run, theirs.run].flatMap(({ mock }) => mock.calls)).toEqual([]);
   });
 
@@ -516,8 +516,8 @@ describe('interrupts', () => {
     await first.invoke(go);
     await first.runtime.close();
     const second = await setUp([], { ledger, interruptOn });
-    const [question] = (await second.runtime.confirmations({ status: 'pending' })).rows;
-    await second.runtime.decide(question?.confirmationId ?? '', {
+    const [question] = (await second.runtime.confirmations.list({ status: 'pending' })).rows;
+    await second.runtime.confirmations.decide(question?.confirmationId ?? '', {
       decision: 'edit',
       arguments: { to: 'eve' },
       by: 'ada',

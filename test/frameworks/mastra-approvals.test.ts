@@ -47,7 +47,7 @@ async function stage(options: MastraOptions = {}) {
     return new Mastra({ agents: { clerk: agent }, storage, logger: false }).getAgent('clerk');
   };
   const confirmationOf = async (callId: string) => {
-    const [kept] = await governed.runtime.calls({ sessionId: memory.thread, callId });
+    const [kept] = await governed.runtime.calls.list({ sessionId: memory.thread, callId });
     return kept?.confirmation;
   };
   return { body, governed, told, agentFor, confirmationOf };
@@ -141,7 +141,7 @@ test('resumed with nothing in particular, the run goes on with what was decided 
   const { agentFor, body, confirmationOf, governed } = await stage();
   const { runId = '' } = await agentFor([pays('c1', { cents: 5 })]).generate('Go.', { memory });
   const { confirmationId = '', inputDigest = '' } = (await confirmationOf('c1')) ?? {};
-  await governed.runtime.decide(confirmationId, {
+  await governed.runtime.confirmations.decide(confirmationId, {
     decision: 'edit',
     arguments: { cents: 3 },
     by: 'hal',

@@ -43,7 +43,7 @@ async function callOnce(
 }
 
 const outcomeOf = async ({ runtime }: Governed, callId: string, sessionId = memory.thread) => {
-  const [kept] = await runtime.calls({ sessionId, callId });
+  const [kept] = await runtime.calls.list({ sessionId, callId });
   return kept?.settled?.outcome;
 };
 

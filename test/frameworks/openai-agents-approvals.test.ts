@@ -50,16 +50,16 @@ async function stop(options: OpenAiAgentsOptions<Context> = {}, first: Round = c
     return new Runner().run(agent, state, signal === undefined ? {} : { signal });
   };
   const decide = async (decision: 'approve' | 'deny', reason?: string) => {
-    const [question] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const [question] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     const { confirmationId, inputDigest } = question ?? { confirmationId: '', inputDigest: '' };
-    await runtime.decide(confirmationId, {
+    await runtime.confirmations.decide(confirmationId, {
       decision,
       by: 'ada',
       inputDigest,
       ...(reason !== undefined && { reason }),
     });
   };
-  const keptOf = async (callId: string) => (await runtime.calls({ sessionId: 'thread-1', callId }))[0];
+  const keptOf = async (callId: string) => (await runtime.calls.list({ sessionId: 'thread-1', callId }))[0];
   return { ...governed, execute, stopped, goOn, decide, keptOf, told };
 }
 
@@ -115,7 +115,7 @@ test('an approval by nobody is none: the tool waits for somebody', async () => {
   const { goOn, decide, execute, runtime } = await stop({ approver: () => undefined });
   const running = goOn(approveAll);
   await eventually(async () =>
-    expect((await runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
+    expect((await runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1),
   );
   expect(execute).not.toHaveBeenCalled();
   await decide('approve');

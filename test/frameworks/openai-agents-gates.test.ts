@@ -33,7 +33,7 @@ async function run(
   const governed = await governTools(tools, options);
   const shop = new Agent({ name: 'shop', model: scriptedModel(script, []), tools: governed.tools, ...agent });
   const result = await new Runner().run(shop, 'Go.', { context });
-  const [made] = await governed.runtime.calls({ sessionId: 'thread-1', callId: 'c1' });
+  const [made] = await governed.runtime.calls.list({ sessionId: 'thread-1', callId: 'c1' });
   return { governed, result, outcome: made?.settled?.outcome };
 }
 
@@ -223,7 +223,7 @@ describe('a note for the model', () => {
     const governed = await governTools([pay(({ cents }) => ({ paid: cents }))]);
     const agent = new Agent({ name: 'shop', model: model as never, tools: governed.tools });
     await new Runner({ tracingDisabled: true }).run(agent, 'Go.', { context });
-    const [made] = await governed.runtime.calls({ sessionId: 'thread-1' });
+    const [made] = await governed.runtime.calls.list({ sessionId: 'thread-1' });
     return made?.settled?.outcome.modelNote;
   };
 

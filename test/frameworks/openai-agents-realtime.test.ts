@@ -88,7 +88,7 @@ test('a call is judged, made once and recorded; a note stays inside the JSON', a
   const { runtime, transport, told } = await open(pay);
   transport.call('c1', 'pay', { cents: '500' });
   const [first] = (await told(1)) as { paid: number; note: string }[];
-  const [made] = await runtime.calls({ sessionId: 'call-1', callId: 'c1' });
+  const [made] = await runtime.calls.list({ sessionId: 'call-1', callId: 'c1' });
   expect(first).toEqual({ paid: 500, note: made?.settled?.outcome.modelNote });
   expect(pay.mock.calls.map(([input]) => input)).toEqual([{ cents: 500 }]);
 });
@@ -118,13 +118,13 @@ test('a held call waits for a person, and the session is told when it was decide
   const { runtime, transport, told } = await open(pay, { overrides: { pay: { mode: 'local' } } });
   transport.call('c1', 'pay', { cents: 5 });
   const held = await eventually(async () => {
-    const [one] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const [one] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     expect(one).toBeDefined();
     return one;
   });
   expect([pay.mock.calls, transport.outputs]).toEqual([[], []]);
   const { confirmationId = '', inputDigest = '' } = held ?? {};
-  await runtime.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest });
+  await runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest });
   expect(await told(1)).toEqual(['paid']);
   expect(pay).toHaveBeenCalledOnce();
 });
@@ -138,7 +138,7 @@ test('with an approver the session asks, and its approval is the decision of the
   });
   transport.call('c1', 'pay', { cents: 5 });
   expect(await told(1)).toEqual(['paid']);
-  const [made] = await runtime.calls({ sessionId: 'call-1', callId: 'c1' });
+  const [made] = await runtime.calls.list({ sessionId: 'call-1', callId: 'c1' });
   expect(made?.confirmation).toMatchObject({ status: 'approved', by: { name: 'grace' } });
 });
 
@@ -152,13 +152,13 @@ test('with an approver, a rejection through the session is the decision of the p
   for (const id of ['c1', 'c2']) {
     transport.call(id, 'pay', { cents: 5 });
     const held = await eventually(async () => {
-      const [made] = await runtime.calls({ sessionId: 'call-1', callId: id });
+      const [made] = await runtime.calls.list({ sessionId: 'call-1', callId: id });
       expect(made?.settled?.outcome).toMatchObject({ type: 'ToolDenied', code: 'confirmation.rejected' });
       return made?.confirmation;
     });
     expect(held).toMatchObject({ status: 'denied', by: { name: 'grace' } });
     await expect(
-      runtime.decide(held?.confirmationId ?? '', { decision: 'approve', by: 'ada' } as never),
+      runtime.confirmations.decide(held?.confirmationId ?? '', { decision: 'approve', by: 'ada' } as never),
     ).rejects.toThrow(expect.objectContaining({ code: 'confirmation.decided' }) as Error);
   }
   await eventually(() =>

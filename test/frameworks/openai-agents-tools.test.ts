@@ -35,7 +35,7 @@ async function callFirst(
   const agent = new Agent<Context>({ name: 'agent', model, tools: governed.tools });
   const result = await new Runner().run(agent, 'Go.', { context });
   const outcomeOf = async (callId: string): Promise<ToolOutcome | undefined> =>
-    (await governed.runtime.calls({ sessionId: 'thread-1', callId }))[0]?.settled?.outcome;
+    (await governed.runtime.calls.list({ sessionId: 'thread-1', callId }))[0]?.settled?.outcome;
   return { governed, result, told, sent, outcomeOf };
 }
 
@@ -217,7 +217,7 @@ test('an agent as a tool is one call, and what its own tools do are calls of the
   expect(outer[0]?.texts).toEqual(['"It was seen."']);
   expect(await outcomeOf('c0')).toMatchObject({ output: 'It was seen.' });
   expect(told[0]?.texts).toEqual(['"seen"']);
-  const [kept] = await inner.runtime.calls({ sessionId: 'thread-1', callId: 'inner_1' });
+  const [kept] = await inner.runtime.calls.list({ sessionId: 'thread-1', callId: 'inner_1' });
   expect(kept?.settled?.outcome).toMatchObject({ output: 'seen' });
 });
 
@@ -269,7 +269,7 @@ test.each([
         ),
     } as unknown as MCPServer; // the methods the SDK calls
     const { governed } = await callFirst(await getAllMcpTools<Context>([server]), [{}]);
-    const [made] = await governed.runtime.calls({ sessionId: 'thread-1' });
+    const [made] = await governed.runtime.calls.list({ sessionId: 'thread-1' });
     expect(made?.settled?.outcome.type).toBe(type);
   },
 );

@@ -79,7 +79,7 @@ describe('OpenAI Agents, in an agent that is a tool', () => {
     ];
     const shop = new Agent({ name: 'shop', model: scriptedModel(script, told), tools: outer.tools });
     await new Runner().run(shop, 'Go.', { context: { sessionId: 'thread-1' } });
-    const [made] = await outer.runtime.calls({ sessionId: 'thread-1', callId: 'c1' });
+    const [made] = await outer.runtime.calls.list({ sessionId: 'thread-1', callId: 'c1' });
     return { told: told[0]?.texts.join() ?? '', kept: JSON.stringify(made?.settled?.outcome) };
   };
 

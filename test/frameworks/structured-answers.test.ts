@@ -36,7 +36,7 @@ const newPay = () => vi.fn<(input: { cents: number }) => string>(() => 'paid');
 
 async function expectPaidOnce(runtime: Runtime, pay: ReturnType<typeof newPay>, session = sessionId) {
   expect(pay.mock.calls.map(([input]) => input)).toEqual([{ cents: 5 }]);
-  const made = await runtime.calls({ sessionId: session });
+  const made = await runtime.calls.list({ sessionId: session });
   expect(made.map(({ callId, settled }) => [callId, settled?.outcome.type])).toEqual([
     ['c1', 'ToolExecutionResult'],
   ]);

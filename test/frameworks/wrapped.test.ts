@@ -198,7 +198,7 @@ test('a governed tool that is governed again has both gates before its body', as
     'Blocked: No.',
   );
   expect(body).not.toHaveBeenCalled();
-  const [made] = await inner.runtime.calls({ sessionId, callId: 'c1' });
+  const [made] = await inner.runtime.calls.list({ sessionId, callId: 'c1' });
   expect(made?.settled?.outcome.type).toBe('ToolDenied');
 });
 

@@ -349,7 +349,9 @@ describe('reading', () => {
       ({ position: after, more } = body);
     }
     expect(pieces).toEqual(whole.records.map(({ recordId }) => recordId));
-    const one = (await app.runtime.audit({ sessionId: 's1', callId: 'h1' })).map(({ recordId }) => recordId);
+    const one = (await app.runtime.calls.audit({ sessionId: 's1', callId: 'h1' })).map(
+      ({ recordId }) => recordId,
+    );
     expect((await app.get(`/v1/audit?after=${whole.position}`)).status).toBe(200);
     const ahead = await app.get<Problem>(`/v1/audit?after=${whole.position + 1_000}`);
     expect(ahead.body).toMatchObject({ status: 400, detail: expect.stringContaining('no such position') });
@@ -476,8 +478,8 @@ describe('reading', () => {
     ]);
     finish('here');
     await here.outcome();
-    const claim = await runtime.claimHandoff({ toolName: 'get_there' }, { worker: 'w' });
-    if (claim !== undefined) await runtime.report(claim.token, { output: 'there' });
+    const claim = await runtime.handoffs.claim({ toolName: 'get_there' }, { worker: 'w' });
+    if (claim !== undefined) await runtime.handoffs.report(claim.token, { output: 'there' });
     await there.outcome();
     await server.close();
     await runtime.close();
@@ -485,7 +487,7 @@ describe('reading', () => {
   });
 
   test('names the call that a behaviour answered to with another', async () => {
-    const behavior = app.runtime.on(
+    const behavior = app.runtime.events.on(
       { name: 'follow-up', on: 'tool.responded', where: { callId: 'first' } },
       async (_, context) => {
         await context.call({ name: 'read_note', arguments: { id: 'second' } });

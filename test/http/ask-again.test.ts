@@ -40,7 +40,9 @@ const approve = async ({ confirmationId, inputDigest }: Held): Promise<void> => 
 test('a call that was approved is handed to whoever asked for it, also by a server that was started since', async () => {
   const args = { path: '/a', password: 'hunter2' };
   await approve((await app.ask<Held>('r1', 'delete_file', args)).body);
-  await expect.poll(async () => (await app.runtime.handoffs()).map(({ callId }) => callId)).toContain('r1');
+  await expect
+    .poll(async () => (await app.runtime.handoffs.list()).map(({ callId }) => callId))
+    .toContain('r1');
 
   expect(await askLater('r1', { path: '/a', password: 'guess' })).toMatchObject({ decision: 'deny' });
   expect(await askLater('r1', { path: '/b' })).toMatchObject({ decision: 'deny' });
@@ -80,7 +82,7 @@ test('whoever takes a call is named by their token, whatever they call their wor
   const turn = app.runtime.turn({ sessionId: 's1' });
   const asking = turn.call({ id: 'r5', name: 'send_mail', arguments: { to: 'ada' } });
   const find = async (): Promise<HandoffView | undefined> =>
-    (await app.runtime.handoffs()).find(({ callId }) => callId === 'r5');
+    (await app.runtime.handoffs.list()).find(({ callId }) => callId === 'r5');
   await expect.poll(find).toMatchObject({ status: 'waiting' });
   const { body } = await app.post<ClaimAnswer>(
     '/v1/handoffs/claim',

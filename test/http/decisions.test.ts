@@ -83,7 +83,7 @@ test('what was found out about a call is answered again to whoever found it out,
   await expect
     .poll(async () => {
       clock.advance(1_000);
-      return (await app.runtime.unresolved({})).rows.length;
+      return (await app.runtime.calls.unresolved({})).rows.length;
     })
     .toBe(1);
   await waiting;
@@ -141,7 +141,7 @@ test('a decision link shows and decides nothing once its time is up', async () =
   clock.advance(1);
   expect(await use('/v1/decisions/read')).toBe(403);
   expect(await use('/v1/decisions', { decision: 'deny', by: 'Eve' })).toBe(410);
-  const { rows } = await app.runtime.confirmations({ status: 'pending' });
+  const { rows } = await app.runtime.confirmations.list({ status: 'pending' });
   expect(rows.map(({ callId }) => callId)).toContain('d5');
 });
 

@@ -36,14 +36,14 @@ beforeAll(async () => {
   void turn
     .call({ id: 'held', name: 'drop_note', arguments: { text: 'x'.repeat(3_000_000) } })
     .catch(() => undefined);
-  while ((await runtime.confirmations()).rows.length === 0) await new Promise(setImmediate);
+  while ((await runtime.confirmations.list()).rows.length === 0) await new Promise(setImmediate);
   const kept = await make('kept', `artifact${'y'.repeat(2_000_000)}`);
   large = {
     sessionId: 'large',
     callId: 'big',
     hugeCallId: 'huge',
     artifactId: kept.type === 'ToolArtifactReference' ? kept.artifactId : undefined,
-    confirmationId: (await runtime.confirmations()).rows[0]?.confirmationId ?? '',
+    confirmationId: (await runtime.confirmations.list()).rows[0]?.confirmationId ?? '',
   };
   await runtime.close();
 });

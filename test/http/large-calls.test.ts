@@ -48,9 +48,9 @@ beforeAll(async () => {
     await runtime
       .turn({ sessionId: 'wide' })
       .call({ id: `c${n}`, name: 'get_text', arguments: { text: `${n}${'y'.repeat(1_000_000)}` } });
-  while ((await runtime.confirmations()).rows.length === 0) await new Promise(setImmediate);
-  while ((await runtime.handoffs()).length === 0) await new Promise(setImmediate);
-  confirmationId = (await runtime.confirmations()).rows[0]?.confirmationId ?? '';
+  while ((await runtime.confirmations.list()).rows.length === 0) await new Promise(setImmediate);
+  while ((await runtime.handoffs.list()).length === 0) await new Promise(setImmediate);
+  confirmationId = (await runtime.confirmations.list()).rows[0]?.confirmationId ?? '';
 });
 afterAll(async () => {
   await runtime.close();
@@ -77,9 +77,9 @@ describe('a call that is larger than the event loop may read', () => {
       /has 2\d{6} bytes in the ledger, and calls of at most 2097152 are changed over HTTP/,
     );
     await refused(app.post<Problem>(`${path}/link`, { expiresInMs: 1_000 }, 'approver'));
-    const token = await runtime.decisionToken(confirmationId, { by: 'Ada', expiresInMs: 60_000 });
+    const token = await runtime.confirmations.link(confirmationId, { by: 'Ada', expiresInMs: 60_000 });
     await refused(app.post<Problem>('/v1/decisions', { token, decision: 'deny' }));
-    expect((await runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1);
+    expect((await runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1);
   });
 
   test('is not asked for again, claimed, resolved or undone over HTTP', async () => {
@@ -99,7 +99,7 @@ describe('a call that is larger than the event loop may read', () => {
       'operator',
     );
     expect([answer.status, answer.body.claim]).toEqual([200, null]);
-    const claimed = await runtime.claimHandoff({ toolName: 'get_weather' }, { worker: 'here' });
+    const claimed = await runtime.handoffs.claim({ toolName: 'get_weather' }, { worker: 'here' });
     expect(claimed?.callId).toBe('handed');
   });
 });
@@ -188,7 +188,7 @@ describe('the list of hand-offs', () => {
     expect([status, body.rows.map(({ callId }) => callId)]).toEqual([200, ['handed']]);
     expect(await app.ledger.entries.lastPosition()).toBe(before);
     // Looking for work ends it.
-    await runtime.handoffs();
+    await runtime.handoffs.list();
     expect(await app.ledger.entries.lastPosition()).toBeGreaterThan(before);
   });
 });

@@ -129,7 +129,9 @@ describe('who may do what', () => {
       ).status,
     ).toBe(403);
     expect(
-      (await app.runtime.confirmations({ status: 'pending' })).rows.some(({ callId }) => callId === 'sep'),
+      (await app.runtime.confirmations.list({ status: 'pending' })).rows.some(
+        ({ callId }) => callId === 'sep',
+      ),
     ).toBe(true);
   });
 
@@ -362,7 +364,9 @@ describe('decision links', () => {
     expect((await use({ token: 'qdt2.x.y', decision: 'deny', by: 'Eve' })).status).toBe(403);
     expect((await bare('GET', `/v1/decisions?token=${token}`, {})).status).toBe(405);
     expect(
-      (await app.runtime.confirmations({ status: 'pending' })).rows.some(({ callId }) => callId === 'link2'),
+      (await app.runtime.confirmations.list({ status: 'pending' })).rows.some(
+        ({ callId }) => callId === 'link2',
+      ),
     ).toBe(true);
   });
 });

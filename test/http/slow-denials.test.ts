@@ -77,8 +77,8 @@ async function hold(effect: 'allow' | 'block'): Promise<Stage> {
   const asked = runtime
     .turn({ sessionId: 's1' })
     .call({ id: 'c1', name: 'drop_table', arguments: { name: 'users' } });
-  while ((await runtime.confirmations()).rows.length === 0) await new Promise(setImmediate);
-  const [question] = (await runtime.confirmations()).rows;
+  while ((await runtime.confirmations.list()).rows.length === 0) await new Promise(setImmediate);
+  const [question] = (await runtime.confirmations.list()).rows;
   if (question === undefined) throw new Error('Nothing is asked.');
   const send: Stage['send'] = (path, body, between) =>
     new Promise((resolve, reject) => {
@@ -127,7 +127,7 @@ const ways: readonly [string, (stage: Stage) => Promise<{ path: string; more: ob
     'by a link',
     async ({ question }) => {
       const { confirmationId } = question;
-      const token = await runtime.decisionToken(confirmationId, { expiresInMs: 60_000, by: 'Ada' });
+      const token = await runtime.confirmations.link(confirmationId, { expiresInMs: 60_000, by: 'Ada' });
       return { path: '/v1/decisions', more: { token } };
     },
   ],

@@ -98,7 +98,7 @@ describe('a call in doubt', () => {
     const sent = { sessionId: id, call: { id, name: 'charge_card', arguments: {} }, waitMs: 10_000 };
     await send('/v1/calls', sent, token);
     await expect
-      .poll(async () => (await app.runtime.unresolved({})).rows.map(({ callId }) => callId))
+      .poll(async () => (await app.runtime.calls.unresolved({})).rows.map(({ callId }) => callId))
       .toContain(id);
     return `/v1/sessions/${id}/calls/${id}/resolution`;
   };
@@ -170,7 +170,7 @@ describe('a decision link', () => {
       expect((await send('/v1/decisions/read', { token: made.body.token })).status).toBe(403);
     }
     expect(
-      (await app.runtime.confirmations({ status: 'pending' })).rows.map(({ callId }) => callId),
+      (await app.runtime.confirmations.list({ status: 'pending' })).rows.map(({ callId }) => callId),
     ).toContain('l1');
   });
 
@@ -202,7 +202,7 @@ describe('a decision link', () => {
 
   test('of the service gives no right: the person who uses it signs in', async () => {
     const held = await hold('l4');
-    const token = await app.runtime.decisionToken(held.confirmationId, { expiresInMs: 60_000 });
+    const token = await app.runtime.confirmations.link(held.confirmationId, { expiresInMs: 60_000 });
     expect((await use(token, { by: 'approver-person' })).status).toBe(403);
     expect((await use(token, {}, app.tokens.operator)).status).toBe(403);
     expect((await use(token, { decision: 'deny' }, app.tokens.approver)).status).toBe(200);

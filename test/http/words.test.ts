@@ -52,7 +52,7 @@ describe('what is said over HTTP', () => {
   test('means are named that HTTP has', () => {
     const said = overHttp(
       'undo.spent',
-      'Find out, and say so with runtime.reconcile({ sessionId, callId: "a\\"b" }, …).',
+      'Find out, and say so with runtime.calls.reconcile({ sessionId, callId: "a\\"b" }, …).',
     );
     expect(said).toContain(
       'say so with POST /v1/sessions/{sessionId}/calls/{callId}/resolution for the call "a\\"b".',
@@ -60,7 +60,7 @@ describe('what is said over HTTP', () => {
     expect(
       overHttp(
         'confirmation.unknown',
-        "There is no confirmation x in this ledger. runtime.confirmations({ status: 'pending' }) lists those that wait.",
+        "There is no confirmation x in this ledger. runtime.confirmations.list({ status: 'pending' }) lists those that wait.",
       ),
     ).toBe(
       'There is no such question in this ledger. There is no confirmation x in this ledger. GET /v1/confirmations?status=pending lists those that wait.',

@@ -32,12 +32,17 @@ it('[bound-approval] applies the schema once to an edit that was written from th
   const turn = runtime.turn({ sessionId: 's' });
   const args: JsonObject = { euros: 5, token: secret };
   const { confirmationId, inputDigest } = await holdCall(runtime, turn, 'c', 'transfer', args);
-  const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+  const [asked] = (await runtime.confirmations.list({ status: 'pending' })).rows;
   expect(asked).toMatchObject({ effectiveInput: { euros: 500 }, acceptedInput: { euros: 5 } });
   // Changes the amount, and leaves the mask of the token in place: it stands for the token as the model gave it.
   const edited = { ...(asked?.acceptedInput as JsonObject), euros: 4 };
   expect(JSON.stringify(edited)).not.toContain(secret);
-  await runtime.decide(confirmationId, { decision: 'edit', by: 'ada', inputDigest, arguments: edited });
+  await runtime.confirmations.decide(confirmationId, {
+    decision: 'edit',
+    by: 'ada',
+    inputDigest,
+    arguments: edited,
+  });
   await turn.call({ id: 'c', name: 'transfer', arguments: args });
   expect(got).toEqual([{ euros: 400, token: `signed ${secret}` }]);
 });
@@ -51,13 +56,15 @@ it('keeps with the decision that the person had not read to the end, and refuses
   const { confirmationId, inputDigest } = await holdCall(runtime, turn, 'c', 'act', {});
   const decision = { decision: 'approve', by: 'ada', inputDigest } as const;
   await expect(
-    runtime.decide(confirmationId, { ...decision, notReadToEnd: 'yes' as never }),
+    runtime.confirmations.decide(confirmationId, { ...decision, notReadToEnd: 'yes' as never }),
   ).rejects.toMatchObject({ code: 'config.invalid' });
-  await runtime.decide(confirmationId, { ...decision, notReadToEnd: true });
+  await runtime.confirmations.decide(confirmationId, { ...decision, notReadToEnd: true });
   await turn.call({ id: 'c', name: 'act', arguments: {} });
-  const events = await runtime.events({ sessionId: 's' });
+  const events = await runtime.events.list({ sessionId: 's' });
   expect(events.find(({ type }) => type === 'confirmation.decided')).toMatchObject({
     by: { name: 'ada', notReadToEnd: true },
   });
-  expect((await runtime.audit({ sessionId: 's' })).at(-1)?.decidedBy).toMatchObject({ notReadToEnd: true });
+  expect((await runtime.calls.audit({ sessionId: 's' })).at(-1)?.decidedBy).toMatchObject({
+    notReadToEnd: true,
+  });
 });

@@ -52,7 +52,7 @@ describe('a question', () => {
     const open = await question(runtime);
     expect(open.expiresAt).toBeUndefined();
     clock.advance(366 * 86_400_000);
-    await runtime.decide(open.confirmationId, yes(await question(runtime)));
+    await runtime.confirmations.decide(open.confirmationId, yes(await question(runtime)));
     expect(await asked).toMatchObject({ output: 'gone' });
   });
 
@@ -106,9 +106,9 @@ describe('a question', () => {
     });
     expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
     expect(await eventsOf(runtime, 'confirmation.expired')).toMatchObject([{ effect: 'block' }]);
-    const late = await refusal(runtime.decide(open.confirmationId, yes(open)));
+    const late = await refusal(runtime.confirmations.decide(open.confirmationId, yes(open)));
     expect([late.code, late.message]).toEqual(['confirmation.expired', expect.stringContaining('is up')]);
-    expect((await runtime.confirmations({ status: 'expired' })).rows).toHaveLength(1);
+    expect((await runtime.confirmations.list({ status: 'expired' })).rows).toHaveLength(1);
     expect(ran).toEqual([]);
     await expectSettledOnce(runtime);
   });
@@ -130,7 +130,9 @@ describe('a question', () => {
     expect(await eventsOf(runtime, 'confirmation.expired')).toMatchObject([
       { confirmationId: open.confirmationId, effect: 'allow', by: rule },
     ]);
-    expect((await runtime.audit({ sessionId: 's', callId: 'c' })).at(-1)).toMatchObject({ decidedBy: rule });
+    expect((await runtime.calls.audit({ sessionId: 's', callId: 'c' })).at(-1)).toMatchObject({
+      decidedBy: rule,
+    });
     expect(await eventsOf(runtime, 'confirmation.decided')).toEqual([]);
     await expectSettledOnce(runtime);
   });
@@ -154,7 +156,10 @@ describe('a question', () => {
   it('that would let the call run still lets a person say no first', async () => {
     const { clock, runtime, turn, ran } = setDesk(asking(', timeout: 10, timeout_effect: allow'));
     const asked = turn.call(pay);
-    await runtime.decide((await question(runtime)).confirmationId, { decision: 'deny', by: 'ada' });
+    await runtime.confirmations.decide((await question(runtime)).confirmationId, {
+      decision: 'deny',
+      by: 'ada',
+    });
     expect(await asked).toMatchObject({ code: 'confirmation.rejected' });
     clock.advance(60_000);
     await quiet();
@@ -187,7 +192,9 @@ describe('a question', () => {
     const asked = turn.call(pay);
     const open = await question(runtime);
     clock.jumpTo(clock.now() + 10_000); // the ledger's clock is past it, no timer has fired
-    expect((await refusal(runtime.decide(open.confirmationId, yes(open)))).code).toBe('confirmation.expired');
+    expect((await refusal(runtime.confirmations.decide(open.confirmationId, yes(open)))).code).toBe(
+      'confirmation.expired',
+    );
     clock.advance(10_000);
     expect(await asked).toMatchObject({ reason: 'expired' });
     expect(ran).toEqual([]);
@@ -210,7 +217,7 @@ describe('an approval', () => {
     });
     const asked = turn.call(pay);
     const open = await question(runtime);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     await quiet();
     clock.advance(10_000);
     gate.resolve();
@@ -252,12 +259,12 @@ describe('when whoever held the call is gone', () => {
       const asked = await question(first.runtime);
       first.kill();
       const desk = start('desk', 'no tool');
-      await desk.runtime.decide(asked.confirmationId, yes(asked));
+      await desk.runtime.confirmations.decide(asked.confirmationId, yes(asked));
       desk.kill();
       clock.advance(10_000);
       const next = start('next', has);
       await next.runtime.recover();
-      const [call] = await next.runtime.calls({ sessionId: 's' });
+      const [call] = await next.runtime.calls.list({ sessionId: 's' });
       expect(call?.settled?.outcome).toMatchObject({ reason: 'expired', code: 'confirmation.expired' });
       expect(ran).toEqual([]);
     },
@@ -274,10 +281,10 @@ describe('when whoever held the call is gone', () => {
       clock.advance(60_000);
       const next = start('next', has);
       await next.runtime.recover();
-      const [call] = await next.runtime.calls({ sessionId: 's' });
+      const [call] = await next.runtime.calls.list({ sessionId: 's' });
       expect(call?.settled?.outcome).toMatchObject({ reason: 'expired', code: 'confirmation.expired' });
       expect(await auditKinds(next.runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
-      expect((await refusal(next.runtime.decide(asked.confirmationId, yes(asked)))).code).toBe(
+      expect((await refusal(next.runtime.confirmations.decide(asked.confirmationId, yes(asked)))).code).toBe(
         'confirmation.expired',
       );
       expect(ran).toEqual([]);
@@ -293,7 +300,7 @@ describe('when whoever held the call is gone', () => {
     first.kill();
     clock.advance(60_000);
     const next = start('next');
-    expect((await refusal(next.runtime.decide(asked.confirmationId, yes(asked)))).code).toBe(
+    expect((await refusal(next.runtime.confirmations.decide(asked.confirmationId, yes(asked)))).code).toBe(
       'confirmation.expired',
     );
     expect(await next.runtime.turn({ sessionId: 's' }).call(pay)).toMatchObject({ reason: 'expired' });
@@ -307,7 +314,7 @@ describe('when whoever held the call is gone', () => {
     const asked = await question(first.runtime);
     first.kill();
     const decider = start('decider', 'no tool');
-    await decider.runtime.decide(asked.confirmationId, yes(asked));
+    await decider.runtime.confirmations.decide(asked.confirmationId, yes(asked));
     clock.advance(60_000);
     const next = start('next');
     expect(await next.runtime.turn({ sessionId: 's' }).call(pay)).toMatchObject({

@@ -109,8 +109,10 @@ describe('[secrets-stay-out] a value that is hidden in the snapshot of a preview
     });
     const ended = turn.call(envelope('c', 'pay', {}));
     const open = await question(runtime);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await ended).toMatchObject({ output: 'ran with {"key":"[REDACTED]"}' });
-    expect(JSON.stringify(await runtime.events({ sessionId: open.sessionId }))).not.toContain('k-4711-8');
+    expect(JSON.stringify(await runtime.events.list({ sessionId: open.sessionId }))).not.toContain(
+      'k-4711-8',
+    );
   });
 });

@@ -51,7 +51,11 @@ describe('a value that only the schema gave, and that is hidden', () => {
         const on = hold(args);
         const { confirmationId, inputDigest, effectiveInput } = await question(on.runtime);
         expect(effectiveInput).toMatchObject({ code: '[REDACTED]' });
-        await on[process].decide(confirmationId, { ...decision, by: 'ada', inputDigest } as PersonDecision);
+        await on[process].confirmations.decide(confirmationId, {
+          ...decision,
+          by: 'ada',
+          inputDigest,
+        } as PersonDecision);
         await on.told;
         expect(on.written()).toMatch(/\[REDACTED\] is|take \[REDACTED\]/);
         expect(on.written()).not.toContain(added);
@@ -63,7 +67,7 @@ describe('a value that only the schema gave, and that is hidden', () => {
         const on = hold(args);
         const { confirmationId, inputDigest, effectiveInput } = await question(on.runtime);
         const edited = { ...(effectiveInput as JsonObject), id: 2 };
-        await on[process].decide(confirmationId, {
+        await on[process].confirmations.decide(confirmationId, {
           decision: 'edit',
           by: 'ada',
           inputDigest,
@@ -79,7 +83,7 @@ describe('a value that only the schema gave, and that is hidden', () => {
   it('[secrets-stay-out] stays hidden where a process without the tool puts another in its place', async () => {
     const on = hold({ id: 1 });
     const { confirmationId, inputDigest } = await question(on.runtime);
-    await on.without.decide(confirmationId, {
+    await on.without.confirmations.decide(confirmationId, {
       decision: 'edit',
       by: 'ada',
       inputDigest,

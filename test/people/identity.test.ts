@@ -31,7 +31,7 @@ async function held(options: { separateDuties?: boolean } = {}) {
   const ask = async (id: string, askedBy?: DirectIdentity) => {
     void turn.callOrPending(call(id), askedBy && { askedBy }).catch(() => undefined);
     for (;;) {
-      const { rows } = await runtime.confirmations({ status: 'pending' });
+      const { rows } = await runtime.confirmations.list({ status: 'pending' });
       const found = rows.find((row) => row.callId === id);
       if (found !== undefined) return found;
       await new Promise(setImmediate);
@@ -45,7 +45,7 @@ describe('bound-approval: how the person was known is on record', () => {
     const { runtime, ask } = await held();
     const first = await ask('a');
     const { inputDigest } = first;
-    const decided = await runtime.decide(first.confirmationId, {
+    const decided = await runtime.confirmations.decide(first.confirmationId, {
       decision: 'approve',
       by: 'ada',
       identity: ada,
@@ -53,24 +53,26 @@ describe('bound-approval: how the person was known is on record', () => {
     });
     expect(decided.by).toEqual({ type: 'person', name: 'ada', identity: ada, asker: 'other' });
     const second = await ask('b');
-    expect((await runtime.decide(second.confirmationId, { decision: 'deny', by: 'bob' })).by).toEqual({
+    expect(
+      (await runtime.confirmations.decide(second.confirmationId, { decision: 'deny', by: 'bob' })).by,
+    ).toEqual({
       type: 'person',
       name: 'bob',
       identity: { kind: 'self_asserted' },
       asker: 'same',
     });
-    const audit = await runtime.audit({ sessionId: 's', callId: 'a' });
+    const audit = await runtime.calls.audit({ sessionId: 's', callId: 'a' });
     expect(audit.at(-1)?.decidedBy?.identity).toEqual(ada);
   });
 
   test('for grants, revocations, undos and workflow moves', async () => {
     const { runtime, turn } = await held();
-    const grant = await runtime.grant({ sessionId: 's', toolName: 'wipe', by: 'ada', identity: ada });
+    const grant = await runtime.grants.give({ sessionId: 's', toolName: 'wipe', by: 'ada', identity: ada });
     expect(grant.identity).toEqual(ada);
     await turn.call(call('g'));
-    const [granted] = await runtime.calls({ sessionId: 's', callId: 'g' });
+    const [granted] = await runtime.calls.list({ sessionId: 's', callId: 'g' });
     expect(granted?.decidedBy).toEqual({ type: 'person', name: 'ada', identity: ada });
-    const revoked = await runtime.revokeGrant({
+    const revoked = await runtime.grants.revoke({
       sessionId: 's',
       grantId: grant.grantId,
       by: 'cy',
@@ -78,8 +80,8 @@ describe('bound-approval: how the person was known is on record', () => {
     });
     expect(revoked.revoked?.identity).toEqual({ kind: 'os_user', user: 'cy' });
     await turn.call(call('p', 'price'));
-    await runtime.undo({ sessionId: 's', callId: 'p' }, { by: 'ada', identity: ada });
-    const [undone] = await runtime.calls({ sessionId: 's', callId: 'p' });
+    await runtime.calls.undo({ sessionId: 's', callId: 'p' }, { by: 'ada', identity: ada });
+    const [undone] = await runtime.calls.list({ sessionId: 's', callId: 'p' });
     expect(undone?.undone?.by).toMatchObject({ name: 'ada', identity: ada });
   });
 
@@ -87,7 +89,7 @@ describe('bound-approval: how the person was known is on record', () => {
     const { ledger, runtime, turn } = await held();
     await turn.call(call('p', 'price'));
     await ledger.retention.erase({ sessionId: 's', by: 'ada', identity: ada, reason: 'asked to' });
-    const events = await runtime.events({ sessionId: 's' });
+    const events = await runtime.events.list({ sessionId: 's' });
     expect(events.find(({ type }) => type === 'body.erased')).toMatchObject({ by: 'ada', identity: ada });
   });
 
@@ -104,7 +106,11 @@ describe('bound-approval: how the person was known is on record', () => {
       'token',
     ])
       await expect(
-        runtime.decide(confirmationId, { decision: 'deny', by: 'eve', identity: identity as never }),
+        runtime.confirmations.decide(confirmationId, {
+          decision: 'deny',
+          by: 'eve',
+          identity: identity as never,
+        }),
       ).rejects.toMatchObject({ code: 'config.invalid' });
   });
 });
@@ -120,14 +126,14 @@ describe('where duties are separate', () => {
       ['Bob ', { ...ada, subject: 'x' }],
     ] as const)
       await expect(
-        runtime.decide(confirmationId, {
+        runtime.confirmations.decide(confirmationId, {
           decision: 'approve',
           by,
           inputDigest,
           ...(identity && { identity }),
         }),
       ).rejects.toMatchObject({ code: 'confirmation.forbidden' });
-    await runtime.decide(confirmationId, { decision: 'approve', by: 'cy', inputDigest });
+    await runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'cy', inputDigest });
   });
 
   test('a process without the option cannot be used to get round it', async () => {
@@ -135,16 +141,16 @@ describe('where duties are separate', () => {
     const { confirmationId, inputDigest } = await ask('a');
     const elsewhere = createRuntime({ tools: [], ledger });
     await expect(
-      elsewhere.decide(confirmationId, { decision: 'approve', by: 'bob', inputDigest }),
+      elsewhere.confirmations.decide(confirmationId, { decision: 'approve', by: 'bob', inputDigest }),
     ).rejects.toMatchObject({ code: 'confirmation.forbidden' });
-    await elsewhere.decide(confirmationId, { decision: 'deny', by: 'bob' });
+    await elsewhere.confirmations.decide(confirmationId, { decision: 'deny', by: 'bob' });
   });
 
   test('a grant does not answer the calls of the person who gave it', async () => {
     const { runtime, ask } = await held({ separateDuties: true });
-    await runtime.grant({ sessionId: 's', toolName: 'wipe', by: 'sam', identity: ada });
+    await runtime.grants.give({ sessionId: 's', toolName: 'wipe', by: 'sam', identity: ada });
     const { confirmationId } = await ask('a', { ...ada });
-    expect(await runtime.decide(confirmationId, { decision: 'deny', by: 'cy' })).toMatchObject({
+    expect(await runtime.confirmations.decide(confirmationId, { decision: 'deny', by: 'cy' })).toMatchObject({
       status: 'denied',
     });
   });
@@ -155,7 +161,7 @@ describe('an id of dots', () => {
     const { ledger, runtime, turn } = await held();
     expect(() => runtime.turn({ sessionId: id })).toThrow(/may not be/);
     await expect(turn.call(call(id))).rejects.toMatchObject({ code: 'call.malformed' });
-    await expect(runtime.grant({ sessionId: id, toolName: 'wipe', by: 'ada' })).rejects.toMatchObject({
+    await expect(runtime.grants.give({ sessionId: id, toolName: 'wipe', by: 'ada' })).rejects.toMatchObject({
       code: 'config.invalid',
     });
     expect(() => runtime.workflow({ sessionId: id })).toThrow(/sessionId must be/);

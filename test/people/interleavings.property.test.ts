@@ -132,7 +132,7 @@ class Life {
   }
 
   async decide(step: Extract<Step, { of: number }>, decision: object): Promise<void> {
-    const { rows } = await this.runtime.confirmations({ limit: 100 });
+    const { rows } = await this.runtime.confirmations.list({ limit: 100 });
     for (const view of rows)
       if (!this.questions.some(({ confirmationId }) => confirmationId === view.confirmationId))
         this.questions.unshift(view);
@@ -141,7 +141,7 @@ class Life {
     const inputDigest = step.honest ? view.inputDigest : (this.questions.at(-1)?.inputDigest ?? '');
     // The second decider is another runtime, which may not have the tool.
     const runtime = this.#runtimes[step.by === 'ada' ? 0 : 1];
-    await runtime
+    await runtime.confirmations
       .decide(view.confirmationId, { by: step.by, inputDigest, ...decision } as PersonDecision)
       .catch((error: unknown) => {
         if (!isQuittanceError(error)) throw error;
@@ -244,7 +244,7 @@ describe('[bound-approval] however holds, decisions, expiry, reloads and crashes
             life.clock.advance(3_600_000);
             await life.take({ do: 'settle down' });
           }
-          const events = (await life.runtime.events({ sessionId: 's' })).filter(isOf);
+          const events = (await life.runtime.events.list({ sessionId: 's' })).filter(isOf);
           const starts = events.filter(({ type }) => type === 'tool.started');
           expect(starts.length).toBeLessThanOrEqual(1);
           expect(life.ran.length).toBeLessThanOrEqual(starts.length);

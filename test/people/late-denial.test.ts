@@ -136,9 +136,9 @@ async function problems(): Promise<readonly string[]> {
 it('a denial in time is recorded without the time it was received at: only a late one needs that', async () => {
   const { holder, decider, asked, confirmationId } = await hold();
   clock.advance(1_000);
-  await decider.decide(confirmationId, { ...noInTime, receivedAt: 1_500 });
+  await decider.confirmations.decide(confirmationId, { ...noInTime, receivedAt: 1_500 });
   expect(await asked).toMatchObject({ code: 'confirmation.rejected' });
-  const events = await holder.events({ sessionId: 's', callId: 'c' });
+  const events = await holder.events.list({ sessionId: 's', callId: 'c' });
   const decided = events.find((event) => event.type === 'confirmation.decided');
   expect(decided).toMatchObject({ decision: 'deny', at: 2_000 });
   expect(decided?.receivedAt).toBeUndefined();
@@ -149,16 +149,18 @@ describe.each(['safe_write', 'read'] as const)('a denial from another process, o
     const { holder, decider, asked, confirmationId, ran, checking, check } = await hold(mode);
     clock.advance(5_000);
     await checking;
-    expect(await decider.decide(confirmationId, noInTime)).toMatchObject({ status: 'denied' });
+    expect(await decider.confirmations.decide(confirmationId, noInTime)).toMatchObject({ status: 'denied' });
     check.resolve(ToolDecision.allow);
     expect(await asked).toMatchObject({ type: 'ToolDenied', code: 'confirmation.rejected' });
     expect(ran).toEqual([]);
-    const events = await holder.events({ sessionId: 's', callId: 'c' });
+    const events = await holder.events.list({ sessionId: 's', callId: 'c' });
     expect(events.find(({ type }) => type === 'confirmation.decided')).toMatchObject({
       decision: 'deny',
       receivedAt: expiresAt - 1,
     });
-    expect(await decider.confirmations({ status: 'denied' })).toMatchObject({ rows: [{ confirmationId }] });
+    expect(await decider.confirmations.list({ status: 'denied' })).toMatchObject({
+      rows: [{ confirmationId }],
+    });
     // The holder itself ends the call: it does not answer from a record as if it had asked twice.
     expect((await eventTypes(holder, 'c')).slice(-3)).toEqual([
       'confirmation.expired',
@@ -174,7 +176,7 @@ describe.each(['safe_write', 'read'] as const)('a denial from another process, o
     check.resolve(ToolDecision.allow);
     clock.advance(5_000);
     await running;
-    const { code } = await refusal(decider.decide(confirmationId, noInTime));
+    const { code } = await refusal(decider.confirmations.decide(confirmationId, noInTime));
     expect(code).toBe('confirmation.decided');
     body.resolve();
     expect(await asked).toMatchObject({ type: 'ToolExecutionResult', output: 'paid' });
@@ -188,7 +190,7 @@ it('counts where the checks stop the call as well: the person is named', async (
   const { holder, decider, asked, confirmationId, checking, check } = await hold();
   clock.advance(5_000);
   await checking;
-  await decider.decide(confirmationId, { ...noInTime, reason: 'not today' });
+  await decider.confirmations.decide(confirmationId, { ...noInTime, reason: 'not today' });
   check.resolve(ToolDecision.block('The hook says no.'));
   expect(await asked).toMatchObject({ type: 'ToolDenied', details: 'ada said no: not today' });
   await expectSettledOnce(holder);
@@ -201,7 +203,9 @@ it.each<[string, PersonDecision]>([
   const { decider, asked, confirmationId, ran, checking, check, body } = await hold();
   clock.advance(5_000);
   await checking;
-  expect((await refusal(decider.decide(confirmationId, decision))).code).toBe('confirmation.decided');
+  expect((await refusal(decider.confirmations.decide(confirmationId, decision))).code).toBe(
+    'confirmation.decided',
+  );
   check.resolve(ToolDecision.allow);
   body.resolve();
   expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
@@ -213,7 +217,7 @@ it('refuses an approval that was received in time: the expiry has decided', asyn
   const shown = await question(decider);
   clock.advance(5_000);
   await checking;
-  const late = decider.decide(confirmationId, { ...yes(shown), receivedAt: expiresAt - 1 });
+  const late = decider.confirmations.decide(confirmationId, { ...yes(shown), receivedAt: expiresAt - 1 });
   expect((await refusal(late)).code).toBe('confirmation.decided');
   check.resolve(ToolDecision.allow);
   body.resolve();
@@ -223,9 +227,11 @@ it('refuses an approval that was received in time: the expiry has decided', asyn
 it('takes back no approval of a person', async () => {
   const { decider, asked, confirmationId, checking, check, body } = await hold();
   const shown = await question(decider);
-  await decider.decide(confirmationId, yes(shown, 'eve'));
+  await decider.confirmations.decide(confirmationId, yes(shown, 'eve'));
   await checking;
-  expect((await refusal(decider.decide(confirmationId, noInTime))).code).toBe('confirmation.decided');
+  expect((await refusal(decider.confirmations.decide(confirmationId, noInTime))).code).toBe(
+    'confirmation.decided',
+  );
   check.resolve(ToolDecision.allow);
   body.resolve();
   expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
@@ -241,7 +247,7 @@ it('stores exactly one of denial and intent, whichever comes first', async () =>
     check.resolve(ToolDecision.allow);
     for (let turns = 0; turns < round; turns++) await Promise.resolve();
     const denial = { ...noInTime, receivedAt: clock.now() - 1 };
-    const isDenied = await decider.decide(confirmationId, denial).then(
+    const isDenied = await decider.confirmations.decide(confirmationId, denial).then(
       () => true,
       () => false,
     );

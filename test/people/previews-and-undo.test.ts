@@ -92,7 +92,7 @@ describe('a preview', () => {
     const { tool, ran, cancelled } = writer(() => (made++, secret()));
     const second = await start(tool);
     const rejoined = second.runtime.turn({ sessionId: 's' }).call(call);
-    await second.runtime.decide(asked.confirmationId, {
+    await second.runtime.confirmations.decide(asked.confirmationId, {
       decision: 'approve',
       by: 'ada',
       inputDigest: asked.inputDigest,
@@ -104,7 +104,9 @@ describe('a preview', () => {
     ]);
     expect([made, cancelled]).toEqual([0, []]);
     expect(await problems(second.ledger)).toEqual([]);
-    expect(JSON.stringify(await second.runtime.events({ sessionId: 's' }))).not.toMatch(/k-4711|hunter22/);
+    expect(JSON.stringify(await second.runtime.events.list({ sessionId: 's' }))).not.toMatch(
+      /k-4711|hunter22/,
+    );
     await expectSettledOnce(second.runtime);
   });
 
@@ -128,12 +130,12 @@ describe('a preview', () => {
       expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
       const { revision = 0 } = preview ?? {};
       const edit = { decision: 'edit', by: 'ada', inputDigest, revision, arguments: { note } } as const;
-      await runtime.decide(confirmationId, edit);
+      await runtime.confirmations.decide(confirmationId, edit);
     }
     const asked = await question(runtime);
     expect(await problems(ledger)).toEqual([]);
     expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
-    await runtime.decide(asked.confirmationId, yes(asked));
+    await runtime.confirmations.decide(asked.confirmationId, yes(asked));
     expect(await outcome).toMatchObject({ output: {} });
   });
 
@@ -157,7 +159,7 @@ describe('a preview', () => {
     const outcome = runtime.turn({ sessionId: 's' }).call(call, { signal: cancel.signal });
     const { confirmationId, inputDigest } = await question(runtime);
     const edited = { arguments: { password: 'hunter23' }, revision: 1, inputDigest, by: 'ada' } as const;
-    await runtime.decide(confirmationId, { decision: 'edit', ...edited });
+    await runtime.confirmations.decide(confirmationId, { decision: 'edit', ...edited });
     await lettingGo.promise;
     cancel.abort();
     expect(await outcome).toMatchObject({ code: 'tool.cancelled' });
@@ -181,13 +183,13 @@ describe('a preview', () => {
       const { confirmationId, inputDigest, preview } = await question(runtime);
       const { revision = 0 } = preview ?? {};
       const edit = { decision: 'edit', by: 'ada', inputDigest, revision, arguments: { note } } as const;
-      await runtime.decide(confirmationId, edit);
+      await runtime.confirmations.decide(confirmationId, edit);
     }
     const asked = await question(runtime);
     const words = asked.asks.map(({ description }) => description);
     expect(words).toContain('What the tool would do has changed: see its preview.');
     expect(words).toEqual([...new Set(words)]);
-    await runtime.decide(asked.confirmationId, yes(asked));
+    await runtime.confirmations.decide(asked.confirmationId, yes(asked));
     expect(await outcome).toMatchObject({ output: null });
   });
 
@@ -255,7 +257,7 @@ describe('an undo', () => {
       const first = await start(remover(idempotent, () => (begun.resolve(), new Promise(() => undefined))));
       await first.runtime.turn({ sessionId: 's' }).call(remove);
       expect(await problems(first.ledger)).toEqual([]);
-      void first.runtime.undo(ref, { by: 'ada' }).catch(() => undefined);
+      void first.runtime.calls.undo(ref, { by: 'ada' }).catch(() => undefined);
       await begun.promise;
       await first.die();
       const passwords: string[] = [];
@@ -263,7 +265,9 @@ describe('an undo', () => {
       expect(await second.runtime.recover()).toMatchObject([{ callId: 'undo:c', how }]);
       expect(passwords).toEqual(Array(undone).fill('hunter22'));
       expect(await eventsOf(second.runtime, 'tool.undone')).toHaveLength(undone);
-      await expect(second.runtime.undo(ref, { by: 'bob' })).rejects.toMatchObject({ code: 'undo.spent' });
+      await expect(second.runtime.calls.undo(ref, { by: 'bob' })).rejects.toMatchObject({
+        code: 'undo.spent',
+      });
       expect(await problems(second.ledger)).toEqual([]);
       await expectSettledOnce(second.runtime);
     },

@@ -5,12 +5,12 @@ import { isQuittanceError } from 'quittance';
 import { expect } from 'vitest';
 import { quiet } from '../stage.ts';
 
-type Asks = Pick<Runtime, 'confirmations' | 'decide'>;
+type Asks = Pick<Runtime, 'confirmations'>;
 
 /** The open questions, oldest first, once everything that waits for promises alone has happened. */
 export async function openQuestions(runtime: Asks): Promise<ConfirmationView[]> {
   for (let round = 0; round < 5; round++) await quiet();
-  const { rows } = await runtime.confirmations({ status: 'pending', limit: 100 });
+  const { rows } = await runtime.confirmations.list({ status: 'pending', limit: 100 });
   return rows.toReversed();
 }
 

@@ -31,7 +31,7 @@ describe('rules that were reloaded while a call was held', () => {
     const asked = turn.call(pay);
     const open = await question(runtime);
     contracts.reload(ruleset(rule('big', 'block', 100, 'No more payments.')));
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await asked).toMatchObject({
       type: 'ToolDenied',
       reason: 'contract',
@@ -48,7 +48,7 @@ describe('rules that were reloaded while a call was held', () => {
     const open = await question(runtime);
     contracts.reload(ruleset(other, rule('big', 'ask', 100)));
     expect(contracts.version).not.toBe(open.policyVersion);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toHaveLength(1);
     const decided = await eventsOf(runtime, 'tool.decided');
@@ -63,7 +63,7 @@ describe('rules that were reloaded while a call was held', () => {
     const asked = turn.call(pay);
     const open = await question(runtime);
     contracts.reload(ruleset(other));
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     await asked;
     expect(ran).toHaveLength(1);
   });
@@ -78,12 +78,12 @@ describe('rules that were reloaded while a call was held', () => {
     const asked = turn.call(pay);
     const first = await question(runtime);
     contracts.reload(text);
-    await runtime.decide(first.confirmationId, yes(first));
+    await runtime.confirmations.decide(first.confirmationId, yes(first));
     const second = await question(runtime);
     expect(second.confirmationId).not.toBe(first.confirmationId);
     expect(second.policyVersion).toBe(contracts.version);
     expect(ran).toEqual([]);
-    await runtime.decide(second.confirmationId, yes(second, 'bob'));
+    await runtime.confirmations.decide(second.confirmationId, yes(second, 'bob'));
     expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toHaveLength(1);
     expect(await auditKinds(runtime, 'c')).toEqual([
@@ -99,7 +99,7 @@ describe('rules that were reloaded while a call was held', () => {
     const asked = turn.call(pay);
     const open = await question(runtime);
     expect(() => contracts.reload('rules: nonsense')).toThrow(/apiVersion/);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     await asked;
     expect(ran).toHaveLength(1);
   });
@@ -109,7 +109,7 @@ describe('rules that were reloaded while a call was held', () => {
     const asked = turn.call(pay);
     const open = await question(runtime);
     contracts.reload(ruleset(other));
-    await runtime.decide(open.confirmationId, no());
+    await runtime.confirmations.decide(open.confirmationId, no());
     expect(await asked).toMatchObject({ code: 'confirmation.rejected' });
     expect(ran).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe('edited arguments', () => {
     const stage = setDesk(text);
     const asked = stage.turn.call(pay);
     const open = await question(stage.runtime);
-    await stage.runtime.decide(open.confirmationId, {
+    await stage.runtime.confirmations.decide(open.confirmationId, {
       decision: 'edit',
       by: 'ada',
       inputDigest: open.inputDigest,
@@ -154,7 +154,7 @@ describe('edited arguments', () => {
     const [open] = await openQuestions(runtime);
     expect(open).toMatchObject({ effectiveInput: { cents: 6_000 }, requestedInput: { cents: 500 } });
     expect(ran).toEqual([]);
-    if (open !== undefined) await runtime.decide(open.confirmationId, yes(open, 'boss'));
+    if (open !== undefined) await runtime.confirmations.decide(open.confirmationId, yes(open, 'boss'));
     await asked;
     expect(ran).toEqual([{ cents: 6_000 }]);
     await expectSettledOnce(runtime);

@@ -64,7 +64,7 @@ describe('after a restart', () => {
       status: 'pending',
     });
     const rejoined = runtime.turn({ sessionId: 's' }).call(ask('users'));
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await rejoined).toMatchObject({ type: 'ToolExecutionResult', output: { nth: 1 } });
     expect(ran).toEqual([{ table: 'users' }]);
     expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'completed']);
@@ -76,8 +76,10 @@ describe('after a restart', () => {
     await holdAndEnd();
     const inbox = await start();
     const open = await question(inbox.runtime);
-    expect(await inbox.runtime.decide(open.confirmationId, yes(open))).toMatchObject({ status: 'approved' });
-    const [waiting] = await inbox.runtime.calls({ sessionId: 's' });
+    expect(await inbox.runtime.confirmations.decide(open.confirmationId, yes(open))).toMatchObject({
+      status: 'approved',
+    });
+    const [waiting] = await inbox.runtime.calls.list({ sessionId: 's' });
     expect(waiting?.status).toBe('approved');
     await inbox.end();
     const ran: unknown[] = [];
@@ -91,9 +93,9 @@ describe('after a restart', () => {
     await holdAndEnd();
     const inbox = await start();
     const open = await question(inbox.runtime);
-    await inbox.runtime.decide(open.confirmationId, no('ada', 'keep them'));
+    await inbox.runtime.confirmations.decide(open.confirmationId, no('ada', 'keep them'));
     await eventually(async () =>
-      expect((await inbox.runtime.calls({ sessionId: 's' }))[0]?.settled?.outcome).toMatchObject({
+      expect((await inbox.runtime.calls.list({ sessionId: 's' }))[0]?.settled?.outcome).toMatchObject({
         code: 'confirmation.rejected',
         details: 'ada said no: keep them',
       }),
@@ -107,10 +109,10 @@ describe('after a restart', () => {
       remove(ran, z.object({ table: z.string(), really: z.boolean().default(true) })),
     );
     const open = await question(newer.runtime);
-    await newer.runtime.decide(open.confirmationId, yes(open));
+    await newer.runtime.confirmations.decide(open.confirmationId, yes(open));
     const asked = newer.runtime.turn({ sessionId: 's', timeoutMs: 500 }).call(ask('users'));
     expect((await refusal(asked)).code).toBe('call.pending');
-    expect((await newer.runtime.calls({ sessionId: 's' }))[0]?.status).toBe('approved');
+    expect((await newer.runtime.calls.list({ sessionId: 's' }))[0]?.status).toBe('approved');
     expect(ran).toEqual([]);
     const older = await start(remove(ran));
     await older.runtime.recover();
@@ -143,7 +145,7 @@ describe('after a restart', () => {
       runtime.turn({ sessionId: 's' }).callOrPending(ask('users'));
     expect(await asking()).toMatchObject({ type: 'pending' });
     const open = await question(runtime);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await asking()).toMatchObject({ code: 'tool.timeout' });
     await expectSettledOnce(runtime);
   });
@@ -157,11 +159,13 @@ describe('after a restart', () => {
     await first.end();
     const ran: unknown[] = [];
     const { runtime } = await start(remove(ran));
-    const { rows } = await runtime.confirmations({ status: 'pending', limit: 100 });
+    const { rows } = await runtime.confirmations.list({ status: 'pending', limit: 100 });
     expect(rows).toHaveLength(20);
     const order = rows.toSorted((a, b) => a.confirmationId.localeCompare(b.confirmationId));
     await Promise.all(
-      order.map((view, n) => runtime.decide(view.confirmationId, n % 2 === 0 ? yes(view) : no())),
+      order.map((view, n) =>
+        runtime.confirmations.decide(view.confirmationId, n % 2 === 0 ? yes(view) : no()),
+      ),
     );
     const again = runtime.turn({ sessionId: 's' });
     for (const [n, { callId, effectiveInput }] of order.entries())
@@ -182,8 +186,8 @@ describe('after a restart', () => {
     if (first === undefined || last === undefined) throw new Error('there are four');
     const open = await question(first.runtime);
     const decisions = await Promise.allSettled([
-      first.runtime.decide(open.confirmationId, yes(open, 'ada')),
-      last.runtime.decide(open.confirmationId, yes(open, 'bob')),
+      first.runtime.confirmations.decide(open.confirmationId, yes(open, 'ada')),
+      last.runtime.confirmations.decide(open.confirmationId, yes(open, 'bob')),
     ]);
     expect(decisions.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const outcomes = await Promise.all(asked);
@@ -201,7 +205,7 @@ describe('while the process that holds the call lives', () => {
     const others: unknown[] = [];
     const inbox = await start(remove(others));
     const open = await eventually(() => question(inbox.runtime));
-    await inbox.runtime.decide(open.confirmationId, yes(open));
+    await inbox.runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
     expect([ran.length, others.length]).toEqual([1, 0]);
   });
@@ -214,14 +218,14 @@ describe('while the process that holds the call lives', () => {
     const asked = tables.map((table) => turn.call(envelope(table, 'delete_rows', { table })));
     const deciders = await Promise.all([start(), start()]);
     const { rows } = await eventually(async () => {
-      const page = await holder.runtime.confirmations({ status: 'pending' });
+      const page = await holder.runtime.confirmations.list({ status: 'pending' });
       expect(page.rows).toHaveLength(8);
       return page;
     });
     await Promise.all(
       rows.flatMap((view) =>
         deciders.map(({ runtime }) =>
-          runtime.decide(view.confirmationId, yes(view)).catch((error: unknown) => {
+          runtime.confirmations.decide(view.confirmationId, yes(view)).catch((error: unknown) => {
             if (!isQuittanceError(error, 'confirmation.decided')) throw error;
           }),
         ),
@@ -250,7 +254,7 @@ describe('what was hidden of a held input', () => {
     const { runtime } = await start(login(ran));
     const open = await question(runtime);
     expect(JSON.stringify(open)).not.toContain(secret);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     await runtime.turn({ sessionId: 's' }).call(call);
     expect(ran).toEqual([{ user: 'bob', password: secret, pin: '0042' }]);
   });
@@ -261,14 +265,14 @@ describe('what was hidden of a held input', () => {
     const ran: unknown[] = [];
     const { runtime } = await start(login(ran));
     await runtime.recover();
-    const [kept] = await runtime.calls({ sessionId: 's' });
+    const [kept] = await runtime.calls.list({ sessionId: 's' });
     expect(kept?.settled?.outcome).toMatchObject({
       type: 'ToolDenied',
       reason: 'expired',
       details: expect.stringContaining('cannot be opened with this key') as string,
     });
     expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
-    expect(await runtime.confirmations({ status: 'pending' })).toMatchObject({ rows: [] });
+    expect(await runtime.confirmations.list({ status: 'pending' })).toMatchObject({ rows: [] });
     expect(ran).toEqual([]);
   });
 
@@ -279,7 +283,7 @@ describe('what was hidden of a held input', () => {
       const asked = runtime.turn({ sessionId: password }).call(call);
       const open = await question(runtime);
       expect(open.effectiveInput).toEqual({ user: 'bob', password: '[REDACTED]', pin: '[REDACTED]' });
-      await runtime.decide(open.confirmationId, {
+      await runtime.confirmations.decide(open.confirmationId, {
         decision: 'edit',
         by: 'ada',
         inputDigest: open.inputDigest,
@@ -289,7 +293,7 @@ describe('what was hidden of a held input', () => {
       expect(ran).toEqual([
         { user: 'robert', password: password === 'a new one' ? password : secret, pin: '0042' },
       ]);
-      const events = JSON.stringify(await runtime.events({ sessionId: password }));
+      const events = JSON.stringify(await runtime.events.list({ sessionId: password }));
       for (const hidden of [secret, 'a new one', '0042'])
         expect(events.replaceAll('"sessionId":"a new one"', '')).not.toContain(hidden);
       await end();
@@ -301,7 +305,7 @@ describe('what was hidden of a held input', () => {
     const inbox = await start();
     const open = await question(inbox.runtime);
     const edit = (given: object) =>
-      inbox.runtime.decide(open.confirmationId, {
+      inbox.runtime.confirmations.decide(open.confirmationId, {
         decision: 'edit',
         by: 'ada',
         inputDigest: open.inputDigest,
@@ -314,7 +318,7 @@ describe('what was hidden of a held input', () => {
     ])
       expect((await refusal(edit(given))).code).toBe('confirmation.mismatch');
     await edit({ user: 'bob', password: '[REDACTED]', pin: '9876' });
-    expect(JSON.stringify(await inbox.runtime.events({ sessionId: 's' }))).not.toContain('9876');
+    expect(JSON.stringify(await inbox.runtime.events.list({ sessionId: 's' }))).not.toContain('9876');
     await inbox.end();
     const ran: unknown[] = [];
     const { runtime } = await start(login(ran));

@@ -16,7 +16,7 @@ describe('a question', () => {
     const asked = turn.call(envelope('c', 'delete_it'));
     const open = await question(runtime);
     const response = 'Use the archive; the password is hunter2 password=hunter2.';
-    await runtime.decide(open.confirmationId, { decision: 'respond', by: 'ada', response });
+    await runtime.confirmations.decide(open.confirmationId, { decision: 'respond', by: 'ada', response });
     const outcome = await asked;
     expect(outcome).toMatchObject({
       type: 'ToolDenied',
@@ -25,8 +25,8 @@ describe('a question', () => {
       details: expect.stringContaining('Use the archive') as string,
     });
     expect(outcomeToModelContent(outcome)).toContain('Use the archive');
-    expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('password=hunter2');
-    expect((await runtime.confirmations({ status: 'answered' })).rows).toHaveLength(1);
+    expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('password=hunter2');
+    expect((await runtime.confirmations.list({ status: 'answered' })).rows).toHaveLength(1);
     expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'blocked']);
     expect(ran).toEqual([]);
     await expectSettledOnce(runtime);
@@ -38,7 +38,9 @@ describe('a question', () => {
     const open = await question(runtime);
     await turn.end({ withdraw: true });
     expect(await asked).toMatchObject({ reason: 'ended', code: 'turn.ended' });
-    expect((await refusal(runtime.decide(open.confirmationId, yes(open)))).message).toContain('withdrawn');
+    expect((await refusal(runtime.confirmations.decide(open.confirmationId, yes(open)))).message).toContain(
+      'withdrawn',
+    );
     expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
     expect(await openQuestions(runtime)).toEqual([]);
     expect(ran).toEqual([]);
@@ -57,11 +59,16 @@ describe('a question', () => {
       facts: { callId: 'c', confirmationId: open.confirmationId, waitsFor: open.description },
     });
     expect(message).toContain(open.description);
-    for (const word of ['runtime.confirmations', 'runtime.decide', 'onConfirm', 'treatments']) {
+    for (const word of [
+      'runtime.confirmations.list',
+      'runtime.confirmations.decide',
+      'onConfirm',
+      'treatments',
+    ]) {
       expect(remedy).toContain(word);
       expect(message).not.toContain(word);
     }
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
       output: 1,
     });
@@ -80,7 +87,7 @@ describe('a question', () => {
     await first.close();
     expect(await asked).toMatchObject({ code: 'call.pending', facts: { callId: 'c' } });
     const second = open('second');
-    await second.decide(held.confirmationId, yes(held));
+    await second.confirmations.decide(held.confirmationId, yes(held));
     expect(await second.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
       output: 1,
     });

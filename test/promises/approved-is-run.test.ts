@@ -59,7 +59,7 @@ async function holdAndEnd(tool: AnyTool, args: Readonly<Record<string, unknown>>
 }
 
 async function recorded(runtime: Runtime): Promise<unknown> {
-  const records = await runtime.audit({ sessionId: 's', callId: 'c' });
+  const records = await runtime.calls.audit({ sessionId: 's', callId: 'c' });
   return records.at(-1)?.effectiveInput;
 }
 
@@ -97,12 +97,12 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     const effective = { cents: 500, note: 'note 1', nested: { list: ['A'] } };
     expect(open).toMatchObject({ effectiveInput: effective, inputForm: 'json' });
     expect(open.acceptedInput).toEqual({ cents: '500', nested: { list: ['a'] } });
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await outcome).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toEqual([effective]);
     expect(times).toBe(1);
     expect(await recorded(runtime)).toEqual(effective);
-    const [kept] = await runtime.calls({ sessionId: 's' });
+    const [kept] = await runtime.calls.list({ sessionId: 's' });
     expect(kept?.effectiveInput).toEqual(effective);
   });
 
@@ -116,7 +116,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     const { runtime } = await start([after]);
     const open = await question(runtime);
     expect(open.inputDigest).toBe(shown.inputDigest);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     await runtime.recover();
     expect(await call(runtime, { cents: '500' })).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toEqual([{ cents: 500, note: 'note 1' }]);
@@ -147,7 +147,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     expect(shown.inputDigest).toMatch(/^hmac-/);
     const { runtime, end } = await start([tool()]);
     const open = await question(runtime);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     await runtime.recover();
     await call(runtime, { pin: secret });
     expect(ran).toEqual([{ moved: { to: [secret] }, size: secret.length }]);
@@ -164,9 +164,9 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     const open = await question(runtime);
     const edit = { decision: 'edit', by: 'eve', inputDigest: open.inputDigest } as const;
     await expect(
-      runtime.decide(open.confirmationId, { ...edit, arguments: { cents: 300 } }),
+      runtime.confirmations.decide(open.confirmationId, { ...edit, arguments: { cents: 300 } }),
     ).rejects.toMatchObject({ code: 'confirmation.mismatch' });
-    await runtime.decide(open.confirmationId, { ...edit, arguments: { cents: '300' } });
+    await runtime.confirmations.decide(open.confirmationId, { ...edit, arguments: { cents: '300' } });
     await outcome;
     expect(ran).toEqual([{ cents: 300, note: 'note 0' }]);
     expect(await recorded(runtime)).toEqual({ cents: 300, note: 'note 0' });
@@ -175,7 +175,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
   it('[bound-approval] asks again where the edit was made by a process without the tool and gives something else', async () => {
     const open = await holdAndEnd(pricing([]), { cents: '500' });
     const other = await start([]);
-    await other.runtime.decide(open.confirmationId, {
+    await other.runtime.confirmations.decide(open.confirmationId, {
       decision: 'edit',
       by: 'eve',
       inputDigest: open.inputDigest,
@@ -188,7 +188,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     const again = await question(runtime);
     expect(again.confirmationId).not.toBe(open.confirmationId);
     expect(again).toMatchObject({ effectiveInput: { cents: 300, note: 'note 0' } });
-    await runtime.decide(again.confirmationId, yes(again));
+    await runtime.confirmations.decide(again.confirmationId, yes(again));
     await call(runtime, { cents: '500' });
     expect(ran).toEqual([{ cents: 300, note: 'note 0' }]);
   });
@@ -270,7 +270,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     });
     const { runtime } = await start([tool as AnyTool]);
     expect(await call(runtime, { cents: '5' })).toMatchObject({ type: 'ToolExecutionResult' });
-    expect(await runtime.undo({ sessionId: 's', callId: 'c' }, { by: 'ada' })).toMatchObject({
+    expect(await runtime.calls.undo({ sessionId: 's', callId: 'c' }, { by: 'ada' })).toMatchObject({
       type: 'ToolExecutionResult',
     });
     expect(undone).toEqual([{ cents: 5, note: 'none' }]);
@@ -316,7 +316,7 @@ describe('[bound-approval] a value that JSON cannot hold', () => {
     const ran: unknown[] = [];
     const { runtime } = await start([dated(ran)]);
     const open = await question(runtime);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     await runtime.recover();
     await call(runtime, args);
     expect(ran).toEqual([{ at: new Date('2026-01-02'), tags: new Set(['a']), total: 5n }]);
@@ -330,13 +330,13 @@ describe('[bound-approval] a value that JSON cannot hold', () => {
     const outcome = call(runtime, { tags: [], total: 1 });
     const first = await question(runtime);
     day = 2;
-    await runtime.decide(first.confirmationId, yes(first));
+    await runtime.confirmations.decide(first.confirmationId, yes(first));
     const second = await question(runtime);
     expect(second.confirmationId).not.toBe(first.confirmationId);
     expect(second.inputDigest).not.toBe(first.inputDigest);
     expect(second.effectiveInput).toMatchObject({ at: { value: '2026-01-02T00:00:00.000Z' } });
     expect(ran).toEqual([]);
-    await runtime.decide(second.confirmationId, yes(second));
+    await runtime.confirmations.decide(second.confirmationId, yes(second));
     await outcome;
     expect(ran).toMatchObject([{ at: new Date(Date.UTC(2026, 0, 2)) }]);
   });
@@ -381,7 +381,7 @@ describe('[bound-approval] what was changed where it is stored', () => {
   async function approveAndEnd(args: Readonly<Record<string, unknown>>): Promise<void> {
     const open = await holdAndEnd(plain([]), args);
     const other = await start([]);
-    await other.runtime.decide(open.confirmationId, yes(open));
+    await other.runtime.confirmations.decide(open.confirmationId, yes(open));
     await other.end();
   }
 
@@ -426,7 +426,7 @@ describe('[bound-approval] what was changed where it is stored', () => {
     const sealed = database.prepare('SELECT * FROM sealed').get() as Record<string, unknown>;
     database.close();
     const other = await start([plain([])]);
-    await other.runtime.decide(open.confirmationId, {
+    await other.runtime.confirmations.decide(open.confirmationId, {
       decision: 'edit',
       by: 'eve',
       inputDigest: open.inputDigest,
@@ -466,7 +466,7 @@ describe('[bound-approval] an artifact in the arguments', () => {
     expect(artifact?.preview).toContain('row row row');
     expect(artifact?.digest).toMatch(/^sha256:[0-9a-f]{64}$/);
     expect(open.effectiveInput).toEqual({ text: { $artifact: artifactId, digest: artifact?.digest } });
-    await here.runtime.decide(open.confirmationId, yes(open));
+    await here.runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await outcome).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toEqual([{ text: 'row '.repeat(9_000) }]);
   });
@@ -482,7 +482,7 @@ describe('[bound-approval] an artifact in the arguments', () => {
     const outcome = call(here.runtime, { text: { $artifact: artifactId } });
     const open = await question(here.runtime);
     for (const file of contentFilesIn(folder)) spoil(file);
-    await here.runtime.decide(open.confirmationId, yes(open));
+    await here.runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await outcome).toMatchObject({ type: 'ToolFailure', code: 'ledger.altered' });
     expect(ran).toEqual([]);
     expect(await call(here.runtime, { artifactId }, 'r', 'read_artifact')).toMatchObject({
@@ -512,7 +512,7 @@ describe('[bound-approval] an artifact in the arguments', () => {
       )
       .run(otherId, artifactId);
     database.close();
-    await here.runtime.decide(open.confirmationId, yes(open));
+    await here.runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await outcome).toMatchObject({ type: 'ToolFailure', code: 'ledger.altered' });
     expect(ran).toEqual([]);
     expect(await call(here.runtime, { artifactId }, 'r', 'read_artifact')).toMatchObject({

@@ -24,7 +24,7 @@ async function statusOf(
   const handle = runtime.turn({ sessionId: 's' }).submit(envelope(id, name, args));
   void handle.outcome().catch(() => undefined);
   for (let n = 0; n < 4; n++) await quiet();
-  return (await runtime.calls({ sessionId: 's', callId: id }))[0]?.status;
+  return (await runtime.calls.list({ sessionId: 's', callId: id }))[0]?.status;
 }
 
 const ruleset = (...rules: readonly string[]): string =>
@@ -47,7 +47,7 @@ describe('[bound-approval] a standing grant', () => {
       ],
       treatments: { external: 'ask' },
     });
-    await runtime.grant(everything);
+    await runtime.grants.give(everything);
     expect(await statusOf(runtime, 'a', 'pay', { to: 'bob' })).toBe('settled');
     expect(await statusOf(runtime, 'b', 'pay', { to: 'bob' })).toBe('held');
     expect(await statusOf(runtime, 'c', 'pay', { to: 'eve' })).toBe('settled');
@@ -68,8 +68,8 @@ describe('[bound-approval] a standing grant', () => {
       ],
       treatments: { external: 'ask' },
     });
-    await runtime.grant(everything);
-    await runtime.grant({ ...everything, sessionId: 'other' });
+    await runtime.grants.give(everything);
+    await runtime.grants.give({ ...everything, sessionId: 'other' });
     void runtime
       .turn({ sessionId: 'other' })
       .submit(envelope('a', 'pay'))
@@ -94,7 +94,7 @@ stages:
     let runs = 0;
     const tool = defineTool({ name: 'push', mode: 'external', run: () => ++runs });
     const { runtime } = setStage({ tools: [tool], contracts, treatments: { external: 'ask' } });
-    await runtime.grant(everything);
+    await runtime.grants.give(everything);
     expect(await statusOf(runtime, 'a', 'push')).toBe('held');
     expect(runs).toBe(0);
   });
@@ -104,11 +104,11 @@ stages:
     const ran: unknown[] = [];
     const tool = defineTool({ name: 'pay', mode: 'external', run: (args) => ran.push(args) });
     const { runtime, turn } = setStage({ tools: [tool], contracts });
-    const { grantId } = await runtime.grant(everything);
+    const { grantId } = await runtime.grants.give(everything);
     await turn.call(envelope('a', 'pay', { cents: 500 }));
     expect(await turn.call(envelope('b', 'pay', { cents: 5_000 }))).toMatchObject({ type: 'ToolDenied' });
     expect(ran).toEqual([{ cents: 500 }]);
-    const [let_, denied] = await runtime.calls({ sessionId: 's' });
+    const [let_, denied] = await runtime.calls.list({ sessionId: 's' });
     expect([let_?.grantId, denied?.grantId]).toEqual([grantId, undefined]);
     await expectSettledOnce(runtime);
   });
@@ -119,8 +119,8 @@ stages:
     const tool = defineTool({ name: 'pay', mode: 'external', run: (args) => ran.push(args) });
     const { runtime } = setStage({ tools: [tool], contracts });
     const approve = async (): Promise<void> => {
-      const [open] = (await runtime.confirmations({ status: 'pending' })).rows;
-      await runtime.decide(open?.confirmationId ?? '', {
+      const [open] = (await runtime.confirmations.list({ status: 'pending' })).rows;
+      await runtime.confirmations.decide(open?.confirmationId ?? '', {
         decision: 'approve',
         by: 'bob',
         inputDigest: open?.inputDigest ?? '',
@@ -128,18 +128,18 @@ stages:
       for (let n = 0; n < 4; n++) await quiet();
     };
     expect(await statusOf(runtime, 'a', 'pay', { cents: 500 })).toBe('held');
-    const { grantId } = await runtime.grant(everything);
+    const { grantId } = await runtime.grants.give(everything);
     await approve();
-    expect((await runtime.calls({ sessionId: 's', callId: 'a' }))[0]).toMatchObject({
+    expect((await runtime.calls.list({ sessionId: 's', callId: 'a' }))[0]).toMatchObject({
       status: 'settled',
       grantId: undefined,
     });
-    await runtime.revokeGrant({ sessionId: 's', grantId, by: 'ada' });
+    await runtime.grants.revoke({ sessionId: 's', grantId, by: 'ada' });
     expect(await statusOf(runtime, 'b', 'pay', { cents: 501 })).toBe('held');
-    const second = await runtime.grant(everything);
+    const second = await runtime.grants.give(everything);
     contracts.reload(ruleset(rule('big', 'ask', 100), rule('new', 'ask', 200)));
     await approve();
-    expect((await runtime.calls({ sessionId: 's', callId: 'b' }))[0]).toMatchObject({
+    expect((await runtime.calls.list({ sessionId: 's', callId: 'b' }))[0]).toMatchObject({
       status: 'settled',
       grantId: second.grantId,
     });
@@ -171,27 +171,27 @@ describe('[bound-approval] between the check of a grant and the intent', () => {
     const inner = createMemoryLedger();
     const elsewhere = createRuntime({ tools: [], ledger: inner });
     const ledger = interrupted(inner, async () => {
-      const [grant] = await elsewhere.grants({ sessionId: 's' });
-      await elsewhere.revokeGrant({ sessionId: 's', grantId: grant?.grantId ?? '', by: 'bob' });
+      const [grant] = await elsewhere.grants.list({ sessionId: 's' });
+      await elsewhere.grants.revoke({ sessionId: 's', grantId: grant?.grantId ?? '', by: 'bob' });
     });
     const runtime = createRuntime({ tools: [tool(ran)], ledger });
-    await runtime.grant(everything);
+    await runtime.grants.give(everything);
     expect(await statusOf(runtime, 'a', 'delete_it')).toBe('held');
     expect(ran).toEqual([]);
-    expect((await runtime.calls({ sessionId: 's' }))[0]?.grantId).toBeUndefined();
+    expect((await runtime.calls.list({ sessionId: 's' }))[0]?.grantId).toBeUndefined();
   });
 
   it('[bound-approval] another grant changes nothing: the call runs once, under the first', async () => {
     const ran: unknown[] = [];
     const inner = createMemoryLedger();
     const elsewhere = createRuntime({ tools: [], ledger: inner });
-    const ledger = interrupted(inner, () => elsewhere.grant({ ...everything, by: 'bob' }));
+    const ledger = interrupted(inner, () => elsewhere.grants.give({ ...everything, by: 'bob' }));
     const runtime = createRuntime({ tools: [tool(ran)], ledger });
-    const { grantId } = await runtime.grant(everything);
+    const { grantId } = await runtime.grants.give(everything);
     expect(await statusOf(runtime, 'a', 'delete_it')).toBe('settled');
     expect(ran).toHaveLength(1);
-    expect((await runtime.grants({ sessionId: 's' })).map(({ used }) => used)).toEqual([1, 0]);
-    expect((await runtime.calls({ sessionId: 's' }))[0]?.grantId).toBe(grantId);
+    expect((await runtime.grants.list({ sessionId: 's' })).map(({ used }) => used)).toEqual([1, 0]);
+    expect((await runtime.calls.list({ sessionId: 's' }))[0]?.grantId).toBe(grantId);
   });
 
   it('[bound-approval] its end counts, however long the call waited for its place', async () => {
@@ -209,7 +209,7 @@ describe('[bound-approval] between the check of a grant and the intent', () => {
       },
     });
     const runtime = createRuntime({ tools: [tool(ran)], ledger, clock });
-    await runtime.grant({ ...everything, forMs: 1_000 });
+    await runtime.grants.give({ ...everything, forMs: 1_000 });
     expect(await statusOf(runtime, 'a', 'delete_it')).toBe('held');
     expect(ran).toEqual([]);
   });
@@ -295,7 +295,7 @@ describe('[bound-approval] whatever is granted, revoked and called', () => {
           switch (each.do) {
             case 'grant': {
               const { tool, most, forMs, uses } = each;
-              const { grantId, until } = await runtime.grant({
+              const { grantId, until } = await runtime.grants.give({
                 sessionId: 's',
                 toolName: tool,
                 by: 'ada',
@@ -310,7 +310,7 @@ describe('[bound-approval] whatever is granted, revoked and called', () => {
             case 'revoke': {
               const grantId = [...given.keys()][each.at];
               if (grantId !== undefined)
-                pending.push(runtime.revokeGrant({ sessionId: 's', grantId, by: 'bob' }));
+                pending.push(runtime.grants.revoke({ sessionId: 's', grantId, by: 'bob' }));
               break;
             }
             case 'advance':
@@ -330,9 +330,9 @@ describe('[bound-approval] whatever is granted, revoked and called', () => {
           }
         await Promise.all(pending);
         for (let n = 0; n < 3; n++) await quiet();
-        check(await runtime.events({ sessionId: 's' }), given, ends);
+        check(await runtime.events.list({ sessionId: 's' }), given, ends);
         // And one that a grant covers is not held: whoever granted it is not asked for nothing.
-        const covers = (await runtime.grants({ sessionId: 's', active: true })).some(({ grantId }) =>
+        const covers = (await runtime.grants.list({ sessionId: 's', active: true })).some(({ grantId }) =>
           means(given.get(grantId) as Given, 'delete_a', 1),
         );
         expect(await statusOf(runtime, 'last', 'delete_a', { n: 1 })).toBe(covers ? 'settled' : 'held');
@@ -349,10 +349,10 @@ describe('[bound-approval] a grant given where nobody asked for the right', () =
     const tools = [defineTool({ name: 'delete_it', run: () => ++runs })];
     const careless = createRuntime({ tools, ledger });
     const strict = createRuntime({ tools, ledger, mayGrant: (actor) => actor === 'ada' });
-    await careless.grant({ ...everything, by: 'eve' });
+    await careless.grants.give({ ...everything, by: 'eve' });
     expect(await statusOf(strict, 'a', 'delete_it')).toBe('held');
     expect(runs).toBe(0);
-    await careless.grant(everything);
+    await careless.grants.give(everything);
     expect(await statusOf(strict, 'b', 'delete_it')).toBe('settled');
     expect(runs).toBe(1);
   });
@@ -367,10 +367,10 @@ describe('[bound-approval] a grant given where nobody asked for the right', () =
         }),
       ],
     });
-    await runtime
-      .grant({ ...everything, where: { not: { 'args.all': { equals: true } } } })
+    await runtime.grants
+      .give({ ...everything, where: { not: { 'args.all': { equals: true } } } })
       .catch(() => undefined);
-    await runtime.grant({ ...everything, where: { 'args.all': { equals: false } } });
+    await runtime.grants.give({ ...everything, where: { 'args.all': { equals: false } } });
     expect(await statusOf(runtime, 'a', 'delete_it', {})).toBe('held');
     expect(await statusOf(runtime, 'b', 'delete_it', { all: false })).toBe('settled');
   });
@@ -380,9 +380,9 @@ describe('[bound-approval] a grant given where nobody asked for the right', () =
     const { runtime } = setStage({
       tools: [defineTool({ name: 'delete_it', input: z.object({ dir }), run: () => 'gone' })],
     });
-    await runtime.grant({ ...everything, where: { 'args.dir': { equals: 'here' } } });
+    await runtime.grants.give({ ...everything, where: { 'args.dir': { equals: 'here' } } });
     expect(await statusOf(runtime, 'a', 'delete_it', { dir: 'here' })).toBe('held');
-    await runtime.grant({ ...everything, where: { 'args.dir': { equals: '/there' } } });
+    await runtime.grants.give({ ...everything, where: { 'args.dir': { equals: '/there' } } });
     expect(await statusOf(runtime, 'b', 'delete_it', { dir: 'here' })).toBe('settled');
   });
 });

@@ -29,17 +29,17 @@ describe('[bound-approval] a decision applies to exactly one call', () => {
     const { runtime, turn, ran } = setDesk();
     const first = turn.call(ask('a', 'users'));
     const stale = await question(runtime);
-    await runtime.decide(stale.confirmationId, no());
+    await runtime.confirmations.decide(stale.confirmationId, no());
     await first;
     const second = turn.call(ask('b', 'users'));
     const open = await question(runtime);
     expect(open.inputDigest).toBe(stale.inputDigest);
-    expect((await refusal(runtime.decide(stale.confirmationId, yes(open)))).code).toBe(
+    expect((await refusal(runtime.confirmations.decide(stale.confirmationId, yes(open)))).code).toBe(
       'confirmation.decided',
     );
     expect(await openQuestions(runtime)).toHaveLength(1);
     expect(ran).toEqual([]);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await second).toMatchObject({ type: 'ToolExecutionResult' });
     expect(await first).toMatchObject({ code: 'confirmation.rejected' });
     expect(ran).toHaveLength(1);
@@ -50,7 +50,7 @@ describe('[bound-approval] a decision applies to exactly one call', () => {
     const { runtime, turn, ran } = setDesk();
     const asked = ['a', 'b', 'c'].map((id) => turn.call(ask(id, id)));
     const b = await question(runtime, 'b');
-    await runtime.decide(b.confirmationId, yes(b));
+    await runtime.confirmations.decide(b.confirmationId, yes(b));
     await asked[1];
     expect(ran).toEqual([{ from: 'b' }]);
     expect((await openQuestions(runtime)).map(({ callId }) => callId)).toEqual(['a', 'c']);
@@ -67,7 +67,7 @@ describe('[bound-approval] a decision applies to exactly one call', () => {
       const order = open.toSorted((a, b) => a.confirmationId.localeCompare(b.confirmationId));
       await Promise.all(
         order.map((view, n) =>
-          runtime.decide(
+          runtime.confirmations.decide(
             view.confirmationId,
             n % 3 === 0
               ? no('bob', `not ${view.callId}`)
@@ -106,14 +106,14 @@ describe('[bound-approval] a decision applies to exactly one call', () => {
     const open = await openQuestions(runtime);
     const answers = new Map(open.map((view) => [view.toolName, view]));
     const of = (name: string): ConfirmationView => answers.get(name) as ConfirmationView;
-    await runtime.decide(of('drop_d').confirmationId, yes(of('drop_d')));
-    await runtime.decide(of('delete_b').confirmationId, {
+    await runtime.confirmations.decide(of('drop_d').confirmationId, yes(of('drop_d')));
+    await runtime.confirmations.decide(of('delete_b').confirmationId, {
       decision: 'respond',
       by: 'ada',
       response: 'b is gone already',
     });
-    await runtime.decide(of('delete_a').confirmationId, no());
-    await runtime.decide(of('shell_c').confirmationId, yes(of('shell_c')));
+    await runtime.confirmations.decide(of('delete_a').confirmationId, no());
+    await runtime.confirmations.decide(of('shell_c').confirmationId, yes(of('shell_c')));
     expect(await batch).toMatchObject([
       { toolName: 'delete_a', code: 'confirmation.rejected' },
       { toolName: 'delete_b', code: 'confirmation.answered', details: 'b is gone already' },
@@ -129,7 +129,9 @@ describe('[bound-approval] a decision applies to exactly one call', () => {
       const { runtime, turn, ran } = setDesk();
       void turn.call(ask('a', 'users'));
       const open = await question(runtime);
-      expect((await refusal(runtime.decide(confirmationId, yes(open)))).code).toBe('confirmation.unknown');
+      expect((await refusal(runtime.confirmations.decide(confirmationId, yes(open)))).code).toBe(
+        'confirmation.unknown',
+      );
       expect(ran).toEqual([]);
     },
   );
@@ -144,7 +146,7 @@ describe('[bound-approval] a decision applies to exactly one input', () => {
     const b = await question(runtime, 'b');
     for (const inputDigest of [b.inputDigest, '', a.inputDigest.toUpperCase(), `${a.inputDigest} `]) {
       const error = await refusal(
-        runtime.decide(a.confirmationId, { decision: 'approve', by: 'ada', inputDigest }),
+        runtime.confirmations.decide(a.confirmationId, { decision: 'approve', by: 'ada', inputDigest }),
       );
       expect(error).toMatchObject({
         code: 'confirmation.mismatch',
@@ -158,7 +160,9 @@ describe('[bound-approval] a decision applies to exactly one input', () => {
       { decision: 'approve', by: 'ada', inputDigest: a.inputDigest, revision: 1 },
       { decision: 'deny', by: 'ada', inputDigest: b.inputDigest },
     ] as const)
-      expect((await refusal(runtime.decide(a.confirmationId, decision))).code).toBe('confirmation.mismatch');
+      expect((await refusal(runtime.confirmations.decide(a.confirmationId, decision))).code).toBe(
+        'confirmation.mismatch',
+      );
     expect(ran).toEqual([]);
     expect(await openQuestions(runtime)).toHaveLength(2);
   });
@@ -167,7 +171,7 @@ describe('[bound-approval] a decision applies to exactly one input', () => {
     const { runtime, turn, ran } = setDesk();
     const asked = turn.call(ask('a', 'users'));
     const open = await question(runtime);
-    const view = await runtime.decide(open.confirmationId, {
+    const view = await runtime.confirmations.decide(open.confirmationId, {
       decision: 'edit',
       by: 'ada',
       reason: 'only the old ones',
@@ -185,7 +189,7 @@ describe('[bound-approval] a decision applies to exactly one input', () => {
       inputDigest: open.inputDigest,
       editedInput: { from: 'users', to: '2019' },
     });
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call).toMatchObject({
       wasEdited: true,
       inputDigest: decided?.editedDigest,
@@ -200,7 +204,7 @@ describe('[bound-approval] a decision applies to exactly one input', () => {
     const asked = turn.call(ask('a', 'users'));
     const open = await question(runtime);
     const edit = (more: object) =>
-      runtime.decide(open.confirmationId, {
+      runtime.confirmations.decide(open.confirmationId, {
         decision: 'edit',
         by: 'ada',
         inputDigest: open.inputDigest,
@@ -218,7 +222,7 @@ describe('[bound-approval] a decision applies to exactly one input', () => {
     ] as const)
       expect((await refusal(edit(more))).code).toBe(code);
     expect(ran).toEqual([]);
-    await runtime.decide(open.confirmationId, no());
+    await runtime.confirmations.decide(open.confirmationId, no());
     await asked;
   });
 });
@@ -229,14 +233,14 @@ describe('[bound-approval] a decision counts once, and the first one wins', () =
     const asked = turn.call(ask('a', 'users'));
     const open = await question(runtime);
     const [first, second] = await Promise.allSettled([
-      runtime.decide(open.confirmationId, yes(open, 'ada')),
-      runtime.decide(open.confirmationId, yes(open, 'bob')),
+      runtime.confirmations.decide(open.confirmationId, yes(open, 'ada')),
+      runtime.confirmations.decide(open.confirmationId, yes(open, 'bob')),
     ]);
     expect([first.status, second.status].toSorted()).toEqual(['fulfilled', 'rejected']);
     await asked;
     const at = clock.now();
     clock.advance(60_000);
-    const error = await refusal(runtime.decide(open.confirmationId, yes(open, 'cy')));
+    const error = await refusal(runtime.confirmations.decide(open.confirmationId, yes(open, 'cy')));
     const winner = first.status === 'fulfilled' ? 'ada' : 'bob';
     expect(error).toMatchObject({
       code: 'confirmation.decided',
@@ -257,7 +261,7 @@ describe('[bound-approval] a decision counts once, and the first one wins', () =
       const both = [yes(open), no('bob')];
       const decisions = order === 'approve first' ? both : both.toReversed();
       const answers = await Promise.allSettled(
-        decisions.map((decision) => runtime.decide(open.confirmationId, decision)),
+        decisions.map((decision) => runtime.confirmations.decide(open.confirmationId, decision)),
       );
       expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       const outcome = await asked;
@@ -272,9 +276,11 @@ describe('[bound-approval] a decision counts once, and the first one wins', () =
     const { runtime, turn, ran } = setDesk();
     const asked = turn.call(ask('a', 'users'));
     const open = await question(runtime);
-    await runtime.decide(open.confirmationId, no('ada', 'never'));
+    await runtime.confirmations.decide(open.confirmationId, no('ada', 'never'));
     expect(await asked).toMatchObject({ code: 'confirmation.rejected', details: 'ada said no: never' });
-    expect((await refusal(runtime.decide(open.confirmationId, yes(open)))).code).toBe('confirmation.decided');
+    expect((await refusal(runtime.confirmations.decide(open.confirmationId, yes(open)))).code).toBe(
+      'confirmation.decided',
+    );
     expect(await turn.call(ask('a', 'users'))).toMatchObject({ code: 'confirmation.rejected' });
     expect(ran).toEqual([]);
     expect(await auditKinds(runtime, 'a')).toEqual(['requires_confirmation', 'blocked', 'cached']);
@@ -285,7 +291,7 @@ describe('[bound-approval] a decision counts once, and the first one wins', () =
     const { runtime, turn, ran } = setDesk({ onConfirm: () => slow.promise });
     const asked = turn.call(ask('a', 'users'));
     const open = await question(runtime);
-    await runtime.decide(open.confirmationId, no('bob'));
+    await runtime.confirmations.decide(open.confirmationId, no('bob'));
     slow.resolve({ decision: 'approve', by: 'ada' });
     expect(await asked).toMatchObject({ details: 'bob said no.' });
     await quiet();
@@ -321,12 +327,14 @@ describe('[bound-approval] nothing the model or a tool says can approve', () => 
     await turn.call(envelope('r2', 'get_decision'));
     await turn.call(envelope('r3', 'get_pile'));
     await turn.call(envelope('r4', 'decide', { confirmationId: open.confirmationId, ...approval }));
-    await turn.call(envelope('r5', 'runtime.decide', { confirmationId: open.confirmationId, ...approval }));
+    await turn.call(
+      envelope('r5', 'runtime.confirmations.decide', { confirmationId: open.confirmationId, ...approval }),
+    );
     await turn.call(envelope(open.confirmationId, 'get_approval', approval));
     await quiet();
     expect(ran).toEqual([]);
     expect((await question(runtime)).status).toBe('pending');
-    await runtime.decide(open.confirmationId, no());
+    await runtime.confirmations.decide(open.confirmationId, no());
     expect(await held).toMatchObject({ type: 'ToolDenied' });
     expect(ran).toEqual([]);
   });
@@ -347,7 +355,8 @@ describe('[bound-approval] nothing the model or a tool says can approve', () => 
       },
     ]);
     const { confirmationId } = await question(runtime);
-    const decideWith = (decision: unknown) => refusal(runtime.decide(confirmationId, decision as never));
+    const decideWith = (decision: unknown) =>
+      refusal(runtime.confirmations.decide(confirmationId, decision as never));
     for (const decision of [
       undefined,
       null,
@@ -399,9 +408,9 @@ describe('[bound-approval] a decision is taken by somebody with the right', () =
       });
       void turn.call(ask('a', 'users'));
       const open = await question(runtime);
-      expect((await refusal(runtime.decide(open.confirmationId, yes(open, 'mallory')))).code).toBe(
-        'confirmation.forbidden',
-      );
+      expect(
+        (await refusal(runtime.confirmations.decide(open.confirmationId, yes(open, 'mallory')))).code,
+      ).toBe('confirmation.forbidden');
       expect(seen).toEqual([['mallory', 'a', open.inputDigest, 'approve']]);
       expect(ran).toEqual([]);
     }
@@ -414,9 +423,9 @@ describe('[bound-approval] a decision is taken by somebody with the right', () =
     });
     const asked = turn.call(ask('a', 'users'));
     const open = await question(runtime);
-    const error = await refusal(runtime.decide(open.confirmationId, yes(open, 'bob')));
+    const error = await refusal(runtime.confirmations.decide(open.confirmationId, yes(open, 'bob')));
     expect(error.message).toBe('bob may not approve call a: only Ada lets things be deleted.');
-    await runtime.decide(open.confirmationId, yes(open, 'ada'));
+    await runtime.confirmations.decide(open.confirmationId, yes(open, 'ada'));
     await asked;
     expect(ran).toHaveLength(1);
   });
@@ -432,11 +441,11 @@ describe('[bound-approval] a decision is taken by somebody with the right', () =
         { decision: 'edit', by, inputDigest: open.inputDigest, arguments: { from: 'x' } },
         { decision: 'respond', by, response: 'done' },
       ] as const)
-        expect((await refusal(runtime.decide(open.confirmationId, decision))).code).toBe(
+        expect((await refusal(runtime.confirmations.decide(open.confirmationId, decision))).code).toBe(
           'confirmation.forbidden',
         );
     expect(ran).toEqual([]);
-    await runtime.decide(open.confirmationId, no('bob', 'I changed my mind'));
+    await runtime.confirmations.decide(open.confirmationId, no('bob', 'I changed my mind'));
     expect(await asked).toMatchObject({ details: 'bob said no: I changed my mind' });
   });
 

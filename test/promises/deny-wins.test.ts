@@ -162,7 +162,7 @@ describe('[deny-wins] block beats ask beats allow', () => {
       expect(decided?.decidedBy).toEqual(
         hook === 'block' ? { type: 'hook', name: 'hook' } : { type: 'rule', name: 'rule' },
       );
-      const [record] = await runtime.audit({ sessionId: 's', callId: 'c' });
+      const [record] = await runtime.calls.audit({ sessionId: 's', callId: 'c' });
       expect(record).toMatchObject({ decidedBy: decided?.decidedBy, policyVersion: decided?.policyVersion });
     }
   });
@@ -346,7 +346,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     void first.runtime.turn({ sessionId: 's' }).call(envelope('c', 'write'));
     const asked = await question(first.runtime);
     said = ToolDecision.block('not any more');
-    void first.runtime.decide(asked.confirmationId, yes(asked));
+    void first.runtime.confirmations.decide(asked.confirmationId, yes(asked));
     const decisions = async (): Promise<readonly string[]> => {
       const stored = await file.inner.journal.readCall('s', 'c');
       return (stored?.events ?? []).flatMap((event) =>
@@ -357,7 +357,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     said = ToolDecision.allow;
     const next = start(() => undefined);
     await next.runtime.recover();
-    const [call] = await next.runtime.calls({ sessionId: 's' });
+    const [call] = await next.runtime.calls.list({ sessionId: 's' });
     expect(call?.settled?.outcome).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook' });
     expect(runs).toBe(0);
   });
@@ -391,7 +391,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     const first = turn.call(envelope('c1', 'Bash', call));
     const { confirmationId, inputDigest } = await question(runtime);
     const who = { by: 'ada', inputDigest } as const;
-    await runtime.decide(
+    await runtime.confirmations.decide(
       confirmationId,
       decision === 'edit'
         ? { ...who, decision, arguments: call }
@@ -402,7 +402,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     expect((await first).type).toBe(asksAgain ? 'ToolDenied' : 'ToolExecutionResult');
     void turn.call(envelope('c2', 'Bash', call)).catch(() => undefined);
     for (let round = 0; round < 5; round++) await quiet();
-    const [next] = (await runtime.calls({ sessionId: 's' })).filter(({ callId }) => callId === 'c2');
+    const [next] = (await runtime.calls.list({ sessionId: 's' })).filter(({ callId }) => callId === 'c2');
     expect(next?.status).toBe(asksAgain ? 'held' : 'settled');
   });
 
@@ -453,7 +453,7 @@ describe('[deny-wins] a session that moves while a second question is put', () =
     });
     const told = runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay', {}));
     const open = await question(runtime);
-    await runtime.decide(open.confirmationId, yes(open));
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
     expect(await told).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook' });
     expect([ran, looks, holds]).toEqual([[], 3, 2]);
     await runtime.close();

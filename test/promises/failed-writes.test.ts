@@ -12,7 +12,7 @@ import { deferred, envelope, eventsOf, expectSettledOnce, quiet } from '../stage
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
 
 const failuresOf = async (runtime: Runtime, callId: string): Promise<ToolAuditRecord['outcome'][]> =>
-  (await runtime.audit({ sessionId: 's', callId }))
+  (await runtime.calls.audit({ sessionId: 's', callId }))
     .map(({ outcome }) => outcome)
     .filter(({ kind }) => kind === 'persistence_failed');
 
@@ -58,7 +58,7 @@ describe('[nothing-lost] a write before the body that fails', () => {
       const again = turn.call(envelope('a', name, { n: 1 }));
       if (boundary === 'hold') {
         const asked = await question(runtime, 'a');
-        await runtime.decide(asked.confirmationId, yes(asked));
+        await runtime.confirmations.decide(asked.confirmationId, yes(asked));
       }
       expect(await again).toMatchObject({ output: { did: 'a' } });
       expect(await failuresOf(runtime, 'a')).toEqual([
@@ -77,7 +77,7 @@ describe('[nothing-lost] a write before the body that fails', () => {
     const made = turn.call(envelope('a', 'drop'));
     const asked = await question(runtime);
     failing.failAt = has('tool.started');
-    await runtime.decide(asked.confirmationId, yes(asked));
+    await runtime.confirmations.decide(asked.confirmationId, yes(asked));
     expect(codeOf(await made)).toBe('ledger.unavailable');
     failing.failAt = undefined;
     await turn.call(envelope('next', 'look'));
@@ -94,7 +94,7 @@ describe('[nothing-lost] a write before the body that fails', () => {
     const made = runtime.turn({ sessionId: 's' }).call(envelope('a', 'drop'));
     const asked = await question(runtime);
     failing.failAt = has('tool.started');
-    await runtime.decide(asked.confirmationId, yes(asked));
+    await runtime.confirmations.decide(asked.confirmationId, yes(asked));
     await made;
     failing.failAt = () => true;
     clock.advance(1_500);
@@ -114,7 +114,9 @@ it('[nothing-lost] a decision that cannot be stored does not count and is on rec
   const made = runtime.turn({ sessionId: 's' }).call(envelope('a', 'drop'));
   const asked = await question(runtime);
   failing.failAt = has('confirmation.decided');
-  expect((await refusal(runtime.decide(asked.confirmationId, yes(asked)))).code).toBe('ledger.unavailable');
+  expect((await refusal(runtime.confirmations.decide(asked.confirmationId, yes(asked)))).code).toBe(
+    'ledger.unavailable',
+  );
   failing.failAt = undefined;
   expect(ran).toEqual([]);
   await runtime.turn({ sessionId: 's' }).call(envelope('next', 'look'));
@@ -125,7 +127,7 @@ it('[nothing-lost] a decision that cannot be stored does not count and is on rec
       error: 'The decision "approve" by ada was not stored: EIO: i/o error, write',
     },
   ]);
-  await runtime.decide(asked.confirmationId, yes(asked));
+  await runtime.confirmations.decide(asked.confirmationId, yes(asked));
   expect(await made).toMatchObject({ output: { did: 'a' } });
   await expectSettledOnce(runtime);
 });
@@ -135,9 +137,10 @@ it('[nothing-lost] a report that cannot be stored is on record with what was rep
   const runtime = createRuntime({ ledger: failing.ledger, tools });
   void runtime.turn({ sessionId: 's' }).call(envelope('a', 'ship'));
   await quiet();
-  const claimed = await runtime.claimHandoff({ toolName: 'ship' }, { worker: 'w' });
+  const claimed = await runtime.handoffs.claim({ toolName: 'ship' }, { worker: 'w' });
   failing.failAt = has('tool.responded');
-  const report = (): Promise<unknown> => runtime.report(claimed?.token ?? '', { output: { shipped: 7 } });
+  const report = (): Promise<unknown> =>
+    runtime.handoffs.report(claimed?.token ?? '', { output: { shipped: 7 } });
   expect((await refusal(report())).code).toBe('ledger.unavailable');
   failing.failAt = undefined;
   await runtime.turn({ sessionId: 's' }).call(envelope('next', 'look'));
@@ -188,7 +191,7 @@ describe('[nothing-lost] an end that neither the ledger nor the spill took', () 
     failing.failAt = undefined;
     await turn.call(envelope('next', 'look'));
     expect(await turn.call(envelope('a', 'pay'))).toEqual(told);
-    const events = await runtime.events({ sessionId: 's', callId: 'a' });
+    const events = await runtime.events.list({ sessionId: 's', callId: 'a' });
     expect(events.filter(({ type }) => type === 'tool.late')).toMatchObject([
       { result: { type: 'returned', output: { did: 'a' } } },
     ]);
@@ -226,7 +229,7 @@ describe('[late-is-kept] a late result that the ledger cannot take', () => {
     failing.failAt = undefined;
     await runtime.turn({ sessionId: 's' }).call(envelope('next', 'pay'));
     await quiet();
-    const events = await runtime.events({ sessionId: 's', callId: 'a' });
+    const events = await runtime.events.list({ sessionId: 's', callId: 'a' });
     expect(events.filter(({ type }) => type === 'tool.late')).toMatchObject([
       { result: { type: 'returned', output: 'late' } },
     ]);

@@ -101,7 +101,7 @@ describe('[intent-first] no body runs before its intent is durable', () => {
       const refused = { type: 'ToolFailure', code: 'ledger.unavailable', retryable: true };
       expect(await turn.call(call)).toMatchObject(refused);
       expect(await turn.call(call)).toMatchObject(refused);
-      expect([ran, countIntents('a'), await runtime.calls({ sessionId: 's', callId: 'a' })]).toEqual([
+      expect([ran, countIntents('a'), await runtime.calls.list({ sessionId: 's', callId: 'a' })]).toEqual([
         ['before'],
         0,
         [],

@@ -25,7 +25,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     await quiet();
 
     expect(outcome).toMatchObject({ type: 'ToolTimeout', elapsedMs: 100 });
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call?.late).toMatchObject([
       { attempt: 1, elapsedMs: 98 * 60_000 + 100, result: { type: 'returned', output: { receipt: 'r1' } } },
     ]);
@@ -175,7 +175,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     await Promise.all(asked);
     for (const [n, body] of [...bodies.entries()].reverse()) body.resolve(n);
     await quiet();
-    for (const call of await runtime.calls({ sessionId: 's' }))
+    for (const call of await runtime.calls.list({ sessionId: 's' }))
       expect(call.late.map(({ result }) => result)).toEqual([
         { type: 'returned', output: Number(call.callId.slice(1)) },
       ]);
@@ -214,6 +214,6 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     const [responded] = await eventsOf(runtime, 'tool.responded');
     expect(responded).toMatchObject({ costMicros: 5, reached: ['bank'], log: [{ message: 'before' }] });
     expect(heard).toEqual([]);
-    expect(JSON.stringify(await runtime.calls({ sessionId: 's' }))).not.toContain('afterwards');
+    expect(JSON.stringify(await runtime.calls.list({ sessionId: 's' }))).not.toContain('afterwards');
   });
 });

@@ -226,7 +226,7 @@ describe('[limits-hold] what counts', () => {
     expect(await eventsOf(runtime, 'runtime.budget_exhausted')).toMatchObject([
       { callId: 'b', scope: 'turn', metric: 'tool_calls', limit: 1, used: 1 },
     ]);
-    const [record] = await runtime.audit({ sessionId: 's', callId: 'b' });
+    const [record] = await runtime.calls.audit({ sessionId: 's', callId: 'b' });
     expect(record).toMatchObject({ attempt: 0, outcome: { kind: 'blocked' }, decidedBy: { type: 'gate' } });
   });
 

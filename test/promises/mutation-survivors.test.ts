@@ -121,16 +121,16 @@ describe('an approval', () => {
     const open = await question(holder.runtime);
     holder.kill();
     const desk = start([]);
-    await desk.runtime.decide(open.confirmationId, yes(open));
+    await desk.runtime.confirmations.decide(open.confirmationId, yes(open));
     desk.kill();
     clock.advance(10_000);
     const { runtime } = start([remove]);
     await runtime.recover();
     const listed = async (status: 'approved' | 'expired' | 'pending'): Promise<string[]> =>
-      (await runtime.confirmations({ status })).rows.map(({ confirmationId }) => confirmationId);
+      (await runtime.confirmations.list({ status })).rows.map(({ confirmationId }) => confirmationId);
     expect(await listed('expired')).toEqual([open.confirmationId]);
     expect([await listed('approved'), await listed('pending')]).toEqual([[], []]);
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call?.confirmation?.status).toBe('expired');
     expect(call?.settled?.outcome).toMatchObject({ type: 'ToolDenied', code: 'confirmation.expired' });
     expect(ran).toEqual([]);
@@ -148,7 +148,7 @@ describe('a standing grant', () => {
         return true;
       },
     });
-    await runtime.grant({ sessionId: 's', toolName: 'delete_it', by: 'ada', forMs: 1_000 });
+    await runtime.grants.give({ sessionId: 's', toolName: 'delete_it', by: 'ada', forMs: 1_000 });
     given = true;
     turn.submit(envelope('c', 'delete_it'));
     expect(await question(runtime)).toMatchObject({ callId: 'c', status: 'pending' });
@@ -211,13 +211,13 @@ describe('a call that is handed over', () => {
     const told = turn.call(envelope('c', 'mail'));
     await quiet();
     clock.advance(20_000);
-    const claim = await runtime.claimHandoff(taken, { worker: 'w', leaseMs: 3_600_000 });
+    const claim = await runtime.handoffs.claim(taken, { worker: 'w', leaseMs: 3_600_000 });
     expect(claim.expiresAt).toBe(claim.deadlineMs);
     expect(claim.expiresAt).toBe(clock.now() + 40_000);
-    expect(await runtime.handoffs()).toMatchObject([{ status: 'taken', expiresAt: claim.deadlineMs }]);
+    expect(await runtime.handoffs.list()).toMatchObject([{ status: 'taken', expiresAt: claim.deadlineMs }]);
     clock.advance(40_000);
     expect(await told).toMatchObject({ type: 'ToolTimeout' });
-    expect(await runtime.report(claim.token, { output: 'sent' })).toMatchObject({ status: 'late' });
+    expect(await runtime.handoffs.report(claim.token, { output: 'sent' })).toMatchObject({ status: 'late' });
     await expectSettledOnce(runtime);
   });
 
@@ -273,7 +273,7 @@ describe('a key that a tool made', () => {
       owner.kill();
       const desk = createRuntime({ clock, ledger: file.open().ledger, tools: [] });
       await desk.recover();
-      await desk.reconcile({ sessionId: 's', callId: 'a' }, { resolution, by: 'Ada' });
+      await desk.calls.reconcile({ sessionId: 's', callId: 'a' }, { resolution, by: 'Ada' });
       const runtime = createRuntime({
         clock,
         ledger: file.open().ledger,
@@ -305,7 +305,10 @@ describe('a key that a tool made', () => {
     await runtime.recover();
     const turn = runtime.turn({ sessionId: 's' });
     expect(await turn.call(envelope('b', 'order', { n: 2 }))).toMatchObject({ code: 'call.conflict' });
-    await runtime.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'safe_to_retry', by: 'Ada' });
+    await runtime.calls.reconcile(
+      { sessionId: 's', callId: 'a' },
+      { resolution: 'safe_to_retry', by: 'Ada' },
+    );
     expect(await turn.call(envelope('c', 'order', { n: 2 }))).toMatchObject({ output: 'done' });
   });
 });

@@ -275,7 +275,7 @@ describe('[no-silent-rerun] a process that is slow is not dead', () => {
     expect(codeOf(await told)).toBe('tool.indeterminate');
     await slow.close();
     await owner.close();
-    const [call] = await runtime.calls({ sessionId: 's', callId: 'a' });
+    const [call] = await runtime.calls.list({ sessionId: 's', callId: 'a' });
     expect(call?.late).toMatchObject([{ result: { type: 'returned', output: { paid: 5 } } }]);
     expect(ran).toEqual([]);
     await expectSettledOnce(runtime);
@@ -296,13 +296,13 @@ describe('[no-silent-rerun] a person finds out', () => {
       const turn = runtime.turn({ sessionId: 's' });
       const before = await turn.call(envelope('a', 'pay', { to: 'Ada' }));
       const call = { sessionId: 's', callId: 'a' };
-      await runtime.reconcile(call, {
+      await runtime.calls.reconcile(call, {
         resolution,
         by: 'Ada',
         reason: 'Looked it up.',
         result: { receipt: 7 },
       });
-      const second = runtime.reconcile(call, { resolution: 'succeeded', by: 'Bob' });
+      const second = runtime.calls.reconcile(call, { resolution: 'succeeded', by: 'Bob' });
       await expect(second).rejects.toMatchObject({
         code: 'call.resolved',
         message: expect.stringContaining('Ada'),
@@ -326,7 +326,7 @@ describe('[no-silent-rerun] a person finds out', () => {
     await Promise.all(runtimes.map((runtime) => runtime.recover()));
     const found = await Promise.allSettled(
       runtimes.map((runtime, index) =>
-        runtime.reconcile(
+        runtime.calls.reconcile(
           { sessionId: 's', callId: 'a' },
           { resolution: index === 0 ? 'failed' : 'succeeded', by: `person ${index}` },
         ),
@@ -347,7 +347,10 @@ describe('[no-silent-rerun] a person finds out', () => {
     });
     const { runtime } = await comeAfter([tool]);
     await runtime.recover();
-    await runtime.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'safe_to_retry', by: 'Ada' });
+    await runtime.calls.reconcile(
+      { sessionId: 's', callId: 'a' },
+      { resolution: 'safe_to_retry', by: 'Ada' },
+    );
     const told = await runtime.turn({ sessionId: 'other' }).call(envelope('b', 'order', { key: 'k' }));
     expect([codeOf(told), ran]).toEqual(['ToolExecutionResult', ['b']]);
   });

@@ -91,7 +91,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
       end();
       await turn.call(envelope('after', 'note'));
       expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed', 'completed']);
-      const [failed, completed] = await runtime.audit({ sessionId: 's', callId: 'a' });
+      const [failed, completed] = await runtime.calls.audit({ sessionId: 's', callId: 'a' });
       // The record of the failed write carries the result that could not be stored.
       const stored = completed?.outcome.kind === 'completed' ? completed.outcome.result : undefined;
       expect(stored).toBeDefined();
@@ -131,7 +131,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
     end();
     await runtime.recover();
     expect(spills()).toEqual([]);
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect([call?.settled?.outcome, ran]).toEqual([told, ['a']]);
   });
 

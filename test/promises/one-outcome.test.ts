@@ -142,7 +142,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
     );
     for (const outcome of outcomes)
       expect(JSON.parse(outcomeToModelContent(outcome as ToolOutcome))).toBeDefined();
-    expect(await runtime.calls({ sessionId: 's' })).toHaveLength(4);
+    expect(await runtime.calls.list({ sessionId: 's' })).toHaveLength(4);
     await expectSettledOnce(runtime);
   });
 
@@ -337,6 +337,6 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
       expect(isQuittanceError(thrown, 'call.malformed')).toBe(true);
     }
     await expect(turn.callAll([envelope('fine', 'pay'), { id: 1 } as never])).rejects.toThrow('exactly');
-    expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+    expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);
   });
 });

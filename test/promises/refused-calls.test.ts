@@ -79,14 +79,14 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     for (const _ of [1, 2]) await turn.call(envelope('a', name, refusedArgs));
     Object.assign(failing, { isGone: false, failAt: undefined });
     await runtime.turn({ sessionId: 'other' }).call(envelope('next', 'look'));
-    const records = await runtime.audit({ sessionId: 's', callId: 'a' });
+    const records = await runtime.calls.audit({ sessionId: 's', callId: 'a' });
     expect(records).toMatchObject([
       { callId: 'a', toolName: name, attempt: 0, principal, requestedInput: null },
     ]);
     expect(records.map(({ outcome }) => outcome)).toEqual([failureOf(boundary)]);
-    expect(await runtime.audit({ sessionId: 's' })).toEqual(records);
+    expect(await runtime.calls.audit({ sessionId: 's' })).toEqual(records);
     // It is no call, and nothing ran.
-    expect(await runtime.calls({ sessionId: 's' })).toEqual([]);
+    expect(await runtime.calls.list({ sessionId: 's' })).toEqual([]);
     expect(await failing.ledger.journal.readCall('s', 'a')).toBeUndefined();
     expect(ran).toEqual(['next']);
     const stored = JSON.stringify(await failing.ledger.entries.read({ limit: 100 }));
@@ -102,7 +102,7 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     const turn = runtime.turn({ sessionId: 's' });
     await turn.call(envelope('a', 'pay'));
     await turn.call(envelope('next', 'look'));
-    expect(await runtime.audit({ sessionId: 's', callId: 'a' })).toMatchObject([
+    expect(await runtime.calls.audit({ sessionId: 's', callId: 'a' })).toMatchObject([
       { outcome: { kind: 'persistence_failed', error: expect.stringContaining('no spill file') } },
     ]);
     expect(ran).toEqual(['next']);
@@ -118,7 +118,7 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     clock.advance(1_500);
     await quiet();
     failing.isGone = false;
-    expect(await runtime.audit({ sessionId: 's' })).toEqual([]);
+    expect(await runtime.calls.audit({ sessionId: 's' })).toEqual([]);
     clock.advance(3_000);
     await quiet();
     const [event, ...others] = await eventsOf(runtime, 'call.not_accepted');
@@ -192,7 +192,11 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     // Other arguments: the refused call holds nothing that this one could conflict with.
     expect(await turn.call(envelope('a', 'pay', { n: 2 }))).toMatchObject({ output: { did: 'a' } });
     expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed', 'completed']);
-    expect((await runtime.audit({ sessionId: 's' })).map(({ callId }) => callId)).toEqual(['next', 'a', 'a']);
+    expect((await runtime.calls.audit({ sessionId: 's' })).map(({ callId }) => callId)).toEqual([
+      'next',
+      'a',
+      'a',
+    ]);
     await expectSettledOnce(runtime);
     await expectVerified(failing.ledger);
   });

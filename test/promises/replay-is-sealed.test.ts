@@ -129,7 +129,7 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
   it('[replay-is-sealed] what undoes a call is played as well, and never run', async () => {
     const undone = async (runtime: Runtime): Promise<ToolOutcome> => {
       await drive(runtime, [{ tool: 'pay', args: { n: 1 } }]);
-      return runtime.undo({ sessionId: 's', callId: 'c0' }, { by: 'ada' });
+      return runtime.calls.undo({ sessionId: 's', callId: 'c0' }, { by: 'ada' });
     };
     const world = makeWorld();
     const ledger = createMemoryLedger();
@@ -175,7 +175,7 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
     const replay = createRuntime({ tools: recorded.tools, clock: later });
     expect((await time(replay, later)).type).toBe('ToolTimeout');
     const ask = (runtime: Runtime): Promise<unknown> =>
-      runtime.reconcile({ sessionId: 's', callId: 'c' }, { ask: 'tool', by: 'ada' });
+      runtime.calls.reconcile({ sessionId: 's', callId: 'c' }, { ask: 'tool', by: 'ada' });
     await expect(ask(replay)).rejects.toThrow(/reconcile/);
     expect(touched).toEqual([]);
     await ask(live);

@@ -114,7 +114,10 @@ describe('[secrets-stay-out] a secret of at least 8 characters that is placed by
       }
       expect(spilled).toBeGreaterThan(0);
       told.push(
-        JSON.stringify([await runtime.events({ sessionId: 's' }), await runtime.audit({ sessionId: 's' })]),
+        JSON.stringify([
+          await runtime.events.list({ sessionId: 's' }),
+          await runtime.calls.audit({ sessionId: 's' }),
+        ]),
       );
       const server = await createHttpServer({ ledger, runtime, port: 0, localName: 'ada' });
       for (const route of [

@@ -313,9 +313,9 @@ describe('[secrets-stay-out] what the redactor hides is never in clear in what i
       outcome,
       outcomeToContentParts(outcome),
       heard,
-      await runtime.events({ sessionId: 's' }),
-      await runtime.calls({ sessionId: 's' }),
-      await runtime.audit({ sessionId: 's' }),
+      await runtime.events.list({ sessionId: 's' }),
+      await runtime.calls.list({ sessionId: 's' }),
+      await runtime.calls.audit({ sessionId: 's' }),
     ];
     const everything = `${JSON.stringify(shown)}\n${written()}`;
     for (const trace of traces) expect(everything).not.toContain(trace);
@@ -346,7 +346,7 @@ describe('[secrets-stay-out] what the redactor hides is never in clear in what i
           },
         });
       await quiet();
-      const text = `${JSON.stringify(await runtime.events({ sessionId: 's' }))}\n${written()}`;
+      const text = `${JSON.stringify(await runtime.events.list({ sessionId: 's' }))}\n${written()}`;
       expect(text).toContain('tool.late');
       for (const trace of traces) expect(text).not.toContain(trace);
     }
@@ -390,7 +390,7 @@ describe('[secrets-stay-out] what the redactor hides is never in clear in what i
     for (const given of [args, args, { name: 'ada' }, { name: 'ada' }]) {
       const { runtime, turn } = setStage({ tools: [defineTool({ name: 'login', run: () => 1 })] });
       await turn.call(envelope('c', 'login', given));
-      const [call] = await runtime.calls({ sessionId: 's' });
+      const [call] = await runtime.calls.list({ sessionId: 's' });
       digests.push(call?.requestDigest ?? '');
     }
     expect(digests[0]).not.toBe(digests[1]);

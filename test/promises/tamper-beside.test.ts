@@ -104,7 +104,7 @@ async function fill(path: string): Promise<void> {
     await turn.call({ id: 'send', name: 'send', arguments: { to: 'ada' } });
     await turn.call({ id: 'send2', name: 'send', arguments: { to: 'bob' } });
     await turn.call({ id: 'send3', name: 'send', arguments: { to: 'cyd' } });
-    await runtime.reconcile({ sessionId, callId: 'send3' }, { resolution: 'failed', by: 'Ada' });
+    await runtime.calls.reconcile({ sessionId, callId: 'send3' }, { resolution: 'failed', by: 'Ada' });
     await turn.call({ id: 'much', name: 'get_much', arguments: { letter: sessionId === 'one' ? 'x' : 'y' } });
     for (const [id, password] of Object.entries({ held: 'hunter2', held2: 'hunter3' }))
       void turn.call({ id, name: 'delete_it', arguments: { password } }).catch(() => undefined);

@@ -147,7 +147,7 @@ describe('[told-equals-kept] nothing that happens afterwards changes what is kep
     own.attrs.own.b = 2;
     own.provenance.model = 'changed';
     await Promise.all(asked);
-    seen.push(...(await runtime.events({ sessionId: 's' })));
+    seen.push(...(await runtime.events.list({ sessionId: 's' })));
     const text = JSON.stringify(seen);
     for (const changed of ['"a":2', 'admin', '"t2"', 'other', '[1,2]', '"b":2', 'changed'])
       expect(text).not.toContain(changed);
@@ -174,12 +174,12 @@ describe('[told-equals-kept] nothing that happens afterwards changes what is kep
       ],
     });
     const outcome = await turn.call(envelope('c', 'pay', { to: { name: 'ada' } }));
-    const before = JSON.stringify([outcome, await runtime.events({ sessionId: 's' })]);
+    const before = JSON.stringify([outcome, await runtime.events.list({ sessionId: 's' })]);
     output.rows.push({ n: 2 });
     partial.step.n = 2;
     fields.deep.n = 2;
     bytes.fill(2);
-    expect(JSON.stringify([outcome, await runtime.events({ sessionId: 's' })])).toBe(before);
+    expect(JSON.stringify([outcome, await runtime.events.list({ sessionId: 's' })])).toBe(before);
     expect(before).not.toContain('mallory');
     const [file] = 'files' in outcome ? (outcome.files ?? []) : [];
     const artifact = await ledger.artifacts.read('s', file?.artifactId ?? '');
@@ -225,13 +225,13 @@ describe('[told-equals-kept] nothing that happens afterwards changes what is kep
     for (const outcome of outcomes) meddle(outcome);
     const responded = await eventsOf(runtime, 'tool.responded');
     expect(JSON.stringify(responded.map(({ outcome }) => outcome))).toBe(told);
-    const before = JSON.stringify(await runtime.events({ sessionId: 's' }));
+    const before = JSON.stringify(await runtime.events.list({ sessionId: 's' }));
     expect(before).not.toContain('meddled');
-    for (const event of await runtime.events({ sessionId: 's' })) meddle(event);
-    for (const event of await runtime.events({ sessionId: 's', callId: 'c' })) meddle(event);
-    for (const record of await runtime.audit({ sessionId: 's' })) meddle(record);
-    for (const call of await runtime.calls({ sessionId: 's' })) meddle(call);
-    expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).toBe(before);
+    for (const event of await runtime.events.list({ sessionId: 's' })) meddle(event);
+    for (const event of await runtime.events.list({ sessionId: 's', callId: 'c' })) meddle(event);
+    for (const record of await runtime.calls.audit({ sessionId: 's' })) meddle(record);
+    for (const call of await runtime.calls.list({ sessionId: 's' })) meddle(call);
+    expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).toBe(before);
     expect(options.principal.claims.roles).toEqual(['user']);
   });
 });

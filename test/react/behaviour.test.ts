@@ -35,11 +35,14 @@ async function open(staged: Staged = stageCalls()): Promise<{
     prepare: async (fresh) => {
       await fresh.exposeFunction('decide', async (confirmationId: string, decision: never) => {
         decisions.push(decision);
-        await staged.runtime.decide(confirmationId, { ...(decision as object), by: 'ada' } as never);
+        await staged.runtime.confirmations.decide(confirmationId, {
+          ...(decision as object),
+          by: 'ada',
+        } as never);
       });
       await fresh.exposeFunction('undo', async (call: never, request: never) => {
         undos.push(call);
-        await staged.runtime.undo(call, { ...(request as object), by: 'ada' });
+        await staged.runtime.calls.undo(call, { ...(request as object), by: 'ada' });
       });
     },
   });
@@ -288,8 +291,12 @@ describe('a question', () => {
 
   test('that somebody else answered first says so, and the record shows who', async () => {
     const { page, staged, card, told, feed } = await ask();
-    const [asked] = (await staged.runtime.confirmations({ status: 'pending' })).rows;
-    await staged.runtime.decide(asked?.confirmationId ?? '', { decision: 'deny', by: 'cy', reason: 'no' });
+    const [asked] = (await staged.runtime.confirmations.list({ status: 'pending' })).rows;
+    await staged.runtime.confirmations.decide(asked?.confirmationId ?? '', {
+      decision: 'deny',
+      by: 'cy',
+      reason: 'no',
+    });
     await told;
     await approve(card);
     await expect.poll(() => card.getByRole('alert').textContent()).toContain('denied already by cy');

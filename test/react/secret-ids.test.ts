@@ -31,11 +31,15 @@ test('the card masks ids that look like secrets, from events and from message pa
   const turn = runtime.turn({ sessionId: session });
   await holdCall(runtime, turn, call('held'), tool, { a: 1 });
   const denied = await holdCall(runtime, turn, call('denied'), tool, { a: 2 });
-  await runtime.decide(denied.confirmationId, { decision: 'deny', by: 'Ada', reason: `Not ${tool}` });
+  await runtime.confirmations.decide(denied.confirmationId, {
+    decision: 'deny',
+    by: 'Ada',
+    reason: `Not ${tool}`,
+  });
   await turn.call({ id: call('denied'), name: tool, arguments: { a: 2 } });
   await turn.call({ id: call('unsure'), name: `${tool}unsure`, arguments: { a: 2 } });
   await turn.call({ id: call('unknown'), name: `${tool}unknown`, arguments: {} });
-  const events = await runtime.events({ sessionId: session });
+  const events = await runtime.events.list({ sessionId: session });
 
   const [browser, bundle] = await Promise.all([
     launchBrowser(),

@@ -130,7 +130,7 @@ export function stageCalls(): Staged {
   });
   const turn = runtime.turn({ sessionId: 'shop' });
   const eventsOf = async (callId: string): Promise<readonly QuittanceEvent[]> =>
-    JSON.parse(JSON.stringify(await runtime.events({ sessionId: 'shop', callId }))) as QuittanceEvent[];
+    JSON.parse(JSON.stringify(await runtime.events.list({ sessionId: 'shop', callId }))) as QuittanceEvent[];
   return {
     // Its tools make a runtime what it is; who asks for less gets less.
     runtime: runtime as unknown as Runtime,
@@ -154,12 +154,12 @@ export async function everyState(): Promise<ReadonlyMap<string, readonly Quittan
   const by = 'ada';
   const states = new Map<string, readonly QuittanceEvent[]>();
   const decideAbout = async (callId: string, decision: 'approve' | 'deny', reason: string): Promise<void> => {
-    const { rows } = await runtime.confirmations({ status: 'pending' });
+    const { rows } = await runtime.confirmations.list({ status: 'pending' });
     const asked = rows.find((row) => row.callId === callId);
     if (asked === undefined) throw new Error(`Call ${callId} asks nothing.`);
     const { confirmationId, inputDigest } = asked;
     const revision = asked.preview?.revision;
-    await runtime.decide(confirmationId, {
+    await runtime.confirmations.decide(confirmationId, {
       decision,
       by,
       reason,
@@ -225,7 +225,7 @@ export async function everyState(): Promise<ReadonlyMap<string, readonly Quittan
   states.set('timed_out', await eventsOf('call_timed_out'));
 
   await begin('call_undone', 'delete_row', { table: 'carts', id: 8 });
-  await runtime.undo(
+  await runtime.calls.undo(
     { sessionId: 'shop', callId: 'call_undone' },
     { by, reason: 'That was the wrong cart.' },
   );

@@ -88,7 +88,7 @@ export function createAgUi({
     const found: ConfirmationView[] = [];
     let cursor: string | undefined;
     do {
-      const page = await runtime.confirmations({ status: 'pending', sessionId, cursor });
+      const page = await runtime.confirmations.list({ status: 'pending', sessionId, cursor });
       found.push(...page.rows);
       cursor = page.next;
     } while (cursor !== undefined);
@@ -152,7 +152,7 @@ async function take(
   if (answer === undefined)
     return { ...answered, status: 'unclear', problem: 'The answer says neither yes nor no.' };
   try {
-    await runtime.decide(question.confirmationId, toDecision(answer, question, person));
+    await runtime.confirmations.decide(question.confirmationId, toDecision(answer, question, person));
     return { ...answered, status: statuses[answer.decision] };
   } catch (error) {
     const status = isQuittanceError(error) ? undecided(error.code, answer) : undefined;
@@ -176,7 +176,7 @@ function toDecision(
   answer: AgUiAnswer,
   { inputDigest, preview }: ConfirmationView,
   { by, identity }: AgUiPerson,
-): Parameters<Runtime['decide']>[1] {
+): Parameters<Runtime['confirmations']['decide']>[1] {
   const seen = {
     by,
     ...(identity !== undefined && { identity }),

@@ -29,7 +29,7 @@ export async function followCalls(
     const messageId = `${toolCallId}.result`;
     send({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, role: 'tool', content });
   };
-  const following = runtime.on(
+  const following = runtime.events.on(
     {
       // A run id comes from the client, who may use one again.
       name: `ag-ui.${randomUUID()}`,
@@ -54,7 +54,7 @@ export async function followCalls(
         }
         case 'tool.recalled': {
           // An earlier run showed the call. Its answer may have come when no run was open.
-          const [call] = await runtime.calls({ sessionId, callId });
+          const [call] = await runtime.calls.list({ sessionId, callId });
           if (call?.settled !== undefined) answer(callId, call.settled.content);
           return;
         }

@@ -22,6 +22,6 @@ test('what a wrapped tool does otherwise is on record before it answers', async 
   const { run, runtime } = await governTools({ greet: { execute: async () => 'hello' } });
   const { greet } = run({ sessionId: 's' }).tools;
   expect(await greet.execute({} as never, { toolCallId: 'c1' } as never)).toBe('hello');
-  const [made] = await runtime.calls({ sessionId: 's' });
+  const [made] = await runtime.calls.list({ sessionId: 's' });
   expect(made?.settled?.outcome).toMatchObject({ type: 'ToolExecutionResult', output: 'hello' });
 });

@@ -168,7 +168,7 @@ function denialsOf({ runtime }: Driver<AiSdkCallOptions>, run: Run<AiSdkCallOpti
     for (const { toolCallId, callId, approved, reason } of approvalResponses(messages)) {
       if (approved || taken.has(callId)) continue;
       await run.deny(callId, reason, { native: { toolCallId, ...(messages && { messages }) } });
-      const [call] = await runtime.calls({ sessionId: run.sessionId, callId });
+      const [call] = await runtime.calls.list({ sessionId: run.sessionId, callId });
       if (call?.confirmation?.status === 'pending') throw refuseUnnamed(callId);
       taken.add(callId);
     }
@@ -198,7 +198,7 @@ async function findQuestion(
 ): Promise<Confirmation | undefined> {
   if (responseTo(request, native) === undefined && (await run.ask(request, { native })) === undefined)
     return undefined;
-  const [call] = await runtime.calls({ sessionId: run.sessionId, callId: request.id });
+  const [call] = await runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
   return call?.confirmation;
 }
 
@@ -253,7 +253,7 @@ async function refuseLateDenials(
 ): Promise<void> {
   for (const { callId, approved } of approvalResponses(messages)) {
     if (approved) continue;
-    const [call] = await runtime.calls({ sessionId, callId });
+    const [call] = await runtime.calls.list({ sessionId, callId });
     const decided = call?.confirmation;
     if (decided?.decision === undefined || decided.decision === 'deny') continue;
     throw new QuittanceError(

@@ -118,7 +118,7 @@ export function rememberOutcomes(
       let found: ToolOutcome | undefined;
       // A provider may use an id again. Which of those calls a kept message is about, only its output says.
       for (let earlier = 0; ; earlier++) {
-        const [call] = await runtime.calls({ sessionId, callId: sessionCallId(toolCallId, earlier) });
+        const [call] = await runtime.calls.list({ sessionId, callId: sessionCallId(toolCallId, earlier) });
         if (call === undefined) return found;
         const outcome = call.settled?.outcome;
         if (gave(outcome, output)) found = outcome;

@@ -71,7 +71,7 @@ async function start(tools: readonly ClaudeAgentTool[], options: Partial<ClaudeA
 const outputOf = async (result: unknown): Promise<unknown> => {
   const { call, runtime } = await start([makeTool('show', { handler: async () => result })]);
   await call('show', {});
-  const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
+  const [made] = await runtime.calls.list({ sessionId, callId: 'toolu_1' });
   return made?.settled?.outcome;
 };
 
@@ -165,7 +165,7 @@ describe('what the model is offered', () => {
       { overrides: { put: { mode: 'external' } }, onConfirm: () => ({ decision: 'deny', by: 'ada' }) },
     );
     for (const name of ['look', 'wipe', 'put']) await call(name, {}, `toolu_${name}`);
-    const records = await runtime.audit({ sessionId });
+    const records = await runtime.calls.audit({ sessionId });
     expect(records.map(({ toolName, mode }) => [toolName, mode])).toEqual(
       expect.arrayContaining([
         ['look', 'read'],
@@ -247,7 +247,7 @@ describe('what a tool gives', () => {
     ];
     const { call, runtime } = await start([makeTool('show', { handler: async () => ({ content }) })]);
     const { result } = await call('show', {});
-    const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
+    const [made] = await runtime.calls.list({ sessionId, callId: 'toolu_1' });
     expect(made?.settled?.outcome).toMatchObject({
       output: [{ $artifact: expect.any(String) as string }, { $artifact: expect.any(String) as string }],
       files: [{ mimeType: 'image/png' }, { mimeType: 'application/zip', name: 'file:///a.zip' }],
@@ -299,7 +299,7 @@ describe('the server', () => {
     const { error } = await call('pay', {}, toolUseId);
     expect(error?.message).toContain('without the id of the call');
     expect(handler).not.toHaveBeenCalled();
-    expect(await runtime.calls({ sessionId })).toEqual([]);
+    expect(await runtime.calls.list({ sessionId })).toEqual([]);
   });
 
   test('an unknown tool is a failure, an unknown method an error, nonsense is nothing', async () => {
@@ -344,7 +344,7 @@ describe('the server', () => {
       if (how === 'closed') transport.onclose?.();
       else tell({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } });
       await eventually(async () => {
-        const [made] = await runtime.calls({ sessionId, callId: 'toolu_1' });
+        const [made] = await runtime.calls.list({ sessionId, callId: 'toolu_1' });
         expect(made?.settled?.outcome.type).toBe('ToolFailure');
       });
       expect([signal.aborted, replies]).toEqual([true, []]);
@@ -355,7 +355,7 @@ describe('the server', () => {
     const { turn, runtime } = await start([makeTool('pay')]);
     const [one, two] = [await connect(serverOf(turn)), await connect(serverOf(turn))];
     await Promise.all([one.call('pay', {}, 'toolu_1'), two.call('pay', {}, 'toolu_2')]);
-    expect(await runtime.calls({ sessionId })).toHaveLength(2);
+    expect(await runtime.calls.list({ sessionId })).toHaveLength(2);
     await serverOf(turn).close();
   });
 });
@@ -396,7 +396,7 @@ describe('the hook', () => {
     expect(await ask(turn, 'mcp__shop__pay', 'toolu_1')).toBe('defer');
     expect(await ask(turn, 'mcp__shop__pay', 'toolu_2', { n: 2 })).toBe(undefined);
     expect(await ask(turn, 'mcp__shop__pay', 'toolu_1')).toBe('defer');
-    expect((await runtime.confirmations({ status: 'pending' })).rows).toHaveLength(2);
+    expect((await runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(2);
   });
 
   test.each([
@@ -407,7 +407,7 @@ describe('the hook', () => {
     const client = await start([makeTool('pay')], { ...hold, ...more });
     await meet(client, version);
     expect(await ask(client.turn, 'mcp__shop__pay')).toBe(undefined);
-    expect((await client.runtime.confirmations({ status: 'pending' })).rows).toEqual([]);
+    expect((await client.runtime.confirmations.list({ status: 'pending' })).rows).toEqual([]);
   });
 
   test('an approval counts for the call it is about, once it was held, in the name of who is asked', async () => {
@@ -421,7 +421,7 @@ describe('the hook', () => {
     // Nobody had been asked about it: the approval is of nothing, and the call waits.
     const waiting = again.call('pay', {}, 'toolu_1');
     await eventually(async () =>
-      expect((await client.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
+      expect((await client.runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1),
     );
     expect(handler).not.toHaveBeenCalled();
     // Held now. With other arguments it is another call, under the same id.
@@ -430,7 +430,7 @@ describe('the hook', () => {
     await again.call('pay', {}, 'toolu_1');
     await waiting;
     expect(handler).toHaveBeenCalledOnce();
-    const [made] = await client.runtime.calls({ sessionId, callId: 'toolu_1' });
+    const [made] = await client.runtime.calls.list({ sessionId, callId: 'toolu_1' });
     expect(made?.confirmation?.by).toMatchObject({ name: 'grace' });
   });
 
@@ -464,7 +464,7 @@ describe('the hook', () => {
     }
     // The second resumed run is the first one again, as after a crash.
     expect(handler).toHaveBeenCalledTimes(2);
-    expect((await client.runtime.calls({ sessionId })).map(({ callId }) => callId)).toEqual([
+    expect((await client.runtime.calls.list({ sessionId })).map(({ callId }) => callId)).toEqual([
       'toolu_1',
       'toolu_1~2',
     ]);

@@ -31,7 +31,7 @@ export type ClaudeAgentHeld = {
   readonly waitsFor: string;
   /**
    * `deferred`: the query ends, and is resumed with the answer. `in place`: this one keeps the query open until it is
-   * decided, by `runtime.decide` or `quittance approve`. The SDK can keep one deferred call of a message only, and runs
+   * decided, by `runtime.confirmations.decide` or `quittance approve`. The SDK can keep one deferred call of a message only, and runs
    * deferred tools of its own without asking again.
    */
   readonly waits: 'deferred' | 'in place';
@@ -95,7 +95,10 @@ export function toRun(place: Place, run: Run<ClaudeAgentCall>): ClaudeAgentRun {
     turn: run.turn,
     options: { mcpServers, hooks: hookCalls(place, run, seen, held) },
     async held() {
-      const { rows } = await driver.runtime.confirmations({ status: 'pending', sessionId: run.sessionId });
+      const { rows } = await driver.runtime.confirmations.list({
+        status: 'pending',
+        sessionId: run.sessionId,
+      });
       return rows.flatMap(({ confirmationId }) => held.get(confirmationId) ?? []);
     },
     async takeApprovals(approvals) {
@@ -214,7 +217,7 @@ async function findHeld(
 ): Promise<string> {
   let cursor: string | undefined;
   do {
-    const page = await runtime.confirmations({ status: 'pending', sessionId, cursor });
+    const page = await runtime.confirmations.list({ status: 'pending', sessionId, cursor });
     const held = page.rows.find(({ callId }) => earlierIn(callId, toolUseId) !== undefined);
     if (held !== undefined) return held.callId;
     cursor = page.next;

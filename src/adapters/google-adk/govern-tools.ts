@@ -161,7 +161,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
     const sessionId = sessionOf(context);
     const beside = Object.assign(Object.create(context) as AdkToolContext, { functionCallId });
     const { id: callId } = toRequest(name, {}, beside);
-    const [call] = await driver.runtime.calls({ sessionId, callId });
+    const [call] = await driver.runtime.calls.list({ sessionId, callId });
     // The kit itself goes on with a call that was held.
     if (call?.settled === undefined || call.confirmation !== undefined) return undefined;
     return toResponse(await toAnswer(driver.ledger, sessionId, call.settled.outcome));
@@ -182,7 +182,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
         return undefined;
       }
       await tellBeside(context, (id) => answerBeside(name, id, context));
-      const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: request.id });
+      const [held] = await driver.runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
       // An answer to another question is none to this one.
       const about = isJsonObject(said.payload) ? ownValue(said.payload, 'confirmationId') : undefined;
       const isMeant = about === undefined || about === held?.confirmation?.confirmationId;
@@ -197,7 +197,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
     async isHeld(name, context) {
       if (context?.functionCallId === undefined) return false;
       const { id } = toRequest(name, {}, context);
-      const [call] = await driver.runtime.calls({ sessionId: sessionOf(context), callId: id });
+      const [call] = await driver.runtime.calls.list({ sessionId: sessionOf(context), callId: id });
       return call?.confirmation !== undefined;
     },
   };
@@ -218,7 +218,7 @@ async function askPerson(
   { callId, confirmationId }: PendingCall,
   context: AdkToolContext,
 ): Promise<void> {
-  const [held] = await runtime.calls({ sessionId, callId });
+  const [held] = await runtime.calls.list({ sessionId, callId });
   const asked = confirmationId === undefined ? undefined : held?.confirmation?.description;
   context.requestConfirmation({
     hint: asked ?? 'The call is still being made. Answer to look again.',

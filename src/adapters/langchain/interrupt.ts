@@ -55,7 +55,7 @@ export async function callOrInterrupt(
     const { confirmationId } = made;
     // Somebody else makes it, and asks nobody.
     if (confirmationId === undefined) return run.call(request, given);
-    const [held] = await runtime.calls({ sessionId: run.sessionId, callId: request.id });
+    const [held] = await runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
     // It was decided since.
     if (held?.confirmation?.confirmationId !== confirmationId) continue;
     const question = await toQuestion(held, held.confirmation, interruptOn, native.config);

@@ -206,7 +206,7 @@ function createCaller(
     };
     if (!driver.suspends || context.agent?.suspend === undefined) return made(run.call(request, given));
     if (answer === undefined) return made(run.callOrPending(request, given));
-    const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: request.id });
+    const [held] = await driver.runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
     const asked = held?.confirmation?.confirmationId;
     // An answer to another question is none to this one.
     const isMeant = answer.confirmationId === undefined || answer.confirmationId === asked;
@@ -298,7 +298,7 @@ async function toQuestion(
   sessionId: string,
   { callId, confirmationId }: PendingCall,
 ): Promise<MastraQuestion> {
-  const [held] = await driver.runtime.calls({ sessionId, callId });
+  const [held] = await driver.runtime.calls.list({ sessionId, callId });
   return {
     confirmationId: confirmationId ?? null,
     callId,

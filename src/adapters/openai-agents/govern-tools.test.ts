@@ -55,7 +55,7 @@ describe('the self-test', () => {
 
   test('leaves nothing in the ledger of the host', async () => {
     const { runtime } = await governTools([]);
-    expect(await runtime.calls({ sessionId: probe.sessionId })).toEqual([]);
+    expect(await runtime.calls.list({ sessionId: probe.sessionId })).toEqual([]);
   });
 });
 
@@ -199,7 +199,7 @@ describe('a provider that uses call ids again', () => {
     await call(runContext(later));
     await call(runContext(later));
     expect(run).toHaveBeenCalledTimes(2);
-    const kept = await governed.runtime.calls({ sessionId: 's' });
+    const kept = await governed.runtime.calls.list({ sessionId: 's' });
     expect(kept.map(({ callId }) => callId)).toEqual(['x', 'x~2']);
   });
 
@@ -234,7 +234,7 @@ describe('a provider that uses call ids again', () => {
     // The SDK asks nobody about an id that was approved, and calls the tool.
     const waiting = [call(context)];
     await vi.waitFor(async () =>
-      expect((await governed.runtime.confirmations({ status: 'pending' })).rows).toMatchObject([
+      expect((await governed.runtime.confirmations.list({ status: 'pending' })).rows).toMatchObject([
         { callId: 'x~2' },
       ]),
     );
@@ -242,8 +242,8 @@ describe('a provider that uses call ids again', () => {
     waiting.push(call(context));
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
     expect(run).toHaveBeenCalledOnce();
-    const [question] = (await governed.runtime.confirmations({ status: 'pending' })).rows;
-    await governed.runtime.decide(question?.confirmationId ?? '', {
+    const [question] = (await governed.runtime.confirmations.list({ status: 'pending' })).rows;
+    await governed.runtime.confirmations.decide(question?.confirmationId ?? '', {
       decision: 'deny',
       by: 'ada',
       inputDigest: question?.inputDigest ?? '',

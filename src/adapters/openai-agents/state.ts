@@ -45,7 +45,7 @@ export async function takeApprovals(
       await run.deny(id, runContext.getRejectionMessage(name, callId), {
         native: { callId, runContext },
       });
-    const [kept] = await runtime.calls({ sessionId: run.sessionId, callId: id });
+    const [kept] = await runtime.calls.list({ sessionId: run.sessionId, callId: id });
     // Arguments that are no object stop a run without anybody having been asked. The tool answers them, or the SDK.
     const isAnswered =
       kept === undefined

@@ -10,12 +10,12 @@ export async function decideFor(
   call: { readonly sessionId: string; readonly callId: string },
   decision: { readonly decision: 'approve' | 'deny'; readonly by: string; readonly reason?: string },
 ): Promise<boolean> {
-  const [held] = await runtime.calls(call);
+  const [held] = await runtime.calls.list(call);
   const confirmation = held?.confirmation;
   if (confirmation?.status !== 'pending') return false;
   const { confirmationId, inputDigest, revision } = confirmation;
   try {
-    await runtime.decide(confirmationId, {
+    await runtime.confirmations.decide(confirmationId, {
       ...decision,
       inputDigest,
       ...(revision !== undefined && { revision }),

@@ -41,8 +41,8 @@ test('a call that was approved while nobody waited has what the framework gave w
   const { driver, run, open } = stage();
   const native = { user: 'ada' };
   const question = await open().ask(request, { native });
-  const [held] = await driver.runtime.calls({ sessionId, callId: 'c1' });
-  await driver.runtime.decide(question?.confirmationId ?? '', {
+  const [held] = await driver.runtime.calls.list({ sessionId, callId: 'c1' });
+  await driver.runtime.confirmations.decide(question?.confirmationId ?? '', {
     decision: 'approve',
     by: 'grace',
     inputDigest: held?.confirmation?.inputDigest ?? '',
@@ -66,7 +66,7 @@ describe('an approval that comes back through the framework', () => {
     expect([run.suspends, driver.suspends]).toEqual([true, false]);
     await run.ask(request);
     expect(await run.callApproved(request)).toMatchObject({ type: 'answer' });
-    const [made] = await driver.runtime.calls({ sessionId, callId: 'c1' });
+    const [made] = await driver.runtime.calls.list({ sessionId, callId: 'c1' });
     expect(made?.confirmation?.by).toMatchObject({
       type: 'person',
       name: 'grace',
@@ -105,7 +105,7 @@ test('a tool that asks in the words of its framework is held, with its own words
   );
   const run = driver.open({ sessionId });
   expect(await run.callOrPending(request, { native: { user: 'ada' } })).toMatchObject({ type: 'pending' });
-  const [held] = await driver.runtime.calls({ sessionId, callId: 'c1' });
+  const [held] = await driver.runtime.calls.list({ sessionId, callId: 'c1' });
   expect(held?.confirmation?.description).toBe('For ada?');
 });
 

@@ -154,7 +154,7 @@ export function createDriver<Native>(
         withNative(request, given, (callOptions) => turn.ask(request, callOptions)),
       async callApproved(request, given = {}) {
         const ref = { sessionId, callId: request.id };
-        const [known] = await runtime.calls(ref);
+        const [known] = await runtime.calls.list(ref);
         const first = await run.callOrPending(request, given);
         // An approval of what nobody had asked about yet is none.
         if (first.type !== 'pending' || known?.confirmation?.status !== 'pending') return first;

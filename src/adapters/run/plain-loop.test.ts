@@ -51,7 +51,7 @@ describe('quittance/anthropic', () => {
     const results = await governed.run({ sessionId }).answer({ content, stop_reason: 'max_tokens' });
     expect(run.mock.calls.map(([args]) => args)).toEqual([{ cents: 5 }]);
     expect(results[1]).toMatchObject({ tool_use_id: 't2', is_error: true });
-    expect(await governed.runtime.calls({ sessionId })).toHaveLength(1);
+    expect(await governed.runtime.calls.list({ sessionId })).toHaveLength(1);
   });
 
   test('gives nothing to send while a person has to be asked, and everything when they have', async () => {
@@ -60,8 +60,8 @@ describe('quittance/anthropic', () => {
     const message = [use('t1', 'add', { a: 1, b: 2 }), use('t2', 'pay', { cents: 5 })];
     const first = await governed.run({ sessionId }).answerOrPending(message);
     expect(first).toMatchObject({ results: [], pending: [{ callId: 't2' }] });
-    const [question] = (await governed.runtime.confirmations({ status: 'pending' })).rows;
-    await governed.runtime.decide(question?.confirmationId ?? '', {
+    const [question] = (await governed.runtime.confirmations.list({ status: 'pending' })).rows;
+    await governed.runtime.confirmations.decide(question?.confirmationId ?? '', {
       decision: 'approve',
       by: 'ada',
       inputDigest: question?.inputDigest ?? '',
@@ -148,7 +148,7 @@ describe('quittance/openai', () => {
     ]);
     const texts = results.map(({ output: [part] }) => (part?.type === 'input_text' ? part.text : ''));
     expect(texts.slice(0, 2).every((text) => text.includes('argument_validation_failed'))).toBe(true);
-    const [made] = await governed.runtime.calls({ sessionId, callId: 'r3' });
+    const [made] = await governed.runtime.calls.list({ sessionId, callId: 'r3' });
     expect(made?.requestedInput).toEqual({});
   });
 
@@ -158,7 +158,7 @@ describe('quittance/openai', () => {
     const message = { tool_calls: [toolCall('k1', 'add', '{"a":1,"b":2}')] };
     const [answer] = await loop.answerCompletion({ choices: [{ message, finish_reason: 'length' }] });
     expect(answer?.content[0]?.text).toContain('cut off');
-    expect(await governed.runtime.calls({ sessionId })).toEqual([]);
+    expect(await governed.runtime.calls.list({ sessionId })).toEqual([]);
   });
 
   test('gives nothing to send while a person has to be asked', async () => {
@@ -216,7 +216,7 @@ describe('a provider that uses call ids again', () => {
       messages.push({ role: 'user', content: results });
     }
     expect(run).toHaveBeenCalledTimes(3);
-    expect((await governed.runtime.calls({ sessionId })).map(({ callId }) => callId)).toEqual([
+    expect((await governed.runtime.calls.list({ sessionId })).map(({ callId }) => callId)).toEqual([
       'x',
       'x~2',
       'x~3',

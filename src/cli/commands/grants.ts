@@ -130,7 +130,7 @@ async function give(
     throw new UsageError('--until lies in the past.', ['--for 1h']);
   const uses = given.count('uses');
   const grant = await withRuntime(ledger, (runtime) =>
-    runtime.grant({
+    runtime.grants.give({
       sessionId,
       toolName,
       by,
@@ -172,7 +172,7 @@ async function revoke(
     );
   const reason = given.text('reason');
   const grant = await withRuntime(ledger, (runtime) =>
-    runtime.revokeGrant({ sessionId, grantId, by, identity, ...(reason !== undefined && { reason }) }),
+    runtime.grants.revoke({ sessionId, grantId, by, identity, ...(reason !== undefined && { reason }) }),
   );
   if (given.has('json')) await out.print(safeJson(grantToJson(grant)));
   else
@@ -214,7 +214,7 @@ async function withRuntime<Result>(
   } catch (error) {
     // What is wrong with what was typed, in the words of the language it is written in.
     if (isQuittanceError(error, 'config.invalid'))
-      throw new UsageError(error.message.replace(/^runtime\.\w+: /, ''), ['quittance grants --help']);
+      throw new UsageError(error.message.replace(/^runtime\.[\w.]+: /, ''), ['quittance grants --help']);
     throw error;
   } finally {
     await runtime.close();

@@ -139,8 +139,8 @@ async function claim(typed: string | undefined, given: Given, context: Context):
     const toolName = meant.text('tool');
     const claimed =
       toolName === undefined
-        ? await runtime.claimHandoff(await findHandoff(ledger, typed ?? '', given), terms)
-        : await runtime.claimHandoff({ toolName }, terms);
+        ? await runtime.handoffs.claim(await findHandoff(ledger, typed ?? '', given), terms)
+        : await runtime.handoffs.claim({ toolName }, terms);
     if (claimed === undefined) {
       await context.err.say(`No call of ${safeId(toolName ?? '')} waits for a worker.`);
       return exitCodes.bad;
@@ -206,7 +206,7 @@ async function report(given: Given, context: Context): Promise<ExitCode> {
   const token = typed.startsWith('@') ? readToken(typed.slice(1)) : typed;
   const said = readReport(given);
   return withRuntime(given, context, reportLine, async (runtime) => {
-    const reported = await runtime.report(token, said, undefined, context.identity);
+    const reported = await runtime.handoffs.report(token, said, undefined, context.identity);
     const { status, outcome, differs, callId } = reported;
     if (given.has('json'))
       await context.out.print(

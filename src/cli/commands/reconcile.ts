@@ -31,7 +31,7 @@ export const reconcileCommand: Command = {
   most: 1,
   about: [
     'A call that was begun and whose end nobody saw is not run again: somebody has to look in the system the tool talks to. Say what you found, with your name. The outcome stays as it was told; what was found out is kept beside it, once.',
-    'The tool itself cannot be asked here, where it is not: a runtime that has it does that, by runtime.reconcile(call, { ask: "tool", by }).',
+    'The tool itself cannot be asked here, where it is not: a runtime that has it does that, by runtime.calls.reconcile(call, { ask: "tool", by }).',
     'succeeded: it did happen. failed: it did not. safe-to-retry: whatever happened, doing it again does no harm.',
   ],
   options: {
@@ -134,7 +134,7 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
     ]);
   const runtime = createRuntime({ tools: [], ledger });
   try {
-    const call = await runtime.reconcile(
+    const call = await runtime.calls.reconcile(
       { sessionId, callId },
       { resolution, by, identity: context.identity, reason, ...(result !== undefined && { result }) },
     );

@@ -166,8 +166,8 @@ async function hasRoom(runtime: Runtime, { title, leaves }: Errand): Promise<boo
   if (leaves === undefined) return true;
   const { rows } =
     leaves === 'held'
-      ? await runtime.confirmations({ status: 'pending', limit: 20 })
-      : await runtime.unresolved({ limit: 20 });
+      ? await runtime.confirmations.list({ status: 'pending', limit: 20 })
+      : await runtime.calls.unresolved({ limit: 20 });
   return rows.filter(({ sessionId }) => sessionId.startsWith(sessionOf(title))).length < mostWaiting;
 }
 

@@ -4,7 +4,7 @@ import type { Resolution } from '../../call/event.ts';
 import type { Page } from '../../ledger/call-query.ts';
 import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import type { GrantView } from '../../runtime/host/grant-view.ts';
-import type { TokenDecision } from '../../runtime/people/signed-token.ts';
+import type { LinkDecision } from '../../runtime/people/signed-token.ts';
 import type { UnresolvedCall } from '../../runtime/host/unresolved-call.ts';
 
 /** `GET /v1/confirmations`: newest first. `GET /v1/confirmations/{confirmationId}` is one `ConfirmationView`. */
@@ -38,7 +38,7 @@ type DecisionTerms = {
 export type NewDecisionLink = {
   /** The one person who may use it: you vouch for them. Without a name, the decision is kept as made by your link. */
   readonly by?: string;
-  readonly decisions?: readonly TokenDecision[];
+  readonly decisions?: readonly LinkDecision[];
   /** At most 7 days. The link ends earlier with the question, and with your token. */
   readonly expiresInMs: number;
 };
@@ -52,7 +52,7 @@ export type DecisionLink = {
 export type TokenToRead = { readonly token: string };
 export type LinkedQuestion = ConfirmationView & {
   /** What the link is good for. */
-  readonly allowed: readonly TokenDecision[];
+  readonly allowed: readonly LinkDecision[];
   /** The one person who may use it. */
   readonly named?: string;
   /** The person who made it. The service did where nothing is said: then a person must be named or signed in. */
@@ -65,7 +65,7 @@ export type LinkedQuestion = ConfirmationView & {
 /** `POST /v1/decisions`: decides with a decision token. Needs no other token. */
 export type NewTokenDecision = {
   readonly token: string;
-  readonly decision: TokenDecision;
+  readonly decision: LinkDecision;
   /** Who decides, where the token names nobody. Kept beside the name of whoever made the link, who answers for it. */
   readonly by?: string;
   readonly reason?: string;

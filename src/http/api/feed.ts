@@ -4,7 +4,7 @@ import type { ReadEvent } from '../../ledger/unknown-event.ts';
 
 /**
  * One commit. `GET /v1/events` sends each as a message `event: entry` with `id: <position>`; with
- * `Accept: application/json` a page of them. Its events are in their kept form, as `runtime.events` gives them.
+ * `Accept: application/json` a page of them. Its events are in their kept form, as `runtime.events.list` gives them.
  */
 export type FeedEntry = {
   /** Where it stands in this ledger. Resume after it with `Last-Event-ID` or `?after=`. */

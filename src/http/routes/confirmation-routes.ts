@@ -2,7 +2,7 @@ import { safeSentence, shownId } from '../../base/safe-id.ts';
 import type { ConfirmationStatus } from '../../call/call.ts';
 import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import { longestLinkMs } from '../../runtime/people/decision-token.ts';
-import type { TokenDecision } from '../../runtime/people/signed-token.ts';
+import type { LinkDecision } from '../../runtime/people/signed-token.ts';
 import type {
   ConfirmationPage,
   DecisionLink,
@@ -101,7 +101,7 @@ const decisionShape: Shape<NewDecision> = oneOf<NewDecision>(
   'NewDecision',
 );
 
-const tokenDecisionShape: Shape<TokenDecision> = choice({ approve: true, deny: true });
+const tokenDecisionShape: Shape<LinkDecision> = choice({ approve: true, deny: true });
 const linkedShape: Shape<LinkedQuestion> = open(
   'LinkedQuestion',
   'A question to a person, and what a decision link is good for.',
@@ -148,7 +148,7 @@ export const confirmationRoutes: readonly Route[] = [
     body: decisionShape,
     answer: viewShape,
     expect: ({ service, params, arrivedAt }) =>
-      service.runtime.expectDecision(params.confirmationId, arrivedAt),
+      service.runtime.confirmations.expect(params.confirmationId, arrivedAt),
     size: 'judged',
     async handle({ service, params, body, actor, arrivedAt }) {
       await refuseLargeQuestion(service, params.confirmationId);
@@ -209,7 +209,7 @@ export const confirmationRoutes: readonly Route[] = [
     ),
     answer: viewShape,
     // Which question it is about is known only once the body is there.
-    expect: ({ service, arrivedAt }) => service.runtime.expectDecision(undefined, arrivedAt),
+    expect: ({ service, arrivedAt }) => service.runtime.confirmations.expect(undefined, arrivedAt),
     handle: ({ service, actor, body, arrivedAt }) => decideWithLink(service, actor, body, arrivedAt),
   }),
 ];

@@ -52,7 +52,7 @@ export const grantRoutes: readonly Route[] = [
     answer: grantShape,
     status: 201,
     handle: ({ service, body, actor }) =>
-      service.runtime.grant({ ...body, by: actor.name, identity: identityOf(actor) }),
+      service.runtime.grants.give({ ...body, by: actor.name, identity: identityOf(actor) }),
   }),
   defineRoute<'/v1/sessions/{sessionId}/grants/{grantId}/revoke', object, GrantRevocationRequest, GrantView>({
     method: 'POST',
@@ -62,7 +62,7 @@ export const grantRoutes: readonly Route[] = [
     body: object<GrantRevocationRequest>({ reason: maybe(reasonText) }, 'GrantRevocationRequest'),
     answer: grantShape,
     handle: ({ service, params, body, actor }) =>
-      service.runtime.revokeGrant({
+      service.runtime.grants.revoke({
         ...params,
         ...body,
         by: actor.name,

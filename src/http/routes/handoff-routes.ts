@@ -126,7 +126,7 @@ export const handoffRoutes: readonly Route[] = [
       };
       if (!('toolName' in choiceOf)) {
         await refuseLargeCall(service, choiceOf);
-        return { claim: await service.runtime.claimHandoff(choiceOf, offer) };
+        return { claim: await service.runtime.handoffs.claim(choiceOf, offer) };
       }
       return { claim: await claimOf(service, choiceOf.toolName, offer, waitMs, signal) };
     },
@@ -152,7 +152,7 @@ export const handoffRoutes: readonly Route[] = [
     async handle({ service, actor, body: { token, report, notes } }) {
       const grant = readToken(createSeal(service.ledger.sealKey), token);
       if (grant !== undefined) await refuseLargeCall(service, grant);
-      const reported = await service.runtime.report(token, report, notes, identityOf(actor));
+      const reported = await service.runtime.handoffs.report(token, report, notes, identityOf(actor));
       return { ...reported, content: outcomeToModelContent(reported.outcome) };
     },
   }),
@@ -169,7 +169,7 @@ async function claimOf(
   const endsAt = performance.now() + waitMs;
   for (;;) {
     const position = await ledger.entries.lastPosition();
-    const claim = await runtime.claimHandoff({ toolName }, offer);
+    const claim = await runtime.handoffs.claim({ toolName }, offer);
     const leftMs = endsAt - performance.now();
     if (claim !== undefined) return claim;
     if (leftMs <= 0 || signal.aborted) return null;

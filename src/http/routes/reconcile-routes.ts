@@ -93,7 +93,11 @@ export const reconcileRoutes: readonly Route[] = [
       if (!('ask' in body)) service.access.require(actor, 'approver');
       await refuseLargeCall(service, params);
       try {
-        await service.runtime.reconcile(params, { ...body, by: actor.name, identity: identityOf(actor) });
+        await service.runtime.calls.reconcile(params, {
+          ...body,
+          by: actor.name,
+          identity: identityOf(actor),
+        });
       } catch (error) {
         if (!isQuittanceError(error, 'call.resolved') || 'ask' in body) throw error;
         if (!(await isRecorded(service, params, body, actor.name))) throw error;
@@ -112,7 +116,7 @@ export const reconcileRoutes: readonly Route[] = [
       await refuseLargeCall(service, params);
       let undoId = undoCallId(params.callId, 1);
       try {
-        const outcome = await service.runtime.undo(params, {
+        const outcome = await service.runtime.calls.undo(params, {
           ...body,
           by: actor.name,
           identity: identityOf(actor),

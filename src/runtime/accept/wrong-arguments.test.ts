@@ -13,7 +13,7 @@ const codeOf = (asked: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error as { code?: unknown }).code,
   );
 
-describe('runtime.decide', () => {
+describe('runtime.confirmations.decide', () => {
   const remove = defineTool({ name: 'delete_it', run: () => 'gone' });
   async function ask() {
     const stage = setStage({ tools: [remove] });
@@ -40,7 +40,7 @@ describe('runtime.decide', () => {
     ['a field it does not know', { decision: 'deny', by: 'ada', because: 'x' }],
   ])('refuses %s, and the question stays open', async (_, decision) => {
     const { runtime, open } = await ask();
-    const decided = runtime.decide(open.confirmationId, decision as PersonDecision);
+    const decided = runtime.confirmations.decide(open.confirmationId, decision as PersonDecision);
     await expect(decided).rejects.toMatchObject(invalid);
     expect(await question(runtime)).toMatchObject({ confirmationId: open.confirmationId });
   });
@@ -54,25 +54,29 @@ describe('runtime.decide', () => {
     const { runtime, open } = await ask();
     const { inputDigest } = open;
     const whole = { by: 'ada', inputDigest, ...decision } as PersonDecision;
-    expect(await codeOf(runtime.decide(open.confirmationId, whole))).toBe('taken');
+    expect(await codeOf(runtime.confirmations.decide(open.confirmationId, whole))).toBe('taken');
   });
 
   it('says in the error which digest and revision it found, and which are held', async () => {
     const { runtime, open } = await ask();
     const decision = { decision: 'approve', by: 'ada' } as const;
     await expect(
-      runtime.decide(open.confirmationId, { ...decision, inputDigest: 'sha256:other' }),
+      runtime.confirmations.decide(open.confirmationId, { ...decision, inputDigest: 'sha256:other' }),
     ).rejects.toMatchObject({
       code: 'confirmation.mismatch',
       facts: { found: 'sha256:other', expected: open.inputDigest },
     });
     await expect(
-      runtime.decide(open.confirmationId, { ...decision, inputDigest: open.inputDigest, revision: 3 }),
+      runtime.confirmations.decide(open.confirmationId, {
+        ...decision,
+        inputDigest: open.inputDigest,
+        revision: 3,
+      }),
     ).rejects.toMatchObject({ code: 'confirmation.mismatch', facts: { found: '3', expected: '' } });
   });
 });
 
-describe('runtime.reconcile', () => {
+describe('runtime.calls.reconcile', () => {
   async function lose() {
     const pay = defineTool({
       name: 'pay',
@@ -103,8 +107,8 @@ describe('runtime.reconcile', () => {
     ['asking with a field it does not know', { ask: 'tool', by: 'ada', because: 'x' }],
   ])('refuses %s, and the call stays in doubt', async (_, found) => {
     const { runtime } = await lose();
-    await expect(runtime.reconcile(ref, found as never)).rejects.toMatchObject(invalid);
-    expect((await runtime.calls(ref))[0]?.resolution).toBeUndefined();
+    await expect(runtime.calls.reconcile(ref, found as never)).rejects.toMatchObject(invalid);
+    expect((await runtime.calls.list(ref))[0]?.resolution).toBeUndefined();
   });
 
   it.each<[string, object, string]>([
@@ -114,7 +118,7 @@ describe('runtime.reconcile', () => {
     ['a question to the tool', { ask: 'tool', by: 'ada' }, 'failed'],
   ])('takes %s', async (_, found, resolution) => {
     const { runtime } = await lose();
-    expect((await runtime.reconcile(ref, found as never)).resolution).toMatchObject({ resolution });
+    expect((await runtime.calls.reconcile(ref, found as never)).resolution).toMatchObject({ resolution });
   });
 });
 
@@ -147,8 +151,8 @@ describe('a hand-off', () => {
     ['a field it does not know', { worker: 'w', forMs: 5 }],
   ])('is not claimed with %s', async (_, terms) => {
     const { runtime } = await handOver();
-    await expect(runtime.claimHandoff(ref, terms as HandoffTerms)).rejects.toMatchObject(invalid);
-    expect(await runtime.handoffs()).toMatchObject([{ status: 'waiting' }]);
+    await expect(runtime.handoffs.claim(ref, terms as HandoffTerms)).rejects.toMatchObject(invalid);
+    expect(await runtime.handoffs.list()).toMatchObject([{ status: 'waiting' }]);
   });
 
   it.each<[string, HandoffTerms]>([
@@ -158,7 +162,7 @@ describe('a hand-off', () => {
     ['reclaim of claims that it never made', { worker: 'w', requestId: 'q2', reclaim: ['q0', 'q1'] }],
   ])('is claimed with %s', async (_, terms) => {
     const { runtime } = await handOver();
-    expect(await runtime.claimHandoff(ref, terms)).toMatchObject({ callId: 'c' });
+    expect(await runtime.handoffs.claim(ref, terms)).toMatchObject({ callId: 'c' });
   });
 
   it.each<[string, unknown, unknown?]>([
@@ -186,16 +190,16 @@ describe('a hand-off', () => {
     ['a cost that is a text', { output: 1 }, { costMicros: '5' }],
   ])('is not ended by a report of %s', async (_, report, notes = {}) => {
     const { runtime } = await handOver();
-    const { token } = await runtime.claimHandoff(ref, { worker: 'w' });
-    const reported = runtime.report(token, report as HandoffReport, notes as HandoffNotes);
+    const { token } = await runtime.handoffs.claim(ref, { worker: 'w' });
+    const reported = runtime.handoffs.report(token, report as HandoffReport, notes as HandoffNotes);
     await expect(reported).rejects.toMatchObject(invalid);
-    expect((await runtime.calls(ref))[0]?.status).toBe('running');
+    expect((await runtime.calls.list(ref))[0]?.status).toBe('running');
   });
 
   it.each([0.5, -1, Number.NaN])('is told what is wrong with a cost of %d', async (costMicros) => {
     const { runtime } = await handOver();
-    const { token } = await runtime.claimHandoff(ref, { worker: 'w' });
-    await expect(runtime.report(token, { output: 1 }, { costMicros })).rejects.toThrow(
+    const { token } = await runtime.handoffs.claim(ref, { worker: 'w' });
+    await expect(runtime.handoffs.report(token, { output: 1 }, { costMicros })).rejects.toThrow(
       /costMicros must be a whole number of at least 0/,
     );
   });
@@ -218,20 +222,20 @@ describe('a hand-off', () => {
     ],
   ])('is ended by a report of %s', async (_, report, notes, outcome) => {
     const { runtime, told } = await handOver();
-    const { token } = await runtime.claimHandoff(ref, { worker: 'w' });
-    await runtime.report(token, report, notes);
+    const { token } = await runtime.handoffs.claim(ref, { worker: 'w' });
+    await runtime.handoffs.report(token, report, notes);
     expect(await told).toMatchObject(outcome);
   });
 
   it('keeps what a worker says beside the end: extras of an error, its log, and where it went', async () => {
     const { runtime } = await handOver();
-    const { token } = await runtime.claimHandoff(ref, { worker: 'w' });
-    await runtime.report(
+    const { token } = await runtime.handoffs.claim(ref, { worker: 'w' });
+    await runtime.handoffs.report(
       token,
       { error: 'e', code: 'tool.network_error', extras: { tries: 3 } },
       { log: [{ message: 'm', fields: { at: 1 } }], reached: ['bank'], costMicros: 7 },
     );
-    const ended = (await runtime.events(ref)).find(({ type }) => type === 'tool.responded');
+    const ended = (await runtime.events.list(ref)).find(({ type }) => type === 'tool.responded');
     expect(ended).toMatchObject({
       payloadExtras: { tries: 3 },
       log: [{ message: 'm', fields: { at: 1 } }],

@@ -280,7 +280,7 @@ describe('a body', () => {
       ],
     });
     await turn.call(envelope('c', 'flood'));
-    expect(JSON.stringify(await runtime.events({ sessionId: 's' })).length).toBeLessThan(2_000_000);
+    expect(JSON.stringify(await runtime.events.list({ sessionId: 's' })).length).toBeLessThan(2_000_000);
   });
 
   it.each([Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY, '5' as never])(

@@ -73,7 +73,7 @@ describe('an output schema', () => {
       error: expect.stringContaining('$.n') as string,
       payloadExtras: { output: { n: 'one' } },
     });
-    const [record] = await runtime.audit({ sessionId: 's', callId: 'get_it' });
+    const [record] = await runtime.calls.audit({ sessionId: 's', callId: 'get_it' });
     expect(record?.toolSuccess).toBe(false);
   });
 
@@ -202,7 +202,7 @@ describe('the success check', () => {
     await turn.call(envelope('a', 'get_it', { give: 1 }));
     await turn.call(envelope('b', 'get_it', { give: { error: 'x' } }));
     await turn.call(envelope('c', 'delete_it'));
-    const records = await runtime.audit({ sessionId: 's' });
+    const records = await runtime.calls.audit({ sessionId: 's' });
     expect(records.map(({ toolSuccess }) => toolSuccess)).toEqual([true, false, undefined]);
   });
 });

@@ -47,7 +47,7 @@ describe('a judgement that does not end in time', () => {
       { result: { type: 'returned', output: 'paid' } },
     ]);
     expect((await eventsOf(runtime, 'tool.responded'))[0]).toMatchObject({ unsettledEffect: false });
-    expect((await runtime.unresolved()).rows).toEqual([]);
+    expect((await runtime.calls.unresolved()).rows).toEqual([]);
     await expectSettledOnce(runtime);
     const other = turn.callOrPending(envelope('b', 'pay', { to: 'bob' }));
     await quiet();
@@ -92,7 +92,7 @@ describe('a judgement that does not end in time', () => {
     await quiet();
     clock.advance(1_000);
     expect(await asked).toMatchObject({ type: 'ToolTimeout', inDoubt: true });
-    expect((await runtime.unresolved()).rows).toHaveLength(1);
+    expect((await runtime.calls.unresolved()).rows).toHaveLength(1);
   });
 });
 
@@ -138,7 +138,7 @@ describe('what else follows a body', () => {
     expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
       { result: { type: 'returned', output: late } },
     ]);
-    expect((await runtime.unresolved()).rows).toEqual([]);
+    expect((await runtime.calls.unresolved()).rows).toEqual([]);
     await expectSettledOnce(runtime);
   });
 
@@ -158,7 +158,7 @@ describe('what else follows a body', () => {
     });
     expect(await call()).toMatchObject({ type: 'ToolTimeout', finished: true });
     await quiet();
-    expect((await runtime.unresolved()).rows).toEqual([]);
+    expect((await runtime.calls.unresolved()).rows).toEqual([]);
     await expectSettledOnce(runtime);
   });
 

@@ -121,7 +121,7 @@ describe('a plain object that looks like a ToolResult', () => {
     const { outcome, turn, runtime } = await outcomeOf(value);
     const { terminal: _, ...kept } = value as Record<string, unknown>;
     expect(outcomeToToolResult(outcome)).toEqual({ ...kept, needsFollowup: true });
-    const [record] = await runtime.audit({ sessionId: 's', callId: 'c' });
+    const [record] = await runtime.calls.audit({ sessionId: 's', callId: 'c' });
     expect(record?.outcome).toMatchObject({ kind: 'completed', result: { ...kept, needsFollowup: true } });
     expect((await turn.call(envelope('d', 'get_it', { n: 2 }))).type).not.toBe('ToolDenied');
   });
@@ -227,7 +227,9 @@ describe('the ToolError of an outcome', () => {
       expect(thrown.payloadExtras).toMatchObject(extras);
       const [responded] = await eventsOf(stage.runtime, 'tool.responded');
       expect(responded?.payloadExtras).toMatchObject(extras);
-      expect(JSON.stringify(await stage.runtime.events({ sessionId: 's' }))).not.toContain('correct horse');
+      expect(JSON.stringify(await stage.runtime.events.list({ sessionId: 's' }))).not.toContain(
+        'correct horse',
+      );
     },
   );
 

@@ -26,7 +26,7 @@ const keys = ['name', 'on', 'where', 'ephemeral', 'retries', 'from', 'timeoutMs'
 export function readRegistration(spec: BehaviorSpec, handler: BehaviorHandler): Registration {
   if (typeof spec !== 'object' || spec === null)
     refuse(
-      'runtime.on takes what to hear and what to do, e.g. on({ name: "alert", on: "tool.responded" }, (event) => …).',
+      'runtime.events.on takes what to hear and what to do, e.g. on({ name: "alert", on: "tool.responded" }, (event) => …).',
     );
   const { name, on, where, ephemeral = false, retries = false, from = 'now', timeoutMs, principal } = spec;
   if (typeof name !== 'string' || name === '' || name.length > 200 || !name.isWellFormed())

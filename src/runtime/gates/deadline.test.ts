@@ -44,17 +44,17 @@ describe('a turn that is over', () => {
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => 1 })] });
     await turn.call(envelope('a', 'pay'));
     await turn.end();
-    expect((await runtime.events({ sessionId: 's' })).at(-1)?.type).toBe('turn.ended');
+    expect((await runtime.events.list({ sessionId: 's' })).at(-1)?.type).toBe('turn.ended');
     await turn.end();
     expect(await turn.call(envelope('b', 'pay'))).toMatchObject({ reason: 'ended', code: 'turn.ended' });
-    const types = (await runtime.events({ sessionId: 's' })).map(({ type }) => type);
+    const types = (await runtime.events.list({ sessionId: 's' })).map(({ type }) => type);
     expect(types.filter((type) => type.startsWith('turn.'))).toEqual(['turn.opened', 'turn.ended']);
   });
 
   it('writes nothing about itself when it made no call', async () => {
     const { runtime, turn } = setStage({ tools: [] });
     await turn.end();
-    expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+    expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);
   });
 
   it('stops a call that was still being judged when the time ran out', async () => {

@@ -92,7 +92,7 @@ describe.each(Object.entries(kinds))('of %s', (_, traits) => {
     // Other arguments go through unless the tool itself is at fault.
     const other = await turn.callOrPending(envelope('c', 'pay', { to: 'bob' }));
     expect(other.type).toBe(outcomeBlocksTool(first) ? 'ToolDenied' : 'ToolExecutionResult');
-    const kept = (await stage.runtime.calls({ sessionId: 's', callId: 'a' }))[0]?.settled;
+    const kept = (await stage.runtime.calls.list({ sessionId: 's', callId: 'a' }))[0]?.settled;
     expect([kept?.content, kept?.outcome]).toEqual([outcomeToModelContent(first), first]);
   });
 });

@@ -169,7 +169,7 @@ describe('the loop guard', () => {
   it('denies the fourth of identical calls that ended alike', async () => {
     const { runtime, turn } = looping();
     expect(await codes(turn, ...repeat(4, 'go'))).toEqual(['ok', 'ok', 'ok', 'call.loop']);
-    const last = (await runtime.calls({ sessionId: 's' })).at(-1);
+    const last = (await runtime.calls.list({ sessionId: 's' })).at(-1);
     expect(last?.settled?.outcome).toMatchObject({ type: 'ToolDenied', reason: 'duplicate' });
     await expectSettledOnce(runtime);
   });
@@ -239,7 +239,7 @@ describe('the loop guard', () => {
     const found = await codes(turn, ...around(3, ['go'], ['fail']), ['go'], ['go']);
     expect(found.slice(-2)).toEqual(['call.loop', 'call.loop']);
     expect(runs()).toBe(6);
-    expect((await runtime.calls({ sessionId: 's' })).at(-1)?.settled?.outcome).toMatchObject({
+    expect((await runtime.calls.list({ sessionId: 's' })).at(-1)?.settled?.outcome).toMatchObject({
       details: expect.stringContaining('The same 2 calls (go, fail) were made 3 times in a row') as string,
     });
   });

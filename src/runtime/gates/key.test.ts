@@ -69,7 +69,7 @@ describe('a key the tool made', () => {
     const copy = await runtime.turn({ sessionId: 's' }).call(envelope('b', 'pay', { order: '7' }));
     expect(JSON.stringify(copy)).toBe(JSON.stringify({ ...first, callId: 'b' }));
     expect(runs()).toBe(1);
-    expect(await runtime.audit({ sessionId: 's', callId: 'b' })).toMatchObject([
+    expect(await runtime.calls.audit({ sessionId: 's', callId: 'b' })).toMatchObject([
       { attempt: 0, toolSuccess: true, outcome: { kind: 'cached' } },
     ]);
     expect(await eventTypes(runtime, 'b')).toEqual([
@@ -78,7 +78,7 @@ describe('a key the tool made', () => {
       'tool.recalled',
       'tool.responded',
     ]);
-    const calls = await runtime.calls({ sessionId: 's' });
+    const calls = await runtime.calls.list({ sessionId: 's' });
     expect(calls.map(({ attempt, copiedFrom }) => [attempt, copiedFrom])).toEqual([
       [1, undefined],
       [0, 'a'],
@@ -298,7 +298,7 @@ stages:
     .call(envelope('a', 'pay', { order: '7' }));
   void runtime.turn({ sessionId: 's' }).submit(envelope('b', 'pay', { order: '7' }));
   for (let n = 0; n < 5; n++) await quiet();
-  const [open] = (await runtime.confirmations({ status: 'pending' })).rows;
+  const [open] = (await runtime.confirmations.list({ status: 'pending' })).rows;
   expect(moved).toBe(true);
   expect(open?.asks.map(({ code, stage }) => code ?? stage?.stageId)).toEqual(['review', 'call.twin']);
 });

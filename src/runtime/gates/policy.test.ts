@@ -40,7 +40,7 @@ describe('hooks', () => {
       details: 'not on a Sunday',
     });
     expect(ran).toEqual([]);
-    const [record] = await runtime.audit({ sessionId: 's' });
+    const [record] = await runtime.calls.audit({ sessionId: 's' });
     expect(record).toMatchObject({
       decidedBy: { type: 'hook', name: 'policeman' },
       outcome: { kind: 'blocked' },

@@ -73,7 +73,7 @@ describe('a preview', () => {
     const { turn, runtime } = setStage({ tools: [tool] });
     const outcome = turn.call(call());
     await quiet();
-    const [asked] = (await runtime.confirmations()).rows;
+    const [asked] = (await runtime.confirmations.list()).rows;
     expect(asked).toMatchObject({
       preview: {
         revision: 1,
@@ -86,15 +86,17 @@ describe('a preview', () => {
     expect(held?.revision).toBe(1);
     const { confirmationId = '', inputDigest = '' } = asked ?? {};
     const approve = { decision: 'approve', by: 'ada', inputDigest } as const;
-    await expect(runtime.decide(confirmationId, approve)).rejects.toThrow(/revision/);
-    await expect(runtime.decide(confirmationId, { ...approve, revision: 2 })).rejects.toThrow(/revision/);
-    await runtime.decide(confirmationId, { ...approve, revision: 1 });
+    await expect(runtime.confirmations.decide(confirmationId, approve)).rejects.toThrow(/revision/);
+    await expect(runtime.confirmations.decide(confirmationId, { ...approve, revision: 2 })).rejects.toThrow(
+      /revision/,
+    );
+    await runtime.confirmations.decide(confirmationId, { ...approve, revision: 1 });
     expect((await outcome).type).toBe('ToolExecutionResult');
     expect(ran).toHaveLength(1);
     expect(ran[0]?.approved).toMatchObject({ revision: 1, snapshot: { plan: ['a', 1] } });
     expect(Object.isFrozen(ran[0]?.approved?.snapshot['plan'])).toBe(true);
     expect(cancelled).toEqual([]);
-    const [record] = await runtime.audit({ sessionId: 's' });
+    const [record] = await runtime.calls.audit({ sessionId: 's' });
     expect(record?.outcome).toMatchObject({
       kind: 'requires_confirmation',
       listenContext: { revision: 1, snapshot: { plan: ['a', 1] } },
@@ -269,7 +271,7 @@ describe('a preview that was held', () => {
     const stage = setStage({ tools: [written.tool] });
     const outcome = stage.turn.call(call());
     await quiet();
-    const [asked] = (await stage.runtime.confirmations()).rows;
+    const [asked] = (await stage.runtime.confirmations.list()).rows;
     if (asked === undefined) throw new Error('nobody was asked');
     const { confirmationId, inputDigest } = asked;
     return { ...stage, ...written, made, outcome, confirmationId, inputDigest };
@@ -290,7 +292,7 @@ describe('a preview that was held', () => {
     ['answered', { decision: 'respond', by: 'ada', response: 'no need' }],
   ] as const)('is let go of when the call is %s', async (_, decision) => {
     const { outcome, ran, cancelled, runtime, confirmationId } = await held();
-    await runtime.decide(confirmationId, decision);
+    await runtime.confirmations.decide(confirmationId, decision);
     expect((await outcome).type).toBe('ToolDenied');
     expect(ran).toEqual([]);
     expect(cancelled).toHaveLength(1);
@@ -307,7 +309,7 @@ describe('a preview that was held', () => {
 
   it('is made anew for edited arguments, and that one has to be approved', async () => {
     const { outcome, runtime, ran, made, cancelled, confirmationId, inputDigest } = await held();
-    await runtime.decide(confirmationId, {
+    await runtime.confirmations.decide(confirmationId, {
       decision: 'edit',
       by: 'ada',
       inputDigest,
@@ -318,12 +320,12 @@ describe('a preview that was held', () => {
     expect(ran).toEqual([]);
     expect(made).toEqual(['a', 'b']);
     expect(cancelled).toMatchObject([{ revision: 1, snapshot: { text: 'a' } }]);
-    const [again] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const [again] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     expect(again).toMatchObject({
       preview: { revision: 2, snapshot: { text: 'b' } },
       effectiveInput: { text: 'b' },
     });
-    await runtime.decide(again?.confirmationId ?? '', {
+    await runtime.confirmations.decide(again?.confirmationId ?? '', {
       decision: 'approve',
       by: 'ada',
       inputDigest: again?.inputDigest ?? '',
@@ -343,8 +345,8 @@ describe('a preview that was held', () => {
     const { turn, runtime } = setStage({ tools: [tool] });
     const outcome = turn.call(call());
     await quiet();
-    const [asked] = (await runtime.confirmations()).rows;
-    await runtime.decide(asked?.confirmationId ?? '', {
+    const [asked] = (await runtime.confirmations.list()).rows;
+    await runtime.confirmations.decide(asked?.confirmationId ?? '', {
       decision: 'edit',
       by: 'ada',
       inputDigest: asked?.inputDigest ?? '',
@@ -408,14 +410,14 @@ describe('a preview that was held', () => {
     await quiet();
     clock.advance(11);
     await pending;
-    const [asked] = (await before.runtime.confirmations()).rows;
+    const [asked] = (await before.runtime.confirmations.list()).rows;
     expect(asked?.preview?.snapshot).toEqual({ key: '[REDACTED]', text: 'a' });
-    expect(JSON.stringify(await before.runtime.events({ sessionId: 's' }))).not.toContain('k-4711');
+    expect(JSON.stringify(await before.runtime.events.list({ sessionId: 's' }))).not.toContain('k-4711');
     await before.runtime.close();
     let made = 0;
     const second = writer(({ text }) => (made++, draft(text)));
     const after = setStage({ tools: [second.tool], clock, ledger });
-    await after.runtime.decide(asked?.confirmationId ?? '', {
+    await after.runtime.confirmations.decide(asked?.confirmationId ?? '', {
       decision: 'approve',
       by: 'ada',
       inputDigest: asked?.inputDigest ?? '',

@@ -13,7 +13,7 @@ describe('a call of a tool that is not there', () => {
       retryable: false,
       error: 'No tool named "refnd". Known tools: refund, lookup, list_orders, read_artifact.',
     });
-    const [record] = await runtime.audit({ sessionId: 's', callId: 'c' });
+    const [record] = await runtime.calls.audit({ sessionId: 's', callId: 'c' });
     expect(record).toMatchObject({ attempt: 0, toolName: 'refnd', outcome: { kind: 'completed' } });
     expect(await eventTypes(runtime, 'c')).toEqual(['tool.requested', 'tool.decided', 'tool.responded']);
   });

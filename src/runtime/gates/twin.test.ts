@@ -151,7 +151,7 @@ describe('a call that repeats one whose effect nobody knows', () => {
     await first;
     void turn.call(envelope('b', 'pay'));
     await quiet();
-    const { rows } = await runtime.confirmations({ status: 'pending' });
+    const { rows } = await runtime.confirmations.list({ status: 'pending' });
     expect(rows).toMatchObject([
       {
         callId: 'b',

@@ -27,7 +27,7 @@ describe('arguments that do not fit', () => {
       hint: expect.any(String) as string,
     });
     expect(runs).toBe(0);
-    const [record] = await runtime.audit({ sessionId: 's' });
+    const [record] = await runtime.calls.audit({ sessionId: 's' });
     expect(record).toMatchObject({
       attempt: 0,
       requestedInput: { count: 'many', tags: 'x' },
@@ -50,7 +50,7 @@ describe('arguments that do not fit', () => {
     });
     expect(await turn.call(envelope('c', 'any', text))).toMatchObject({ reason: 'validation' });
     expect(seen).toEqual([]);
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call?.requestedInput).toBe(text);
   });
 
@@ -133,7 +133,7 @@ describe('arguments that fit', () => {
     await turn.call(envelope('b', 'ark', { id: '43' }));
     await turn.call(envelope('c', 'later', { id: '44' }));
     expect(seen).toEqual([{ id: 42, count: 1 }, { id: 43 }, { id: '44' }]);
-    const calls = await runtime.calls({ sessionId: 's' });
+    const calls = await runtime.calls.list({ sessionId: 's' });
     expect(calls.map(({ requestedInput, wasCoerced }) => [requestedInput, wasCoerced])).toEqual([
       [{ id: '42' }, false],
       [{ id: '43' }, false],
@@ -177,7 +177,7 @@ describe('arguments that can be coerced', () => {
     expect(outcome).toMatchObject({ type: 'ToolExecutionResult', wasCoerced: true });
     const parts = outcomeToContentParts(outcome).map((part) => 'text' in part && part.text);
     expect(parts).toEqual(['null', expect.stringMatching(/\$\.count .*\$\.tags .*\$\.when /)]);
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call).toMatchObject({
       requestedInput: { count: '3', tags: '["a","b"]', when: null },
       effectiveInput: { count: 3, tags: ['a', 'b'] },
@@ -186,7 +186,7 @@ describe('arguments that can be coerced', () => {
     expect(call?.inputDigest).not.toBe(call?.requestDigest);
     const [decided] = await eventsOf(runtime, 'tool.decided');
     expect(decided?.changes.map(({ path }) => path)).toEqual(['$.count', '$.tags', '$.when']);
-    const [record] = await runtime.audit({ sessionId: 's' });
+    const [record] = await runtime.calls.audit({ sessionId: 's' });
     expect(record).toMatchObject({ effectiveInput: { count: 3 }, requestedInput: { count: '3' } });
   });
 
@@ -249,7 +249,7 @@ describe('the repair of arguments', () => {
       { callId: 'c', toolName: 'buy', arguments: { id: '7' }, attempt: 1, schema: { type: 'object' } },
     ]);
     expect(requests[0]?.issues.map(({ path }) => path)).toEqual([['id']]);
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call).toMatchObject({ requestedInput: { id: '7' }, effectiveInput: { id: 'o_7' } });
   });
 
@@ -286,7 +286,7 @@ describe('the repair of arguments', () => {
       { message: 'Repair, try 2: it gave arguments.', fields: { arguments: { id: 'o_1' } } },
       { message: 'Repair, try 2: the arguments fit.', fields: { accepted: true } },
     ]);
-    expect(JSON.stringify(await runtime.events({ sessionId: 's' }))).not.toContain('correct horse');
+    expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('correct horse');
     const failing = repairable(() => {
       throw new Error('no model at hand');
     });
@@ -389,7 +389,7 @@ describe('argument text with a slip', () => {
       wasCoerced: true,
       modelNote: expect.stringContaining('$ (argument_text)') as string,
     });
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call).toMatchObject({ requestedInput: text, effectiveInput: { id: 'a', count: 1 } });
   });
 

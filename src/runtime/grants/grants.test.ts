@@ -30,14 +30,14 @@ function stage(options: Options = {}) {
     ...options,
   });
   const give = (request: Partial<GrantRequest> = {}) =>
-    made.runtime.grant({ sessionId: 's', toolName: 'delete_user', by: 'ada', ...request });
+    made.runtime.grants.give({ sessionId: 's', toolName: 'delete_user', by: 'ada', ...request });
   /** Whether a call runs unasked. */
   const runs = async (id: string, args: JsonObject = { userId: 'u' }, name = 'delete_user') => {
     const turn = made.runtime.turn({ sessionId: 's' });
     const handle = turn.submit(envelope(id, name, args));
     await quiet();
     await quiet();
-    const [call] = await made.runtime.calls({ sessionId: 's', callId: id });
+    const [call] = await made.runtime.calls.list({ sessionId: 's', callId: id });
     void handle.outcome().catch(() => undefined);
     return call?.confirmation === undefined && call?.settled?.outcome.type === 'ToolExecutionResult';
   };
@@ -53,7 +53,7 @@ describe('a standing grant', () => {
       type: 'ToolExecutionResult',
     });
     expect(ran).toHaveLength(1);
-    const [call] = await runtime.calls({ sessionId: 's', callId: 'c' });
+    const [call] = await runtime.calls.list({ sessionId: 's', callId: 'c' });
     expect(call).toMatchObject({
       grantId: grant.grantId,
       decidedBy: { type: 'person', name: 'ada' },
@@ -61,7 +61,7 @@ describe('a standing grant', () => {
     });
     const [decided] = await eventsOf(runtime, 'tool.decided');
     expect(decided).toMatchObject({ decision: 'allow', grantId: grant.grantId });
-    expect(await runtime.grants({ sessionId: 's' })).toEqual([{ ...grant, used: 1 }]);
+    expect(await runtime.grants.list({ sessionId: 's' })).toEqual([{ ...grant, used: 1 }]);
     await expectSettledOnce(runtime);
   });
 
@@ -74,7 +74,7 @@ describe('a standing grant', () => {
     const elsewhere = runtime.turn({ sessionId: 'other' });
     elsewhere.submit(envelope('x', 'delete_user', { userId: 'u', cents: 1 }));
     await quiet();
-    expect((await runtime.calls({ sessionId: 'other' }))[0]?.status).toBe('held');
+    expect((await runtime.calls.list({ sessionId: 'other' }))[0]?.status).toBe('held');
   });
 
   it('is for every tool its glob means', async () => {
@@ -92,8 +92,8 @@ describe('a standing grant', () => {
     expect(await runs('a')).toBe(true);
     clock.advance(1);
     expect(await runs('b', { userId: 'v' })).toBe(false);
-    expect(await runtime.grants({ sessionId: 's', active: true })).toEqual([]);
-    expect((await runtime.grants({ sessionId: 's', active: false }))[0]?.status).toBe('expired');
+    expect(await runtime.grants.list({ sessionId: 's', active: true })).toEqual([]);
+    expect((await runtime.grants.list({ sessionId: 's', active: false }))[0]?.status).toBe('expired');
   });
 
   it('lets as many calls through as it says, however many come at once', async () => {
@@ -104,10 +104,10 @@ describe('a standing grant', () => {
     await quiet();
     await quiet();
     expect(ran).toHaveLength(3);
-    const calls = await runtime.calls({ sessionId: 's' });
+    const calls = await runtime.calls.list({ sessionId: 's' });
     expect(calls.filter((call) => call.grantId === grantId)).toHaveLength(3);
     expect(calls.filter(({ status }) => status === 'held')).toHaveLength(7);
-    expect(await runtime.grants({ sessionId: 's' })).toMatchObject([{ status: 'used_up', used: 3 }]);
+    expect(await runtime.grants.list({ sessionId: 's' })).toMatchObject([{ status: 'used_up', used: 3 }]);
   });
 
   it('answers hooks that ask, and no hook that blocks', async () => {
@@ -133,7 +133,7 @@ describe('a standing grant', () => {
     const { runtime, give, runs } = stage();
     await give({ toolName: '*' });
     expect(await runs('a', {}, 'read_user')).toBe(true);
-    const [call] = await runtime.calls({ sessionId: 's', callId: 'a' });
+    const [call] = await runtime.calls.list({ sessionId: 's', callId: 'a' });
     expect(call?.grantId).toBeUndefined();
   });
 
@@ -142,7 +142,7 @@ describe('a standing grant', () => {
     await give({ uses: 1 });
     await give();
     expect(await runs('a')).toBe(true);
-    expect((await runtime.grants({ sessionId: 's' })).map(({ used }) => used)).toEqual([0, 1]);
+    expect((await runtime.grants.list({ sessionId: 's' })).map(({ used }) => used)).toEqual([0, 1]);
   });
 
   it('does not answer questions that were asked before it was given', async () => {
@@ -150,7 +150,7 @@ describe('a standing grant', () => {
     expect(await runs('a')).toBe(false);
     await give();
     await quiet();
-    expect((await runtime.calls({ sessionId: 's', callId: 'a' }))[0]?.status).toBe('held');
+    expect((await runtime.calls.list({ sessionId: 's', callId: 'a' }))[0]?.status).toBe('held');
   });
 });
 
@@ -159,10 +159,10 @@ describe('revoking', () => {
     const { clock, runtime, give, runs } = stage();
     const { grantId } = await give();
     clock.advance(5);
-    const revoked = await runtime.revokeGrant({ sessionId: 's', grantId, by: 'bob', reason: 'enough' });
+    const revoked = await runtime.grants.revoke({ sessionId: 's', grantId, by: 'bob', reason: 'enough' });
     expect(revoked).toMatchObject({ status: 'revoked', revoked: { by: 'bob', reason: 'enough' } });
     expect(await runs('a')).toBe(false);
-    expect(await runtime.grants({ sessionId: 's' })).toEqual([revoked]);
+    expect(await runtime.grants.list({ sessionId: 's' })).toEqual([revoked]);
     expect((await eventsOf(runtime, 'grant.revoked'))[0]).toMatchObject({
       grantId,
       by: 'bob',
@@ -173,15 +173,15 @@ describe('revoking', () => {
   it('twice changes nothing', async () => {
     const { runtime, give } = stage();
     const { grantId } = await give();
-    const first = await runtime.revokeGrant({ sessionId: 's', grantId, by: 'bob' });
-    expect(await runtime.revokeGrant({ sessionId: 's', grantId, by: 'eve' })).toEqual(first);
+    const first = await runtime.grants.revoke({ sessionId: 's', grantId, by: 'bob' });
+    expect(await runtime.grants.revoke({ sessionId: 's', grantId, by: 'eve' })).toEqual(first);
     expect(await eventsOf(runtime, 'grant.revoked')).toHaveLength(1);
   });
 
   it('refuses a grant of another session', async () => {
     const { runtime, give } = stage();
     const { grantId } = await give();
-    expect(await refusal(runtime.revokeGrant({ sessionId: 'other', grantId, by: 'bob' }))).toMatchObject({
+    expect(await refusal(runtime.grants.revoke({ sessionId: 'other', grantId, by: 'bob' }))).toMatchObject({
       code: 'grant.unknown',
     });
   });
@@ -200,7 +200,7 @@ describe('who may give a grant', () => {
     expect(String(await refusal(give({ by: 'eve' })))).toContain('eve is not on duty');
     expect(await eventsOf(runtime, 'grant.given')).toEqual([]);
     const { grantId } = await give();
-    await runtime.revokeGrant({ sessionId: 's', grantId, by: 'eve' });
+    await runtime.grants.revoke({ sessionId: 's', grantId, by: 'eve' });
   });
 
   it.each(['', 0, null, undefined, {}, 'yes'])('is nobody where mayGrant answers %j', async (answer) => {
@@ -218,7 +218,7 @@ describe('who may give a grant', () => {
       const turn = runtime.turn({ sessionId: 's', principal: { userId } });
       turn.submit(envelope(id, 'delete_user', { userId: id }));
       await quiet();
-      expect((await runtime.calls({ sessionId: 's', callId: id }))[0]?.status).toBe(status);
+      expect((await runtime.calls.list({ sessionId: 's', callId: id }))[0]?.status).toBe(status);
     }
   });
 });
@@ -232,7 +232,7 @@ it('a grant is not on the record of a call that was denied after all', async () 
       return true;
     },
   });
-  await runtime.grant({ sessionId: 's', toolName: 'delete_it', by: 'ada' });
+  await runtime.grants.give({ sessionId: 's', toolName: 'delete_it', by: 'ada' });
   given = true;
   // The turn ends while the giver of the grant is looked up.
   const outcome = await runtime.turn({ sessionId: 's', timeoutMs: 500 }).call(envelope('c', 'delete_it'));
@@ -268,9 +268,9 @@ describe('what cannot be granted', () => {
     expect(await refusal(give(wrong))).toMatchObject({
       code: 'config.invalid',
       // In words of the request, not of the ledger that would refuse it later.
-      message: expect.stringMatching(/^runtime\.grant: /) as string,
+      message: expect.stringMatching(/^runtime\.grants\.give: /) as string,
     });
-    expect(await runtime.grants({ sessionId: 's' })).toEqual([]);
+    expect(await runtime.grants.list({ sessionId: 's' })).toEqual([]);
   });
 
   it('a secret to compare with: grants are kept in the clear', async () => {
@@ -291,7 +291,7 @@ describe('what cannot be granted', () => {
     const grants = [];
     for (let n = 0; n < 100; n++) grants.push(await give({ toolName: `t${n}` }));
     expect(await refusal(give())).toMatchObject({ code: 'config.invalid' });
-    await runtime.revokeGrant({ sessionId: 's', grantId: grants[0]?.grantId ?? '', by: 'ada' });
+    await runtime.grants.revoke({ sessionId: 's', grantId: grants[0]?.grantId ?? '', by: 'ada' });
     await give();
   });
 });
@@ -303,8 +303,10 @@ it('grants given at once are all kept', async () => {
     Array.from({ length: 10 }, (_, n) =>
       n % 2 === 0
         ? give({ toolName: `t${n}` })
-        : other.grant({ sessionId: 's', toolName: `t${n}`, by: 'bob' }),
+        : other.grants.give({ sessionId: 's', toolName: `t${n}`, by: 'bob' }),
     ),
   );
-  expect(new Set((await runtime.grants({ sessionId: 's' })).map(({ toolName }) => toolName)).size).toBe(10);
+  expect(new Set((await runtime.grants.list({ sessionId: 's' })).map(({ toolName }) => toolName)).size).toBe(
+    10,
+  );
 });

@@ -83,13 +83,16 @@ export async function giveGrant(engine: Engine, request: GrantRequest): Promise<
   for (;;) {
     const { state, version } = await readGrants(engine, grant.sessionId);
     const now = ledger.now();
-    if (isPast(grant, now)) refuse('runtime.grant', 'until lies in the past.');
+    if (isPast(grant, now)) refuse('runtime.grants.give', 'until lies in the past.');
     const given = { ...grant, givenAt: now };
     const active = grantsIn(state, grant.sessionId).filter(
       (each) => each.revoked === undefined && !isPast(each, now),
     );
     if (active.length >= mostActive)
-      refuse('runtime.grant', `a session has at most ${mostActive} grants at a time. Revoke some first.`);
+      refuse(
+        'runtime.grants.give',
+        `a session has at most ${mostActive} grants at a time. Revoke some first.`,
+      );
     const kept = await move(engine, grant.sessionId, version, {
       type: 'grant.given',
       at: now,
@@ -107,7 +110,7 @@ export async function listGrants(
   engine: Pick<Engine, 'ledger'>,
   query: GrantQuery,
 ): Promise<readonly GrantView[]> {
-  checkKeys('runtime.grants', query, queryNames);
+  checkKeys('runtime.grants.list', query, queryNames);
   const { sessionId, active } = query;
   const { state } = await readGrants(engine, sessionId);
   const views = await toGrantViews(engine.ledger, grantsIn(state, sessionId));
@@ -116,11 +119,11 @@ export async function listGrants(
 
 /** Takes a grant back. One that was revoked before stays as it was. */
 export async function revokeGrant(engine: Engine, ref: GrantRef): Promise<GrantView> {
-  checkKeys('runtime.revokeGrant', ref, refNames);
+  checkKeys('runtime.grants.revoke', ref, refNames);
   const { sessionId, grantId } = ref;
-  const by = readName(engine, 'runtime.revokeGrant', ref.by);
-  const identity = readIdentity('runtime.revokeGrant', ref.identity, engine.redactor);
-  const reason = readReason(engine, 'runtime.revokeGrant', ref.reason);
+  const by = readName(engine, 'runtime.grants.revoke', ref.by);
+  const identity = readIdentity('runtime.grants.revoke', ref.identity, engine.redactor);
+  const reason = readReason(engine, 'runtime.grants.revoke', ref.reason);
   for (;;) {
     const { state, version } = await readGrants(engine, sessionId);
     const [found] = await toGrantViews(
@@ -130,7 +133,7 @@ export async function revokeGrant(engine: Engine, ref: GrantRef): Promise<GrantV
     if (found === undefined)
       throw new QuittanceError(
         'grant.unknown',
-        `There is no grant ${String(grantId)} in session ${String(sessionId)}. runtime.grants({ sessionId }) lists those there are.`,
+        `There is no grant ${String(grantId)} in session ${String(sessionId)}. runtime.grants.list({ sessionId }) lists those there are.`,
         { grantId: String(grantId), sessionId: String(sessionId) },
       );
     if (found.revoked !== undefined) return found;
@@ -177,7 +180,7 @@ async function move(
 }
 
 function readRequest(engine: Engine, request: GrantRequest): Grant {
-  const where = 'runtime.grant';
+  const where = 'runtime.grants.give';
   if (typeof request !== 'object' || request === null)
     refuse(
       where,
@@ -220,11 +223,11 @@ function readWhere(engine: Engine, toolName: string, given: unknown): JsonObject
   const read = toJson(given, { refuseUnsafeIntegers: true });
   if (!read.ok || !isJsonObject(read.value) || JSON.stringify(read.value).length > longestWhere)
     return refuse(
-      'runtime.grant',
+      'runtime.grants.give',
       `where must be an object of at most ${longestWhere} characters of JSON, e.g. { "args.cents": { "lte": 500 } }.`,
     );
   const reading = parseArgumentConstraint(read.value);
-  if (!reading.ok) return refuse('runtime.grant', reading.problems.join('\n'));
+  if (!reading.ok) return refuse('runtime.grants.give', reading.problems.join('\n'));
   const isMeant = compileGlob(toolName).matches;
   const paths = [...engine.tools.values()]
     .filter(({ name }) => isMeant(name))
@@ -233,7 +236,7 @@ function readWhere(engine: Engine, toolName: string, given: unknown): JsonObject
     const { hidden } = engine.redactor.input(sample, paths);
     if (hidden.length > 0)
       refuse(
-        'runtime.grant',
+        'runtime.grants.give',
         `where compares ${hidden.join(', ')} with something that is hidden there, and a grant is kept in the clear.`,
       );
   }

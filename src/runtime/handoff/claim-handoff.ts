@@ -90,7 +90,7 @@ export async function claimHandoff(
   if (typeof choice !== 'object' || choice === null)
     throw invalid('say which call: {sessionId, callId}, or {toolName}.');
   if (!('toolName' in choice)) return claimOne(desk, choice, terms);
-  checkKeys('runtime.claimHandoff', choice, ['toolName']);
+  checkKeys('runtime.handoffs.claim', choice, ['toolName']);
   if (terms.asked !== undefined)
     throw invalid('asked says which call was asked for; name that call: {sessionId, callId}.');
   requireTool(engine, choice.toolName);
@@ -106,7 +106,7 @@ export async function claimHandoff(
 
 async function claimOne(maker: CallMaker, ref: CallRef, terms: HandoffTerms): Promise<HandoffClaim> {
   const { engine } = maker;
-  checkKeys('runtime.claimHandoff', ref, ['sessionId', 'callId']);
+  checkKeys('runtime.handoffs.claim', ref, ['sessionId', 'callId']);
   const { sessionId, callId } = ref;
   for (;;) {
     const stored = await engine.ledger.journal.readCall(sessionId, callId);
@@ -222,7 +222,7 @@ async function tryClaim(
     type: 'report',
     attempt,
     worker: name,
-    identity: readIdentity('runtime.claimHandoff', identity, engine.redactor),
+    identity: readIdentity('runtime.handoffs.claim', identity, engine.redactor),
     what: {
       type: 'claimed',
       expiresAt,
@@ -308,12 +308,12 @@ export function requireTool(engine: Engine, toolName: string): void {
 }
 
 const invalid = (problem: string): QuittanceError =>
-  new QuittanceError('config.invalid', `runtime.claimHandoff: ${problem}`);
+  new QuittanceError('config.invalid', `runtime.handoffs.claim: ${problem}`);
 
 function checkTerms(terms: HandoffTerms): void {
   if (typeof terms !== 'object' || terms === null)
     throw invalid('say who takes the call: { worker: "mailer-1" }.');
-  checkKeys('runtime.claimHandoff', terms, termNames);
+  checkKeys('runtime.handoffs.claim', terms, termNames);
   const { worker, leaseMs, requestId, reclaim } = terms;
   if (typeof worker !== 'string' || worker.trim() === '' || worker.length > longestName)
     throw invalid(`worker must be a name of 1 to ${longestName} characters.`);

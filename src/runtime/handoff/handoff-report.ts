@@ -46,7 +46,7 @@ export function readReport(report: HandoffReport): ReadReport {
   if (ownValue(report, 'error') !== undefined) return readError(report);
   if (!Object.hasOwn(report, 'output'))
     throw invalid('a report needs output, error or a boolean success. Say output: null where there is none.');
-  checkKeys('runtime.report', report, ['output']);
+  checkKeys('runtime.handoffs.report', report, ['output']);
   const value = ownValue(report, 'output');
   return { end: { type: 'returned', value }, said: ['output', asJson(value)] };
 }
@@ -62,7 +62,7 @@ function readResult(report: object): ReadReport {
 }
 
 function readError(report: object): ReadReport {
-  checkKeys('runtime.report', report, ['error', 'code', 'retryable', 'extras']);
+  checkKeys('runtime.handoffs.report', report, ['error', 'code', 'retryable', 'extras']);
   const error = ownValue(report, 'error');
   const code = ownValue(report, 'code');
   const retryable = ownValue(report, 'retryable');
@@ -89,7 +89,7 @@ const asJson = (value: unknown): JsonValue => {
 export function checkNotes(notes: HandoffNotes): void {
   if (typeof notes !== 'object' || notes === null)
     throw invalid('the notes are { log, reached, costMicros }.');
-  checkKeys('runtime.report', notes, ['log', 'reached', 'costMicros']);
+  checkKeys('runtime.handoffs.report', notes, ['log', 'reached', 'costMicros']);
   const { log, reached, costMicros } = notes;
   if (log !== undefined && !(Array.isArray(log) && log.every(isLine)))
     throw invalid('log must be a list of { message, fields }.');
@@ -110,4 +110,4 @@ export function noteDown(context: BodyContext, { log = [], reached = [], costMic
 }
 
 const invalid = (problem: string): QuittanceError =>
-  new QuittanceError('config.invalid', `runtime.report: ${problem}`);
+  new QuittanceError('config.invalid', `runtime.handoffs.report: ${problem}`);

@@ -24,13 +24,13 @@ const by = { worker: 'w1' };
 const taken = { sessionId: 's', callId: 'c1' };
 
 async function start(
-  { turn, runtime }: { readonly turn: Pick<Turn, 'call'>; readonly runtime: Pick<Runtime, 'claimHandoff'> },
+  { turn, runtime }: { readonly turn: Pick<Turn, 'call'>; readonly runtime: Pick<Runtime, 'handoffs'> },
   { name = 'pay', args = { amount: 3 } as JsonObject, leaseMs = undefined as number | undefined } = {},
 ): Promise<{ claim: HandoffClaim; told: Promise<ToolOutcome> }> {
   const told = turn.call(envelope('c1', name, args));
   told.catch(() => undefined);
   await quiet();
-  const claim = await runtime.claimHandoff(taken, { ...by, ...(leaseMs !== undefined && { leaseMs }) });
+  const claim = await runtime.handoffs.claim(taken, { ...by, ...(leaseMs !== undefined && { leaseMs }) });
   return { claim, told };
 }
 
@@ -44,10 +44,10 @@ describe('a call that is handed over', () => {
     const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
     await quiet();
     const secret = `ghp_${'a1B2'.repeat(9)}`;
-    const { token } = await on.runtime.claimHandoff(taken, { worker: `mailer ${secret}` });
-    expect(await on.runtime.handoffs()).toMatchObject([{ worker: 'mailer [REDACTED]' }]);
+    const { token } = await on.runtime.handoffs.claim(taken, { worker: `mailer ${secret}` });
+    expect(await on.runtime.handoffs.list()).toMatchObject([{ worker: 'mailer [REDACTED]' }]);
     // Under the name that was kept it can still be reported.
-    expect(await on.runtime.report(token, { output: 1 })).toMatchObject({ status: 'settled' });
+    expect(await on.runtime.handoffs.report(token, { output: 1 })).toMatchObject({ status: 'settled' });
     await told;
     expect(JSON.stringify(await eventsOf(on.runtime, 'tool.reported'))).not.toContain(secret);
   });
@@ -56,22 +56,22 @@ describe('a call that is handed over', () => {
     const on = stage();
     const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
     await quiet();
-    expect(await on.runtime.handoffs()).toMatchObject([
+    expect(await on.runtime.handoffs.list()).toMatchObject([
       { callId: 'c1', toolName: 'pay', status: 'waiting', input: { amount: 3 }, attempt: 1 },
     ]);
-    const claim = await on.runtime.claimHandoff({ toolName: 'pay' }, by);
+    const claim = await on.runtime.handoffs.claim({ toolName: 'pay' }, by);
     expect(claim).toMatchObject({ arguments: { amount: 3 }, attempt: 1, idempotencyKey: 's/c1' });
-    expect(await on.runtime.handoffs()).toMatchObject([{ status: 'taken', worker: 'w1' }]);
-    expect(await on.runtime.claimHandoff({ toolName: 'pay' }, by)).toBeUndefined();
+    expect(await on.runtime.handoffs.list()).toMatchObject([{ status: 'taken', worker: 'w1' }]);
+    expect(await on.runtime.handoffs.claim({ toolName: 'pay' }, by)).toBeUndefined();
 
-    const reported = await on.runtime.report(
+    const reported = await on.runtime.handoffs.report(
       claim?.token ?? '',
       { output: { id: 7 } },
       { log: [{ message: 'paid' }], reached: ['https://bank.example'], costMicros: 5 },
     );
     expect(reported).toMatchObject({ status: 'settled', differs: false, outcome: { output: { id: 7 } } });
     expect(await told).toEqual(reported.outcome);
-    expect(await on.runtime.handoffs()).toEqual([]);
+    expect(await on.runtime.handoffs.list()).toEqual([]);
     expect(await eventTypes(on.runtime, 'c1')).toEqual([
       'tool.requested',
       'tool.decided',
@@ -92,7 +92,7 @@ describe('a call that is handed over', () => {
   it('keeps a read by its intent too, so that a worker can find it', async () => {
     const on = stage();
     const { claim, told } = await start(on, { name: 'get_all' });
-    await on.runtime.report(claim.token, { output: [1] });
+    await on.runtime.handoffs.report(claim.token, { output: [1] });
     expect(await told).toMatchObject({ output: [1] });
   });
 
@@ -100,7 +100,7 @@ describe('a call that is handed over', () => {
     const patient = defineTool({ name: 'wait', mode: 'external', handoff: true });
     const on = setStage({ tools: [patient], defaultTimeoutMs: Number.MAX_SAFE_INTEGER });
     await start(on, { name: 'wait' });
-    await expect(on.runtime.claimHandoff(taken, { worker: 'w2' })).rejects.toMatchObject({
+    await expect(on.runtime.handoffs.claim(taken, { worker: 'w2' })).rejects.toMatchObject({
       code: 'handoff.taken',
     });
   });
@@ -110,11 +110,11 @@ describe('a call that is handed over', () => {
     void on.turn.call(envelope('c1', 'pay')).catch(() => undefined);
     await quiet();
     const claims = await Promise.allSettled([
-      on.runtime.claimHandoff(taken, { worker: 'a' }),
-      on.runtime.claimHandoff(taken, { worker: 'b' }),
+      on.runtime.handoffs.claim(taken, { worker: 'a' }),
+      on.runtime.handoffs.claim(taken, { worker: 'b' }),
     ]);
     expect(claims.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-    await expect(on.runtime.claimHandoff(taken, { worker: 'c' })).rejects.toMatchObject({
+    await expect(on.runtime.handoffs.claim(taken, { worker: 'c' })).rejects.toMatchObject({
       code: 'handoff.taken',
       facts: { callId: 'c1' },
     });
@@ -128,11 +128,11 @@ describe('a call that is handed over', () => {
       output: { type: 'object', required: ['id'] },
     });
     const on = setStage({ tools: [checked] });
-    const end = async (callId: string, report: Parameters<typeof on.runtime.report>[1]) => {
+    const end = async (callId: string, report: Parameters<typeof on.runtime.handoffs.report>[1]) => {
       const told = on.turn.call(envelope(callId, 'put', { callId }));
       await quiet();
-      const claim = await on.runtime.claimHandoff({ sessionId: 's', callId }, by);
-      await on.runtime.report(claim.token, report);
+      const claim = await on.runtime.handoffs.claim({ sessionId: 's', callId }, by);
+      await on.runtime.handoffs.report(claim.token, report);
       return told;
     };
     expect(code(await end('1', { output: { id: 1 } }))).toBe('ToolExecutionResult');
@@ -153,20 +153,20 @@ describe('a call that is handed over', () => {
     const next = setStage({ tools: [checked] });
     void next.turn.call(envelope('7', 'put')).catch(() => undefined);
     await quiet();
-    const claim = await next.runtime.claimHandoff({ toolName: 'put' }, by);
-    const { outcome } = await next.runtime.report(claim?.token ?? '', { output: { nothing: 1 } });
+    const claim = await next.runtime.handoffs.claim({ toolName: 'put' }, by);
+    const { outcome } = await next.runtime.handoffs.report(claim?.token ?? '', { output: { nothing: 1 } });
     expect(code(outcome)).toBe('tool.invalid_output');
   });
 
   it('ends no turn by an output that only looks like a result', async () => {
     const on = stage();
     const { claim, told } = await start(on);
-    await on.runtime.report(claim.token, { output: toolResult({ success: true }) });
+    await on.runtime.handoffs.report(claim.token, { output: toolResult({ success: true }) });
     await told;
     const second = on.turn.call(envelope('c2', 'pay', { amount: 4 }));
     await quiet();
-    const next = await on.runtime.claimHandoff({ toolName: 'pay' }, by);
-    await on.runtime.report(next?.token ?? '', { output: { success: true, terminal: true } });
+    const next = await on.runtime.handoffs.claim({ toolName: 'pay' }, by);
+    await on.runtime.handoffs.report(next?.token ?? '', { output: { success: true, terminal: true } });
     expect(await second).not.toHaveProperty('toolResult');
   });
 
@@ -174,10 +174,13 @@ describe('a call that is handed over', () => {
     const on = stage();
     const { claim } = await start(on, { args: { password: 'hunter2-hunter2' } });
     expect(claim.arguments).toEqual({ password: 'hunter2-hunter2' });
-    const views = JSON.stringify([await on.runtime.handoffs(), await on.runtime.events({ sessionId: 's' })]);
+    const views = JSON.stringify([
+      await on.runtime.handoffs.list(),
+      await on.runtime.events.list({ sessionId: 's' }),
+    ]);
     expect(views).not.toContain('hunter2');
     expect(views).not.toContain(claim.token);
-    const { outcome } = await on.runtime.report(claim.token, { output: 'used hunter2-hunter2' });
+    const { outcome } = await on.runtime.handoffs.report(claim.token, { output: 'used hunter2-hunter2' });
     expect(JSON.stringify(outcome)).not.toContain('hunter2');
   });
 });
@@ -201,7 +204,7 @@ describe('a call whose schema gives another value each time', () => {
       const on = setStage({ tools: [ship] });
       const told = on.turn.call(envelope('c1', 'ship', { to: 'Ada' }));
       for (let round = 0; round < 5; round++) await quiet();
-      const claim = await on.runtime.claimHandoff(choice as { toolName: string }, by).catch(thrownCode);
+      const claim = await on.runtime.handoffs.claim(choice as { toolName: string }, by).catch(thrownCode);
       expect(claim).toBe(expected);
       expect(await told).toEqual({
         type: 'ToolFailure',
@@ -214,7 +217,7 @@ describe('a call whose schema gives another value each time', () => {
         payloadExtras: { input: expect.objectContaining({ to: 'Ada' }) as unknown },
       });
       // It never ran, so nothing is in doubt.
-      expect((await on.runtime.unresolved()).rows).toEqual([]);
+      expect((await on.runtime.calls.unresolved()).rows).toEqual([]);
       await expectSettledOnce(on.runtime);
     },
   );
@@ -224,17 +227,17 @@ describe('a report', () => {
   it('again gets what is recorded, and is told where it differs', async () => {
     const on = stage();
     const { claim } = await start(on);
-    await on.runtime.report(claim.token, { output: 1 });
-    expect(await on.runtime.report(claim.token, { output: 1 })).toMatchObject({
+    await on.runtime.handoffs.report(claim.token, { output: 1 });
+    expect(await on.runtime.handoffs.report(claim.token, { output: 1 })).toMatchObject({
       status: 'replayed',
       differs: false,
     });
-    expect(await on.runtime.report(claim.token, { error: 'no' })).toMatchObject({
+    expect(await on.runtime.handoffs.report(claim.token, { error: 'no' })).toMatchObject({
       status: 'replayed',
       differs: true,
       outcome: { output: 1 },
     });
-    await on.runtime.report(claim.token, { error: 'no' });
+    await on.runtime.handoffs.report(claim.token, { error: 'no' });
     const events = await eventsOf(on.runtime, 'tool.reported');
     expect(events.map(({ what }) => what.type)).toEqual(['claimed', 'given', 'differs']);
     expect(await auditKinds(on.runtime, 'c1')).toEqual(['completed', 'replayed', 'replayed', 'replayed']);
@@ -245,8 +248,8 @@ describe('a report', () => {
     const on = stage();
     const { claim, told } = await start(on);
     const both = await Promise.all([
-      on.runtime.report(claim.token, { output: 1 }),
-      on.runtime.report(claim.token, { output: 2 }),
+      on.runtime.handoffs.report(claim.token, { output: 1 }),
+      on.runtime.handoffs.report(claim.token, { output: 2 }),
     ]);
     expect(both.map(({ status }) => status).toSorted()).toEqual(['replayed', 'settled']);
     expect(both[0].outcome).toEqual(both[1].outcome);
@@ -268,25 +271,25 @@ describe('a report', () => {
       undefined as unknown as string,
       '__proto__',
     ])
-      await expect(on.runtime.report(token, { output: 1 })).rejects.toMatchObject({
+      await expect(on.runtime.handoffs.report(token, { output: 1 })).rejects.toMatchObject({
         code: 'handoff.unknown',
       });
-    expect((await on.runtime.handoffs()).length).toBe(1);
+    expect((await on.runtime.handoffs.list()).length).toBe(1);
   });
 
   it('is refused for another call of the same name, though it is of the same ledger', async () => {
     const on = stage();
     const { claim, told } = await start(on);
-    await on.runtime.report(claim.token, { output: 1 });
+    await on.runtime.handoffs.report(claim.token, { output: 1 });
     await told;
     await on.turn.end();
     await on.ledger.retention.dropSession({ sessionId: 's', by: 'ada', reason: 'test' });
     const turn = on.runtime.turn({ sessionId: 's' });
     const { claim: next } = await start({ ...on, turn });
-    await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
+    await expect(on.runtime.handoffs.report(claim.token, { output: 1 })).rejects.toMatchObject({
       code: 'handoff.unknown',
     });
-    expect((await on.runtime.report(next.token, { output: 2 })).status).toBe('settled');
+    expect((await on.runtime.handoffs.report(next.token, { output: 2 })).status).toBe('settled');
   });
 
   it('that is none is refused, and may be mended', async () => {
@@ -294,19 +297,21 @@ describe('a report', () => {
     const { claim } = await start(on);
     const wrong: unknown[] = [null, 5, {}, { output: 1, more: 2 }, { error: 5 }, { success: true, data: 5 }];
     for (const report of wrong)
-      await expect(on.runtime.report(claim.token, report as never)).rejects.toMatchObject({
+      await expect(on.runtime.handoffs.report(claim.token, report as never)).rejects.toMatchObject({
         code: 'config.invalid',
       });
-    await expect(on.runtime.report(claim.token, { output: 1 }, { costMicros: -1 })).rejects.toMatchObject({
+    await expect(
+      on.runtime.handoffs.report(claim.token, { output: 1 }, { costMicros: -1 }),
+    ).rejects.toMatchObject({
       code: 'config.invalid',
     });
-    expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('settled');
+    expect((await on.runtime.handoffs.report(claim.token, { output: 1 })).status).toBe('settled');
   });
 
   it('is one of many that do not fail together', async () => {
     const on = stage();
     const { claim } = await start(on);
-    const answers = await on.runtime.reportAll([
+    const answers = await on.runtime.handoffs.reportAll([
       { token: 'x', report: { output: 1 } },
       { token: claim.token, report: { output: 1 } },
       null as never,
@@ -331,9 +336,9 @@ describe('time', () => {
       type: 'ToolTimeout',
       modelNote: expect.stringContaining('did not run'),
     });
-    expect((await on.runtime.calls({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
-    expect((await on.runtime.unresolved()).rows).toEqual([]);
-    await expect(on.runtime.claimHandoff(taken, by)).rejects.toMatchObject({ code: 'handoff.unknown' });
+    expect((await on.runtime.calls.list({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
+    expect((await on.runtime.calls.unresolved()).rows).toEqual([]);
+    await expect(on.runtime.handoffs.claim(taken, by)).rejects.toMatchObject({ code: 'handoff.unknown' });
   });
 
   it('runs out for a worker: the report is late, and the effect was in doubt until then', async () => {
@@ -341,13 +346,17 @@ describe('time', () => {
     const { claim, told } = await start(on);
     on.clock.advance(60_000);
     expect((await told).type).toBe('ToolTimeout');
-    expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({ status: 'late' });
-    expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({
+    expect(await on.runtime.handoffs.report(claim.token, { output: 'done' })).toMatchObject({
+      status: 'late',
+    });
+    expect(await on.runtime.handoffs.report(claim.token, { output: 'done' })).toMatchObject({
       status: 'late',
       differs: false,
     });
-    expect(await on.runtime.report(claim.token, { output: 'else' })).toMatchObject({ differs: true });
-    const call = (await on.runtime.calls({ sessionId: 's' }))[0];
+    expect(await on.runtime.handoffs.report(claim.token, { output: 'else' })).toMatchObject({
+      differs: true,
+    });
+    const call = (await on.runtime.calls.list({ sessionId: 's' }))[0];
     expect(call?.late.map(({ result }) => result)).toEqual([{ type: 'returned', output: 'done' }]);
     expect(call?.settled?.unsettledEffect).toBe(true);
     await expectSettledOnce(on.runtime);
@@ -358,26 +367,26 @@ describe('time', () => {
     const { claim, told } = await start(on, { leaseMs: 1_000 });
     on.clock.advance(1_000);
     expect(code(await told)).toBe('tool.indeterminate');
-    expect(await on.runtime.claimHandoff({ toolName: 'pay' }, by)).toBeUndefined();
-    expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('late');
+    expect(await on.runtime.handoffs.claim({ toolName: 'pay' }, by)).toBeUndefined();
+    expect((await on.runtime.handoffs.report(claim.token, { output: 1 })).status).toBe('late');
   });
 
   it('of a lease runs out: what may run again is another attempt, and the first one cannot report it', async () => {
     const on = stage();
     const { claim, told } = await start(on, { name: 'get_all', leaseMs: 1_000 });
     on.clock.advance(1_000);
-    await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
+    await expect(on.runtime.handoffs.report(claim.token, { output: 1 })).rejects.toMatchObject({
       code: 'handoff.expired',
     });
-    const second = await on.runtime.claimHandoff({ toolName: 'get_all' }, { worker: 'w2' });
+    const second = await on.runtime.handoffs.claim({ toolName: 'get_all' }, { worker: 'w2' });
     expect(second).toMatchObject({ attempt: 2, idempotencyKey: claim.idempotencyKey });
     expect(second?.deadlineMs).toBe(claim.deadlineMs);
-    await expect(on.runtime.report(claim.token, { output: 1 })).rejects.toMatchObject({
+    await expect(on.runtime.handoffs.report(claim.token, { output: 1 })).rejects.toMatchObject({
       code: 'handoff.expired',
     });
-    await on.runtime.report(second?.token ?? '', { output: 2 });
+    await on.runtime.handoffs.report(second?.token ?? '', { output: 2 });
     expect(await told).toMatchObject({ output: 2 });
-    expect(await on.runtime.report(claim.token, { output: 1 })).toMatchObject({
+    expect(await on.runtime.handoffs.report(claim.token, { output: 1 })).toMatchObject({
       status: 'late',
       outcome: { output: 2 },
     });
@@ -389,7 +398,7 @@ describe('time', () => {
       const on = stage();
       const told = on.turn.call(envelope('c1', name));
       await quiet();
-      if (isTaken) await on.runtime.claimHandoff(taken, by);
+      if (isTaken) await on.runtime.handoffs.claim(taken, by);
       on.clock.advance(60_000);
       const outcome = await told;
       expect(code(outcome)).toBe('tool.timeout');
@@ -419,7 +428,7 @@ describe('time', () => {
       const on = setStage({ tools: [dear], budgets: [{ scope: 'session', costMicros: 100 }] });
       const told = on.turn.call(envelope('c1', 'pay_dear'));
       await quiet();
-      if (isTaken) await on.runtime.claimHandoff(taken, by);
+      if (isTaken) await on.runtime.handoffs.claim(taken, by);
       on.clock.advance(60_000);
       expect(code(await told)).toBe('tool.timeout');
       return (await eventsOf(on.runtime, 'tool.responded'))[0]?.costMicros;
@@ -438,9 +447,9 @@ describe('time', () => {
     const on = setStage({ tools: [dear], budgets: [{ scope: 'session', costMicros: 100 }] });
     const { told } = await start(on, { name: 'get_dear', leaseMs: 1_000 });
     on.clock.advance(1_000);
-    const second = await on.runtime.claimHandoff(taken, by);
+    const second = await on.runtime.handoffs.claim(taken, by);
     expect(second.attempt).toBe(2);
-    await on.runtime.report(second.token, { output: 1 });
+    await on.runtime.handoffs.report(second.token, { output: 1 });
     expect(await told).toMatchObject({ output: 1 });
     const responded = (await eventsOf(on.runtime, 'tool.responded')).at(-1);
     expect(responded?.costMicros).toBe(10);
@@ -453,7 +462,7 @@ describe('time', () => {
     on.clock.advance(60_000);
     await quiet();
     const elsewhere = createRuntime({ tools: [], ledger: on.ledger, clock: on.clock });
-    const late = await elsewhere.report(claim.token, { output: { said: `it was ${secret}` } });
+    const late = await elsewhere.handoffs.report(claim.token, { output: { said: `it was ${secret}` } });
     expect(late.status).toBe('late');
     const [event] = await eventsOf(on.runtime, 'tool.late');
     expect(event?.result.type).toBe('returned');
@@ -469,10 +478,10 @@ describe('time', () => {
     const turn = asking.turn({ sessionId: 's' });
     void turn.call(envelope('c1', 'pay')).catch(() => undefined);
     await quiet();
-    const claim = await working.claimHandoff(taken, { worker: 'w', leaseMs: 10 });
+    const claim = await working.handoffs.claim(taken, { worker: 'w', leaseMs: 10 });
     await asking.close();
     clock.advance(10);
-    expect(await working.report(claim.token, { output: 1 })).toMatchObject({
+    expect(await working.handoffs.report(claim.token, { output: 1 })).toMatchObject({
       status: 'late',
       outcome: { code: 'tool.indeterminate' },
     });
@@ -488,7 +497,7 @@ describe('time', () => {
     const on = setStage({ tools: [known] });
     const told = on.turn.call(envelope('c1', 'wire'));
     await quiet();
-    await on.runtime.claimHandoff(taken, { worker: 'w', leaseMs: 10 });
+    await on.runtime.handoffs.claim(taken, { worker: 'w', leaseMs: 10 });
     on.clock.advance(10);
     expect(await told).toMatchObject({ type: 'ToolExecutionResult', output: { id: 9 } });
   });
@@ -513,7 +522,7 @@ describe('a budget', () => {
     await told;
     const second = on.turn.call(envelope('c2', 'pay', { again: true }));
     await quiet();
-    expect(await on.runtime.handoffs()).toMatchObject([{ callId: 'c2' }]);
+    expect(await on.runtime.handoffs.list()).toMatchObject([{ callId: 'c2' }]);
     on.turn.cancel('c2');
     await second;
   });
@@ -523,7 +532,7 @@ describe('a budget', () => {
     const { told } = await start(on);
     on.clock.advance(60_000);
     await told;
-    const [call] = await on.runtime.calls({ sessionId: 's' });
+    const [call] = await on.runtime.calls.list({ sessionId: 's' });
     expect(call?.settled?.costMicros).toBe(100);
     expect(await on.turn.call(envelope('c2', 'pay', { again: true }))).toMatchObject({ reason: 'budget' });
   });
@@ -536,7 +545,7 @@ describe('a cancellation', () => {
     await quiet();
     on.turn.cancel('c1', 'enough');
     expect(code(await told)).toBe('tool.cancelled');
-    expect((await on.runtime.calls({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
+    expect((await on.runtime.calls.list({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
   });
 
   it('of a call in a worker’s hands gives it a moment, then nobody knows', async () => {
@@ -546,7 +555,7 @@ describe('a cancellation', () => {
     await quiet();
     on.clock.advance(5_000);
     expect(code(await told)).toBe('tool.indeterminate');
-    expect((await on.runtime.report(claim.token, { output: 1 })).status).toBe('late');
+    expect((await on.runtime.handoffs.report(claim.token, { output: 1 })).status).toBe('late');
   });
 
   it('that a report overtakes changes nothing', async () => {
@@ -554,7 +563,7 @@ describe('a cancellation', () => {
     const { claim, told } = await start(on);
     on.turn.cancel('c1', 'enough');
     await quiet();
-    await on.runtime.report(claim.token, { output: 1 });
+    await on.runtime.handoffs.report(claim.token, { output: 1 });
     expect(await told).toMatchObject({ output: 1 });
   });
 });
@@ -571,8 +580,8 @@ describe('whoever asked', () => {
     expect(await heard).toMatchObject({ code: 'call.pending' });
     const second = createRuntime({ tools: [pay], ledger, clock });
     const again = second.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
-    const claim = await second.claimHandoff(taken, by);
-    await second.report(claim.token, { output: 1 });
+    const claim = await second.handoffs.claim(taken, by);
+    await second.handoffs.report(claim.token, { output: 1 });
     expect(await again).toMatchObject({ output: 1 });
     await expectSettledOnce(second);
   });
@@ -586,7 +595,7 @@ describe('whoever asked', () => {
       .call(envelope('c1', 'pay'))
       .catch(() => undefined);
     await quiet();
-    await first.claimHandoff(taken, by);
+    await first.handoffs.claim(taken, by);
     await first.close();
     const second = createRuntime({ tools: [pay], ledger, clock });
     const again = second.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
@@ -600,7 +609,7 @@ describe('whoever asked', () => {
 describe('a claim of a call by its name', () => {
   it('says whether the call was never handed over or has its outcome', async () => {
     const on = setStage({ tools: [pay, defineTool({ name: 'delete_it', run: () => 'gone' })] });
-    const claim = (callId: string) => on.runtime.claimHandoff({ sessionId: 's', callId }, by);
+    const claim = (callId: string) => on.runtime.handoffs.claim({ sessionId: 's', callId }, by);
     void on.turn.call(envelope('held', 'delete_it')).catch(() => undefined);
     await quiet();
     await expect(claim('held')).rejects.toMatchObject({
@@ -608,7 +617,7 @@ describe('a claim of a call by its name', () => {
       message: 'Call held was not handed over.',
     });
     const { claim: first } = await start(on);
-    await on.runtime.report(first.token, { output: 1 });
+    await on.runtime.handoffs.report(first.token, { output: 1 });
     await expect(claim('c1')).rejects.toMatchObject({
       code: 'handoff.unknown',
       message: 'Call c1 has its outcome; there is nothing left to run.',
@@ -625,7 +634,7 @@ describe('a cancelled call that a worker has', () => {
     let thrown: unknown;
     told.catch((error: unknown) => (thrown = error));
     await quiet();
-    await on.runtime.claimHandoff(taken, by);
+    await on.runtime.handoffs.claim(taken, by);
     cancel.abort();
     for (let round = 0; round < 5; round++) await quiet();
     void on.runtime.close();
@@ -656,7 +665,7 @@ describe('a report that comes late, to a process without the tool', () => {
     await quiet();
     const elsewhere = createRuntime({ tools: [], ledger: on.ledger, clock: on.clock });
     const report = { output: 'it was paid by k-4711-xyz' };
-    expect(await elsewhere.report(claim.token, report)).toMatchObject({ status: 'late' });
+    expect(await elsewhere.handoffs.report(claim.token, report)).toMatchObject({ status: 'late' });
     const [event] = await eventsOf(on.runtime, 'tool.late');
     const output = event?.result.type === 'returned' ? event.result.output : undefined;
     expect(output).toBe(expected === 'shown' ? report.output : '[WITHHELD]');
@@ -667,10 +676,10 @@ describe('a worker that reports one call in many ways', () => {
   it('is heard twenty times, and each way once', async () => {
     const on = stage();
     const { claim } = await start(on);
-    await on.runtime.report(claim.token, { output: 0 });
+    await on.runtime.handoffs.report(claim.token, { output: 0 });
     for (let n = 1; n <= 25; n++)
       for (let twice = 0; twice < 2; twice++)
-        expect(await on.runtime.report(claim.token, { output: n })).toMatchObject({ differs: true });
+        expect(await on.runtime.handoffs.report(claim.token, { output: n })).toMatchObject({ differs: true });
     const reported = await eventsOf(on.runtime, 'tool.reported');
     expect(reported.filter(({ what }) => what.type === 'differs')).toHaveLength(20);
   });
@@ -701,7 +710,7 @@ describe('a ledger that cannot be read while a worker has the call', () => {
       },
     });
     const worker = createRuntime({ clock, ledger: inner, tools: [pay] });
-    const claim = () => worker.claimHandoff(taken, by);
+    const claim = () => worker.handoffs.claim(taken, by);
     return { ...setStage({ clock, ledger, tools: [pay] }), state, claim };
   }
 
@@ -724,7 +733,7 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     on.state.isDeaf = false;
     on.clock.advance(250);
     await quiet();
-    await on.runtime.report(claim.token, { output: 'done' });
+    await on.runtime.handoffs.report(claim.token, { output: 'done' });
     expect(await told).toMatchObject({ type: 'ToolExecutionResult', output: 'done' });
     await expectSettledOnce(on.runtime);
   });
@@ -734,7 +743,7 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     const told = on.turn.call(envelope('c1', 'pay'));
     told.catch(() => undefined); // told below
     await quiet();
-    const claim = await on.runtime.claimHandoff(taken, by);
+    const claim = await on.runtime.handoffs.claim(taken, by);
     await quiet();
     on.state.isBroken = true;
     on.clock.advance(60_000);
@@ -746,6 +755,8 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     expect(await on.runtime.turn({ sessionId: 's' }).call(envelope('c1', 'pay'))).toMatchObject({
       type: 'ToolTimeout',
     });
-    expect(await on.runtime.report(claim.token, { output: 'done' })).toMatchObject({ status: 'late' });
+    expect(await on.runtime.handoffs.report(claim.token, { output: 'done' })).toMatchObject({
+      status: 'late',
+    });
   });
 });

@@ -42,12 +42,12 @@ export type OpenHandoff = { readonly stored: StoredCall; readonly call: Call };
 
 /** Oldest first. */
 export async function listHandoffs(desk: Desk, query: HandoffQuery): Promise<readonly HandoffView[]> {
-  checkKeys('runtime.handoffs', query, ['toolName', 'limit']);
+  checkKeys('runtime.handoffs.list', query, ['toolName', 'limit']);
   const { limit = 100 } = query;
   if (!Number.isSafeInteger(limit) || limit < 1)
     throw new QuittanceError(
       'config.invalid',
-      'runtime.handoffs: limit must be a whole number of at least 1.',
+      'runtime.handoffs.list: limit must be a whole number of at least 1.',
     );
   const views: HandoffView[] = [];
   for await (const { call } of findHandoffs(desk, query.toolName)) {

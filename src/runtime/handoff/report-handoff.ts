@@ -68,7 +68,10 @@ export async function reportAll(
   reports: readonly BatchReport[],
 ): Promise<readonly BatchAnswer[]> {
   if (!Array.isArray(reports))
-    throw new QuittanceError('config.invalid', 'runtime.reportAll takes a list of { token, report }.');
+    throw new QuittanceError(
+      'config.invalid',
+      'runtime.handoffs.reportAll takes a list of { token, report }.',
+    );
   const answers: BatchAnswer[] = [];
   for (const item of reports as readonly (BatchReport | null | undefined)[])
     answers.push(
@@ -94,7 +97,7 @@ export async function reportHandoff(
   if (grant === undefined || typeof token !== 'string') throw unknownToken();
   const read = readReport(report);
   checkNotes(notes);
-  const identity = readIdentity('runtime.report', givenIdentity, engine.redactor);
+  const identity = readIdentity('runtime.handoffs.report', givenIdentity, engine.redactor);
   const digest = keyedDigestJson(engine.seal.digestKey, ['report', read.said]);
   for (;;) {
     const stored = await engine.ledger.journal.readCall(grant.sessionId, grant.callId);

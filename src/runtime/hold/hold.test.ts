@@ -71,12 +71,12 @@ describe('a mode', () => {
     const { runtime, turn, ran } = destructive();
     const asked = turn.call(envelope('c', 'delete_row', { n: 1 }));
     await quiet();
-    const { rows } = await runtime.confirmations({ status: 'pending' });
+    const { rows } = await runtime.confirmations.list({ status: 'pending' });
     const [held] = rows;
     expect(rows).toHaveLength(1);
     expect(held).toMatchObject({ callId: 'c', toolName: 'delete_row', effectiveInput: { n: 1 } });
     expect(ran).toEqual([]);
-    await runtime.decide(held?.confirmationId ?? '', {
+    await runtime.confirmations.decide(held?.confirmationId ?? '', {
       decision: 'approve',
       by: 'ada',
       inputDigest: held?.inputDigest ?? '',
@@ -129,7 +129,7 @@ describe('a held call', () => {
         confirmationId: requests[0]?.confirmationId,
       },
     ]);
-    const completed = (await runtime.audit({ sessionId: 's', callId: 'c' })).at(-1);
+    const completed = (await runtime.calls.audit({ sessionId: 's', callId: 'c' })).at(-1);
     expect(completed?.decidedBy).toEqual({
       type: 'person',
       name: 'ada',

@@ -265,7 +265,7 @@ async function keepAnswer(live: AcceptedCall, confirmation: Confirmation, answer
   }
 }
 
-/** Other arguments, or an answer to the model: kept as if whoever decided had come to `runtime.decide`. */
+/** Other arguments, or an answer to the model: kept as if whoever decided had come to `runtime.confirmations.decide`. */
 async function keepOther(
   live: AcceptedCall,
   { confirmationId, inputDigest, revision }: Confirmation,

@@ -28,7 +28,7 @@ export type RetryOptions = RetryPolicy & {
   readonly tools?: { readonly [toolName: string]: RetryPolicy | false };
 };
 
-/** A behaviour as `runtime.on` and the option `behaviors` take it. */
+/** A behaviour as `runtime.events.on` and the option `behaviors` take it. */
 export type Behavior = {
   readonly spec: BehaviorSpec;
   readonly handler: BehaviorHandler;

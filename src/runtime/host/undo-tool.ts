@@ -1,6 +1,6 @@
 /**
  * Undoing is a call like any other, of a tool that is made of the one that did it: gates, rules, limits and people have
- * their say. Models cannot call such a tool; only `runtime.undo` does.
+ * their say. Models cannot call such a tool; only `runtime.calls.undo` does.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonValue } from '../../base/json.ts';

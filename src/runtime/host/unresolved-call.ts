@@ -21,7 +21,7 @@ export type UnresolvedCall = CallView & {
   readonly worker: string | undefined;
   /** What came after the call had ended, errors among it. */
   readonly late: readonly ToolLate[];
-  /** Whether the tool can be asked: `runtime.reconcile(call, { ask: 'tool', by })`. */
+  /** Whether the tool can be asked: `runtime.calls.reconcile(call, { ask: 'tool', by })`. */
   readonly canAskTool: boolean;
 };
 

@@ -51,7 +51,7 @@ export async function decideConfirmation(
   const { engine } = desk;
   checkDecision(decision);
   const { by } = decision;
-  const identity = link ?? readIdentity('runtime.decide', decision.identity, engine.redactor);
+  const identity = link ?? readIdentity('runtime.confirmations.decide', decision.identity, engine.redactor);
   const acting = { by, identity };
   for (;;) {
     const { stored, call, confirmation } = await findQuestion(engine, confirmationId, decision);
@@ -92,7 +92,7 @@ export async function findQuestion(
   if (found === undefined)
     throw new QuittanceError(
       'confirmation.unknown',
-      `There is no confirmation ${confirmationId} in this ledger. runtime.confirmations({ status: 'pending' }) lists those that wait.`,
+      `There is no confirmation ${confirmationId} in this ledger. runtime.confirmations.list({ status: 'pending' }) lists those that wait.`,
       { confirmationId },
     );
   const { sessionId, callId } = found;
@@ -195,11 +195,11 @@ async function goOnWith(desk: Desk, stored: StoredCall, call: Call): Promise<voi
 
 function checkDecision(decision: PersonDecision): void {
   const refuse = (problem: string): never => {
-    throw new QuittanceError('config.invalid', `runtime.decide: ${problem}`);
+    throw new QuittanceError('config.invalid', `runtime.confirmations.decide: ${problem}`);
   };
   if (typeof decision !== 'object' || decision === null)
     refuse('a decision is an object, e.g. { decision: "approve", by: "ada", inputDigest }.');
-  checkKeys('runtime.decide', decision, decisionNames);
+  checkKeys('runtime.confirmations.decide', decision, decisionNames);
   if (!['approve', 'deny', 'edit', 'respond'].includes(decision.decision))
     refuse('decision must be approve, deny, edit or respond.');
   if (typeof decision.by !== 'string' || decision.by.trim() === '')

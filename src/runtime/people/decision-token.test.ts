@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { RuntimeOptions } from 'quittance';
-import type { TokenOptions } from 'quittance/runtime';
+import type { LinkOptions } from 'quittance/runtime';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
@@ -24,10 +24,10 @@ async function held(options: Partial<Omit<RuntimeOptions<never>, 'tools' | 'cloc
   const stage = setStage({ tools: [tool], ...options });
   const handle = stage.turn.submit(envelope('c', 'delete_user', { userId: 'u', password: 'hunter2hunter2' }));
   await quiet();
-  const [confirmation] = (await stage.runtime.confirmations({ status: 'pending' })).rows;
+  const [confirmation] = (await stage.runtime.confirmations.list({ status: 'pending' })).rows;
   const confirmationId = confirmation?.confirmationId ?? '';
-  const tokenFor = (given: Partial<TokenOptions> = {}) =>
-    stage.runtime.decisionToken(confirmationId, { expiresInMs: 1_000, ...given });
+  const tokenFor = (given: Partial<LinkOptions> = {}) =>
+    stage.runtime.confirmations.link(confirmationId, { expiresInMs: 1_000, ...given });
   return { ...stage, ran, handle, confirmationId, tokenFor };
 }
 
@@ -43,7 +43,7 @@ describe('a decision token', () => {
     const { runtime, ran, handle, tokenFor } = await held();
     const token = await tokenFor();
     const use = { decision: 'approve', identity: signedIn, reason: 'fine' } as const;
-    expect(await runtime.decideByToken(token, use)).toMatchObject({
+    expect(await runtime.confirmations.decideByLink(token, use)).toMatchObject({
       status: 'approved',
       by: {
         type: 'person',
@@ -64,17 +64,19 @@ describe('a decision token', () => {
   it('made for somebody is theirs, and needs no name again', async () => {
     const { runtime, handle, tokenFor } = await held();
     const token = await tokenFor({ by: 'ada' });
-    expect(await refusal(runtime.decideByToken(token, { decision: 'approve', by: 'eve' }))).toMatchObject({
+    expect(
+      await refusal(runtime.confirmations.decideByLink(token, { decision: 'approve', by: 'eve' })),
+    ).toMatchObject({
       code: 'confirmation.forbidden',
     });
-    await runtime.decideByToken(token, { decision: 'deny' });
+    await runtime.confirmations.decideByLink(token, { decision: 'deny' });
     expect(await handle.outcome()).toMatchObject({ type: 'ToolDenied', details: 'ada said no.' });
   });
 
   it('that a person made and that names no one needs a typed name', async () => {
     const { runtime, tokenFor } = await held();
     const token = await tokenFor({ madeBy: 'ada' });
-    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+    expect(await refusal(runtime.confirmations.decideByLink(token, { decision: 'approve' }))).toMatchObject({
       code: 'config.invalid',
     });
   });
@@ -88,7 +90,9 @@ describe('a decision token', () => {
       { by: 'ada', identity: { kind: 'self_asserted' } },
       { identity: { kind: 'self_asserted' } },
     ] as const)
-      expect(await refusal(runtime.decideByToken(token, { decision: 'approve', ...more }))).toMatchObject({
+      expect(
+        await refusal(runtime.confirmations.decideByLink(token, { decision: 'approve', ...more })),
+      ).toMatchObject({
         code: 'confirmation.forbidden',
         message: expect.stringContaining('Sign in'),
       });
@@ -99,19 +103,21 @@ describe('a decision token', () => {
     const { runtime, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
     const eve = { ...signedIn, subject: 'eve' };
     expect(
-      await refusal(runtime.decideByToken(await tokenFor(), { decision: 'approve', identity: eve })),
+      await refusal(
+        runtime.confirmations.decideByLink(await tokenFor(), { decision: 'approve', identity: eve }),
+      ),
     ).toMatchObject({ code: 'confirmation.forbidden' });
     expect(await refusal(tokenFor({ by: 'eve' }))).toMatchObject({ code: 'confirmation.forbidden' });
-    await runtime.decideByToken(await tokenFor({ by: 'ada' }), { decision: 'approve' });
+    await runtime.confirmations.decideByLink(await tokenFor({ by: 'ada' }), { decision: 'approve' });
   });
 
   it('for one person is refused to another who is signed in', async () => {
     const { runtime, tokenFor } = await held();
     const token = await tokenFor({ by: 'bob' });
     expect(
-      await refusal(runtime.decideByToken(token, { decision: 'approve', identity: signedIn })),
+      await refusal(runtime.confirmations.decideByLink(token, { decision: 'approve', identity: signedIn })),
     ).toMatchObject({ code: 'confirmation.forbidden' });
-    await runtime.decideByToken(token, {
+    await runtime.confirmations.decideByLink(token, {
       decision: 'approve',
       identity: { ...signedIn, subject: 'Bob' },
     });
@@ -125,13 +131,15 @@ describe('a decision token', () => {
     const token = await tokenFor({ madeBy: 'ada', by: 'bob' });
     for (const gone of ['ada', 'bob']) {
       may.delete(gone);
-      expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
-        code: 'confirmation.forbidden',
-      });
+      expect(await refusal(runtime.confirmations.decideByLink(token, { decision: 'approve' }))).toMatchObject(
+        {
+          code: 'confirmation.forbidden',
+        },
+      );
       may.add(gone);
     }
     expect(ran).toEqual([]);
-    await runtime.decideByToken(token, { decision: 'approve' });
+    await runtime.confirmations.decideByLink(token, { decision: 'approve' });
   });
 
   it('that rests on a token of the HTTP server needs its word that the token is still valid', async () => {
@@ -141,10 +149,13 @@ describe('a decision token', () => {
     for (const stands of [undefined, () => 'it was revoked'])
       expect(
         await refusal(
-          runtime.decideByToken(token, { decision: 'approve', ...(stands !== undefined && { stands }) }),
+          runtime.confirmations.decideByLink(token, {
+            decision: 'approve',
+            ...(stands !== undefined && { stands }),
+          }),
         ),
       ).toMatchObject({ code: 'confirmation.forbidden' });
-    await runtime.decideByToken(token, { decision: 'approve', stands: () => true });
+    await runtime.confirmations.decideByLink(token, { decision: 'approve', stands: () => true });
   });
 
   it('lasts 7 days at most, and says so', async () => {
@@ -171,20 +182,24 @@ describe('a decision token', () => {
       },
       asker: 'unknown',
     };
-    expect(await runtime.decideByToken(token, { decision: 'approve', by: 'the boss' })).toMatchObject({ by });
+    expect(
+      await runtime.confirmations.decideByLink(token, { decision: 'approve', by: 'the boss' }),
+    ).toMatchObject({ by });
     await handle.outcome();
     expect(
-      (await runtime.events({ sessionId: 's' })).find(({ type }) => type === 'confirmation.decided'),
+      (await runtime.events.list({ sessionId: 's' })).find(({ type }) => type === 'confirmation.decided'),
     ).toMatchObject({
       by,
     });
-    expect((await runtime.audit({ sessionId: 's' })).map(({ decidedBy }) => decidedBy)).toContainEqual(by);
+    expect((await runtime.calls.audit({ sessionId: 's' })).map(({ decidedBy }) => decidedBy)).toContainEqual(
+      by,
+    );
   });
 
   it('that somebody made for another is theirs, and says who vouched for them', async () => {
     const { runtime, tokenFor } = await held();
     const token = await tokenFor({ madeBy: 'ada', by: 'bob' });
-    expect(await runtime.decideByToken(token, { decision: 'approve' })).toMatchObject({
+    expect(await runtime.confirmations.decideByLink(token, { decision: 'approve' })).toMatchObject({
       by: {
         type: 'person',
         name: 'bob',
@@ -203,7 +218,7 @@ describe('a decision token', () => {
     });
     const use = { decision: 'approve', by: 'boss' } as const;
     expect(await refusal(tokenFor({ madeBy: 'eve' }))).toMatchObject({ code: 'confirmation.forbidden' });
-    await runtime.decideByToken(await tokenFor({ madeBy: 'boss' }), { ...use, by: 'eve' });
+    await runtime.confirmations.decideByLink(await tokenFor({ madeBy: 'boss' }), { ...use, by: 'eve' });
     expect(new Set(asked)).toEqual(new Set(['eve', 'boss']));
     expect(asked.filter((actor) => actor === 'eve')).toHaveLength(1);
   });
@@ -213,7 +228,7 @@ describe('a decision token', () => {
     const turn = runtime.turn({ sessionId: 'theirs', principal: { userId: 'user' } });
     turn.submit(envelope('d', 'delete_user', { userId: 'u', password: 'hunter2hunter2' }));
     await quiet();
-    const { rows } = await runtime.confirmations({ sessionId: 'theirs' });
+    const { rows } = await runtime.confirmations.list({ sessionId: 'theirs' });
     const confirmationId = rows[0]?.confirmationId ?? '';
     for (const [made, typed] of [
       [{ madeBy: 'user', by: 'bob' }, undefined],
@@ -222,22 +237,28 @@ describe('a decision token', () => {
       [{ madeBy: 'ada', by: 'user' }, undefined],
     ] as const) {
       const use = { decision: 'approve', ...(typed !== undefined && { by: typed }) } as const;
-      const used = runtime
-        .decisionToken(confirmationId, { ...made, expiresInMs: 1_000 })
-        .then((token) => runtime.decideByToken(token, use));
+      const used = runtime.confirmations
+        .link(confirmationId, { ...made, expiresInMs: 1_000 })
+        .then((token) => runtime.confirmations.decideByLink(token, use));
       expect(await refusal(used)).toMatchObject({ code: 'confirmation.forbidden' });
     }
-    const token = await runtime.decisionToken(confirmationId, { madeBy: 'ada', expiresInMs: 1_000 });
-    expect(await runtime.decideByToken(token, { decision: 'approve', by: 'bob' })).toMatchObject({
-      status: 'approved',
-    });
+    const token = await runtime.confirmations.link(confirmationId, { madeBy: 'ada', expiresInMs: 1_000 });
+    expect(await runtime.confirmations.decideByLink(token, { decision: 'approve', by: 'bob' })).toMatchObject(
+      {
+        status: 'approved',
+      },
+    );
   });
 
   it('leaves no secret on record that somebody typed for a name', async () => {
     const { runtime, tokenFor } = await held();
     const secret = `ghp_${'a1B2'.repeat(9)}`;
     const token = await tokenFor({ madeBy: `boss ${secret}` });
-    await runtime.decideByToken(token, { decision: 'deny', by: `eve ${secret}`, reason: `not ${secret}` });
+    await runtime.confirmations.decideByLink(token, {
+      decision: 'deny',
+      by: `eve ${secret}`,
+      reason: `not ${secret}`,
+    });
     const [decided] = await eventsOf(runtime, 'confirmation.decided');
     expect(decided).toMatchObject({
       by: {
@@ -251,20 +272,20 @@ describe('a decision token', () => {
   it('decides only what it was made for', async () => {
     const { runtime, ran, tokenFor } = await held();
     const token = await tokenFor({ by: 'ada', decisions: ['deny'] });
-    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+    expect(await refusal(runtime.confirmations.decideByLink(token, { decision: 'approve' }))).toMatchObject({
       code: 'confirmation.forbidden',
     });
-    await runtime.decideByToken(token, { decision: 'deny' });
+    await runtime.confirmations.decideByLink(token, { decision: 'deny' });
     expect(ran).toEqual([]);
   });
 
   it('is used once: a second use hears who decided', async () => {
     const { runtime, ran, handle, tokenFor } = await held();
     const [first, second] = [await tokenFor({ by: 'ada' }), await tokenFor({ by: 'bob' })];
-    await runtime.decideByToken(first, { decision: 'approve' });
+    await runtime.confirmations.decideByLink(first, { decision: 'approve' });
     await handle.outcome();
     for (const token of [first, second]) {
-      const error = await refusal(runtime.decideByToken(token, { decision: 'deny' }));
+      const error = await refusal(runtime.confirmations.decideByLink(token, { decision: 'deny' }));
       expect(error).toMatchObject({ code: 'confirmation.decided', facts: { by: 'ada' } });
     }
     expect(ran).toHaveLength(1);
@@ -274,7 +295,7 @@ describe('a decision token', () => {
     const { runtime, ran, handle, tokenFor } = await held();
     const made = await Promise.all(['a', 'b', 'c', 'd'].map((by) => tokenFor({ by })));
     const refused = await Promise.all(
-      made.map((token) => refusal(runtime.decideByToken(token, { decision: 'approve' }))),
+      made.map((token) => refusal(runtime.confirmations.decideByLink(token, { decision: 'approve' }))),
     );
     expect(refused.filter((error) => error === undefined)).toHaveLength(1);
     await handle.outcome();
@@ -285,7 +306,7 @@ describe('a decision token', () => {
     const { clock, runtime, ran, tokenFor } = await held();
     const token = await tokenFor({ by: 'ada' });
     clock.advance(1_000);
-    expect(await refusal(runtime.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+    expect(await refusal(runtime.confirmations.decideByLink(token, { decision: 'approve' }))).toMatchObject({
       code: 'confirmation.expired',
     });
     expect(ran).toEqual([]);
@@ -295,7 +316,7 @@ describe('a decision token', () => {
     const { runtime, confirmationId, tokenFor } = await held({ holdTimeoutMs: 500 });
     const token = await tokenFor({ expiresInMs: 60_000 });
     const [fields = ''] = token.split('.').slice(1);
-    const { rows } = await runtime.confirmations({ status: 'pending' });
+    const { rows } = await runtime.confirmations.list({ status: 'pending' });
     const { expiresAt } = rows.find((row) => row.confirmationId === confirmationId) ?? {};
     expect(JSON.parse(Buffer.from(fields, 'base64url').toString())).toContain(expiresAt);
     expect(expiresAt).toBeDefined();
@@ -311,11 +332,11 @@ describe('a decision token', () => {
     const { runtime, turn } = setStage({ tools: [tool] });
     const handle = turn.submit(envelope('c', 'delete_user', {}));
     await quiet();
-    const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+    const [asked] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     const { confirmationId = '', preview } = asked ?? {};
     expect(preview?.revision).toBe(1);
-    const token = await runtime.decisionToken(confirmationId, { by: 'ada', expiresInMs: 1_000 });
-    await runtime.decideByToken(token, { decision: 'approve' });
+    const token = await runtime.confirmations.link(confirmationId, { by: 'ada', expiresInMs: 1_000 });
+    await runtime.confirmations.decideByLink(token, { decision: 'approve' });
     expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toEqual([{ version: 7 }]);
   });
@@ -340,17 +361,19 @@ describe('a decision token', () => {
         tools: [],
         ledger: createMemoryLedger({ clock, ...(sealKey !== undefined && { sealKey }) }),
       });
-      expect(await refusal(elsewhere.decideByToken(token, { decision: 'approve' }))).toMatchObject({
+      expect(
+        await refusal(elsewhere.confirmations.decideByLink(token, { decision: 'approve' })),
+      ).toMatchObject({
         code: 'confirmation.forbidden',
       });
     }
-    await createRuntime({ tools: [], ledger }).decideByToken(token, { decision: 'approve' });
+    await createRuntime({ tools: [], ledger }).confirmations.decideByLink(token, { decision: 'approve' });
     expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
   it('is not made for a question that is decided, unknown or too late', async () => {
     const { runtime, confirmationId, tokenFor } = await held();
-    expect(await refusal(runtime.decisionToken('cnf_nope', { expiresInMs: 1 }))).toMatchObject({
+    expect(await refusal(runtime.confirmations.link('cnf_nope', { expiresInMs: 1 }))).toMatchObject({
       code: 'confirmation.unknown',
     });
     for (const wrong of [
@@ -361,10 +384,10 @@ describe('a decision token', () => {
       { by: '' },
       { until: 5 },
     ])
-      expect(await refusal(tokenFor(wrong as Partial<TokenOptions>))).toMatchObject({
+      expect(await refusal(tokenFor(wrong as Partial<LinkOptions>))).toMatchObject({
         code: 'config.invalid',
       });
-    await runtime.decide(confirmationId, { decision: 'deny', by: 'ada' });
+    await runtime.confirmations.decide(confirmationId, { decision: 'deny', by: 'ada' });
     expect(await refusal(tokenFor())).toMatchObject({ code: 'confirmation.decided', facts: { by: 'ada' } });
   });
 
@@ -372,7 +395,9 @@ describe('a decision token', () => {
     'is not %j',
     async (token) => {
       const { runtime } = await held();
-      const error = await refusal(runtime.decideByToken(token as string, { decision: 'approve', by: 'ada' }));
+      const error = await refusal(
+        runtime.confirmations.decideByLink(token as string, { decision: 'approve', by: 'ada' }),
+      );
       expect(isQuittanceError(error, 'confirmation.forbidden')).toBe(true);
     },
   );

@@ -20,13 +20,13 @@ import type { Desk } from '../state/desk.ts';
 import type { Engine } from '../state/engine.ts';
 import { isExpired } from '../settle/expiry.ts';
 import { whyForbidden } from '../host/may-decide.ts';
-import type { LinkPerson, TokenClaims, TokenDecision } from './signed-token.ts';
-import { isTokenDecision, readToken, writeToken } from './signed-token.ts';
+import type { LinkPerson, TokenClaims, LinkDecision } from './signed-token.ts';
+import { isLinkDecision, readToken, writeToken } from './signed-token.ts';
 
 /** No link lasts longer. */
 export const longestLinkMs: number = 7 * 24 * 3_600_000;
 
-export type TokenOptions = {
+export type LinkOptions = {
   /** The one person who may use it. */
   readonly by?: string;
   /** How the host knows the person who is named, where it does. */
@@ -39,14 +39,14 @@ export type TokenOptions = {
   /** How the host knows the person who makes it. */
   readonly identity?: DirectIdentity;
   /** What may be decided with it: both by default. */
-  readonly decisions?: readonly TokenDecision[];
+  readonly decisions?: readonly LinkDecision[];
   /** For how long: 7 days at most, and never longer than the question itself waits. */
   readonly expiresInMs: number;
 };
 
 /** What is decided with a token. */
-export type TokenUse = {
-  readonly decision: TokenDecision;
+export type LinkUse = {
+  readonly decision: LinkDecision;
   /** The name of the person who decides; may be left out where the link or `identity` says it. */
   readonly by?: string;
   /** Who is signed in, where the host knows. A link that the service made and that names no one needs it. */
@@ -69,10 +69,10 @@ const longestName = 1_000;
 export async function makeDecisionToken(
   engine: Engine,
   confirmationId: string,
-  options: TokenOptions,
+  options: LinkOptions,
 ): Promise<string> {
   checkTokenOptions(options);
-  const where = 'runtime.decisionToken';
+  const where = 'runtime.confirmations.link';
   const { by, byIdentity, madeBy, decisions = ['approve', 'deny'], expiresInMs } = options;
   const { redactor } = engine;
   const maker =
@@ -110,7 +110,7 @@ export async function makeDecisionToken(
 }
 
 /** Decides what the token is good for, with all the checks of any other decision. */
-export async function decideByToken(desk: Desk, token: string, use: TokenUse): Promise<ConfirmationView> {
+export async function decideByToken(desk: Desk, token: string, use: LinkUse): Promise<ConfirmationView> {
   checkTokenUse(use);
   const { engine } = desk;
   const claims = readToken(token, engine.seal.tokenKey);
@@ -131,7 +131,8 @@ export async function decideByToken(desk: Desk, token: string, use: TokenUse): P
   if ((await engine.ledger.queries.findConfirmation(confirmationId)) === undefined)
     forbid(`This token is for ${confirmationId}, which is not in this ledger.`, facts);
   await refuseFallen(claims, use);
-  const signedIn = use.identity && readIdentity('runtime.decideByToken', use.identity, engine.redactor);
+  const signedIn =
+    use.identity && readIdentity('runtime.confirmations.decideByLink', use.identity, engine.redactor);
   const { by, link } = holderOf(
     claims,
     use,
@@ -154,7 +155,7 @@ export async function decideByToken(desk: Desk, token: string, use: TokenUse): P
 }
 
 /** Refuses a link whose maker, or whose named person, was known by a token that is not valid any more. */
-async function refuseFallen({ maker, named, confirmationId }: TokenClaims, use: TokenUse): Promise<void> {
+async function refuseFallen({ maker, named, confirmationId }: TokenClaims, use: LinkUse): Promise<void> {
   for (const person of [maker, named]) {
     if (person?.identity?.kind !== 'token') continue;
     const { name, identity } = person;
@@ -170,7 +171,7 @@ async function refuseFallen({ maker, named, confirmationId }: TokenClaims, use: 
 type Holder = { readonly by: string; readonly link: LinkIdentity };
 
 /** The person who uses the link, as they are kept and shown. */
-function holderOf(claims: TokenClaims, use: TokenUse, signedIn: DirectIdentity | undefined): Holder {
+function holderOf(claims: TokenClaims, use: LinkUse, signedIn: DirectIdentity | undefined): Holder {
   const { named, maker, confirmationId } = claims;
   const facts = { confirmationId };
   if (named !== undefined) {
@@ -196,7 +197,7 @@ function holderOf(claims: TokenClaims, use: TokenUse, signedIn: DirectIdentity |
   if (name === undefined)
     throw new QuittanceError(
       'config.invalid',
-      'runtime.decideByToken: this token names no one, so by must be the name of the person who decides.',
+      'runtime.confirmations.decideByLink: this token names no one, so by must be the name of the person who decides.',
     );
   return {
     by: `${name}, by link of ${maker.name}`,
@@ -217,8 +218,8 @@ function forbid(message: string, facts: Readonly<Record<string, string>> = {}): 
   throw new QuittanceError('confirmation.forbidden', message, facts);
 }
 
-function checkTokenOptions(options: TokenOptions): void {
-  const where = 'runtime.decisionToken';
+function checkTokenOptions(options: LinkOptions): void {
+  const where = 'runtime.confirmations.link';
   if (typeof options !== 'object' || options === null)
     refuse(where, 'give options, e.g. { expiresInMs: 3_600_000 }.');
   checkKeys(where, options, optionNames);
@@ -238,17 +239,17 @@ function checkTokenOptions(options: TokenOptions): void {
     refuse(where, 'identity is about madeBy, which is missing.');
   if (
     decisions !== undefined &&
-    !(Array.isArray(decisions) && decisions.length > 0 && decisions.every(isTokenDecision))
+    !(Array.isArray(decisions) && decisions.length > 0 && decisions.every(isLinkDecision))
   )
     refuse(where, 'decisions must be a list of approve and deny.');
 }
 
-function checkTokenUse(use: TokenUse): void {
-  const where = 'runtime.decideByToken';
+function checkTokenUse(use: LinkUse): void {
+  const where = 'runtime.confirmations.decideByLink';
   if (typeof use !== 'object' || use === null)
     refuse(where, 'give a decision, e.g. { decision: "approve" }.');
   checkKeys(where, use, useNames);
-  if (!isTokenDecision(use.decision)) refuse(where, 'decision must be approve or deny.');
+  if (!isLinkDecision(use.decision)) refuse(where, 'decision must be approve or deny.');
   if (use.receivedAt !== undefined && !Number.isFinite(use.receivedAt))
     refuse(where, 'receivedAt must be a number: milliseconds since 1970.');
   if (use.stands !== undefined && typeof use.stands !== 'function')

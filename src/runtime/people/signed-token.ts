@@ -21,7 +21,7 @@ export type TokenClaims = {
   readonly named: NamedPerson | undefined;
   /** The person who made it and whose right it uses; undefined where the service made it. */
   readonly maker: LinkPerson | undefined;
-  readonly decisions: readonly TokenDecision[];
+  readonly decisions: readonly LinkDecision[];
   /** By the ledger's clock. */
   readonly expiresAt: number;
 };
@@ -32,7 +32,7 @@ export type LinkPerson = { readonly name: string; readonly identity: DirectIdent
 export type NamedPerson = { readonly name: string; readonly identity: DirectIdentity | undefined };
 
 /** What can be decided with a token: no other arguments and no words for the model. */
-export type TokenDecision = 'approve' | 'deny';
+export type LinkDecision = 'approve' | 'deny';
 
 /** `qdt1.` tokens did not say by which token their maker was known: they are not taken any more. */
 const prefix = 'qdt2.';
@@ -82,7 +82,7 @@ function readClaims(payload: string): TokenClaims | undefined {
     fields as readonly JsonValue[];
   if (typeof confirmationId !== 'string' || typeof inputDigest !== 'string') return undefined;
   if (revision !== null && typeof revision !== 'number') return undefined;
-  if (!Array.isArray(decisions) || !decisions.every(isTokenDecision) || typeof expiresAt !== 'number')
+  if (!Array.isArray(decisions) || !decisions.every(isLinkDecision) || typeof expiresAt !== 'number')
     return undefined;
   const namedPerson = named === null ? undefined : readPerson(named);
   const makerPerson = maker === null ? undefined : readPerson(maker);
@@ -112,5 +112,5 @@ function readPerson(value: JsonValue | undefined): NamedPerson | undefined {
   return identity && { name, identity };
 }
 
-export const isTokenDecision = (value: unknown): value is TokenDecision =>
+export const isLinkDecision = (value: unknown): value is LinkDecision =>
   value === 'approve' || value === 'deny';

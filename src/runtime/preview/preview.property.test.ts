@@ -41,7 +41,7 @@ it('a body runs at most once, with the very preview that a person agreed to last
       let before: ConfirmationView | undefined;
       for (const [at, next] of acts.entries()) {
         for (let round = 0; round < 4; round++) await quiet();
-        const [asked] = (await runtime.confirmations({ status: 'pending' })).rows;
+        const [asked] = (await runtime.confirmations.list({ status: 'pending' })).rows;
         if (asked === undefined) break;
         // Somebody may decide about what was shown a while ago.
         const seen = 'aged' in next && next.aged ? (before ?? asked) : asked;
@@ -51,8 +51,8 @@ it('a body runs at most once, with the very preview that a person agreed to last
           ...(seen.preview && { revision: seen.preview.revision }),
         };
         const text = `v${at + 1}`;
-        const decide = (decision: Parameters<typeof runtime.decide>[1]) =>
-          runtime.decide(asked.confirmationId, decision).catch((error: unknown) => {
+        const decide = (decision: Parameters<typeof runtime.confirmations.decide>[1]) =>
+          runtime.confirmations.decide(asked.confirmationId, decision).catch((error: unknown) => {
             if (!isQuittanceError(error)) throw error;
             return undefined;
           });
@@ -65,7 +65,7 @@ it('a body runs at most once, with the very preview that a person agreed to last
         before = asked;
       }
       for (let round = 0; round < 4; round++) await quiet();
-      const [open] = (await runtime.confirmations({ status: 'pending' })).rows;
+      const [open] = (await runtime.confirmations.list({ status: 'pending' })).rows;
       if (open !== undefined) clock.advance(1_000);
       const { type } = await outcome;
       await expectSettledOnce(runtime);

@@ -16,7 +16,7 @@ export type UnresolvedQuery = {
 
 /** Newest first. */
 export async function listUnresolved(engine: Engine, query: UnresolvedQuery): Promise<Page<UnresolvedCall>> {
-  checkKeys('runtime.unresolved', query, ['sessionId', 'toolName', 'limit', 'cursor']);
+  checkKeys('runtime.calls.unresolved', query, ['sessionId', 'toolName', 'limit', 'cursor']);
   const { rows, next } = await engine.ledger.queries.findCalls({ ...query, unresolved: true });
   const calls: UnresolvedCall[] = [];
   for (const { sessionId, callId } of rows) {

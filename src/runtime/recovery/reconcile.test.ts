@@ -37,7 +37,7 @@ async function loseCall(
 describe('calls nobody knows the end of', () => {
   it('are listed with what is known, until somebody finds out', async () => {
     const { runtime, outcome } = await loseCall();
-    const { rows, next } = await runtime.unresolved();
+    const { rows, next } = await runtime.calls.unresolved();
     expect(next).toBeUndefined();
     expect(rows).toMatchObject([
       {
@@ -50,23 +50,23 @@ describe('calls nobody knows the end of', () => {
         late: [],
       },
     ]);
-    expect((await runtime.unresolved({ toolName: 'other' })).rows).toEqual([]);
-    await expect(runtime.unresolved({ tool: 'pay' } as never)).rejects.toMatchObject({
+    expect((await runtime.calls.unresolved({ toolName: 'other' })).rows).toEqual([]);
+    await expect(runtime.calls.unresolved({ tool: 'pay' } as never)).rejects.toMatchObject({
       code: 'config.invalid',
     });
-    await runtime.reconcile(lost, { resolution: 'failed', by: 'Ada' });
-    expect((await runtime.unresolved({ sessionId: 's' })).rows).toEqual([]);
+    await runtime.calls.reconcile(lost, { resolution: 'failed', by: 'Ada' });
+    expect((await runtime.calls.unresolved({ sessionId: 's' })).rows).toEqual([]);
   });
 });
 
 describe('the tool', () => {
   it('is asked first where somebody wants that; what it cannot tell is not recorded', async () => {
     const { runtime, asked, answers, outcome } = await loseCall();
-    const before = await runtime.reconcile(lost, { ask: 'tool', by: 'Ada' });
+    const before = await runtime.calls.reconcile(lost, { ask: 'tool', by: 'Ada' });
     expect(before.resolution).toBeUndefined();
     expect(asked).toMatchObject([{ args: { to: 'Ada' }, callId: 'a', attempt: 1, idempotencyKey: 's/a' }]);
     answers.push({ status: 'succeeded', output: { receipt: 7 } });
-    const call = await runtime.reconcile(lost, { ask: 'tool', by: 'Ada' });
+    const call = await runtime.calls.reconcile(lost, { ask: 'tool', by: 'Ada' });
     expect(call.resolution).toMatchObject({
       resolution: 'succeeded',
       by: { type: 'hook', name: 'reconcile' },
@@ -74,7 +74,7 @@ describe('the tool', () => {
       result: { receipt: 7 },
     });
     expect(call.settled?.outcome).toEqual(outcome);
-    await expect(runtime.reconcile(lost, { ask: 'tool', by: 'Ada' })).rejects.toMatchObject({
+    await expect(runtime.calls.reconcile(lost, { ask: 'tool', by: 'Ada' })).rejects.toMatchObject({
       code: 'call.resolved',
     });
     expect(asked).toHaveLength(2);
@@ -85,7 +85,7 @@ describe('the tool', () => {
     const { runtime, asked, answers, ledger } = await loseCall({}, { password: 'hunter2-hunter2' });
     expect(await ledger.journal.readSealed('s', 'a')).toBeDefined();
     answers.push({ status: 'succeeded', output: 'paid with hunter2-hunter2' });
-    const call = await runtime.reconcile(lost, { ask: 'tool', by: 'Ada' });
+    const call = await runtime.calls.reconcile(lost, { ask: 'tool', by: 'Ada' });
     expect(asked).toMatchObject([{ args: { password: 'hunter2-hunter2' } }]);
     expect(JSON.stringify(call)).not.toContain('hunter2');
     expect(await ledger.journal.readSealed('s', 'a')).toBeUndefined();
@@ -94,8 +94,8 @@ describe('the tool', () => {
   it('that has no way to find out cannot be asked, and says so', async () => {
     const { ledger, clock } = await loseCall();
     const other = createRuntime({ ledger, clock, tools: [] });
-    expect((await other.unresolved()).rows[0]?.canAskTool).toBe(false);
-    await expect(other.reconcile(lost, { ask: 'tool', by: 'Ada' })).rejects.toMatchObject({
+    expect((await other.calls.unresolved()).rows[0]?.canAskTool).toBe(false);
+    await expect(other.calls.reconcile(lost, { ask: 'tool', by: 'Ada' })).rejects.toMatchObject({
       code: 'config.invalid',
       message: expect.stringContaining('"pay"'),
     });
@@ -111,11 +111,13 @@ describe('whoever resolves', () => {
         return actor === 'ada' || 'not on duty';
       },
     });
-    await expect(runtime.reconcile(lost, { resolution: 'safe_to_retry', by: 'eve' })).rejects.toMatchObject({
+    await expect(
+      runtime.calls.reconcile(lost, { resolution: 'safe_to_retry', by: 'eve' }),
+    ).rejects.toMatchObject({
       code: 'confirmation.forbidden',
       message: expect.stringContaining('not on duty'),
     });
-    await runtime.reconcile(lost, { resolution: 'safe_to_retry', by: 'ada' });
+    await runtime.calls.reconcile(lost, { resolution: 'safe_to_retry', by: 'ada' });
     expect(seen).toEqual([
       ['eve', 'pay', 'resolve'],
       ['ada', 'pay', 'resolve'],
@@ -125,8 +127,10 @@ describe('whoever resolves', () => {
   it('is not whom the call was asked for, where duties are separate', async () => {
     const { runtime } = await loseCall({ separateDuties: true });
     for (const found of [{ resolution: 'failed', by: ' BOB ' } as const, { ask: 'tool', by: 'bob' } as const])
-      await expect(runtime.reconcile(lost, found)).rejects.toMatchObject({ code: 'confirmation.forbidden' });
-    await runtime.reconcile(lost, { resolution: 'failed', by: 'ada' });
+      await expect(runtime.calls.reconcile(lost, found)).rejects.toMatchObject({
+        code: 'confirmation.forbidden',
+      });
+    await runtime.calls.reconcile(lost, { resolution: 'failed', by: 'ada' });
   });
 
   it('says something that can be kept, by name', async () => {
@@ -142,9 +146,9 @@ describe('whoever resolves', () => {
       { ask: 'tool' },
     ];
     for (const found of wrong)
-      await expect(runtime.reconcile(lost, found as never)).rejects.toBeInstanceOf(QuittanceError);
+      await expect(runtime.calls.reconcile(lost, found as never)).rejects.toBeInstanceOf(QuittanceError);
     await expect(
-      runtime.reconcile({ sessionId: 's', callId: 'x' }, { resolution: 'failed', by: 'ada' }),
+      runtime.calls.reconcile({ sessionId: 's', callId: 'x' }, { resolution: 'failed', by: 'ada' }),
     ).rejects.toMatchObject({ code: 'call.unknown' });
     expect(await eventsOf(runtime, 'tool.resolved')).toEqual([]);
   });
@@ -177,7 +181,7 @@ stages:
     on.clock.advance(1_000);
     await told;
     expect(await on.turn.call(envelope('b', 'push'))).toMatchObject({ type: 'ToolDenied' });
-    await on.runtime.reconcile(lost, { resolution: 'succeeded', by: 'ada' });
+    await on.runtime.calls.reconcile(lost, { resolution: 'succeeded', by: 'ada' });
     expect(await on.turn.call(envelope('c', 'push'))).toMatchObject({ output: 'pushed' });
     await expectSettledOnce(on.runtime);
   });
@@ -191,8 +195,8 @@ stages:
     const turn = asking.turn({ sessionId: 's' });
     const told = turn.call(envelope('a', 'Bash', { command: 'make test' }));
     await quiet();
-    const claim = await working.claimHandoff(lost, { worker: 'w' });
-    await working.report(claim.token, { output: 'ok' });
+    const claim = await working.handoffs.claim(lost, { worker: 'w' });
+    await working.handoffs.report(claim.token, { output: 'ok' });
     await told;
     expect(await turn.call(envelope('c', 'push'))).toMatchObject({ output: 'pushed' });
   });
@@ -219,7 +223,7 @@ describe('a process without the tool', () => {
       clock.advance(1_000);
       expect(await told).toMatchObject({ type: 'ToolTimeout' });
       const desk = createRuntime({ clock, ledger, tools: [] });
-      await desk.reconcile(lost, { resolution, by: 'ada' });
+      await desk.calls.reconcile(lost, { resolution, by: 'ada' });
       const stored = await ledger.journal.readCall('s', 'a');
       expect(await ledger.claims.readClaim(stored?.claimKey ?? '')).toBeUndefined();
       const next = createRuntime({ clock, ledger, tools: [order(() => ran.push('ran'))] });
@@ -249,7 +253,7 @@ it('a call of a dead process that its tool knows did not take effect may be made
   owner.kill();
   const runtime = createRuntime({ clock, ledger: file.open().ledger, tools: [pay] });
   await runtime.recover();
-  const [call] = await runtime.calls(lost);
+  const [call] = await runtime.calls.list(lost);
   expect(call?.settled?.outcome).toMatchObject({
     code: 'tool.execution_error',
     retryable: true,

@@ -66,7 +66,7 @@ export async function reconcile(maker: CallMaker, ref: CallRef, found: FoundOut 
   const asks = isAskTool(found);
   if (asks) checkAsk(found);
   else checkFound(found);
-  const identity = readIdentity('runtime.reconcile', found.identity, engine.redactor);
+  const identity = readIdentity('runtime.calls.reconcile', found.identity, engine.redactor);
   const acting = { by: found.by, identity };
   for (;;) {
     const stored = await engine.ledger.journal.readCall(ref.sessionId, ref.callId);
@@ -148,7 +148,7 @@ async function findOut(
   const { by } = acting;
   const { tool } = live;
   const cannot = (why: string): never => {
-    throw new QuittanceError('config.invalid', `runtime.reconcile: the tool cannot be asked: ${why}.`, {
+    throw new QuittanceError('config.invalid', `runtime.calls.reconcile: the tool cannot be asked: ${why}.`, {
       callId: call.callId,
     });
   };
@@ -212,7 +212,7 @@ async function readResult(live: AcceptedCall, result: unknown): Promise<JsonValu
 }
 
 function checkAsk(ask: AskTool): void {
-  checkKeys('runtime.reconcile', ask, ['ask', 'by', 'identity']);
+  checkKeys('runtime.calls.reconcile', ask, ['ask', 'by', 'identity']);
   if (ask.ask !== 'tool') throw invalid("ask must be 'tool'.");
   if (typeof ask.by !== 'string' || ask.by.trim() === '') throw invalid('say who has the tool asked: by.');
 }
@@ -222,7 +222,7 @@ function checkFound(found: FoundOut): void {
     throw invalid(
       "say what was found out, e.g. { resolution: 'failed', by: 'ada' }, or { ask: 'tool', by }.",
     );
-  checkKeys('runtime.reconcile', found, ['resolution', 'by', 'identity', 'reason', 'result']);
+  checkKeys('runtime.calls.reconcile', found, ['resolution', 'by', 'identity', 'reason', 'result']);
   if (typeof found.by !== 'string' || found.by.trim() === '')
     throw invalid('A resolution needs the name of whoever found out: by.');
   if (!['succeeded', 'failed', 'safe_to_retry'].includes(found.resolution))
@@ -238,4 +238,4 @@ function jsonOf(result: unknown): JsonValue {
 }
 
 const invalid = (problem: string): QuittanceError =>
-  new QuittanceError('config.invalid', `runtime.reconcile: ${problem}`);
+  new QuittanceError('config.invalid', `runtime.calls.reconcile: ${problem}`);

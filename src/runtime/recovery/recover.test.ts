@@ -174,7 +174,7 @@ it('[bound-approval] does not wait for a person where an approved call asks some
   const open = await question(holder.runtime);
   holder.kill();
   const desk = start();
-  await desk.runtime.decide(open.confirmationId, yes(open));
+  await desk.runtime.confirmations.decide(open.confirmationId, yes(open));
   desk.kill();
   const { ledger } = file.open();
   const runtime = createRuntime({
@@ -187,7 +187,7 @@ it('[bound-approval] does not wait for a person where an approved call asks some
   const again = await question(runtime);
   expect(again.confirmationId).not.toBe(open.confirmationId);
   expect(ran).toEqual([]);
-  await runtime.decide(again.confirmationId, yes(again));
+  await runtime.confirmations.decide(again.confirmationId, yes(again));
   expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({
     type: 'ToolExecutionResult',
   });
@@ -211,7 +211,7 @@ it('[bound-approval] runs an approved call after a restart where a default of it
   const open = await question(holder.runtime);
   holder.kill();
   const desk = start();
-  await desk.runtime.decide(open.confirmationId, yes(open));
+  await desk.runtime.confirmations.decide(open.confirmationId, yes(open));
   desk.kill();
   const { runtime } = start(remove());
   expect(await runtime.recover()).toMatchObject([{ callId: 'c', how: 'resumed' }]);
@@ -282,7 +282,7 @@ describe('[no-silent-rerun] what is run again', () => {
     const other = start(shifted(2, () => ++runs));
     expect(await other.runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);
     expect(runs).toBe(0);
-    const [call] = await other.runtime.calls({ sessionId: 's' });
+    const [call] = await other.runtime.calls.list({ sessionId: 's' });
     expect(call?.settled?.outcome).toMatchObject({ code: 'tool.indeterminate' });
   });
 
@@ -295,7 +295,7 @@ describe('[no-silent-rerun] what is run again', () => {
     const open = await question(holder.runtime);
     holder.kill();
     const desk = start();
-    await desk.runtime.decide(open.confirmationId, yes(open));
+    await desk.runtime.confirmations.decide(open.confirmationId, yes(open));
     // What a process leaves that wrote the denial, and died before the outcome.
     const stored = await desk.ledger.journal.readCall('s', 'c');
     const denial: QuittanceEvent = {

@@ -338,7 +338,7 @@ describe('a call whose id belongs to another call', () => {
     const elsewhere = createRuntime({ clock, ledger: slow, tools });
     const first = elsewhere.turn({ sessionId: 's' }).call(envelope('c', 'delete_it', { n: 1 }));
     const { confirmationId } = await question(elsewhere);
-    await elsewhere.decide(confirmationId, no());
+    await elsewhere.confirmations.decide(confirmationId, no());
     gate.resolve();
     expect(await told).toMatchObject({ reason: 'conflict' });
     ends.resolve();

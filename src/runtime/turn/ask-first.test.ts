@@ -37,9 +37,9 @@ test('a call somebody must be asked about is held by asking, and made once it is
   expect(await turn.ask(pay)).toEqual(question);
   expect(await turn.callOrPending(pay)).toEqual(question);
   expect(paid).toEqual([]);
-  const { rows } = await runtime.confirmations({ status: 'pending' });
+  const { rows } = await runtime.confirmations.list({ status: 'pending' });
   expect(rows).toHaveLength(1);
-  await runtime.decide(question?.confirmationId ?? '', {
+  await runtime.confirmations.decide(question?.confirmationId ?? '', {
     decision: 'approve',
     by: 'ada',
     inputDigest: rows[0]?.inputDigest ?? '',
@@ -57,7 +57,7 @@ test.each([
 ])('asking leaves no trace of a call that %s', async (_, call) => {
   const { runtime, paid } = stage();
   expect(await runtime.turn({ sessionId: 's' }).ask(call)).toBeUndefined();
-  expect([paid, await runtime.events({ sessionId: 's' })]).toEqual([[], []]);
+  expect([paid, await runtime.events.list({ sessionId: 's' })]).toEqual([[], []]);
 });
 
 test('a call nobody is asked about is made at once and not pending', async () => {
@@ -70,7 +70,11 @@ test('a call is pending no longer once somebody has decided, although it was hel
   const { runtime } = stage();
   const turn = runtime.turn({ sessionId: 's' });
   await turn.callOrPending(pay);
-  const [question] = (await runtime.confirmations({ status: 'pending' })).rows;
-  await runtime.decide(question?.confirmationId ?? '', { decision: 'deny', by: 'ada', reason: 'No.' });
+  const [question] = (await runtime.confirmations.list({ status: 'pending' })).rows;
+  await runtime.confirmations.decide(question?.confirmationId ?? '', {
+    decision: 'deny',
+    by: 'ada',
+    reason: 'No.',
+  });
   expect(await turn.callOrPending(pay)).toMatchObject({ type: 'ToolDenied', reason: 'write_denied' });
 });

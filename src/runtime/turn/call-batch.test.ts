@@ -257,7 +257,7 @@ describe('a batch of calls', () => {
     expect(await running()).toBe('a');
     turn.cancel('b');
     await quiet();
-    expect((await runtime.calls({ sessionId: 's', callId: 'b' }))[0]?.status).toBe('settled');
+    expect((await runtime.calls.list({ sessionId: 's', callId: 'b' }))[0]?.status).toBe('settled');
     end('a');
     expect(await running()).toBe('c');
     end('c');
@@ -268,6 +268,6 @@ describe('a batch of calls', () => {
   it('of nothing is nothing', async () => {
     const { runtime, turn } = staged();
     expect(await turn.callAll([])).toEqual([]);
-    expect(await runtime.events({ sessionId: 's' })).toEqual([]);
+    expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);
   });
 });

@@ -66,7 +66,7 @@ describe('a call cancelled before its body began', () => {
     hook.resolve();
     await quiet();
     expect(runs).toBe(0);
-    const [record] = await runtime.audit({ sessionId: 's' });
+    const [record] = await runtime.calls.audit({ sessionId: 's' });
     expect(record).toMatchObject({ attempt: 0, outcome: { kind: 'completed' } });
     expect(await eventTypes(runtime, 'c')).not.toContain('tool.started');
     await expectSettledOnce(runtime);
@@ -267,7 +267,7 @@ describe('a submitted call', () => {
     expect(submitted.callId).toBe('c');
     await submitted.accepted;
     expect((await eventTypes(runtime, 'c'))[0]).toBe('tool.requested');
-    expect((await runtime.calls({ sessionId: 's' }))[0]).toMatchObject({ submitted: true });
+    expect((await runtime.calls.list({ sessionId: 's' }))[0]).toMatchObject({ submitted: true });
     body.resolve('done');
     expect(await submitted.outcome()).toMatchObject({ output: 'done' });
     expect(await submitted.outcome()).toEqual(await turn.call(envelope('c', 'work')));

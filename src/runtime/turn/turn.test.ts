@@ -67,7 +67,7 @@ describe('a result that says the turn is over', () => {
     const result = { success: true, terminal: true, zeta: { b: 1, a: [null] }, message: 'bye' };
     const { runtime, turn } = finishing(result);
     await turn.call(envelope('a', 'finish'));
-    const [record] = await runtime.audit({ sessionId: 's' });
+    const [record] = await runtime.calls.audit({ sessionId: 's' });
     expect(JSON.stringify(record?.outcome)).toBe(JSON.stringify({ kind: 'completed', result }));
   });
 
@@ -164,7 +164,7 @@ describe('a result that says the turn is over', () => {
     await turn.call(envelope('denied', 'delete_it'));
     await turn.call(envelope('spent', 'get_it', { give: 2 }));
     const results = Object.fromEntries(
-      (await runtime.audit({ sessionId: 's' })).map(({ callId, outcome }) => [
+      (await runtime.calls.audit({ sessionId: 's' })).map(({ callId, outcome }) => [
         callId,
         'result' in outcome && outcome.result,
       ]),
@@ -195,7 +195,7 @@ describe('tools as functions', () => {
     const output = await turn.run.add({ a: 1, b: 2 });
     expect(output).toEqual({ sum: 3 });
     output.sum = 4;
-    const [call] = await runtime.calls({ sessionId: 's' });
+    const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call?.settled?.outcome).toMatchObject({ output: { sum: 3 } });
   });
 
@@ -221,7 +221,7 @@ describe('tools as functions', () => {
     await turn.run.add({ a: 1, b: 2 }, { callId: 'mine', attrs: { why: 'test' } });
     await turn.run.add({ a: 1, b: 2 }, { callId: 'mine' });
     await turn.run.add({ a: 1, b: 2 });
-    const calls = await runtime.calls({ sessionId: 's' });
+    const calls = await runtime.calls.list({ sessionId: 's' });
     expect(
       calls.map(({ callId, attrs, recalls }) => [
         callId.startsWith('call_') ? 'made' : callId,

@@ -376,9 +376,9 @@ describe('a ledger file', () => {
       const runtime = createRuntimeOn({ ledger, tools: [] });
       const wrong = 5 as never;
       const asked: readonly Promise<unknown>[] = [
-        runtime.decide(wrong, { decision: 'deny', by: 'ada' }),
-        runtime.grants({ sessionId: wrong }),
-        runtime.undo({ sessionId: wrong, callId: 'c' }, { by: 'ada' }),
+        runtime.confirmations.decide(wrong, { decision: 'deny', by: 'ada' }),
+        runtime.grants.list({ sessionId: wrong }),
+        runtime.calls.undo({ sessionId: wrong, callId: 'c' }, { by: 'ada' }),
       ];
       for (const each of asked) await expect(each).rejects.toMatchObject({ code: 'config.invalid' });
       await runtime.close();

@@ -74,7 +74,7 @@ await agent.runAgent({
 assert.deepEqual(refunded, [500]);
 assert.equal(agent.messages.at(-1)?.role, 'tool');
 
-for (const { toolName, outcome } of await runtime.audit({ sessionId: 'grace/ticket-42' }))
+for (const { toolName, outcome } of await runtime.calls.audit({ sessionId: 'grace/ticket-42' }))
   console.log(toolName, outcome.kind);
 server.close();
 server.closeAllConnections();

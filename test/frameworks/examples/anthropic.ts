@@ -47,5 +47,5 @@ for (;;) {
 
 assert.deepEqual(refunded, [500]); // a number, as the schema says
 assert.equal(messages.length, 4);
-for (const { toolName, outcome } of await governed.runtime.audit({ sessionId: 'ticket-42' }))
+for (const { toolName, outcome } of await governed.runtime.calls.audit({ sessionId: 'ticket-42' }))
   console.log(toolName, outcome.kind);

@@ -88,7 +88,7 @@ const { result } = await ask('Go on.', { resume: sessionId }, run);
 
 assert.equal(result, 'Both were refunded.');
 assert.deepEqual(refunded, [500, 9_000]);
-for (const { callId, outcome } of await governed.runtime.audit({ sessionId }))
+for (const { callId, outcome } of await governed.runtime.calls.audit({ sessionId }))
   console.log(callId, outcome.kind);
 
 await model.close();

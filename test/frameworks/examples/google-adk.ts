@@ -73,5 +73,7 @@ const said = await say([
 assert.equal(said.at(-1)?.text, 'Refunded.');
 assert.deepEqual(refunded, [500]); // a number, as the schema says
 
-for (const { toolName, outcome } of await governed.runtime.audit({ sessionId: `shop/ada/${sessionId}` }))
+for (const { toolName, outcome } of await governed.runtime.calls.audit({
+  sessionId: `shop/ada/${sessionId}`,
+}))
   console.log(toolName, outcome.kind);

@@ -49,5 +49,5 @@ server.close();
 
 assert.deepEqual(refunded, [500]); // a number, as the schema says
 assert.equal(contents.length, 4);
-for (const { toolName, outcome } of await governed.runtime.audit({ sessionId: 'ticket-42' }))
+for (const { toolName, outcome } of await governed.runtime.calls.audit({ sessionId: 'ticket-42' }))
   console.log(toolName, outcome.kind);

@@ -56,5 +56,5 @@ const { messages } = await agent.invoke(new Command({ resume }), config);
 
 assert.equal(messages.at(-1)?.text, 'One was refunded.');
 assert.deepEqual(refunded, [500]); // a number, and only the one that policy lets through
-for (const { toolName, outcome } of await governed.runtime.audit({ sessionId: 'ticket-42' }))
+for (const { toolName, outcome } of await governed.runtime.calls.audit({ sessionId: 'ticket-42' }))
   console.log(toolName, outcome.kind);

@@ -79,6 +79,6 @@ const { runId = '' } = stopped; // later, and in any process that shares the sto
 const { text } = await agent.approveToolCallGenerate({ runId, toolCallId: 'call_3' });
 assert.equal(text, 'Two were refunded.');
 assert.deepEqual(refunded, [500, 3_000]);
-for (const { callId, outcome } of await governed.runtime.audit({ sessionId: 'ticket-42' }))
+for (const { callId, outcome } of await governed.runtime.calls.audit({ sessionId: 'ticket-42' }))
   console.log(callId, outcome.kind);
 await governed.runtime.close();

@@ -62,5 +62,5 @@ const result = await runner.run(agent, state);
 
 assert.equal(result.finalOutput, 'Both were refunded.');
 assert.deepEqual(refunded, [500, 9_000]);
-for (const { callId, outcome } of await governed.runtime.audit({ sessionId: 'ticket-42' }))
+for (const { callId, outcome } of await governed.runtime.calls.audit({ sessionId: 'ticket-42' }))
   console.log(callId, outcome.kind);

@@ -45,5 +45,5 @@ for (;;) {
 }
 
 assert.deepEqual(refunded, [500]); // a number, as the schema says
-for (const { toolName, outcome } of await governed.runtime.audit({ sessionId: 'ticket-42' }))
+for (const { toolName, outcome } of await governed.runtime.calls.audit({ sessionId: 'ticket-42' }))
   console.log(toolName, outcome.kind);

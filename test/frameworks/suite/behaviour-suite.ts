@@ -330,7 +330,7 @@ export function behaviourSuite(harness: Harness): void {
         const contents = told.map(contentOf);
         const heard = tellsOnce ? [5] : harness.reuse === 'told the last' ? [5, 5, 5, 5] : [5, 5, 7, 5];
         expect(contents).toEqual(heard.map((cents) => JSON.stringify({ paid: cents })));
-        const kept = await stage.runtime.calls({ sessionId });
+        const kept = await stage.runtime.calls.list({ sessionId });
         expect(kept.map(({ callId }) => callId)).toEqual(['call_0', 'call_0~2', 'call_0~3', 'call_0~4']);
         // The same conversation once more, as after a restart: every call finds its record.
         const again = await stage.run([...script, ...done], options);
@@ -431,7 +431,7 @@ export function behaviourSuite(harness: Harness): void {
         const { stage } = await start(harness, [pay(run)], { ledger, overrides: { pay: { mode: 'local' } } });
         const running = stage.run([call('c1', 'pay', { cents: '500' }), ...done], options);
         await eventually(async () =>
-          expect((await stage.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1),
+          expect((await stage.runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1),
         );
         expect(run).not.toHaveBeenCalled();
         await play({ type: 'decide', ledger: path, decision, ...(edited && { arguments: edited }) });
@@ -476,7 +476,7 @@ export function behaviourSuite(harness: Harness): void {
         const { stage } = await start(harness, [pay(run)], options);
         const { suspended } = await stage.run([call('c1', 'pay', { cents: '500' })], { sessionId });
         expect(run).not.toHaveBeenCalled();
-        expect((await stage.runtime.confirmations({ status: 'pending' })).rows).toHaveLength(1);
+        expect((await stage.runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1);
         if (suspended === undefined) throw new Error('The run did not stop for the approval.');
         return { stage, suspended };
       };
@@ -487,7 +487,7 @@ export function behaviourSuite(harness: Harness): void {
         const ran = await found.stage.resume?.(found.suspended, { approved: true }, done, { sessionId });
         expect(ran?.text).toBe('Done.');
         expect(run.mock.calls.map(([args]) => args)).toEqual([{ cents: 500 }]);
-        const [kept] = await found.stage.runtime.calls({ sessionId, callId: 'c1' });
+        const [kept] = await found.stage.runtime.calls.list({ sessionId, callId: 'c1' });
         expect(kept?.confirmation).toMatchObject({
           status: 'approved',
           by: { type: 'person', name: 'grace' },
@@ -500,15 +500,15 @@ export function behaviourSuite(harness: Harness): void {
         const answer = { approved: false, reason: 'Too much.' };
         const ran = await found.stage.resume?.(found.suspended, answer, done, { sessionId });
         expect([ran?.text, run.mock.calls]).toEqual(['Done.', []]);
-        const [kept] = await found.stage.runtime.calls({ sessionId, callId: 'c1' });
+        const [kept] = await found.stage.runtime.calls.list({ sessionId, callId: 'c1' });
         expect(kept?.confirmation).toMatchObject({ status: 'denied', by: { name: 'grace' } });
       });
 
       test('what was decided meanwhile counts, and the run goes on with exactly that', async () => {
         const run = vi.fn<PlainTool['run']>(() => 'paid');
         const found = await suspend(held, run);
-        const [question] = (await found.stage.runtime.confirmations({ status: 'pending' })).rows;
-        await found.stage.runtime.decide(question?.confirmationId ?? '', {
+        const [question] = (await found.stage.runtime.confirmations.list({ status: 'pending' })).rows;
+        await found.stage.runtime.confirmations.decide(question?.confirmationId ?? '', {
           decision: 'edit',
           arguments: { cents: 9 },
           by: 'ada',
@@ -553,7 +553,7 @@ export function behaviourSuite(harness: Harness): void {
         // The second call is held: the run stops for it again, or waits.
         await vi.waitFor(
           async () =>
-            expect((await found.stage.runtime.confirmations({ status: 'pending' })).rows).toMatchObject([
+            expect((await found.stage.runtime.confirmations.list({ status: 'pending' })).rows).toMatchObject([
               { callId: 'c1~2' },
             ]),
           10_000,
@@ -592,7 +592,7 @@ async function start(
   return {
     stage,
     outcomeOf: async (callId) => {
-      const [kept] = await stage.runtime.calls({ sessionId, callId });
+      const [kept] = await stage.runtime.calls.list({ sessionId, callId });
       if (kept?.settled === undefined) throw new Error(`Call ${callId} has no outcome.`);
       return kept.settled.outcome;
     },

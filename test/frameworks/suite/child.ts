@@ -40,9 +40,9 @@ const ledger = await openLedger(part.ledger);
 
 if (part.type === 'decide') {
   const runtime = createRuntime({ tools: [], ledger });
-  const { rows } = await runtime.confirmations({ status: 'pending' });
+  const { rows } = await runtime.confirmations.list({ status: 'pending' });
   for (const { confirmationId, inputDigest } of rows)
-    await runtime.decide(confirmationId, {
+    await runtime.confirmations.decide(confirmationId, {
       by: 'ada',
       inputDigest,
       ...(part.decision === 'edit'

@@ -30,7 +30,7 @@ const tones: { readonly [Status in GrantStatus]: Tone } = {
   revoked: 'bad',
 };
 
-const snippet = `await runtime.grant({
+const snippet = `await runtime.grants.give({
   sessionId: 'ticket-42',
   toolName: 'refund',
   where: { 'args.cents': { lte: 5000 } },

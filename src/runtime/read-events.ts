@@ -1,0 +1,13 @@
+import type { QuittanceEvent } from '../call/event.ts';
+import type { Journal } from '../ledger/journal.ts';
+
+/** Which calls to read: all of a session, or one of them. */
+export type CallFilter = { readonly sessionId: string; readonly callId?: string };
+
+export async function readEvents(
+  journal: Journal,
+  { sessionId, callId }: CallFilter,
+): Promise<readonly QuittanceEvent[]> {
+  if (callId === undefined) return journal.readSession(sessionId);
+  return (await journal.readCall(sessionId, callId))?.events ?? [];
+}

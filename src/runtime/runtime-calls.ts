@@ -1,0 +1,78 @@
+/** `runtime.calls`: reads the calls on record, and completes or undoes them after they ended. */
+import type { ToolAuditRecord } from '../call/audit.ts';
+import { projectAudit } from '../call/audit-projection.ts';
+import type { Call } from '../call/call.ts';
+import type { CallEvent, CallNotAccepted } from '../call/event.ts';
+import { foldCall } from '../call/evolve.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
+import type { Page } from '../ledger/call-query.ts';
+import { isAuditEvent, isCallEvent } from '../ledger/fold-stored.ts';
+import { orUnavailable } from '../ledger/ledger-trouble.ts';
+import { readRefusals, withRefusals } from '../ledger/read-refusals.ts';
+import type { ErrorGroup, ErrorQuery } from '../ledger/summarise-errors.ts';
+import type { UnresolvedCall } from './host/unresolved-call.ts';
+import { listErrors } from './list-errors.ts';
+import type { CallFilter } from './read-events.ts';
+import { readEvents } from './read-events.ts';
+import type { UnresolvedQuery } from './recovery/list-unresolved.ts';
+import { listUnresolved } from './recovery/list-unresolved.ts';
+import type { AskTool, FoundOut } from './recovery/reconcile.ts';
+import { reconcile } from './recovery/reconcile.ts';
+import type { Engine } from './state/engine.ts';
+import type { CallRef } from './state/gate.ts';
+import type { UndoRequest } from './undo.ts';
+import { undo } from './undo.ts';
+import type { RuntimeDesk } from './runtime-desk.ts';
+
+/** The calls on record. */
+export interface RuntimeCalls {
+  /** Calls of a session in the order of their requests. */
+  list(filter: CallFilter): Promise<readonly Call[]>;
+  /** Audit records in the order they were written. */
+  audit(filter: CallFilter): Promise<readonly ToolAuditRecord[]>;
+  /** Calls that failed, timed out or were denied, grouped by who can fix the cause. */
+  errors(query?: ErrorQuery): Promise<readonly ErrorGroup[]>;
+  /** Calls that may have taken effect although the runtime cannot tell, newest first, with what is known. */
+  unresolved(query?: UnresolvedQuery): Promise<Page<UnresolvedCall>>;
+  /** Records what was found out about a call with an unknown end. The outcome of the call does not change. */
+  reconcile(call: CallRef, found: FoundOut | AskTool): Promise<Call>;
+  /**
+   * Undoes a call whose outcome says that it can be undone. The undo is a call of its own: rules, limits and people judge
+   * it like any other. A call is undone at most once.
+   */
+  undo(call: CallRef, request: UndoRequest): Promise<ToolOutcome>;
+}
+
+export function createRuntimeCalls(desk: RuntimeDesk): RuntimeCalls {
+  const { engine } = desk;
+  return {
+    list: async (filter) =>
+      (await orUnavailable(readCalls(engine, filter))).flatMap((events) => foldCall(events) ?? []),
+    audit: async (filter) => projectAudit(await orUnavailable(readAudited(engine, filter))),
+    errors: async (query = {}) => orUnavailable(listErrors(engine, query)),
+    unresolved: (query = {}) => orUnavailable(listUnresolved(engine, query)),
+    reconcile: (call, found) => orUnavailable(reconcile(desk, call, found)),
+    undo: (call, request) => orUnavailable(undo(desk, call, request)),
+  };
+}
+
+async function readCalls(engine: Engine, filter: CallFilter): Promise<readonly (readonly CallEvent[])[]> {
+  const calls = new Map<string, CallEvent[]>();
+  for (const event of await readEvents(engine.ledger.journal, filter)) {
+    if (!isCallEvent(event)) continue;
+    const known = calls.get(event.callId);
+    if (known === undefined) calls.set(event.callId, [event]);
+    else known.push(event);
+  }
+  return [...calls.values()];
+}
+
+async function readAudited(
+  { ledger }: Engine,
+  filter: CallFilter,
+): Promise<readonly (CallEvent | CallNotAccepted)[]> {
+  const { sessionId, callId } = filter;
+  const events = await readEvents(ledger.journal, filter);
+  if (callId === undefined) return events.filter(isAuditEvent);
+  return withRefusals(events.filter(isCallEvent), await readRefusals(ledger, { sessionId, callId }));
+}

@@ -1,0 +1,44 @@
+/** `runtime.confirmations`: the questions that held calls put to people, and the answers. */
+import type { Page } from '../ledger/call-query.ts';
+import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
+import { orUnavailable } from '../ledger/ledger-trouble.ts';
+import type { PersonDecision } from './hold/keep-decision.ts';
+import type { ConfirmationView } from './host/confirmation-view.ts';
+import { decideConfirmation } from './people/decide-confirmation.ts';
+import type { LinkOptions, LinkUse } from './people/decision-token.ts';
+import { decideByToken, makeDecisionToken } from './people/decision-token.ts';
+import { listConfirmations } from './people/list-confirmations.ts';
+import type { RuntimeDesk } from './runtime-desk.ts';
+
+/** The questions of held calls. */
+export interface RuntimeConfirmations {
+  /** Questions to people, newest first, a page at a time. */
+  list(query?: ConfirmationQuery): Promise<Page<ConfirmationView>>;
+  /** Decides about a held call. The first decision counts; a second one is refused with the name of the first person. */
+  decide(confirmationId: string, decision: PersonDecision): Promise<ConfirmationView>;
+  /**
+   * Makes the token of a decision link: signed text that decides one question, for a link or a message. It is bound to
+   * the input and the preview as they are shown now. It ends at its time, or when the question is decided.
+   */
+  link(confirmationId: string, options: LinkOptions): Promise<string>;
+  /** Decides with the token of a link. The checks are those of `decide`. */
+  decideByLink(token: string, use: LinkUse): Promise<ConfirmationView>;
+  /**
+   * Announces a decision that is arriving, for example when the head of its request is read. Name the question if it is
+   * known already. Questions that this runtime holds do not expire meanwhile, for 10 seconds at most, so that a denial
+   * with this `receivedAt` still counts. Call the returned function once the decision was made, refused or given up.
+   */
+  expect(confirmationId?: string, receivedAt?: number): () => void;
+}
+
+export function createRuntimeConfirmations(desk: RuntimeDesk): RuntimeConfirmations {
+  const { engine } = desk;
+  return {
+    list: (query = {}) => orUnavailable(listConfirmations(engine, query)),
+    decide: (confirmationId, decision) => orUnavailable(decideConfirmation(desk, confirmationId, decision)),
+    link: (confirmationId, options) => orUnavailable(makeDecisionToken(engine, confirmationId, options)),
+    decideByLink: (token, use) => orUnavailable(decideByToken(desk, token, use)),
+    expect: (confirmationId, receivedAt = engine.ledger.now()) =>
+      engine.arriving.note(confirmationId, receivedAt),
+  };
+}
