@@ -16,8 +16,8 @@ export interface RuntimeEvents {
   /** The events of a session, or of one call, that are on record now. */
   list(filter: CallFilter): Promise<readonly QuittanceEvent[]>;
   /**
-   * Every event of the ledger, or of one session, in the order they were written: from any position on, and then as they
-   * are written, until the signal aborts.
+   * Follows the events of the ledger, or of one session, in the order they were written. It starts at any position and
+   * ends when the signal aborts.
    */
   tail(options?: TailOptions): AsyncIterable<TailedEvent>;
   /**
