@@ -66,5 +66,6 @@ export { isReasonCode, reasonOf, reasonTable } from './call/reason.ts';
 export type { NextAction, Reason, ReasonCode, WhoseMove } from './call/reason.ts';
 
 export { errorTable, isQuittanceError, QuittanceError } from './base/error.ts';
-export type { ErrorCode } from './base/error.ts';
+export type { AnyQuittanceError, ErrorCode } from './base/error.ts';
+export type { ErrorFacts } from './base/error-facts.ts';
 export type { JsonObject, JsonPrimitive, JsonValue } from './base/json.ts';

@@ -31,7 +31,7 @@ export const people: Scene = {
       if (!isQuittanceError(error, 'call.pending')) throw error;
       show(
         call,
-        { type: 'pending', callId: call.id, confirmationId: error.facts['confirmationId'] ?? '' },
+        { type: 'pending', callId: call.id, confirmationId: error.facts.confirmationId ?? '' },
         {
           ends: 'pending',
           happened: 'Ada is out: the call waits for her',

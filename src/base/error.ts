@@ -2,39 +2,10 @@
  * An error is our refusal to go on: thrown, local, about how Quittance is used. What goes wrong with a
  * call is a failure: data in the ledger, never one of these.
  */
+import type { ErrorFacts } from './error-facts.ts';
 
 /** The stable word for why we refuse. */
-export type ErrorCode =
-  | 'config.invalid'
-  | 'adapter.unsafe'
-  | 'contracts.invalid'
-  | 'call.malformed'
-  | 'call.pending'
-  | 'call.unknown'
-  | 'call.resolved'
-  | 'confirmation.unknown'
-  | 'confirmation.decided'
-  | 'confirmation.mismatch'
-  | 'confirmation.expired'
-  | 'confirmation.forbidden'
-  | 'grant.unknown'
-  | 'handoff.unknown'
-  | 'handoff.taken'
-  | 'handoff.expired'
-  | 'undo.unavailable'
-  | 'undo.spent'
-  | 'undo.expired'
-  | 'undo.conflict'
-  | 'runtime.closed'
-  | 'seal.broken'
-  | 'ledger.newer'
-  | 'ledger.damaged'
-  | 'ledger.in_use'
-  | 'ledger.closed'
-  | 'ledger.unavailable'
-  | 'ledger.altered'
-  | 'cassette.invalid'
-  | 'cassette.unused';
+export type ErrorCode = keyof ErrorFacts;
 
 /** Every code an error of ours may carry, with what it means and what to do. */
 export const errorTable: {
@@ -180,31 +151,40 @@ export const errorTable: {
 
 const brand: unique symbol = Symbol.for('quittance.error');
 
+/** The facts may be left out where all of them are optional. */
+type FactsAndCause<Code extends ErrorCode> = object extends ErrorFacts[Code]
+  ? [facts?: ErrorFacts[Code], cause?: unknown]
+  : [facts: ErrorFacts[Code], cause?: unknown];
+
 /** The one class of error this package throws on its own account. */
-export class QuittanceError extends Error {
-  readonly code: ErrorCode;
+export class QuittanceError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
   /** What a program may want to read, e.g. `{callId, confirmationId}` of `call.pending`. */
-  readonly facts: Readonly<Record<string, string>>;
+  readonly facts: ErrorFacts[Code];
   /** What a developer can do about it. The message may reach a model; this is never meant for one. */
   readonly remedy: string;
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    facts: Readonly<Record<string, string>> = {},
-    cause?: unknown,
-  ) {
+  constructor(code: Code, message: string, ...[facts, cause]: FactsAndCause<Code>) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'QuittanceError';
     this.code = code;
-    this.facts = facts;
+    // The facts are left out only where none is required.
+    this.facts = facts ?? ({} as ErrorFacts[Code]);
     this.remedy = errorTable[code].remedy;
     Object.defineProperty(this, brand, { value: true });
   }
 }
 
-/** Narrows to our error, also when two copies of the package are installed. */
-export function isQuittanceError(value: unknown, code?: ErrorCode): value is QuittanceError {
+/** One of our errors. A check of `code` narrows `facts`. */
+export type AnyQuittanceError = { readonly [Code in ErrorCode]: QuittanceError<Code> }[ErrorCode];
+
+/** Narrows to our error, also when two copies of the package are installed. A code narrows `facts` too. */
+export function isQuittanceError(value: unknown): value is AnyQuittanceError;
+export function isQuittanceError<Code extends ErrorCode>(
+  value: unknown,
+  code: Code,
+): value is QuittanceError<Code>;
+export function isQuittanceError(value: unknown, code?: ErrorCode): boolean {
   if (typeof value !== 'object' || value === null) return false;
   try {
     const { [brand]: ours, code: found } = value as { [brand]?: unknown; code?: unknown };

@@ -42,7 +42,7 @@ export async function verifyExport(
     if (!signal.aborted) await say(verifier.end());
   } catch (error) {
     if (!isDamage(error)) throw error;
-    const line = isQuittanceError(error) ? Number(error.facts['line']) : Number.NaN;
+    const line = isQuittanceError(error, 'ledger.damaged') ? Number(error.facts.line) : Number.NaN;
     await say([{ kind: 'file', message: error.message, line: Number.isNaN(line) ? undefined : line }]);
   }
   progress.done();
