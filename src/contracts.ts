@@ -10,7 +10,7 @@ export type {
 } from './contracts/from-yaml.ts';
 export { contractsFromTemplate, templateNames } from './contracts/from-template.ts';
 export type { TemplateName } from './contracts/from-template.ts';
-export { composeContracts, contractsFromMultiple } from './contracts/from-multiple.ts';
+export { contractsFromMultiple } from './contracts/from-multiple.ts';
 export type { ContractsOptions } from './contracts/contracts-options.ts';
 export type { CallCircumstances, CallToJudge, LoadedContracts } from './contracts/loaded-contracts.ts';
 export type { ContractsProblem } from './policy/language/contracts-problem.ts';

@@ -92,7 +92,7 @@ async function replay(
     const id = sessionCallId(call.id, call.earlier);
     if (!current.has(id)) current.set(id, call);
     const isRepeat = ran.has(id);
-    const outcome = await turn.callOrPending({ id, name: call.name, arguments: call.arguments });
+    const outcome = await turn.call({ id, name: call.name, arguments: call.arguments }, { ifHeld: 'return' });
     if (outcome.type === 'pending') tally.held++;
     else if (outcome.type === 'ToolDenied') count(`${outcome.reason} (${outcome.code})`);
     else if (!ran.has(id)) count('code' in outcome ? `not run (${outcome.code})` : 'not run');

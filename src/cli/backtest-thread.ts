@@ -2,7 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ContractsOptions } from '../contracts/contracts-options.ts';
-import { loadFiles } from '../contracts/from-yaml.ts';
+import { contractsFromYaml } from '../contracts/from-yaml.ts';
 import type { BacktestSlice } from '../replay/backtest.ts';
 import { backtestSession } from '../replay/backtest.ts';
 import type { BacktestReport } from '../replay/backtest-report.ts';
@@ -27,7 +27,7 @@ export type ThreadAnswer = BacktestReport;
 if (parentPort !== null) await serve(parentPort, workerData as ThreadData);
 
 async function serve(port: MessagePort, data: ThreadData): Promise<void> {
-  const contracts = await loadFiles(data.paths, data.contractsOptions);
+  const contracts = await contractsFromYaml(data.paths, data.contractsOptions);
   const ledger = await openLedger(data.ledgerUrl, { readOnly: true });
   const stop = new AbortController();
   const tools = data.toolsPath === undefined ? undefined : await loadTools(data.toolsPath);

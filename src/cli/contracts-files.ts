@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isQuittanceError } from '../base/error.ts';
 import type { FileOptions } from '../contracts/from-yaml.ts';
-import { loadFiles } from '../contracts/from-yaml.ts';
+import { contractsFromYaml } from '../contracts/from-yaml.ts';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
 import { exitCodes } from './exit-code.ts';
@@ -37,7 +37,7 @@ export type Loading =
 
 export async function tryToLoad(paths: readonly string[], options: FileOptions): Promise<Loading> {
   try {
-    return { ok: true, contracts: await loadFiles(paths, options) };
+    return { ok: true, contracts: await contractsFromYaml(paths, options) };
   } catch (error) {
     if (!isQuittanceError(error, 'contracts.invalid')) throw error;
     // Written by the same package, as a list of problems.

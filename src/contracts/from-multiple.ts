@@ -1,15 +1,13 @@
 import { concatenateRules } from '../policy/compose/concatenate-rules.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import type { ContractsOptions } from './contracts-options.ts';
-import type { FileContracts, FileOptions } from './from-yaml.ts';
-import { loadFiles } from './from-yaml.ts';
 import type { ReadContracts } from './loaded-contracts.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
 
 /**
  * Puts contracts side by side. Of two rules with one id the first counts, and so does the first success check; the
- * report says which were left out. One that is reloaded is reloaded here too. What documents say of each other is the
- * business of `composeContracts`.
+ * report says which were left out. One that is reloaded is reloaded here too. To have a
+ * later document replace rules of an earlier one, load both with `contractsFromYaml`.
  */
 export function contractsFromMultiple(
   parts: readonly LoadedContracts[],
@@ -38,9 +36,3 @@ export function contractsFromMultiple(
   });
   return joined;
 }
-
-/** Composes documents from files, left to right: a later rule replaces an earlier one of its id in its place. */
-export const composeContracts = (
-  paths: readonly string[],
-  options: FileOptions = {},
-): Promise<FileContracts> => loadFiles(paths, options);

@@ -24,12 +24,16 @@ export type ReloadResult =
 /** Contracts that stand in a file and can be read again from there. */
 export type FileContracts = LoadedContracts & { reload(): Promise<ReloadResult> };
 
-/** Loads a document from a file. Throws `contracts.invalid` with every problem, each with its line. */
-export const contractsFromYaml = (path: string, options: FileOptions = {}): Promise<FileContracts> =>
-  loadFiles([path], options);
+/**
+ * Loads a document from a file, or composes documents from several files, left to right: a later rule replaces an
+ * earlier one of its id, in its place. Throws `contracts.invalid` with every problem, each with its line.
+ */
+export const contractsFromYaml = (
+  path: string | readonly string[],
+  options: FileOptions = {},
+): Promise<FileContracts> => loadFiles(typeof path === 'string' ? [path] : path, options);
 
-/** Composes documents from files, left to right: a later rule replaces an earlier one of its id. */
-export async function loadFiles(paths: readonly string[], options: FileOptions): Promise<FileContracts> {
+async function loadFiles(paths: readonly string[], options: FileOptions): Promise<FileContracts> {
   const read = async (
     readText: ReadText,
   ): Promise<{ readonly found: FoundFiles; readonly read: ReadContracts }> => {

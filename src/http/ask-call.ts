@@ -41,7 +41,8 @@ export async function askCall(
   const isSame = askedCalls.isSame(sessionId, call.id, digest);
   const turn = askedCalls.turnOf(runtime, sessionId, asked.turnId);
   const asking = askedCalls.asking(sessionId, call.id, digest, () =>
-    turn.callOrPending(call, {
+    turn.call(call, {
+      ifHeld: 'return',
       askedBy: identityOf(actor),
       ...(asked.principal !== undefined && { principal: asked.principal }),
       ...(asked.provenance !== undefined && { provenance: asked.provenance }),

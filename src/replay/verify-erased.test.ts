@@ -28,7 +28,7 @@ test.each([
     const runtime = createRuntime({ ledger, tools: [remove] });
     const turn = runtime.turn({ sessionId: 's' });
     const call = { id: 'c', name: 'remove', arguments: { path: 'a' } };
-    expect(await turn.callOrPending(call)).toMatchObject({ type: 'pending' });
+    expect(await turn.call(call, { ifHeld: 'return' })).toMatchObject({ type: 'pending' });
     const [question] = (await runtime.confirmations.list()).rows;
     const { confirmationId = '', inputDigest = '' } = question ?? {};
     await runtime.confirmations.decide(confirmationId, { ...decision, by: 'ada', inputDigest });

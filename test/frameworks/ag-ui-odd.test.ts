@@ -65,7 +65,7 @@ const interruptsIn = (server: AgUiServer): readonly Interrupt[] => {
 async function hold(body: Body = vi.fn<Body>(), options: object = {}) {
   const runtime = createRuntime({ tools: [payTool(body)], ledger: createMemoryLedger(), ...options });
   const ui = createAgUi({ runtime });
-  await runtime.turn({ sessionId }).callOrPending(call('c1', { cents: 5 }));
+  await runtime.turn({ sessionId }).call(call('c1', { cents: 5 }), { ifHeld: 'return' });
   const [interrupt] = await ui.interrupts(sessionId);
   if (interrupt === undefined) throw new Error('Nothing is held.');
   const statusOf = async () =>

@@ -259,7 +259,7 @@ describe('a denial whose head comes before the question expires', () => {
     const holder = createRuntime({ tools: [tool], ledger, holdTimeoutMs: 5_000 });
     const pending = await holder
       .turn({ sessionId: 's1' })
-      .callOrPending({ id: 'c1', name: 'drop_table', arguments: {} });
+      .call({ id: 'c1', name: 'drop_table', arguments: {} }, { ifHeld: 'return' });
     if (pending.type !== 'pending') throw new Error(pending.type);
     await holder.close();
     const { confirmationId } = pending;

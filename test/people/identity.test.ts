@@ -29,7 +29,7 @@ async function held(options: { separateDuties?: boolean } = {}) {
   const runtime = createRuntime({ tools: [wipe, price], ledger, ...options });
   const turn = runtime.turn({ sessionId: 's', principal: { userId: 'bob' } });
   const ask = async (id: string, askedBy?: DirectIdentity) => {
-    void turn.callOrPending(call(id), askedBy && { askedBy }).catch(() => undefined);
+    void turn.call(call(id), { ...(askedBy && { askedBy }), ifHeld: 'return' }).catch(() => undefined);
     for (;;) {
       const { rows } = await runtime.confirmations.list({ status: 'pending' });
       const found = rows.find((row) => row.callId === id);

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AnyTool, Runtime, Turn } from 'quittance';
+import type { AnyTool, PendingCall, Runtime, ToolOutcome } from 'quittance';
 import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
@@ -141,8 +141,8 @@ describe('after a restart', () => {
     const watched = alterLedger(ledger, { journal: { readCall } });
     const runtime = createRuntime({ tools: [far()], ledger: watched });
     closing.push(() => runtime.close().then(() => ledger.close()));
-    const asking = (): ReturnType<Turn['callOrPending']> =>
-      runtime.turn({ sessionId: 's' }).callOrPending(ask('users'));
+    const asking = (): Promise<ToolOutcome | PendingCall> =>
+      runtime.turn({ sessionId: 's' }).call(ask('users'), { ifHeld: 'return' });
     expect(await asking()).toMatchObject({ type: 'pending' });
     const open = await question(runtime);
     await runtime.confirmations.decide(open.confirmationId, yes(open));

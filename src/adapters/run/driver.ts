@@ -147,7 +147,7 @@ export function createDriver<Native>(
         ),
       callOrPending: (request, given = {}) =>
         withNative(request, given, async (callOptions) => {
-          const told = await turn.callOrPending(request, callOptions);
+          const told = await turn.call(request, { ...callOptions, ifHeld: 'return' });
           return told.type === 'pending' ? told : toAnswer(ledger, sessionId, told);
         }),
       ask: (request, given = {}) =>

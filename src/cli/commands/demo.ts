@@ -7,7 +7,7 @@ import { retry } from '../../runtime/host/retry.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
-import { loadFiles } from '../../contracts/from-yaml.ts';
+import { contractsFromYaml } from '../../contracts/from-yaml.ts';
 import type { Command, Context } from '../command.ts';
 import { playDemo } from '../demo/demo-agent.ts';
 import { demoRules } from '../demo/demo-rules.ts';
@@ -110,7 +110,7 @@ export const demoCommand: Command = {
 
 /** In force again as soon as somebody changes them; a bad text leaves the old ones. */
 const loadRules = (path: string, { err }: Context): Promise<FileContracts> =>
-  loadFiles([path], {
+  contractsFromYaml([path], {
     watch: true,
     onReload: (result) => {
       if (result.ok) void err.say('New rules are in force.');

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { isQuittanceError } from '../../base/error.ts';
 import { parseJson } from '../../base/json.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
-import { loadFiles } from '../../contracts/from-yaml.ts';
+import { contractsFromYaml } from '../../contracts/from-yaml.ts';
 import type { HttpServer } from '../../http/create-http-server.ts';
 import { toolsFromCatalogue } from '../../http/tool-catalogue.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -164,7 +164,7 @@ function isOpen(given: Given): boolean {
 /** Rules that are put into force again when their files change; a bad one leaves the old ones. */
 async function loadContracts(paths: readonly string[], { err }: Context): Promise<FileContracts> {
   await loadOrExplain(paths, {}); // says what is wrong in the words of the command line
-  return loadFiles(paths, {
+  return contractsFromYaml(paths, {
     watch: true,
     onReload: (result) => {
       if (result.ok) void err.say(`New rules are in force: ${result.version.slice(0, 12)}.`);

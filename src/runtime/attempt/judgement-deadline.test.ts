@@ -49,7 +49,7 @@ describe('a judgement that does not end in time', () => {
     expect((await eventsOf(runtime, 'tool.responded'))[0]).toMatchObject({ unsettledEffect: false });
     expect((await runtime.calls.unresolved()).rows).toEqual([]);
     await expectSettledOnce(runtime);
-    const other = turn.callOrPending(envelope('b', 'pay', { to: 'bob' }));
+    const other = turn.call(envelope('b', 'pay', { to: 'bob' }), { ifHeld: 'return' });
     await quiet();
     expect((await eventsOf(runtime, 'tool.started')).map(({ callId }) => callId)).toEqual(['a', 'b']);
     void other;

@@ -73,7 +73,7 @@ async function firstOf(name: string, traits: Traits, end: (context: ToolContext)
 async function isStopped(stage: Awaited<ReturnType<typeof firstOf>>, name: string): Promise<boolean> {
   const again = await stage.runtime
     .turn({ sessionId: 's' })
-    .callOrPending(envelope('b', name, { to: 'ada' }));
+    .call(envelope('b', name, { to: 'ada' }), { ifHeld: 'return' });
   return again.type === 'pending' || (again.type === 'ToolDenied' && again.code === 'call.twin');
 }
 
@@ -90,7 +90,7 @@ describe.each(Object.entries(kinds))('of %s', (_, traits) => {
     expect([warned, 'inDoubt' in first]).toEqual([stopped, stopped]);
     expect([stopped && content.retryable, stopped && outcomeIsRetryable(first)]).toEqual([false, false]);
     // Other arguments go through unless the tool itself is at fault.
-    const other = await turn.callOrPending(envelope('c', 'pay', { to: 'bob' }));
+    const other = await turn.call(envelope('c', 'pay', { to: 'bob' }), { ifHeld: 'return' });
     expect(other.type).toBe(outcomeBlocksTool(first) ? 'ToolDenied' : 'ToolExecutionResult');
     const kept = (await stage.runtime.calls.list({ sessionId: 's', callId: 'a' }))[0]?.settled;
     expect([kept?.content, kept?.outcome]).toEqual([outcomeToModelContent(first), first]);
@@ -121,7 +121,7 @@ describe('a held twin', () => {
   it('says what it waits for while it waits, and when nobody decided', async () => {
     const { clock, runtime, turn } = await firstOf('pay', { mode: 'external' }, hang);
     const twin = envelope('b', 'pay', { to: 'ada' });
-    const pending = await turn.callOrPending(twin);
+    const pending = await turn.call(twin, { ifHeld: 'return' });
     expect(pending).toMatchObject({
       type: 'pending',
       waitsFor: expect.stringMatching(/Call a .*took effect/) as string,

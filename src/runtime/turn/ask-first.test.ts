@@ -35,7 +35,7 @@ test('a call somebody must be asked about is held by asking, and made once it is
   const question = await turn.ask(pay);
   expect(question).toMatchObject({ type: 'pending', callId: 'c1' });
   expect(await turn.ask(pay)).toEqual(question);
-  expect(await turn.callOrPending(pay)).toEqual(question);
+  expect(await turn.call(pay, { ifHeld: 'return' })).toEqual(question);
   expect(paid).toEqual([]);
   const { rows } = await runtime.confirmations.list({ status: 'pending' });
   expect(rows).toHaveLength(1);
@@ -62,19 +62,24 @@ test.each([
 
 test('a call nobody is asked about is made at once and not pending', async () => {
   const { runtime } = stage();
-  const outcome = await runtime.turn({ sessionId: 's' }).callOrPending({ ...pay, arguments: { cents: 5 } });
+  const outcome = await runtime
+    .turn({ sessionId: 's' })
+    .call({ ...pay, arguments: { cents: 5 } }, { ifHeld: 'return' });
   expect(outcome.type).toBe('ToolExecutionResult');
 });
 
 test('a call is pending no longer once somebody has decided, although it was held here', async () => {
   const { runtime } = stage();
   const turn = runtime.turn({ sessionId: 's' });
-  await turn.callOrPending(pay);
+  await turn.call(pay, { ifHeld: 'return' });
   const [question] = (await runtime.confirmations.list({ status: 'pending' })).rows;
   await runtime.confirmations.decide(question?.confirmationId ?? '', {
     decision: 'deny',
     by: 'ada',
     reason: 'No.',
   });
-  expect(await turn.callOrPending(pay)).toMatchObject({ type: 'ToolDenied', reason: 'write_denied' });
+  expect(await turn.call(pay, { ifHeld: 'return' })).toMatchObject({
+    type: 'ToolDenied',
+    reason: 'write_denied',
+  });
 });

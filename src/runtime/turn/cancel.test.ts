@@ -205,7 +205,7 @@ describe('a call cancelled while its body runs', () => {
 });
 
 describe('the signal of a caller who joined', () => {
-  it.each(['call', 'callOrPending', 'callAll', 'submit'] as const)(
+  it.each(['call', 'call, ifHeld', 'callAll', 'submit'] as const)(
     'ends his wait by %s and nothing else',
     async (way) => {
       const body = deferred<string>();
@@ -215,7 +215,7 @@ describe('the signal of a caller who joined', () => {
       const { signal, abort } = abortable();
       const joined = {
         call: () => turn.call(envelope('c', 'work'), { signal }),
-        callOrPending: () => turn.callOrPending(envelope('c', 'work'), { signal }),
+        'call, ifHeld': () => turn.call(envelope('c', 'work'), { ifHeld: 'return', signal }),
         callAll: async () => (await turn.callAll([envelope('c', 'work')], { signal }))[0],
         submit: () => turn.submit(envelope('c', 'work'), { signal }).outcome(),
       }

@@ -29,11 +29,11 @@ export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
   readonly turnId: string;
   /**
    * Makes a call and gives its one outcome. Throws for an envelope that is no tool call (`call.malformed`) and when
-   * the turn's deadline comes while the call is held for a person (`call.pending`).
+   * the turn's deadline comes while the call is held for a person (`call.pending`). With `ifHeld: 'return'` it does not
+   * wait for a person: `{type: 'pending'}` then names the question.
    */
+  call(call: ToolCallInput, options: CallOptions & IfHeld): Promise<ToolOutcome | PendingCall>;
   call(call: ToolCallInput, options?: CallOptions): Promise<ToolOutcome>;
-  /** Makes a call and waits for no person: where one has to be asked, `{type: 'pending'}` says which question that is. */
-  callOrPending(call: ToolCallInput, options?: CallOptions): Promise<ToolOutcome | PendingCall>;
   /**
    * Holds the call where a person has to be asked about it, and says so; otherwise nothing comes of it. For frameworks
    * that want to know before they run a tool: the call itself is made as any other, and rejoins its question.
@@ -64,6 +64,8 @@ export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
    */
   end(options?: { readonly withdraw?: boolean }): Promise<void>;
 }
+
+type IfHeld = { readonly ifHeld: 'return' };
 
 export type CallAllOptions = CallOptions & { readonly concurrency?: number };
 
@@ -111,6 +113,17 @@ export function createTurn<Tools extends readonly AnyTool[]>(
 
   const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> =>
     orPending(await awaitTold(make(envelope, options), state, options));
+
+  const callUnlessHeld = async (
+    envelope: unknown,
+    options: CallOptions,
+    ifHeld: unknown,
+  ): Promise<ToolOutcome | PendingCall> => {
+    if (ifHeld !== 'return')
+      throw new QuittanceError('config.invalid', `ifHeld must be 'return', found ${String(ifHeld)}.`);
+    const active = make(envelope, options);
+    return unlessGivenUp(active, options, outcomeUnlessAsked(active));
+  };
 
   const runTool = async (
     name: string,
@@ -172,11 +185,12 @@ export function createTurn<Tools extends readonly AnyTool[]>(
   return {
     sessionId: state.sessionId,
     turnId: state.turnId,
-    call,
-    async callOrPending(envelope, options = noOptions) {
-      const active = make(envelope, options);
-      return unlessGivenUp(active, options, outcomeUnlessAsked(active));
-    },
+    call: ((envelope, options: CallOptions & Partial<IfHeld> = noOptions) => {
+      // A program without types may pass anything: what is no object is refused with the other options.
+      if ((options as Partial<IfHeld> | null)?.ifHeld === undefined) return call(envelope, options);
+      const { ifHeld, ...rest } = options;
+      return callUnlessHeld(envelope, rest, ifHeld);
+    }) as Turn['call'],
     ask: async (envelope, options = noOptions) => askFirst(desk, state, parseToolCall(envelope), options),
     async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
       if (!Number.isSafeInteger(concurrency) || concurrency < 1)

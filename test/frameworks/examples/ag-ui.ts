@@ -40,7 +40,7 @@ const server = createServer((request, response) => {
       write: (event) => response.write(encoder.encode(event)),
     });
     await ui.takeResume(input.resume, { by: user, sessionId });
-    await runtime.turn({ sessionId }).callOrPending(wanted);
+    await runtime.turn({ sessionId }).call(wanted, { ifHeld: 'return' });
     await run.finish();
     return response.end();
   })();

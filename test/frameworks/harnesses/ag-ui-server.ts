@@ -55,7 +55,7 @@ export async function serveAgUi(serving: AgUiServing): Promise<AgUiServer> {
     const outcomes =
       person === undefined
         ? await turn.callAll(made, given)
-        : await Promise.all(made.map((call) => turn.callOrPending(call, given)));
+        : await Promise.all(made.map((call) => turn.call(call, { ...given, ifHeld: 'return' })));
     signal?.throwIfAborted();
     const ended = outcomes.filter((outcome) => outcome.type !== 'pending');
     if (ended.length < outcomes.length) return false;
