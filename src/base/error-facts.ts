@@ -2,7 +2,7 @@
 
 type NoFacts = { readonly [Name in never]: string };
 type CallFacts = { readonly sessionId: string; readonly callId: string };
-/** Where in a ledger, or in a file, the problem is. */
+/** The place of the problem in a ledger or in a file. */
 type PlaceFacts = {
   readonly path?: string;
   readonly line?: string;
@@ -71,7 +71,11 @@ export type ErrorFacts = {
   readonly 'grant.unknown': { readonly sessionId: string; readonly grantId: string };
   readonly 'handoff.unknown': { readonly sessionId?: string; readonly callId?: string };
   readonly 'handoff.taken': { readonly callId: string; readonly worker: string; readonly expiresAt?: string };
-  readonly 'handoff.expired': { readonly callId: string; readonly worker: string; readonly expiresAt: string };
+  readonly 'handoff.expired': {
+    readonly callId: string;
+    readonly worker: string;
+    readonly expiresAt: string;
+  };
   readonly 'undo.unavailable': CallFacts;
   readonly 'undo.spent': CallFacts;
   readonly 'undo.expired': CallFacts;
@@ -82,7 +86,12 @@ export type ErrorFacts = {
   readonly 'ledger.damaged': PlaceFacts;
   readonly 'ledger.in_use': CallFacts;
   readonly 'ledger.closed': NoFacts;
-  readonly 'ledger.unavailable': { readonly path?: string; readonly callId?: string };
+  readonly 'ledger.unavailable': {
+    readonly path?: string;
+    readonly callId?: string;
+    /** The code that PostgreSQL gave. */
+    readonly sqlState?: string;
+  };
   readonly 'ledger.altered': { readonly artifactId?: string; readonly how?: string };
   readonly 'cassette.invalid': { readonly sealed?: string; readonly found?: string };
   readonly 'cassette.unused': { readonly unused: string; readonly missed: string };

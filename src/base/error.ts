@@ -151,7 +151,7 @@ export const errorTable: {
 
 const brand: unique symbol = Symbol.for('quittance.error');
 
-/** The facts may be left out where all of them are optional. */
+/** A caller may leave the facts out if all of them are optional. */
 type FactsAndCause<Code extends ErrorCode> = object extends ErrorFacts[Code]
   ? [facts?: ErrorFacts[Code], cause?: unknown]
   : [facts: ErrorFacts[Code], cause?: unknown];
@@ -168,7 +168,7 @@ export class QuittanceError<Code extends ErrorCode = ErrorCode> extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'QuittanceError';
     this.code = code;
-    // The facts are left out only where none is required.
+    // The type lets a caller leave the facts out only if all of them are optional.
     this.facts = facts ?? ({} as ErrorFacts[Code]);
     this.remedy = errorTable[code].remedy;
     Object.defineProperty(this, brand, { value: true });

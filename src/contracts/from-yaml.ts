@@ -25,8 +25,8 @@ export type ReloadResult =
 export type FileContracts = LoadedContracts & { reload(): Promise<ReloadResult> };
 
 /**
- * Loads a document from a file, or composes documents from several files, left to right: a later rule replaces an
- * earlier one of its id, in its place. Throws `contracts.invalid` with every problem, each with its line.
+ * Loads a document from a file. Composes several files from left to right: a later rule replaces an earlier one of its
+ * id, in its place. Throws `contracts.invalid` with every problem, each with its line.
  */
 export const contractsFromYaml = (
   path: string | readonly string[],

@@ -1,4 +1,4 @@
-import type { Runtime, ToolOutcome, Turn } from 'quittance';
+import type { PendingCall, Runtime, ToolOutcome, Turn } from 'quittance';
 import type { ConfirmationRequest, ToolUse } from 'quittance/runtime';
 import { createRuntime, defineTool, jsonSchema, ToolDecision } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
@@ -60,6 +60,10 @@ export async function typed(): Promise<void> {
   await turn.call({ id: 'c', name: 'refund', args: {} });
   // @ts-expect-error a misspelt option of a call
   await turn.call({ id: 'c', name: 'refund', arguments: {} }, { attr: {} });
+  const made = await turn.call({ id: 'c', name: 'refund', arguments: {} });
+  type _Made = Expect<Equal<typeof made, ToolOutcome>>;
+  const returned = await turn.call({ id: 'c', name: 'refund', arguments: {} }, { ifHeld: 'return' });
+  type _Returned = Expect<Equal<typeof returned, ToolOutcome | PendingCall>>;
   // @ts-expect-error a misspelt option of a batch
   await turn.callAll([], { concurency: 2 });
   // @ts-expect-error a misspelt option of the end

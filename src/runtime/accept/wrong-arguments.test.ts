@@ -13,6 +13,20 @@ const codeOf = (asked: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error as { code?: unknown }).code,
   );
 
+describe('turn.call', () => {
+  it.each<[string, unknown]>([
+    ['a text', 'return'],
+    ['an unknown ifHeld', { ifHeld: 'wait' }],
+    ['an ifHeld that is not a text', { ifHeld: true }],
+  ])('refuses %s as its options, and makes no call', async (_, options) => {
+    const { runtime, turn } = setStage({ tools: [defineTool({ name: 'delete_it', run: () => 'gone' })] });
+    await expect(
+      turn.call(envelope('c', 'delete_it'), options as { ifHeld: 'return' }),
+    ).rejects.toMatchObject(invalid);
+    expect(await runtime.calls.list({ sessionId: 's' })).toEqual([]);
+  });
+});
+
 describe('runtime.confirmations.decide', () => {
   const remove = defineTool({ name: 'delete_it', run: () => 'gone' });
   async function ask() {

@@ -15,6 +15,7 @@ import { callBatch } from './call-batch.ts';
 import type { ActiveCall } from '../state/active-call.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import type { Desk } from '../state/desk.ts';
+import type { Engine } from '../state/engine.ts';
 import { keyOf } from '../state/desk.ts';
 import { makeCall, noOptions, waitedFor } from './make-call.ts';
 import type { TurnOptions } from '../host/turn-options.ts';
@@ -114,17 +115,6 @@ export function createTurn<Tools extends readonly AnyTool[]>(
   const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> =>
     orPending(await awaitTold(make(envelope, options), state, options));
 
-  const callUnlessHeld = async (
-    envelope: unknown,
-    options: CallOptions,
-    ifHeld: unknown,
-  ): Promise<ToolOutcome | PendingCall> => {
-    if (ifHeld !== 'return')
-      throw new QuittanceError('config.invalid', `ifHeld must be 'return', found ${String(ifHeld)}.`);
-    const active = make(envelope, options);
-    return unlessGivenUp(active, options, outcomeUnlessAsked(active));
-  };
-
   const runTool = async (
     name: string,
     args: unknown,
@@ -185,12 +175,10 @@ export function createTurn<Tools extends readonly AnyTool[]>(
   return {
     sessionId: state.sessionId,
     turnId: state.turnId,
-    call: ((envelope, options: CallOptions & Partial<IfHeld> = noOptions) => {
-      // A program without types may pass anything: what is no object is refused with the other options.
-      if ((options as Partial<IfHeld> | null)?.ifHeld === undefined) return call(envelope, options);
-      const { ifHeld, ...rest } = options;
-      return callUnlessHeld(envelope, rest, ifHeld);
-    }) as Turn['call'],
+    call: ((envelope, options = noOptions) =>
+      wantsReturn(options)
+        ? callUnlessHeld(make, envelope, options)
+        : call(envelope, options)) as Turn['call'],
     ask: async (envelope, options = noOptions) => askFirst(desk, state, parseToolCall(envelope), options),
     async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
       if (!Number.isSafeInteger(concurrency) || concurrency < 1)
@@ -228,14 +216,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       has: (_, name) => typeof name === 'string' && engine.tools.has(name),
       ownKeys: () => [...engine.tools.keys()],
     }),
-    tools: () =>
-      [...engine.tools.values()].map((tool) => ({
-        name: tool.name,
-        description: tool.description ?? '',
-        schema: tool.input.jsonSchema,
-        execute: async (args, { callId = engine.ids.next('call'), ...options } = {}) =>
-          outcomeToModelContent(await call({ id: callId, name: tool.name, arguments: args }, options)),
-      })),
+    tools: () => bindTools(engine, call),
     child: (options = {}) => openChild(options),
     async end({ withdraw = false } = {}) {
       const isFirst = state.ended === undefined;
@@ -248,6 +229,36 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     },
   };
 }
+
+/** A program without types may pass anything as options. The checks of the other options refuse it. */
+const wantsReturn = (options: CallOptions): options is CallOptions & IfHeld =>
+  (options as Partial<IfHeld> | null)?.ifHeld !== undefined;
+
+async function callUnlessHeld(
+  make: (envelope: unknown, options: CallOptions) => ActiveCall,
+  envelope: unknown,
+  { ifHeld, ...options }: CallOptions & IfHeld,
+): Promise<ToolOutcome | PendingCall> {
+  if ((ifHeld as unknown) !== 'return')
+    throw new QuittanceError(
+      'config.invalid',
+      `turn.call: ifHeld must be 'return', found ${String(ifHeld)}.`,
+    );
+  const active = make(envelope, options);
+  return unlessGivenUp(active, options, outcomeUnlessAsked(active));
+}
+
+const bindTools = (
+  { tools, ids }: Engine,
+  call: (envelope: unknown, options?: CallOptions) => Promise<ToolOutcome>,
+): readonly BoundTool[] =>
+  [...tools.values()].map((tool) => ({
+    name: tool.name,
+    description: tool.description ?? '',
+    schema: tool.input.jsonSchema,
+    execute: async (args, { callId = ids.next('call'), ...options } = {}) =>
+      outcomeToModelContent(await call({ id: callId, name: tool.name, arguments: args }, options)),
+  }));
 
 /** Nobody has to listen: `outcome()` says the same. */
 function whenAccepted(active: ActiveCall): Promise<void> {
