@@ -1,6 +1,6 @@
-import type { Progress } from '../src/cli/progress.ts';
+import type { ProgressBar } from '../src/cli/progress.ts';
 import { createProgress as createProgressOn } from '../src/cli/progress.ts';
 
 /** Shows on standard error how far a measurement is. */
-export const createProgress = (label: string, total: number): Progress =>
+export const createProgress = (label: string, total: number): ProgressBar =>
   createProgressOn(label, total, process.stderr);

@@ -1,6 +1,6 @@
 /** The table of the demo: one call per row, and below it, or beside it where there is room, what the model was told. */
 import type { Style } from './terminal.ts';
-import { fit, trim, wrap } from '../src/cli/text-layout.ts';
+import { fit, trim, wrap } from '../src/cli/text-width.ts';
 import { pageWidth, paint } from './terminal.ts';
 
 export type Row = {

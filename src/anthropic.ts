@@ -7,4 +7,4 @@ export type {
   AnthropicToolResult,
   GovernedLoop,
 } from './adapters/anthropic/govern-tools.ts';
-export type { LoopOptions, LoopTools } from './adapters/run/plain-loop.ts';
+export type { LoopOptions, LoopTools } from './adapters/run/govern-loop.ts';

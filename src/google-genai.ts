@@ -10,4 +10,4 @@ export type {
   GovernedGenAiLoop,
 } from './adapters/google-genai/govern-tools.ts';
 export type { GenAiCallable } from './adapters/google-genai/callable.ts';
-export type { LoopOptions, LoopTools } from './adapters/run/plain-loop.ts';
+export type { LoopOptions, LoopTools } from './adapters/run/govern-loop.ts';

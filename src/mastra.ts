@@ -1,6 +1,6 @@
 export { governTools } from './adapters/mastra/govern-tools.ts';
 export type { GovernedTools, MastraGuard, MastraOptions } from './adapters/mastra/govern-tools.ts';
-export type { MastraQuestion } from './adapters/mastra/resume.ts';
+export type { MastraQuestion } from './adapters/mastra/announcements.ts';
 export type {
   GovernedMastraTool,
   MastraAgentContext,

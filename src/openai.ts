@@ -10,4 +10,4 @@ export type {
   OpenAiRun,
   OpenAiToolMessage,
 } from './adapters/openai/govern-tools.ts';
-export type { LoopOptions, LoopTools } from './adapters/run/plain-loop.ts';
+export type { LoopOptions, LoopTools } from './adapters/run/govern-loop.ts';

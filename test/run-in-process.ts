@@ -1,5 +1,5 @@
 /** Runs the command line in this process, with somebody at the terminal where an answer is given. */
-import { readMeant } from '../src/cli/meant-options.ts';
+import { readMeantOptions } from '../src/cli/meant-options.ts';
 import { readVersion } from '../src/cli/version.ts';
 import type { Context } from '../src/cli/command.ts';
 import { explain, runCommand } from '../src/cli/program.ts';
@@ -33,7 +33,7 @@ export async function runInProcess(
     async withLedger(given, work, access = 'look') {
       const ledger = await openLedger(path, { readOnly: access === 'look' });
       try {
-        return await work(ledger, await readMeant(ledger, given, context.signal));
+        return await work(ledger, await readMeantOptions(ledger, given, context.signal));
       } finally {
         await ledger.close();
       }

@@ -6,7 +6,7 @@ import { contractsFromMultiple, contractsFromTemplate, templateNames } from 'qui
 import { describe, expect, test } from 'vitest';
 import { renderContracts } from '../scripts/render-contracts.ts';
 import { readCases } from '../src/cli/contracts-case.ts';
-import { runCases } from '../src/cli/contracts-case-run.ts';
+import { runCases } from '../src/cli/run-cases.ts';
 import { root } from './sources.ts';
 
 const generated = await renderContracts();

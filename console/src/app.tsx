@@ -4,11 +4,11 @@ import { Suspense, useEffect, useState } from 'react';
 import type { Me } from '../../src/http/api/access.ts';
 import { MeContext } from './api/use-me.ts';
 import { useAnswer } from './api/use-answer.ts';
-import { BeginAnew } from './begin-anew.tsx';
+import { ReloadOnNewLedger } from './reload-on-new-ledger.tsx';
 import { Frame } from './frame.tsx';
 import { LoggedOut } from './pages/logged-out.tsx';
 import { loadAll, pageAt } from './pages.tsx';
-import { usePlace } from './router.ts';
+import { useRoute } from './route.ts';
 import { Boundary } from './ui/boundary.tsx';
 import { Problem } from './ui/problem.tsx';
 import { Skeleton } from './ui/skeleton.tsx';
@@ -16,7 +16,7 @@ import { ToastArea } from './ui/toast.tsx';
 
 export function App(): ReactNode {
   const me = useAnswer<Me>('/v1/me');
-  const place = usePlace();
+  const place = useRoute();
   // A new page begins at its top, and a screen reader hears its heading.
   // Some show one of many beside the others: going from one to the next is not going to another page.
   const [first = ''] = place.path;
@@ -43,11 +43,11 @@ export function App(): ReactNode {
     <MeContext value={me.data}>
       <ToastArea>
         <Frame place={place} onRefused={me.reload}>
-          <BeginAnew>
+          <ReloadOnNewLedger>
             <Boundary place={page}>
               <Suspense fallback={<Skeleton rows={8} />}>{shown}</Suspense>
             </Boundary>
-          </BeginAnew>
+          </ReloadOnNewLedger>
         </Frame>
       </ToastArea>
     </MeContext>

@@ -5,8 +5,8 @@ import type { Stats } from '../../src/http/api/stats.ts';
 import { OfflineContext } from './api/offline.ts';
 import { useAnswer } from './api/use-answer.ts';
 import { useMe } from './api/use-me.ts';
-import type { Place } from './router.ts';
-import { goTo } from './router.ts';
+import type { Route } from './route.ts';
+import { goTo } from './route.ts';
 import { Count } from './ui/count.tsx';
 import { Icon } from './ui/icon.tsx';
 import type { IconName } from './ui/icon.tsx';
@@ -41,7 +41,7 @@ export function Frame({
   onRefused,
   children,
 }: {
-  readonly place: Place;
+  readonly place: Route;
   /** The server does not know whoever is here any more: the token was revoked, or its time is over. */
   readonly onRefused: () => void;
   readonly children: ReactNode;

@@ -2,8 +2,8 @@
 import type { ShownPage } from './later-page.tsx';
 import { laterPage } from './later-page.tsx';
 import { NotFound } from './pages/not-found.tsx';
-import type { Place } from './router.ts';
-import { readPlace } from './router.ts';
+import type { Route } from './route.ts';
+import { readRoute } from './route.ts';
 
 const overview = laterPage(() => import('./pages/overview/overview.tsx'));
 const calls = laterPage(() => import('./pages/calls/calls.tsx'));
@@ -18,7 +18,7 @@ const tool = laterPage(() => import('./pages/tools/tool.tsx'));
 const integrity = laterPage(() => import('./pages/integrity/integrity.tsx'));
 const nowhere: ShownPage = { load: async () => undefined, shown: <NotFound /> };
 
-export function pageAt({ path, query }: Place): ShownPage {
+export function pageAt({ path, query }: Route): ShownPage {
   const [first, second, third] = path;
   switch (first) {
     case undefined:
@@ -60,5 +60,5 @@ const somewhere = [
 /** Reads every page, so that going to one waits for nothing, and a server that has gone since is not asked for it. */
 export async function loadAll(): Promise<void> {
   // What cannot be read now is read, and said, when somebody goes there.
-  await Promise.allSettled(somewhere.map((address) => pageAt(readPlace(address)).load()));
+  await Promise.allSettled(somewhere.map((address) => pageAt(readRoute(address)).load()));
 }

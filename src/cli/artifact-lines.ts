@@ -1,10 +1,10 @@
 /** The artifacts that stand in the arguments of a call, for whoever decides about it. */
 import { formatPath } from '../base/json.ts';
 import type { ArtifactArgument } from '../call/event.ts';
-import type { Page } from './page-layout.ts';
+import type { PageLayout } from './page-layout.ts';
 import { block, labelled } from './page-layout.ts';
 
-export const artifactLines = (artifacts: readonly ArtifactArgument[], page: Page): string[] =>
+export const artifactLines = (artifacts: readonly ArtifactArgument[], page: PageLayout): string[] =>
   artifacts.flatMap(({ path, artifactId, digest, sizeBytes, mimeType, preview, inPlace }) => [
     ...labelled('artifact', `${artifactId} at ${formatPath(path)}`, page),
     ...labelled('content', `${sizeBytes} bytes, ${mimeType}`, page),

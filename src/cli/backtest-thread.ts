@@ -10,7 +10,7 @@ import { BacktestTally } from '../replay/backtest-report.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { loadTools } from './load-tools.ts';
 
-export type ThreadData = {
+export type BacktestThreadData = {
   readonly ledgerUrl: string;
   readonly paths: readonly string[];
   readonly contractsOptions: Pick<ContractsOptions, 'environment' | 'workingDirectory'>;
@@ -21,12 +21,12 @@ export type ThreadData = {
 };
 
 /** Sessions to look at; `stop` makes an end of those at once; `end` of the thread. */
-export type ThreadOrder = readonly string[] | 'stop' | 'end';
-export type ThreadAnswer = BacktestReport;
+export type BacktestThreadOrder = readonly string[] | 'stop' | 'end';
+export type BacktestThreadAnswer = BacktestReport;
 
-if (parentPort !== null) await serve(parentPort, workerData as ThreadData);
+if (parentPort !== null) await serve(parentPort, workerData as BacktestThreadData);
 
-async function serve(port: MessagePort, data: ThreadData): Promise<void> {
+async function serve(port: MessagePort, data: BacktestThreadData): Promise<void> {
   const contracts = await contractsFromYaml(data.paths, data.contractsOptions);
   const ledger = await openLedger(data.ledgerUrl, { readOnly: true });
   const stop = new AbortController();
@@ -38,7 +38,7 @@ async function serve(port: MessagePort, data: ThreadData): Promise<void> {
     const tally = new BacktestTally(contracts.version, data.samples);
     for (const sessionId of sessionIds)
       if (!stop.signal.aborted) await backtestSession(ledger, sessionId, options, tally);
-    port.postMessage(tally.toReport(!stop.signal.aborted) satisfies ThreadAnswer);
+    port.postMessage(tally.toReport(!stop.signal.aborted) satisfies BacktestThreadAnswer);
   };
 
   const end = async (): Promise<void> => {
@@ -48,7 +48,7 @@ async function serve(port: MessagePort, data: ThreadData): Promise<void> {
     port.close();
   };
 
-  port.on('message', (order: ThreadOrder) => {
+  port.on('message', (order: BacktestThreadOrder) => {
     if (order === 'stop') stop.abort();
     else if (order === 'end') void end();
     else {

@@ -5,9 +5,9 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { sessionsOf } from '../replay/backtest.ts';
 import type { BacktestReport } from '../replay/backtest-report.ts';
 import { BacktestTally } from '../replay/backtest-report.ts';
-import type { ThreadAnswer, ThreadData, ThreadOrder } from './backtest-thread.ts';
+import type { BacktestThreadAnswer, BacktestThreadData, BacktestThreadOrder } from './backtest-thread.ts';
 
-export type ThreadsOptions = ThreadData & {
+export type ThreadsOptions = BacktestThreadData & {
   readonly policyVersion: string;
   readonly threads: number;
   readonly signal: AbortSignal;
@@ -29,15 +29,15 @@ export async function backtestInThreads(
 
   const run = async (): Promise<void> => {
     const worker = startThread(data);
-    const stop = (): void => worker.postMessage('stop' satisfies ThreadOrder);
+    const stop = (): void => worker.postMessage('stop' satisfies BacktestThreadOrder);
     signal.addEventListener('abort', stop, { once: true });
     try {
       for (;;) {
         // Threads ask one after the other: a generator answers in that order.
         const batch = signal.aborted ? undefined : await batches.next();
         if (batch === undefined || batch.done === true) break;
-        const answered = once(worker, 'message') as Promise<[ThreadAnswer]>;
-        worker.postMessage(batch.value.sessionIds satisfies ThreadOrder);
+        const answered = once(worker, 'message') as Promise<[BacktestThreadAnswer]>;
+        worker.postMessage(batch.value.sessionIds satisfies BacktestThreadOrder);
         const [report] = await answered;
         tally.merge(report);
         isComplete &&= report.complete;
@@ -57,7 +57,7 @@ export async function backtestInThreads(
 async function end(worker: Worker): Promise<void> {
   if (worker.threadId === -1) return; // it is over
   const ended = once(worker, 'exit');
-  worker.postMessage('end' satisfies ThreadOrder);
+  worker.postMessage('end' satisfies BacktestThreadOrder);
   await ended;
 }
 
@@ -79,7 +79,7 @@ async function* batchesOf(
   if (sessionIds.length > 0) yield { sessionIds, calls };
 }
 
-function startThread(workerData: ThreadData): Worker {
+function startThread(workerData: BacktestThreadData): Worker {
   // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   return new Worker(new URL(`./backtest-thread${extension}`, import.meta.url), {

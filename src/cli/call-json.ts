@@ -5,14 +5,15 @@ import { auditRecordToWire } from '../call/audit-wire.ts';
 import { outcomeToWire } from '../call/outcome-wire.ts';
 import { withRefusals } from '../ledger/read-refusals.ts';
 import { artifactsToJson } from './artifact-json.ts';
-import type { CallFacts } from './call-page.ts';
-import { callToJson, withoutUndefined } from './call-table.ts';
-import { timelineOf } from './call-timeline.ts';
-import { utcTime } from './time-text.ts';
+import type { CallPageFacts } from './call-page.ts';
+import { callToJson, withoutUndefined } from './call-columns.ts';
+import { callTimeline } from './call-timeline.ts';
+import { utcTimeText } from './time-text.ts';
 
-export function callFactsToJson({ summary, call, events, refusals }: CallFacts): JsonObject {
+export function callFactsToJson({ summary, call, events, refusals }: CallPageFacts): JsonObject {
   const { confirmation, preview, settled, undone, resolution } = call;
-  const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : utcTime(at));
+  const time = (at: number | undefined): string | undefined =>
+    at === undefined ? undefined : utcTimeText(at);
   return withoutUndefined({
     ...callToJson(summary),
     display_name: call.displayName,
@@ -41,7 +42,7 @@ export function callFactsToJson({ summary, call, events, refusals }: CallFacts):
       confirmation &&
       fieldsToJson({
         ...confirmation,
-        askedAt: utcTime(confirmation.askedAt),
+        askedAt: utcTimeText(confirmation.askedAt),
         expiresAt: time(confirmation.expiresAt),
         decidedAt: time(confirmation.decidedAt),
       }),
@@ -58,7 +59,7 @@ export function callFactsToJson({ summary, call, events, refusals }: CallFacts):
               editedInput: event.editedInput,
               editedDigest: event.editedDigest,
               response: event.response,
-              at: utcTime(event.at),
+              at: utcTimeText(event.at),
             }),
           ]
         : [],
@@ -72,7 +73,7 @@ export function callFactsToJson({ summary, call, events, refusals }: CallFacts):
               identity: event.identity,
               attempt: event.attempt,
               expiresAt: event.what.type === 'claimed' ? time(event.what.expiresAt) : undefined,
-              at: utcTime(event.at),
+              at: utcTimeText(event.at),
             }),
           ]
         : [],
@@ -83,17 +84,17 @@ export function callFactsToJson({ summary, call, events, refusals }: CallFacts):
         undoCallId: undone.undoCallId,
         by: undone.by,
         reason: undone.reason,
-        at: utcTime(undone.at),
+        at: utcTimeText(undone.at),
       }),
     result: settled && outcomeToWire(settled.outcome),
     told: settled?.content,
-    timeline: timelineOf(events).map((span) => fieldsToJson(span)),
+    timeline: callTimeline(events).map((span) => fieldsToJson(span)),
     late: call.late.map(({ attempt, elapsedMs, result, at }) =>
-      fieldsToJson({ attempt, elapsedMs, result, at: utcTime(at) }),
+      fieldsToJson({ attempt, elapsedMs, result, at: utcTimeText(at) }),
     ),
     records: projectAudit(withRefusals(events, refusals)).map((record) => ({
       ...auditRecordToWire(record),
-      at: utcTime(record.at),
+      at: utcTimeText(record.at),
     })),
     resolution:
       resolution &&
@@ -102,7 +103,7 @@ export function callFactsToJson({ summary, call, events, refusals }: CallFacts):
         by: resolution.by,
         reason: resolution.reason,
         result: resolution.result,
-        at: utcTime(resolution.at),
+        at: utcTimeText(resolution.at),
       }),
   });
 }

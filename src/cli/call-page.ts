@@ -7,21 +7,21 @@ import type { CallEvent, CallNotAccepted } from '../call/event.ts';
 import { reasonOf } from '../call/reason.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
 import { withRefusals } from '../ledger/read-refusals.ts';
-import type { Span } from './call-timeline.ts';
-import { timelineOf } from './call-timeline.ts';
+import type { CallSpan } from './call-timeline.ts';
+import { callTimeline } from './call-timeline.ts';
 import { shellWord } from './find-call.ts';
 import { artifactLines } from './artifact-lines.ts';
-import { colourOf, standing } from './outcome-word.ts';
+import { colorOf, standing } from './outcome-word.ts';
 import { confirmationLines } from './confirmation-lines.ts';
-import type { Page } from './page-layout.ts';
+import type { PageLayout } from './page-layout.ts';
 import { comparisonSection } from './comparison-section.ts';
 import { previewLines } from './preview-lines.ts';
 import { block, indent, json, labelled, paragraph, section } from './page-layout.ts';
-import { safeId, safeSentence, safeText } from './safe-text.ts';
-import { fit, textWidth, trim } from './text-layout.ts';
-import { age, duration, localTime } from './time-text.ts';
+import { terminalId, safeSentence, terminalText } from './terminal-text.ts';
+import { fit, textWidth, trim } from './text-width.ts';
+import { age, duration, localTimeText } from './time-text.ts';
 
-export type CallFacts = {
+export type CallPageFacts = {
   readonly summary: CallSummary;
   readonly call: Call;
   readonly events: readonly CallEvent[];
@@ -30,7 +30,7 @@ export type CallFacts = {
   readonly now: number;
 };
 
-export function callPage(facts: CallFacts, page: Page): string[] {
+export function callPage(facts: CallPageFacts, page: PageLayout): string[] {
   const inside = { ...page, textWidth: page.textWidth - indent.length };
   const { call, events } = facts;
   return [
@@ -51,23 +51,23 @@ export function callPage(facts: CallFacts, page: Page): string[] {
   ];
 }
 
-function head({ summary, call, now }: CallFacts, page: Page): string[] {
+function head({ summary, call, now }: CallPageFacts, page: PageLayout): string[] {
   const word = standing(summary);
   const why = [summary.reason, summary.code].filter(Boolean).join(' ');
   const { principal, provenance } = call;
   const facts: readonly (readonly [string, string | undefined])[] = [
-    ['session', safeId(call.sessionId)],
-    ['turn', safeId(call.turnId)],
+    ['session', terminalId(call.sessionId)],
+    ['turn', terminalId(call.turnId)],
     [
       'tool',
       call.displayName === call.toolName
-        ? safeId(call.toolName)
-        : `${safeId(call.toolName)} (${safeId(call.displayName)})`,
+        ? terminalId(call.toolName)
+        : `${terminalId(call.toolName)} (${terminalId(call.displayName)})`,
     ],
     ['mode', `${call.mode}, ${call.modeOrigin}`],
     [
       'asked',
-      `${localTime(call.requestedAt)}, ${age(call.requestedAt, now)} ago`.replace('now ago', 'just now'),
+      `${localTimeText(call.requestedAt)}, ${age(call.requestedAt, now)} ago`.replace('now ago', 'just now'),
     ],
     ['by', principal && [principal.userId, principal.orgId].filter(Boolean).join(' of ')],
     ['asked via', call.askedBy && describeIdentity(call.askedBy)],
@@ -86,7 +86,7 @@ function head({ summary, call, now }: CallFacts, page: Page): string[] {
   ];
   const shown = facts.filter((fact): fact is [string, string] => !!fact[1]);
   return [
-    `${page.paint('bold', safeId(call.callId))}  ${page.paint(colourOf(word), word)}${why === '' ? '' : `  ${safeText(why)}`}`,
+    `${page.paint('bold', terminalId(call.callId))}  ${page.paint(colorOf(word), word)}${why === '' ? '' : `  ${terminalText(why)}`}`,
     ...(summary.message === undefined ? [] : paragraph(summary.message, page)),
     '',
     ...shown.flatMap(([name, value]) => labelled(name, value, page)),
@@ -94,14 +94,14 @@ function head({ summary, call, now }: CallFacts, page: Page): string[] {
 }
 
 /** Bars to scale: when each part began and how long it took. */
-function timeline(events: readonly CallEvent[], page: Page): string[] {
-  const spans = timelineOf(events);
+function timeline(events: readonly CallEvent[], page: PageLayout): string[] {
+  const spans = callTimeline(events);
   const end = Math.max(0.1, ...spans.map(({ from, ms }) => from + (ms ?? 0)));
   const nameWidth = Math.max(0, ...spans.map(({ name, nested }) => textWidth(name) + (nested ? 2 : 0)));
   const barWidth = Math.max(10, Math.min(32, Math.floor((page.textWidth - nameWidth) / 3)));
   const noteWidth = page.textWidth - nameWidth - 2 - 9 - 2 - barWidth - 2;
   return spans.map((span) => {
-    const note = trim(safeText(span.note), noteWidth);
+    const note = trim(terminalText(span.note), noteWidth);
     const took =
       span.ms === undefined
         ? '…'
@@ -111,7 +111,7 @@ function timeline(events: readonly CallEvent[], page: Page): string[] {
             ? `+${duration(span.from)}`
             : duration(span.ms);
     return [
-      fit(`${span.nested ? '  ' : ''}${safeText(span.name)}`, nameWidth),
+      fit(`${span.nested ? '  ' : ''}${terminalText(span.name)}`, nameWidth),
       fit(took, 9, 'right'),
       page.paint('cyan', bar(span, end, barWidth)),
       page.paint('dim', note),
@@ -119,7 +119,7 @@ function timeline(events: readonly CallEvent[], page: Page): string[] {
   });
 }
 
-function bar({ from, ms, nested }: Span, end: number, width: number): string {
+function bar({ from, ms, nested }: CallSpan, end: number, width: number): string {
   if (nested && ms === 0) return ' '.repeat(width);
   const start = Math.min(width - 1, Math.floor((from / end) * width));
   const length = ms === undefined ? width - start : Math.max(1, Math.round((ms / end) * width));
@@ -127,7 +127,7 @@ function bar({ from, ms, nested }: Span, end: number, width: number): string {
   return fit(' '.repeat(start) + mark, width);
 }
 
-function input({ call, events }: CallFacts, page: Page): string[] {
+function input({ call, events }: CallPageFacts, page: PageLayout): string[] {
   const requested = events.find((event) => event.type === 'tool.requested');
   const changes = events.flatMap((event) => (event.type === 'tool.decided' ? event.changes : []));
   const hidden = requested?.hidden ?? [];
@@ -164,9 +164,9 @@ function describeEffective({ inputForm, attempt }: Call): string {
     : `effective: ${got}`;
 }
 
-function preview({ preview: shown }: Call, page: Page): string[] {
+function preview({ preview: shown }: Call, page: PageLayout): string[] {
   if (shown === undefined) return [];
-  const until = shown.expiresAt === undefined ? '' : `, good until ${localTime(shown.expiresAt)}`;
+  const until = shown.expiresAt === undefined ? '' : `, good until ${localTimeText(shown.expiresAt)}`;
   return [
     page.paint('dim', `revision ${shown.revision}${shown.ready ? '' : ', not the last one'}${until}`),
     ...previewLines(shown.preview, page, 'start'),
@@ -174,15 +174,15 @@ function preview({ preview: shown }: Call, page: Page): string[] {
 }
 
 /** Who had it in hand, and what they said when. The digests of tokens are nobody's business. */
-const handoff = (events: readonly CallEvent[], page: Page): string[] =>
+const handoff = (events: readonly CallEvent[], page: PageLayout): string[] =>
   events.flatMap((event) => {
     if (event.type !== 'tool.reported') return [];
     const { what, worker, identity, attempt } = event;
     const who = describePerson({ name: worker, identity });
-    const when = `${localTime(event.at)}, attempt ${attempt}`;
+    const when = `${localTimeText(event.at)}, attempt ${attempt}`;
     switch (what.type) {
       case 'claimed': {
-        const until = what.expiresAt === undefined ? '' : `, until ${localTime(what.expiresAt)}`;
+        const until = what.expiresAt === undefined ? '' : `, until ${localTimeText(what.expiresAt)}`;
         return labelled('taken by', `${who}: ${when}${until}`, page);
       }
       case 'given':
@@ -192,25 +192,28 @@ const handoff = (events: readonly CallEvent[], page: Page): string[] =>
     }
   });
 
-function undo({ call: { undone, settled, callId, sessionId }, now }: CallFacts, page: Page): string[] {
+function undo(
+  { call: { undone, settled, callId, sessionId }, now }: CallPageFacts,
+  page: PageLayout,
+): string[] {
   if (undone !== undefined)
     return [
-      ...labelled('undone by', `${describeDecider(undone.by)}, ${localTime(undone.at)}`, page),
+      ...labelled('undone by', `${describeDecider(undone.by)}, ${localTimeText(undone.at)}`, page),
       ...(undone.reason === undefined ? [] : labelled('reason', undone.reason, page)),
       ...labelled('by call', undone.undoCallId, page),
     ];
   const handle = settled !== undefined && 'undo' in settled.outcome ? settled.outcome.undo : undefined;
   if (handle === undefined) return [];
   if (handle.until !== undefined && now >= handle.until)
-    return [page.paint('dim', `could be undone until ${localTime(handle.until)}`)];
-  const until = handle.until === undefined ? '' : ` until ${localTime(handle.until)}`;
+    return [page.paint('dim', `could be undone until ${localTimeText(handle.until)}`)];
+  const until = handle.until === undefined ? '' : ` until ${localTimeText(handle.until)}`;
   return paragraph(
-    `It can be undone${until}, by a runtime that has the tool: runtime.calls.undo(${JSON.stringify({ sessionId: safeId(sessionId), callId: safeId(callId) })}, { by }).`,
+    `It can be undone${until}, by a runtime that has the tool: runtime.calls.undo(${JSON.stringify({ sessionId: terminalId(sessionId), callId: terminalId(callId) })}, { by }).`,
     page,
   );
 }
 
-function told({ settled }: Call, page: Page): string[] {
+function told({ settled }: Call, page: PageLayout): string[] {
   if (settled === undefined) return [page.paint('dim', 'nothing yet')];
   const { outcome, content } = settled;
   const files = 'files' in outcome ? (outcome.files ?? []) : [];
@@ -226,13 +229,13 @@ function told({ settled }: Call, page: Page): string[] {
   ];
 }
 
-const late = ({ late: results }: Call, page: Page): string[] =>
+const late = ({ late: results }: Call, page: PageLayout): string[] =>
   results.flatMap(({ attempt, elapsedMs, result }) => [
     `attempt ${attempt} ${result.type} after ${duration(elapsedMs)}`,
     ...(result.type === 'returned' ? json(result.output, page) : block(safeSentence(result.error), page)),
   ]);
 
-const records = (events: readonly (CallEvent | CallNotAccepted)[], page: Page): string[] =>
+const records = (events: readonly (CallEvent | CallNotAccepted)[], page: PageLayout): string[] =>
   projectAudit(events).flatMap(({ at, outcome, decidedBy }) => {
     const what =
       'reason' in outcome
@@ -246,17 +249,17 @@ const records = (events: readonly (CallEvent | CallNotAccepted)[], page: Page): 
               : '';
     const by = decidedBy === undefined ? '' : `by ${describeDecider(decidedBy)}`;
     const text = [what, by].filter(Boolean).join(' · ');
-    const start = `${localTime(at).slice(11)}  ${fit(outcome.kind, 21)}  `;
-    return [`${start}${page.paint('dim', trim(safeText(text), page.textWidth - start.length))}`];
+    const start = `${localTimeText(at).slice(11)}  ${fit(outcome.kind, 21)}  `;
+    return [`${start}${page.paint('dim', trim(terminalText(text), page.textWidth - start.length))}`];
   });
 
-function resolution({ call, summary }: CallFacts, page: Page): string[] {
+function resolution({ call, summary }: CallPageFacts, page: PageLayout): string[] {
   const found = call.resolution;
   if (found !== undefined)
     return [
       ...labelled(
         'found',
-        `${found.resolution}, by ${describeDecider(found.by)}, ${localTime(found.at)}`,
+        `${found.resolution}, by ${describeDecider(found.by)}, ${localTimeText(found.at)}`,
         page,
       ),
       ...(found.reason === undefined ? [] : labelled('reason', found.reason, page)),
@@ -266,6 +269,6 @@ function resolution({ call, summary }: CallFacts, page: Page): string[] {
   return [
     page.paint('yellow', 'Nobody can say whether its effect happened.'),
     ...paragraph(reasonOf('tool.indeterminate').whatToDo, page),
-    `quittance reconcile ${shellWord(safeId(call.callId))} --as succeeded --by NAME --reason WHY`,
+    `quittance reconcile ${shellWord(terminalId(call.callId))} --as succeeded --by NAME --reason WHY`,
   ];
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CallEvent } from '../call/event.ts';
-import { timelineOf } from './call-timeline.ts';
+import { callTimeline } from './call-timeline.ts';
 
 test('leaves out events of types that a newer version added', () => {
   const envelope = { id: 'evt_1', sessionId: 's', turnId: 't', callId: 'c', cause: undefined };
@@ -14,5 +14,5 @@ test('leaves out events of types that a newer version added', () => {
   } as CallEvent;
   // A type that this version does not declare.
   const unknown = { ...envelope, type: 'tool.frozen', at: 2_000 } as unknown as CallEvent;
-  expect(timelineOf([undone, unknown])).toMatchObject([{ name: 'undone', from: 0, ms: 0 }]);
+  expect(callTimeline([undone, unknown])).toMatchObject([{ name: 'undone', from: 0, ms: 0 }]);
 });

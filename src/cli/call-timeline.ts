@@ -1,10 +1,10 @@
 /** The life of a call as spans of time: what it waited for, and how long. */
 import { describeDecider } from '../call/describe-identity.ts';
 import type { CallEvent, ConfirmationDecision } from '../call/event.ts';
-import { outcomeWords } from './outcome-word.ts';
 import { gateNames, gatesAfterApproval } from '../runtime/gates/gates.ts';
+import { outcomeLabel } from '../view/outcome-words.ts';
 
-export type Span = {
+export type CallSpan = {
   readonly name: string;
   /** Milliseconds after the request. */
   readonly from: number;
@@ -16,9 +16,9 @@ export type Span = {
 };
 
 /** The spans of a call, from the request to its end and to what came after. */
-export function timelineOf(events: readonly CallEvent[]): Span[] {
+export function callTimeline(events: readonly CallEvent[]): CallSpan[] {
   const startedAt = events[0]?.at ?? 0;
-  const spans: Span[] = [];
+  const spans: CallSpan[] = [];
   let since = startedAt;
   let heldAt: number | undefined;
   let intentAt: number | undefined;
@@ -69,7 +69,7 @@ export function timelineOf(events: readonly CallEvent[]): Span[] {
             name: `attempt ${event.attempt}`,
             from: intentAt - startedAt,
             ms,
-            note: outcomeWords[event.outcome.type] ?? '',
+            note: outcomeLabel(event.outcome),
           });
           intentAt = undefined;
         }
@@ -110,7 +110,7 @@ type Moment = Extract<CallEvent, { readonly type: (typeof momentTypes)[number] }
 const isMoment = (event: CallEvent): event is Moment => momentTypes.some((type) => type === event.type);
 
 /** Only a retry has a length: its pause. */
-function momentOf(event: Moment): Omit<Span, 'from'> {
+function momentOf(event: Moment): Omit<CallSpan, 'from'> {
   const ms = 0;
   switch (event.type) {
     case 'retry.requested':
@@ -176,7 +176,7 @@ const endOf = (
   to: number,
   startedAt: number,
   note: string,
-): Span => ({
+): CallSpan => ({
   name,
   from: (from ?? to) - startedAt,
   ms: to - (from ?? to),
@@ -184,7 +184,7 @@ const endOf = (
 });
 
 /** Every gate the call came to: how long it waited there, and where it was stopped. */
-function gateSpans(event: CallEvent & { type: 'tool.decided' }, approved: boolean, from: number): Span[] {
+function gateSpans(event: CallEvent & { type: 'tool.decided' }, approved: boolean, from: number): CallSpan[] {
   const waits = new Map(event.gates.map(({ gate, elapsedUs }) => [gate, elapsedUs / 1_000]));
   const names = [
     ...new Set([...(approved ? gatesAfterApproval.map(({ name }) => name) : gateNames), ...waits.keys()]),

@@ -10,7 +10,7 @@ import { fillLedger } from '../../test/fill-ledger.ts';
 import { runCli } from '../../test/run-cli.ts';
 import { runProgramHere } from '../../test/run-program.ts';
 import { commands } from './commands.ts';
-import { commandHelp } from './help-text.ts';
+import { commandHelp } from './program-help.ts';
 import { readVersion } from './version.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
@@ -49,8 +49,10 @@ describe('calls', () => {
   });
 
   test.each<[string[], string[]]>([
-    [['--outcome', 'timeout'], ['call_timeout']],
+    [['--outcome', 'timed_out'], ['call_timeout']],
     [['--outcome', 'ToolTimeout'], ['call_timeout']],
+    [['--outcome', 'succeeded', '--text', 'call_artifact'], ['call_artifact']],
+    [['--outcome', 'indeterminate'], []],
     [['--session', 'ticket-43'], ['call_read']],
     [['--tool', 'refund', '--outcome', 'denied'], ['call_denied']],
     [['--code', 'tool.network_error'], ['call_failed']],

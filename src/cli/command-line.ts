@@ -1,13 +1,13 @@
 /** The one file that knows how a command line is read. What it does not understand, it answers with what it knows. */
 import { parseArgs } from 'node:util';
 import { nearestNames } from '../base/nearest.ts';
-import type { Command, Given, Options } from './command.ts';
+import type { CliCommand, Given, Options } from './command.ts';
 import { commonOptions } from './command.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Reads what follows the name of a command. */
 export function parseCommandLine(
-  command: Pick<Command, 'name' | 'options' | 'most'>,
+  command: Pick<CliCommand, 'name' | 'options' | 'most'>,
   args: readonly string[],
 ): Given {
   const options: Options = { ...command.options, ...commonOptions };

@@ -2,7 +2,7 @@
 import type { OsUserIdentity } from '../call/event.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ExitCode } from './exit-code.ts';
-import type { Progress } from './progress.ts';
+import type { ProgressBar } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Option = {
@@ -19,7 +19,7 @@ export type Option = {
 
 export type Options = { readonly [name: string]: Option };
 
-export type Command = {
+export type CliCommand = {
   readonly name: string;
   readonly summary: string;
   /** What stands for the arguments in the help, e.g. `<call>`. */
@@ -68,7 +68,7 @@ export interface Context {
   readonly userName: string;
   /** The same as evidence: the user of the operating system who typed the command. */
   readonly identity: OsUserIdentity;
-  readonly startProgress: (label: string, total: number) => Progress;
+  readonly startProgress: (label: string, total: number) => ProgressBar;
   /** The version of this program. */
   readonly version: string;
 }

@@ -1,5 +1,5 @@
 /** Every command, in the order of the help. */
-import type { Command } from './command.ts';
+import type { CliCommand } from './command.ts';
 import { approveCommand } from './commands/approve.ts';
 import { backtestCommand } from './commands/backtest.ts';
 import { behaviorsCommand } from './commands/behaviors.ts';
@@ -34,7 +34,7 @@ import { tokensCommand } from './commands/tokens.ts';
 import { traceCommand } from './commands/trace.ts';
 import { verifyCommand } from './commands/verify.ts';
 
-export const commands: readonly Command[] = [
+export const commands: readonly CliCommand[] = [
   initCommand,
   demoCommand,
   callsCommand,

@@ -1,14 +1,14 @@
 import type { ArgumentComparison } from '../call/event.ts';
-import type { Page } from './page-layout.ts';
+import type { PageLayout } from './page-layout.ts';
 import { indent, paragraph, section } from './page-layout.ts';
 import { previewLines } from './preview-lines.ts';
-import { safeId } from './safe-text.ts';
+import { terminalId } from './terminal-text.ts';
 import { age } from './time-text.ts';
 
 /** What there is to see of a held call whose tool shows no preview. */
 export function comparisonSection(
   comparison: ArgumentComparison | undefined,
-  page: Page,
+  page: PageLayout,
   now: number,
 ): string[] {
   const inside = { ...page, textWidth: page.textWidth - indent.length };
@@ -24,7 +24,7 @@ export function comparisonSection(
   const { callId, at, fields, more } = comparison;
   const when = `${age(at, now)} ago`.replace('now ago', 'just now');
   return section(
-    `Compared with call ${safeId(callId)}`,
+    `Compared with call ${terminalId(callId)}`,
     [
       ...paragraph(
         `The tool shows no preview. That call, ${when}, was the last one on the same resource.` +

@@ -1,11 +1,11 @@
 /** Scripts that teach a shell to complete our command lines, made from the same tables that are used for parsing. */
-import type { Command, Options } from './command.ts';
+import type { CliCommand, Options } from './command.ts';
 import { commonOptions } from './command.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
 
-export function completionScript(shell: Shell, commands: readonly Command[]): string {
+export function completionScript(shell: Shell, commands: readonly CliCommand[]): string {
   switch (shell) {
     case 'bash':
       return bash(commands);
@@ -16,12 +16,12 @@ export function completionScript(shell: Shell, commands: readonly Command[]): st
   }
 }
 
-const optionsOf = (command: Command): Options => ({ ...command.options, ...commonOptions });
+const optionsOf = (command: CliCommand): Options => ({ ...command.options, ...commonOptions });
 /** The first words of their names. */
-const names = (commands: readonly Command[]): string =>
+const names = (commands: readonly CliCommand[]): string =>
   [...new Set(commands.map(({ name }) => name.split(' ', 1)[0]))].join(' ');
 /** First words that a second one has to follow, with those. */
-function groupsOf(commands: readonly Command[]): readonly (readonly [group: string, parts: string])[] {
+function groupsOf(commands: readonly CliCommand[]): readonly (readonly [group: string, parts: string])[] {
   const groups = new Map<string, string[]>();
   for (const { name } of commands) {
     const [group = '', part] = name.split(' ');
@@ -30,14 +30,14 @@ function groupsOf(commands: readonly Command[]): readonly (readonly [group: stri
   return [...groups].map(([group, parts]) => [group, parts.join(' ')]);
 }
 /** What a command's first argument may be, where that is known. */
-const wordsOf = (command: Command, commands: readonly Command[]): string =>
+const wordsOf = (command: CliCommand, commands: readonly CliCommand[]): string =>
   command.name === 'completion'
     ? shells.join(' ')
     : command.name === 'help'
       ? names(commands)
       : (command.words ?? []).join(' ');
 
-function bash(commands: readonly Command[]): string {
+function bash(commands: readonly CliCommand[]): string {
   const flags = commands.map((command) => {
     const options = Object.keys(optionsOf(command)).map((name) => `--${name}`);
     return `    "${command.name}") words="${[...options, wordsOf(command, commands)].join(' ').trim()}" ;;`;
@@ -78,7 +78,7 @@ complete -o default -F _quittance quittance
 `;
 }
 
-function zsh(commands: readonly Command[]): string {
+function zsh(commands: readonly CliCommand[]): string {
   const groups = groupsOf(commands);
   const listed = [
     ...commands.filter(({ name }) => !name.includes(' ')),
@@ -131,7 +131,7 @@ compdef _quittance quittance
 `;
 }
 
-function fish(commands: readonly Command[]): string {
+function fish(commands: readonly CliCommand[]): string {
   const groups = new Map(groupsOf(commands));
   const lines = commands.flatMap((command) => {
     const [first = '', second] = command.name.split(' ');

@@ -6,13 +6,13 @@ import { decisionWords } from './call-timeline.ts';
 import { differenceLines } from './difference-lines.ts';
 import { shellWord } from './find-call.ts';
 import { inputDifference } from './input-difference.ts';
-import type { Page } from './page-layout.ts';
+import type { PageLayout } from './page-layout.ts';
 import { labelled, paragraph } from './page-layout.ts';
 import { askLines } from './question-page.ts';
-import { safeText } from './safe-text.ts';
-import { localTime } from './time-text.ts';
+import { terminalText } from './terminal-text.ts';
+import { localTimeText } from './time-text.ts';
 
-export function confirmationLines(events: readonly CallEvent[], page: Page): string[] {
+export function confirmationLines(events: readonly CallEvent[], page: PageLayout): string[] {
   const lines: string[] = [];
   let input: JsonValue = null;
   let open: ToolHeld | undefined;
@@ -35,10 +35,10 @@ export function confirmationLines(events: readonly CallEvent[], page: Page): str
         const why = event.reason === undefined ? '' : `: ${event.reason}`;
         lines.push(
           ...labelled('answer', `${decisionWords[event.decision]} by ${by}${why}`, page),
-          ...labelled('at', localTime(event.at), page),
+          ...labelled('at', localTimeText(event.at), page),
           ...(event.receivedAt === undefined
             ? []
-            : labelled('received', `${localTime(event.receivedAt)}, before the time was up`, page)),
+            : labelled('received', `${localTimeText(event.receivedAt)}, before the time was up`, page)),
         );
         if (event.response !== undefined) lines.push(...labelled('told', event.response, page));
         if (event.editedInput !== undefined) {
@@ -77,12 +77,12 @@ export function confirmationLines(events: readonly CallEvent[], page: Page): str
   if (open !== undefined)
     lines.push(
       page.paint('yellow', 'It waits for a person:'),
-      `quittance approve ${shellWord(safeText(open.confirmationId))} --by NAME`,
+      `quittance approve ${shellWord(terminalText(open.confirmationId))} --by NAME`,
     );
   return lines;
 }
 
-const held = (event: ToolHeld, page: Page): string[] => [
+const held = (event: ToolHeld, page: PageLayout): string[] => [
   ...paragraph(event.description, page),
   ...event.asks.flatMap((ask) => askLines(ask, page)),
   ...(event.risk.length === 0 ? [] : labelled('risk', event.risk.join(', '), page)),
@@ -90,7 +90,7 @@ const held = (event: ToolHeld, page: Page): string[] => [
     ? []
     : labelled(
         'expires',
-        `${localTime(event.expiresAt)}, ${event.timeoutEffect === 'allow' ? 'then it runs' : 'then it does not run'}`,
+        `${localTimeText(event.expiresAt)}, ${event.timeoutEffect === 'allow' ? 'then it runs' : 'then it does not run'}`,
         page,
       )),
   ...labelled('for input', event.inputDigest, page),

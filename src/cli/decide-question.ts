@@ -14,10 +14,10 @@ import type { PersonDecision } from '../runtime/hold/keep-decision.ts';
 import { createRuntime } from '../store/memory/create-runtime.ts';
 import type { Awaited } from './await-outcome.ts';
 import { awaitOutcome } from './await-outcome.ts';
-import { callToJson } from './call-table.ts';
+import { callToJson } from './call-columns.ts';
 import type { Context, Given, Options } from './command.ts';
 import { jsonOption } from './command.ts';
-import { confirmationToJson } from './confirmation-table.ts';
+import { confirmationToJson } from './confirmation-columns.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
@@ -26,7 +26,7 @@ import { findQuestion } from './find-question.ts';
 import { standing } from './outcome-word.ts';
 import { block } from './page-layout.ts';
 import { questionPage } from './question-page.ts';
-import { safeId, safeJson, safeSentence, safeText } from './safe-text.ts';
+import { terminalId, safeJson, safeSentence, terminalText } from './terminal-text.ts';
 import { namesDigest, shortDigest } from './short-digest.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -112,7 +112,7 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
       const found = waitMs === 0 ? undefined : await awaitOutcome(ledger, view, waitMs, context.signal);
       return waitSeconds === undefined || found === undefined
         ? exitCodes.good
-        : tell(found, given, context, waitSeconds);
+        : printDecision(found, given, context, waitSeconds);
     },
     'write',
   );
@@ -134,7 +134,7 @@ async function isSeen(
       `What is held has another digest than ${digest}: it is not what you saw.`,
       [
         'quittance pending',
-        `quittance show ${shellWord(safeId(view.callId))} --session ${shellWord(safeId(view.sessionId))}`,
+        `quittance show ${shellWord(terminalId(view.callId))} --session ${shellWord(terminalId(view.sessionId))}`,
       ],
       exitCodes.bad,
     );
@@ -152,15 +152,15 @@ async function isSeen(
     );
   if (view.preview !== undefined && !given.has('revision'))
     throw new UsageError(
-      `"${safeId(view.toolName)}" shows beforehand what it would do; the decision names what was seen of that: --revision is missing.`,
+      `"${terminalId(view.toolName)}" shows beforehand what it would do; the decision names what was seen of that: --revision is missing.`,
       [
-        `quittance show ${shellWord(safeId(view.callId))} --session ${shellWord(safeId(view.sessionId))}`,
+        `quittance show ${shellWord(terminalId(view.callId))} --session ${shellWord(terminalId(view.sessionId))}`,
         `quittance ${verb} ${view.confirmationId} --by ${by} --digest DIGEST --revision N`,
       ],
     );
   if (ambiguous)
     throw new UsageError(
-      `Call ${JSON.stringify(safeId(view.callId))} has asked more than once. Name the question you saw.`,
+      `Call ${JSON.stringify(terminalId(view.callId))} has asked more than once. Name the question you saw.`,
       ['quittance pending', `quittance ${verb} QUESTION --by ${by} --digest DIGEST`],
     );
   if (!given.has('json')) for (const line of lines) await out.print(line);
@@ -188,7 +188,7 @@ async function decide(
     throw new UsageError(
       error.message,
       [
-        `quittance show ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`,
+        `quittance show ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`,
         'quittance pending',
       ],
       exitCodes.bad,
@@ -199,9 +199,9 @@ async function decide(
 }
 
 function said(view: ConfirmationView, { done }: Deciding, isAlive: boolean, ends: boolean): string[] {
-  const who = view.by === undefined ? '' : ` by ${safeText(describeDecider(view.by))}`;
+  const who = view.by === undefined ? '' : ` by ${terminalText(describeDecider(view.by))}`;
   return [
-    `${done}${who}: ${safeId(view.toolName)}, call ${safeId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
+    `${done}${who}: ${terminalId(view.toolName)}, call ${terminalId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
     isAlive
       ? `The process that holds the call ${ends ? 'ends it' : 'goes on with it'}.`
       : ends
@@ -210,16 +210,21 @@ function said(view: ConfirmationView, { done }: Deciding, isAlive: boolean, ends
   ];
 }
 
-async function tell(found: Awaited, given: Given, context: Context, seconds: number): Promise<ExitCode> {
+async function printDecision(
+  found: Awaited,
+  given: Given,
+  context: Context,
+  seconds: number,
+): Promise<ExitCode> {
   const { out, err } = context;
   switch (found.status) {
     case 'settled':
       if (given.has('json')) await out.print(safeJson(settledToJson(found.call)));
       else {
         const { outcome, code } = toCallSummary(found.call);
-        const word = standing({ outcome, status: 'settled' });
+        const word = standing({ outcome, status: 'settled', code });
         await out.print(
-          `It ended: ${word}${code === undefined ? '' : ` (${safeText(code)})`}. The model is told:`,
+          `It ended: ${word}${code === undefined ? '' : ` (${terminalText(code)})`}. The model is told:`,
         );
         for (const line of block(safeSentence(found.call.settled?.content ?? ''), out)) await out.print(line);
       }
@@ -229,7 +234,7 @@ async function tell(found: Awaited, given: Given, context: Context, seconds: num
       return exitCodes.bad;
     case 'open':
       await err.say(
-        `There is no outcome after ${seconds} s; the decision stands. quittance show ${shellWord(safeId(found.call?.callId ?? ''))} says how it goes on.`,
+        `There is no outcome after ${seconds} s; the decision stands. quittance show ${shellWord(terminalId(found.call?.callId ?? ''))} says how it goes on.`,
       );
       return exitCodes.bad;
   }

@@ -2,7 +2,7 @@
 import type { CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { exitCodes } from './exit-code.ts';
-import { fromSafeText, isShownAs, safeId } from './safe-text.ts';
+import { fromSafeText, isShownAs, terminalId } from './terminal-text.ts';
 import { age } from './time-text.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -26,7 +26,7 @@ export async function findCall(
   const [first, ...others] = found;
   if (first === undefined)
     throw new UsageError(
-      `There is no ${orElse === undefined ? '' : `${orElse.what} and no `}call ${JSON.stringify(wanted)}${sessionId === undefined ? '' : ` in session ${JSON.stringify(safeId(sessionId))}`}.`,
+      `There is no ${orElse === undefined ? '' : `${orElse.what} and no `}call ${JSON.stringify(wanted)}${sessionId === undefined ? '' : ` in session ${JSON.stringify(terminalId(sessionId))}`}.`,
       [orElse?.list ?? `quittance calls --text ${shellWord(wanted)}`, 'quittance calls'],
       exitCodes.bad,
     );
@@ -38,7 +38,7 @@ export async function findCall(
       .slice(0, 8)
       .map(
         (call) =>
-          `quittance ${command} ${shellWord(safeId(call.callId))} --session ${shellWord(safeId(call.sessionId))}   (${safeId(call.toolName)}, ${age(call.requestedAt, now)} ago)`,
+          `quittance ${command} ${shellWord(terminalId(call.callId))} --session ${shellWord(terminalId(call.sessionId))}   (${terminalId(call.toolName)}, ${age(call.requestedAt, now)} ago)`,
       ),
   );
 }

@@ -7,7 +7,7 @@ import { foldStored } from '../ledger/fold-stored.ts';
 import { exitCodes } from './exit-code.ts';
 import { findCall, shellWord } from './find-call.ts';
 import { UsageError } from './usage-error.ts';
-import { safeId } from './safe-text.ts';
+import { terminalId } from './terminal-text.ts';
 
 export type Question = {
   readonly view: ConfirmationView;
@@ -32,16 +32,16 @@ export async function findQuestion(
   const view = folded && toConfirmationView(folded);
   if (stored === undefined || view === undefined)
     throw new UsageError(
-      `Call ${JSON.stringify(safeId(call.callId))} asks nobody anything.`,
+      `Call ${JSON.stringify(terminalId(call.callId))} asks nobody anything.`,
       [
         'quittance pending',
-        `quittance show ${shellWord(safeId(call.callId))} --session ${shellWord(safeId(call.sessionId))}`,
+        `quittance show ${shellWord(terminalId(call.callId))} --session ${shellWord(terminalId(call.sessionId))}`,
       ],
       exitCodes.bad,
     );
   if (named !== undefined && named.confirmationId !== view.confirmationId)
     throw new UsageError(
-      `Question ${named.confirmationId} is over, and call ${JSON.stringify(safeId(call.callId))} has asked another one since.`,
+      `Question ${named.confirmationId} is over, and call ${JSON.stringify(terminalId(call.callId))} has asked another one since.`,
       [`quittance ${command} ${view.confirmationId}`, 'quittance pending'],
       exitCodes.bad,
     );
@@ -67,6 +67,6 @@ async function findByStart(ledger: Ledger, wanted: string, command: string): Pro
     `${others.length + 1} questions begin with ${JSON.stringify(wanted)}. Say which one.`,
     [...(first === undefined ? [] : [first]), ...others]
       .slice(0, 8)
-      .map((each) => `quittance ${command} ${each.confirmationId}   (${safeId(each.toolName)})`),
+      .map((each) => `quittance ${command} ${each.confirmationId}   (${terminalId(each.toolName)})`),
   );
 }

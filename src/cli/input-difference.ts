@@ -2,7 +2,7 @@
 import type { JsonPath, JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject } from '../base/json.ts';
 
-export type Difference = {
+export type InputDifference = {
   readonly path: string;
   /** Undefined where there was nothing. */
   readonly before: JsonValue | undefined;
@@ -10,8 +10,12 @@ export type Difference = {
 };
 
 /** `shown` is what is said in the place of `after`: the same shape, with what is hidden hidden. */
-export function inputDifference(before: JsonValue, after: JsonValue, shown: JsonValue = after): Difference[] {
-  const found: Difference[] = [];
+export function inputDifference(
+  before: JsonValue,
+  after: JsonValue,
+  shown: JsonValue = after,
+): InputDifference[] {
+  const found: InputDifference[] = [];
   const visit = (
     path: JsonPath,
     left: JsonValue | undefined,

@@ -6,15 +6,15 @@ import type { SessionQuery, SessionSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { readPages } from '../ledger/read-pages.ts';
 import type { Given } from './command.ts';
-import { toolsInLedger } from './contracts-ledger.ts';
+import { toolsInLedger } from './ledger-calls.ts';
 import { exitCodes } from './exit-code.ts';
-import { fromSafeText, isShownAs } from './safe-text.ts';
+import { fromSafeText, isShownAs } from './terminal-text.ts';
 import { UsageError } from './usage-error.ts';
 
 const shownForm = /~[0-9a-f]{6}$/;
 
 /** The options as they are meant. Nothing is looked up where no option has that form. */
-export async function readMeant(ledger: Ledger, given: Given, signal: AbortSignal): Promise<Given> {
+export async function readMeantOptions(ledger: Ledger, given: Given, signal: AbortSignal): Promise<Given> {
   const sessions = new Map<string, string>();
   for (const typed of [...given.list('session'), given.text('session')])
     if (typed !== undefined && shownForm.test(typed))

@@ -1,40 +1,38 @@
-/** The short words for how calls end, and the colours that go with them. */
-import type { ToolOutcome } from '../call/outcome.ts';
-import { isOutcomeType } from '../call/outcome.ts';
-import type { CallSummary } from '../ledger/call-query.ts';
+/** How a call stands, in one word with a color, and the words that `--outcome` takes. */
+import { isOutcomeType, outcomeTypes } from '../call/outcome.ts';
+import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
+import type { OutcomeWord } from '../view/outcome-words.ts';
+import { isOutcomeWord, outcomeLabel, outcomeWords } from '../view/outcome-words.ts';
 import type { Style } from './terminal.ts';
 
-type OutcomeType = ToolOutcome['type'];
+/** What `--outcome` takes: the words of the product, and the exact types. */
+export const outcomeChoices: readonly string[] = [...Object.keys(outcomeWords), ...Object.keys(outcomeTypes)];
 
-export const outcomeWords: { readonly [Type in OutcomeType]: string } = {
-  ToolExecutionResult: 'result',
-  ToolArtifactReference: 'artifact',
-  ToolTimeout: 'timeout',
-  ToolFailure: 'failure',
-  ToolDenied: 'denied',
-};
+/** The calls that a word of `--outcome` stands for. `failed` includes the indeterminate ones: they are failures too. */
+export function outcomeQuery(word: string | undefined): Pick<CallQuery, 'outcome' | 'code'> {
+  if (word === undefined) return {};
+  if (word === 'indeterminate') return { outcome: 'ToolFailure', code: 'tool.indeterminate' };
+  if (isOutcomeWord(word)) return { outcome: outcomeWords[word].types };
+  return { outcome: isOutcomeType(word) ? word : undefined };
+}
 
-const typesByWord = new Map<string, OutcomeType>(
-  (Object.keys(outcomeWords) as OutcomeType[]).map((type) => [outcomeWords[type], type]),
-);
-
-/** What `--outcome` takes: the short words, and the names of the types. */
-export const outcomeChoices: readonly string[] = [...typesByWord.keys(), ...typesByWord.values()];
-
-export const toOutcomeType = (word: string): OutcomeType | undefined =>
-  isOutcomeType(word) ? word : typesByWord.get(word);
+type Standing = Pick<CallSummary, 'outcome' | 'status' | 'code'>;
 
 /** How a call stands, in one word: how it ended, or what it is waiting for. */
-export const standing = ({ outcome, status }: Pick<CallSummary, 'outcome' | 'status'>): string =>
-  outcome === undefined ? status : (outcomeWords[outcome] ?? outcome);
+export const standing = ({ outcome, status, code }: Standing): string =>
+  outcome === undefined ? status : outcomeLabel({ type: outcome, code });
 
-const colours: Readonly<Record<string, Style>> = {
-  result: 'green',
-  artifact: 'cyan',
-  timeout: 'yellow',
-  failure: 'red',
+const colors: { readonly [Word in OutcomeWord]: Style } = {
+  succeeded: 'green',
+  timed_out: 'yellow',
+  failed: 'red',
+  indeterminate: 'yellow',
   denied: 'magenta',
 };
 
-/** The colour of a standing; blue for what is not settled. */
-export const colourOf = (word: string): Style => colours[word] ?? 'blue';
+const colorByLabel = new Map<string, Style>(
+  Object.entries(outcomeWords).map(([word, { label }]) => [label, colors[word as OutcomeWord]]),
+);
+
+/** The color of a standing; blue for what is not settled. */
+export const colorOf = (word: string): Style => colorByLabel.get(word) ?? 'blue';

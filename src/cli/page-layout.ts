@@ -1,11 +1,11 @@
 /** The parts pages are made of: titled sections, labelled facts, sentences, and text somebody else wrote. */
 import type { JsonValue } from '../base/json.ts';
 import { prettyJson } from '../view/pretty-json.ts';
-import { safeLines, safeText } from './safe-text.ts';
+import { terminalLines, terminalText } from './terminal-text.ts';
 import type { Terminal } from './terminal.ts';
-import { fit, textWidth, wrap } from './text-layout.ts';
+import { fit, textWidth, wrap } from './text-width.ts';
 
-export type Page = Pick<Terminal, 'paint' | 'textWidth'>;
+export type PageLayout = Pick<Terminal, 'paint' | 'textWidth'>;
 
 export const indent = '  ';
 
@@ -14,13 +14,13 @@ export type Amount = 'start' | 'all';
 const mostLines = 60;
 const mostCharacters = 40_000;
 
-export const section = (title: string, lines: readonly string[], { paint }: Page): string[] =>
+export const section = (title: string, lines: readonly string[], { paint }: PageLayout): string[] =>
   lines.length === 0 ? [] : ['', paint('bold', title), ...lines.map((line) => `${indent}${line}`.trimEnd())];
 
 const labelWidth = 13;
 
-export function labelled(name: string, value: string, page: Page): string[] {
-  const text = safeText(value);
+export function labelled(name: string, value: string, page: PageLayout): string[] {
+  const text = terminalText(value);
   const beside = page.textWidth - labelWidth - indent.length;
   const label = `${indent}${page.paint('dim', fit(name, labelWidth))}`;
   // A digest is for copying: on a line of its own rather than in two.
@@ -30,13 +30,14 @@ export function labelled(name: string, value: string, page: Page): string[] {
   return [`${label}${first}`, ...rest.map((line) => `${indent}${' '.repeat(labelWidth)}${line}`)];
 }
 
-export const paragraph = (text: string, page: Page): string[] => wrap(safeText(text), page.textWidth);
+export const paragraph = (text: string, page: PageLayout): string[] =>
+  wrap(terminalText(text), page.textWidth);
 
 /**
  * Runs of spaces inside texts are counted, as `\\u0020×24`: they would push what follows into lines of its own. A
  * backslash of the text itself is doubled, so that no text can look like that.
  */
-export const json = (value: JsonValue, page: Page, amount?: Amount): string[] =>
+export const json = (value: JsonValue, page: PageLayout, amount?: Amount): string[] =>
   block(
     prettyJson(value).replaceAll(/(?<=\S) {4,}/g, (run) => `\\u0020×${run.length}`),
     page,
@@ -47,10 +48,10 @@ export const json = (value: JsonValue, page: Page, amount?: Amount): string[] =>
 const continued = '↪ ';
 
 /** Text somebody else wrote, in lines; unless all is wanted, the end of what is very long is left out, and that is said. */
-export function block(text: string, page: Page, amount: Amount = 'start'): string[] {
+export function block(text: string, page: PageLayout, amount: Amount = 'start'): string[] {
   const width = page.textWidth - indent.length;
   const shown = amount === 'all' ? text : text.slice(0, mostCharacters);
-  const lines = safeLines(shown).flatMap((line) => {
+  const lines = terminalLines(shown).flatMap((line) => {
     const lead = /^ */.exec(line)?.[0] ?? '';
     const [first = '', ...rest] =
       textWidth(line) <= width ? [line] : wrap(line.slice(lead.length), width - lead.length - 2);

@@ -1,12 +1,12 @@
 import type { JsonValue } from '../base/json.ts';
 import type { Preview } from '../call/event.ts';
-import type { Amount, Page } from './page-layout.ts';
+import type { Amount, PageLayout } from './page-layout.ts';
 import { block, labelled } from './page-layout.ts';
-import { exactText } from './safe-text.ts';
+import { exactTerminalText } from './terminal-text.ts';
 import type { Style } from './terminal.ts';
 
 /** What a tool says it would do, in lines. */
-export function previewLines(preview: Preview, page: Page, amount: Amount): string[] {
+export function previewLines(preview: Preview, page: PageLayout, amount: Amount): string[] {
   switch (preview.kind) {
     case 'text':
       return block(preview.text, page, amount);
@@ -14,7 +14,7 @@ export function previewLines(preview: Preview, page: Page, amount: Amount): stri
       return [...labelled('file', preview.path, page), ...diffLines(preview.diff, page, amount)];
     case 'fields':
       return preview.fields.flatMap(({ name, before, after }) =>
-        block(`${exactText(name)}: ${valueText(before)} → ${valueText(after)}`, page, amount),
+        block(`${exactTerminalText(name)}: ${valueText(before)} → ${valueText(after)}`, page, amount),
       );
     case 'command':
       return [
@@ -31,7 +31,7 @@ export const valueText = (value: JsonValue | undefined): string =>
 const diffStyles: Readonly<Record<string, Style>> = { '+': 'green', '-': 'red', '@': 'cyan' };
 
 /** What goes is red and what comes is green, line by line: text inside a line cannot pass for another one. */
-function diffLines(diff: string, page: Page, amount: Amount): string[] {
+function diffLines(diff: string, page: PageLayout, amount: Amount): string[] {
   const lines = diff.split(/\r?\n/);
   const shown = amount === 'all' ? lines : lines.slice(0, mostLines);
   const cut = lines.length - shown.length;

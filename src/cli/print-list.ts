@@ -4,8 +4,8 @@ import type { Context, Given } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { readPages } from '../ledger/read-pages.ts';
-import { limitOf } from './pages.ts';
-import { safeJson } from './safe-text.ts';
+import { readPageLimit } from './page-limit.ts';
+import { safeJson } from './terminal-text.ts';
 import type { Column, Row, Table } from './table.ts';
 import { layOutTable } from './table.ts';
 
@@ -32,7 +32,7 @@ export async function printList<Item, Query>(
   let shown = 0;
   let next: string | undefined;
   let table: Table | undefined;
-  for await (const page of readPages(ask, from, limitOf(given), signal)) {
+  for await (const page of readPages(ask, from, readPageLimit(given), signal)) {
     next = page.next;
     shown += page.rows.length;
     if (given.has('json')) {

@@ -1,6 +1,6 @@
 /** The program: the process around a command, from what was typed to what the shell is told. */
 import { readOsUser } from './os-user.ts';
-import { readMeant } from './meant-options.ts';
+import { readMeantOptions } from './meant-options.ts';
 import { isQuittanceError } from '../base/error.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { askAtTerminal } from './ask-at-terminal.ts';
@@ -12,9 +12,9 @@ import { isDamage } from '../replay/damage.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { findLedger } from './find-ledger.ts';
-import { commandHelp, groupHelp, isGroup, programHelp } from './help-text.ts';
+import { commandHelp, groupHelp, isGroup, programHelp } from './program-help.ts';
 import { createProgress } from './progress.ts';
-import { safeText } from './safe-text.ts';
+import { terminalText } from './terminal-text.ts';
 import type { Environment, Stream, Terminal } from './terminal.ts';
 import { createTerminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
@@ -69,7 +69,7 @@ export async function runProgram({
     async withLedger(given, work, access = 'look') {
       const ledger = await openLedger(context.ledgerUrl(given), { readOnly: access === 'look' });
       try {
-        return await work(ledger, await readMeant(ledger, given, context.signal));
+        return await work(ledger, await readMeantOptions(ledger, given, context.signal));
       } finally {
         await ledger.close();
       }
@@ -137,12 +137,12 @@ function splitArguments(args: readonly string[]): {
 export async function explain(error: unknown, err: Terminal): Promise<ExitCode> {
   const say = (line: string): Promise<void> => err.print(line);
   if (error instanceof UsageError) {
-    await err.say(`quittance: ${safeText(error.message)}`);
-    for (const line of error.tryThis) await say(`  ${err.paint('dim', 'try:')} ${safeText(line)}`);
+    await err.say(`quittance: ${terminalText(error.message)}`);
+    for (const line of error.tryThis) await say(`  ${err.paint('dim', 'try:')} ${terminalText(line)}`);
     return error.exitCode;
   }
   const message = error instanceof Error ? error.message : String(error);
-  await err.say(`quittance: ${safeText(message)}`);
+  await err.say(`quittance: ${terminalText(message)}`);
   if (isQuittanceError(error, 'config.invalid')) return exitCodes.usage;
   if (isDamage(error)) {
     await say(`  ${err.paint('dim', 'try:')} quittance verify`);
@@ -154,7 +154,7 @@ export async function explain(error: unknown, err: Terminal): Promise<ExitCode> 
     error instanceof Error &&
     error.stack !== undefined
   )
-    for (const line of error.stack.split('\n').slice(1)) await say(safeText(line));
+    for (const line of error.stack.split('\n').slice(1)) await say(terminalText(line));
   return exitCodes.broken;
 }
 

@@ -1,5 +1,5 @@
 /** Shows how far a long command is: a bar on a terminal, a line now and then elsewhere. */
-export interface Progress {
+export interface ProgressBar {
   step(count?: number): void;
   /** Takes the bar away; where it took long enough to matter, says how long. */
   done(): void;
@@ -11,7 +11,7 @@ type Screen = { readonly isTTY?: boolean; write(text: string): unknown };
 const redrawEveryMs = 60;
 const lineEveryMs = 5_000;
 
-export function createProgress(label: string, total: number, screen: Screen): Progress {
+export function createProgress(label: string, total: number, screen: Screen): ProgressBar {
   const startedAt = performance.now();
   let made = 0;
   let shownAt = startedAt;

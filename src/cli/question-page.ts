@@ -5,17 +5,17 @@ import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { nameNotes } from '../view/json-lines.ts';
 import { artifactLines } from './artifact-lines.ts';
 import { comparisonSection } from './comparison-section.ts';
-import type { Page } from './page-layout.ts';
+import type { PageLayout } from './page-layout.ts';
 import { indent, json, labelled, paragraph, section } from './page-layout.ts';
 import { previewLines } from './preview-lines.ts';
-import { safeText, safeId } from './safe-text.ts';
+import { terminalText, terminalId } from './terminal-text.ts';
 import { age } from './time-text.ts';
 
-export function questionPage(view: ConfirmationView, page: Page, now: number): string[] {
+export function questionPage(view: ConfirmationView, page: PageLayout, now: number): string[] {
   const inside = { ...page, textWidth: page.textWidth - indent.length };
   const { preview } = view;
   return [
-    `${page.paint('bold', safeId(view.toolName))}  ${page.paint('yellow', safeText(view.risk.join(', ')))}`.trimEnd(),
+    `${page.paint('bold', terminalId(view.toolName))}  ${page.paint('yellow', terminalText(view.risk.join(', ')))}`.trimEnd(),
     '',
     ...facts(view, page, now),
     ...section(
@@ -34,13 +34,13 @@ export function questionPage(view: ConfirmationView, page: Page, now: number): s
   ];
 }
 
-function facts(view: ConfirmationView, page: Page, now: number): string[] {
+function facts(view: ConfirmationView, page: PageLayout, now: number): string[] {
   const { principal, provenance, expiresAt, timeoutEffect } = view;
   const then = timeoutEffect === 'allow' ? 'then it runs' : 'then it does not run';
   const known: readonly (readonly [string, string | undefined])[] = [
     ['question', view.confirmationId],
-    ['call', safeId(view.callId)],
-    ['session', safeId(view.sessionId)],
+    ['call', terminalId(view.callId)],
+    ['session', terminalId(view.sessionId)],
     [
       'for',
       principal && [principal.userId ?? principal.serviceId, principal.orgId].filter(Boolean).join(' of '),
@@ -58,7 +58,7 @@ function facts(view: ConfirmationView, page: Page, now: number): string[] {
 }
 
 /** Who asks, and why. */
-export const askLines = ({ by, description, code }: Ask, page: Page): string[] =>
+export const askLines = ({ by, description, code }: Ask, page: PageLayout): string[] =>
   labelled(
     'asked by',
     `${by.type} ${by.name}${code === undefined ? '' : ` (${code})`}: ${description}`,
@@ -67,7 +67,7 @@ export const askLines = ({ by, description, code }: Ask, page: Page): string[] =
 
 const typedNote = 'A rendering: the tool gets values that JSON cannot hold.';
 
-function input(view: ConfirmationView, page: Page): string[] {
+function input(view: ConfirmationView, page: PageLayout): string[] {
   const { requestedInput, effectiveInput, hidden } = view;
   const isSame = JSON.stringify(requestedInput) === JSON.stringify(effectiveInput);
   return [

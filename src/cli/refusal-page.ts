@@ -4,21 +4,21 @@ import { auditRecordToWire } from '../call/audit-wire.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import type { CallNotAccepted } from '../call/event.ts';
 import { persistenceBoundaries } from '../call/persistence-boundary.ts';
-import type { Page } from './page-layout.ts';
+import type { PageLayout } from './page-layout.ts';
 import { labelled, paragraph } from './page-layout.ts';
-import { safeId } from './safe-text.ts';
-import { localTime, utcTime } from './time-text.ts';
+import { terminalId } from './terminal-text.ts';
+import { localTimeText, utcTimeText } from './time-text.ts';
 
-export const refusalPage = (refusals: readonly CallNotAccepted[], page: Page): string[] =>
+export const refusalPage = (refusals: readonly CallNotAccepted[], page: PageLayout): string[] =>
   refusals.flatMap((refusal, index) => [
     ...(index === 0 ? [] : ['']),
-    page.paint('bold', `${safeId(refusal.refusedCallId)}  not accepted`),
-    ...labelled('session', safeId(refusal.sessionId), page),
-    ...labelled('turn', safeId(refusal.turnId), page),
-    ...labelled('tool', safeId(refusal.toolName), page),
+    page.paint('bold', `${terminalId(refusal.refusedCallId)}  not accepted`),
+    ...labelled('session', terminalId(refusal.sessionId), page),
+    ...labelled('turn', terminalId(refusal.turnId), page),
+    ...labelled('tool', terminalId(refusal.toolName), page),
     ...labelled('mode', `${refusal.mode}, ${refusal.modeOrigin}`, page),
-    ...labelled('asked', localTime(refusal.failedAt), page),
-    ...labelled('recorded', localTime(refusal.at), page),
+    ...labelled('asked', localTimeText(refusal.failedAt), page),
+    ...labelled('recorded', localTimeText(refusal.at), page),
     ...labelled('boundary', `${refusal.boundary}. ${persistenceBoundaries[refusal.boundary] ?? ''}`, page),
     ...labelled('error', refusal.error, page),
     ...paragraph(
@@ -29,5 +29,8 @@ export const refusalPage = (refusals: readonly CallNotAccepted[], page: Page): s
 
 export const refusalsToJson = (refusals: readonly CallNotAccepted[]): JsonObject => ({
   status: 'not_accepted',
-  records: projectAudit(refusals).map((record) => ({ ...auditRecordToWire(record), at: utcTime(record.at) })),
+  records: projectAudit(refusals).map((record) => ({
+    ...auditRecordToWire(record),
+    at: utcTimeText(record.at),
+  })),
 });

@@ -30,7 +30,7 @@ export async function findSession(ledger: Ledger, sessionId: string): Promise<Se
   return undefined;
 }
 
-export async function findFamily(
+export async function findSessionFamily(
   ledger: Ledger,
   { sessionId, firstAt }: SessionSummary,
   signal: AbortSignal,

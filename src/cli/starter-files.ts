@@ -1,5 +1,5 @@
 /** What `quittance init` writes. Each is a file people read first, so each says what it is for. */
-export const runtimeFile = `// The tools of this project and the runtime that settles their calls.
+export const starterRuntimeFile = `// The tools of this project and the runtime that settles their calls.
 // \`npx quittance serve --runtime quittance.mjs\` puts the same runtime behind the console.
 import { createRuntime, defineTool, retry } from 'quittance';
 import { contractsFromYaml } from 'quittance/contracts';
@@ -31,7 +31,7 @@ export default (ledger) =>
   });
 `;
 
-export const agentFile = `// Stands for your agent: whatever your model asks for goes through turn.call.
+export const starterAgentFile = `// Stands for your agent: whatever your model asks for goes through turn.call.
 import { isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import createProjectRuntime from './quittance.mjs';
@@ -56,7 +56,7 @@ await runtime.close();
 await ledger.close();
 `;
 
-export const contractsFile = (
+export const starterContractsFile = (
   name: string,
 ): string => `# What the agent may do. Change it and run again; \`npx quittance contracts check contracts.yaml\` checks it.
 apiVersion: edictum/v1
@@ -81,11 +81,11 @@ rules:
     message: 'Files and commands stay in the workspace folder.'
 `;
 
-export const ignoreFile = `node_modules/
+export const starterIgnoreFile = `node_modules/
 .quittance/
 `;
 
-export const packageFile = (name: string, version: string): string => `{
+export const starterPackageFile = (name: string, version: string): string => `{
   "name": ${JSON.stringify(name)},
   "private": true,
   "type": "module",

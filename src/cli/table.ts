@@ -3,7 +3,7 @@
  * are left out. The layout is made from the first rows and kept for those that follow.
  */
 import type { Style } from './terminal.ts';
-import { fit, textWidth } from './text-layout.ts';
+import { fit, textWidth } from './text-width.ts';
 
 export type Column = {
   readonly title: string;

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { wrap } from './text-layout.ts';
+import { wrap } from './text-width.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 

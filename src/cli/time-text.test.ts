@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { age, duration, parseMoment, utcTime } from './time-text.ts';
+import { age, duration, parseMoment, utcTimeText } from './time-text.ts';
 
 const now = Date.UTC(2026, 9, 12, 12, 0, 0);
 
@@ -44,5 +44,5 @@ test.each(['yesterday', '7', '7y', '', '-1d', '2026-13-40'])('%j is none', (text
 });
 
 test('programs get UTC', () => {
-  expect(utcTime(now)).toBe('2026-10-12T12:00:00.000Z');
+  expect(utcTimeText(now)).toBe('2026-10-12T12:00:00.000Z');
 });

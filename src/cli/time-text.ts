@@ -7,7 +7,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 /** `2026-10-12 14:03:11` in the zone of whoever reads it. */
-export function localTime(at: number): string {
+export function localTimeText(at: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return String(at);
   const two = (value: number): string => String(value).padStart(2, '0');
@@ -18,7 +18,7 @@ export function localTime(at: number): string {
 }
 
 /** `2026-10-12T12:03:11.042Z`, for programs. */
-export function utcTime(at: number): string {
+export function utcTimeText(at: number): string {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
 }

@@ -10,12 +10,12 @@ export type FoundFiles = {
   /** All of them, to be watched. */
   readonly paths: readonly string[];
   /** A document extends another, so other files of its folder count as well. */
-  readonly looksBeside: boolean;
+  readonly readsFolder: boolean;
 };
 
 /** Whether all that was found is still there as it was, byte for byte. False where that would take a look at more. */
-export async function areUnchanged({ documents, parents, looksBeside }: FoundFiles): Promise<boolean> {
-  if (looksBeside) return false;
+export async function areUnchanged({ documents, parents, readsFolder }: FoundFiles): Promise<boolean> {
+  if (readsFolder) return false;
   for (const { source, text } of [...documents, ...parents]) {
     const now = await readFile(source).catch(() => undefined);
     if (now === undefined || !now.equals(Buffer.from(text))) return false;
@@ -52,7 +52,7 @@ export async function findFiles(
     documents,
     parents,
     paths: [...documents, ...parents].map(({ source }) => source),
-    looksBeside: extending.length > 0,
+    readsFolder: extending.length > 0,
   };
 }
 

@@ -19,7 +19,7 @@ export type PackedDocument =
       /** The document without the lists below. */
       readonly rest: Pack;
       readonly rules: readonly Pack[];
-      readonly places: readonly Pack[];
+      readonly positions: readonly Pack[];
     }
   | { readonly kind: 'Workflow'; readonly rest: Pack; readonly stages: readonly Pack[] };
 
@@ -34,12 +34,12 @@ export function packDocument(result: DocumentResult): PackedDocument {
       rest: pack({ ...document, workflow: { ...document.workflow, stages: [] } }),
       stages: packList(document.workflow.stages.map(packStage)),
     };
-  const { rules, places } = document.ruleset;
+  const { rules, positions } = document.ruleset;
   return {
     kind: 'Ruleset',
-    rest: pack({ ...document, ruleset: { ...document.ruleset, rules: [], places: new Map() } }),
+    rest: pack({ ...document, ruleset: { ...document.ruleset, rules: [], positions: new Map() } }),
     rules: packList(rules),
-    places: packList([...places]),
+    positions: packList([...positions]),
   };
 }
 
@@ -50,12 +50,15 @@ export function* unpackDocument(packed: PackedDocument): Steps<DocumentResult> {
     case 'Ruleset': {
       const document = unpack<Extract<ParsedDocument, { kind: 'Ruleset' }>>(packed.rest);
       const rules = yield* unpackList<(typeof document.ruleset.rules)[number]>(packed.rules);
-      const places = new Map(
+      const positions = new Map(
         yield* unpackList<
-          typeof document.ruleset.places extends ReadonlyMap<infer K, infer V> ? [K, V] : never
-        >(packed.places),
+          typeof document.ruleset.positions extends ReadonlyMap<infer K, infer V> ? [K, V] : never
+        >(packed.positions),
       );
-      return { ok: true, document: { ...document, ruleset: { ...document.ruleset, rules, places } } };
+      return {
+        ok: true,
+        document: { ...document, ruleset: { ...document.ruleset, rules, positions } },
+      };
     }
     case 'Workflow': {
       const document = unpack<{ kind: 'Workflow'; source: string; workflow: Workflow }>(packed.rest);

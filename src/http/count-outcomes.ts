@@ -1,6 +1,7 @@
 /** Calls counted by how they ended, in the words of charts. */
 import type { CallTally } from '../ledger/call-tally.ts';
 import { latencyOfBin } from '../ledger/call-tally.ts';
+import { outcomeWord } from '../view/outcome-words.ts';
 import type { OutcomeCounts, Percentiles } from './api/stats.ts';
 
 export type MutableCounts = { -readonly [Name in keyof OutcomeCounts]: OutcomeCounts[Name] };
@@ -15,20 +16,10 @@ export const noOutcomes = (): MutableCounts => ({
 });
 
 /** Under which word a call is counted. */
-export function outcomeWord({ outcome, code }: Pick<CallTally, 'outcome' | 'code'>): keyof OutcomeCounts {
-  switch (outcome) {
-    case 'ToolExecutionResult':
-    case 'ToolArtifactReference':
-      return 'succeeded';
-    case 'ToolFailure':
-      return code === 'tool.indeterminate' ? 'indeterminate' : 'failed';
-    case 'ToolTimeout':
-      return 'timedOut';
-    case 'ToolDenied':
-      return 'denied';
-    case '':
-      return 'open';
-  }
+export function countedOutcome({ outcome, code }: Pick<CallTally, 'outcome' | 'code'>): keyof OutcomeCounts {
+  if (outcome === '') return 'open';
+  const word = outcomeWord({ type: outcome, code });
+  return word === 'timed_out' ? 'timedOut' : word;
 }
 
 /** Calls by how long they took. */

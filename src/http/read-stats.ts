@@ -11,7 +11,7 @@ import { isHandedOver } from '../call/handoff.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import type { Stats } from './api/stats.ts';
 import { readBudgets } from './read-budgets.ts';
-import { Latencies, noOutcomes, outcomeWord } from './count-outcomes.ts';
+import { Latencies, noOutcomes, countedOutcome } from './count-outcomes.ts';
 import type { MutableCounts } from './count-outcomes.ts';
 
 /** What a caller said of a span: the last day where nothing was said. */
@@ -100,7 +100,7 @@ export async function readStats(
   const codes = new Map<string, number>();
   const take: Take = {
     inTime({ outcome, code, bin, calls, costMicros }, at) {
-      const word = outcomeWord({ outcome, code });
+      const word = countedOutcome({ outcome, code });
       const bucket = buckets.get(Math.floor(at / bucketMs) * bucketMs);
       for (const counts of bucket === undefined ? [totals] : [totals, bucket]) {
         counts[word] += calls;
@@ -112,7 +112,7 @@ export async function readStats(
       if (code !== '') codes.set(code, (codes.get(code) ?? 0) + calls);
     },
     ofTool({ toolName, outcome, code, calls }) {
-      const word = outcomeWord({ outcome, code });
+      const word = countedOutcome({ outcome, code });
       const tool = tools.get(toolName) ?? { calls: 0, failures: 0, codes: new Map<string, number>() };
       tools.set(toolName, tool);
       tool.calls += calls;

@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { OutcomeCounts, Percentiles } from './api/stats.ts';
 import type { MutableCounts } from './count-outcomes.ts';
-import { Latencies, noOutcomes, outcomeWord } from './count-outcomes.ts';
+import { Latencies, noOutcomes, countedOutcome } from './count-outcomes.ts';
 
 export type ToolNumbers = {
   readonly toolName: string;
@@ -47,7 +47,7 @@ export async function readToolNumbers(
     found.set(toolName, numbers);
     numbers.calls += calls;
     numbers.costMicros += costMicros;
-    numbers.outcomes[outcomeWord({ outcome, code })] += calls;
+    numbers.outcomes[countedOutcome({ outcome, code })] += calls;
     numbers.latencies.add(bin, calls);
     if (code !== '') numbers.codes.set(code, (numbers.codes.get(code) ?? 0) + calls);
   }

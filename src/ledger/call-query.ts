@@ -9,7 +9,8 @@ export type CallQuery = {
   readonly toolName?: string | undefined;
   readonly mode?: ToolMode | undefined;
   readonly status?: CallStatus | undefined;
-  readonly outcome?: ToolOutcome['type'] | undefined;
+  /** Several: calls that ended in one of them. */
+  readonly outcome?: ToolOutcome['type'] | readonly ToolOutcome['type'][] | undefined;
   readonly code?: string | undefined;
   /** On whose behalf: the user's id. */
   readonly userId?: string | undefined;
@@ -28,6 +29,10 @@ export type CallQuery = {
   /** `next` of the page before. */
   readonly cursor?: string | undefined;
 };
+
+/** The outcomes that a query asks for; undefined if it asks for any. */
+export const outcomesOf = ({ outcome }: CallQuery): readonly ToolOutcome['type'][] | undefined =>
+  typeof outcome === 'string' ? [outcome] : outcome;
 
 export type SessionQuery = Pick<CallQuery, 'sessionId' | 'since' | 'until' | 'text' | 'limit' | 'cursor'>;
 

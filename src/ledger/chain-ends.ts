@@ -9,7 +9,7 @@ export type SessionEnd = {
   /** When its first entry was made, if that could be read. */
   readonly firstAt: number | undefined;
   /** The entry that stands where the anchor has another one. */
-  readonly besideAnchor: EntryPosition | undefined;
+  readonly differsFromAnchor: EntryPosition | undefined;
 };
 export type EntryPosition = { readonly sequence: number; readonly position: number };
 
@@ -35,10 +35,10 @@ export function compareWithAnchor({ at, heads }: Anchor, { sessions, dropped, sa
     if (passesThrough(dropped.get(sessionId), head)) continue;
     const session = sessions.get(sessionId);
     const sequence = session?.head.sequence;
-    if (session?.besideAnchor !== undefined)
+    if (session?.differsFromAnchor !== undefined)
       say(
         sessionId,
-        session.besideAnchor,
+        session.differsFromAnchor,
         'anchor',
         'The hash is another one than that of the anchor: the chain was computed anew.',
       );

@@ -12,7 +12,7 @@ export class LedgerTrouble extends Error {
 }
 
 /** The same ledger, whose exceptions can be told from mistakes of our own. */
-export function tellTrouble(ledger: Ledger): Ledger {
+export function reportTrouble(ledger: Ledger): Ledger {
   const told =
     <Input extends readonly unknown[], Output>(method: (...input: Input) => Awaitable<Output>) =>
     (...input: Input): Awaitable<Output> => {

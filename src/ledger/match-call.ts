@@ -6,7 +6,7 @@ export const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
   isAsked(query.toolName, call.toolName) &&
   isAsked(query.mode, call.mode) &&
   isAsked(query.status, call.status) &&
-  isAsked(query.outcome, call.outcome) &&
+  hasOutcome(query.outcome, call.outcome) &&
   isAsked(query.code, call.code) &&
   isAsked(query.userId, call.userId) &&
   isAsked(query.unresolved, call.unresolved) &&
@@ -16,6 +16,9 @@ export const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
 
 const isAsked = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
   asked === undefined || asked === found;
+
+const hasOutcome = (asked: CallQuery['outcome'], found: CallSummary['outcome']): boolean =>
+  typeof asked === 'object' ? found !== undefined && asked.includes(found) : isAsked(asked, found);
 
 /** Without regard to the case of the letters A to Z. */
 export const hasText = (text: string | undefined, places: readonly (string | undefined)[]): boolean =>

@@ -29,7 +29,7 @@ export type OpenCall = {
   readonly callId: string;
   readonly ownerId: string;
   /** To go on after it. Means something to this store only. */
-  readonly place: string;
+  readonly cursor: string;
   /** As the list has them; a store that would have to read the call leaves them out. */
   readonly status?: CallSummary['status'];
   readonly mode?: CallSummary['mode'];

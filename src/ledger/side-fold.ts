@@ -81,7 +81,7 @@ export type FoldedCounter = {
   used: number;
   reserved: number;
   /** What the last entry about the counter says that it comes to, and where that stands. */
-  told: (Counter & { readonly position: number }) | undefined;
+  stated: (Counter & { readonly position: number }) | undefined;
 };
 
 /** An entry that no append can have accepted after the ones before it. */
@@ -211,18 +211,18 @@ export class SideFold {
 
   #count(name: string, used: number, reserved: number): void {
     const counter = this.counters.get(name);
-    if (counter === undefined) this.counters.set(name, { used, reserved, told: undefined });
+    if (counter === undefined) this.counters.set(name, { used, reserved, stated: undefined });
     else {
       counter.used += used;
       counter.reserved += reserved;
-      counter.told = undefined;
+      counter.stated = undefined;
     }
   }
 
   /** The entry states what counters have come to. It knows what sessions that are gone had used. */
   #tell(totals: readonly CounterTotal[]): void {
     for (const { counter: name, used, reserved } of totals) {
-      const folded = this.counters.get(name) ?? { used: 0, reserved: 0, told: undefined };
+      const folded = this.counters.get(name) ?? { used: 0, reserved: 0, stated: undefined };
       const isSame = used === folded.used && reserved === folded.reserved;
       if (!isSame && !(this.#hasDropped && used >= folded.used))
         this.#report({
@@ -232,7 +232,7 @@ export class SideFold {
             `entries it is ${folded.used} and ${folded.reserved}.`,
         });
       if (isSame || this.#hasDropped)
-        this.counters.set(name, { used, reserved, told: { used, reserved, position: this.#position } });
+        this.counters.set(name, { used, reserved, stated: { used, reserved, position: this.#position } });
     }
   }
 

@@ -1,6 +1,6 @@
 /** What a store finds wrong with its own tables: an index, a mark, a cursor, a read table, the file itself. */
 export type StoreFinding = {
-  readonly kind: 'file' | 'beside' | 'read_table';
+  readonly kind: 'file' | 'side_row' | 'read_table';
   /** A note is about something foreign that changes nothing, e.g. the tables of a backup tool. */
   readonly level: 'problem' | 'note';
   /** What was found, and what to do. Quotes identifiers, never payloads. */

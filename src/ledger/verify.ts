@@ -61,7 +61,7 @@ type SessionTrack = {
   readonly missing: Map<string, EntryPosition>;
   readonly erasures: Set<string>;
   firstAt: number | undefined;
-  besideAnchor: EntryPosition | undefined;
+  differsFromAnchor: EntryPosition | undefined;
 };
 
 export function createVerifier(options: VerifierOptions = {}): Verifier {
@@ -106,7 +106,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
       missing: new Map(),
       erasures: new Set<string>(),
       firstAt: undefined,
-      besideAnchor: undefined,
+      differsFromAnchor: undefined,
     };
     sessions.set(sessionId, session);
     totals.sessions++;
@@ -148,7 +148,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     else if (!text.isWellFormed() || chainHash(session.head.hash, sequence, text) !== hash)
       say(sessionId, entry, 'chain', 'The hash is not that of this text after the entry before.');
     const anchor = anchored.get(sessionId);
-    if (anchor?.sequence === sequence && anchor.hash !== hash) session.besideAnchor = entry;
+    if (anchor?.sequence === sequence && anchor.hash !== hash) session.differsFromAnchor = entry;
     session.head = { sessionId, sequence, hash };
   };
 

@@ -5,6 +5,7 @@ import { ShownText } from './shown-text.tsx';
 import { elapsedTime } from '../view/remaining-time.ts';
 import type { ShownAttempt, ToolCallView } from '../view/tool-call-view.ts';
 import { Disclosure } from './disclosure.tsx';
+import { outcomeTitle, outcomeWord } from '../view/outcome-words.ts';
 
 /** What an external tool reached, what bodies logged, and the attempts where there was more than one. */
 export function TrailBlock({ call }: { readonly call: ToolCallView }): ReactNode {
@@ -59,12 +60,12 @@ function attemptWords({ outcome }: ShownAttempt): string {
       return 'Running';
     case 'ToolExecutionResult':
     case 'ToolArtifactReference':
-      return `Succeeded after ${elapsedTime(outcome.elapsedMs)}`;
+      return `${outcomeTitle('succeeded')} after ${elapsedTime(outcome.elapsedMs)}`;
     case 'ToolTimeout':
-      return `Timed out after ${elapsedTime(outcome.elapsedMs)}`;
+      return `${outcomeTitle('timed_out')} after ${elapsedTime(outcome.elapsedMs)}`;
     case 'ToolFailure':
-      return `Failed: ${outcome.error}`;
+      return `${outcomeTitle(outcomeWord(outcome))}: ${outcome.error}`;
     case 'ToolDenied':
-      return `Denied: ${outcome.details}`;
+      return `${outcomeTitle('denied')}: ${outcome.details}`;
   }
 }

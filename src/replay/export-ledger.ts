@@ -86,7 +86,7 @@ async function* readChosen(heads: readonly Head[]): AsyncGenerator<readonly Head
 async function throwIfErased(ledger: Ledger, at: number, signal: AbortSignal): Promise<void> {
   for (let after = at; ;) {
     const later = await ledger.entries.read({ after, limit: headsAtOnce });
-    if (later.some(tellsOfErasure))
+    if (later.some(reportsErasure))
       throw unavailable(
         'Something was erased or removed while the ledger was exported, so this is no whole export. Export it again.',
       );
@@ -98,7 +98,7 @@ async function throwIfErased(ledger: Ledger, at: number, signal: AbortSignal): P
   }
 }
 
-function tellsOfErasure(entry: StoredEntry): boolean {
+function reportsErasure(entry: StoredEntry): boolean {
   if (!/body\.erased|session\.dropped/.test(entry.text)) return false;
   try {
     return readEntry(entry).events.some(({ type }) => type === 'body.erased' || type === 'session.dropped');

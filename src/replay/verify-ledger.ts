@@ -14,7 +14,7 @@ import { checkSideRows } from './check-side-rows.ts';
 
 /** A problem, wherever it was found. What is known of its place is there. */
 export type VerifyFinding = {
-  readonly kind: VerifyProblem['kind'] | 'file' | 'beside' | 'read_table';
+  readonly kind: VerifyProblem['kind'] | 'file' | 'side_row' | 'read_table';
   readonly message: string;
   readonly sessionId?: string | undefined;
   readonly callId?: string | undefined;
@@ -119,9 +119,9 @@ export async function verifyLedger(
     for (let entries; (entries = await ledger.entries.read({ after: position, limit: 500 })).length > 0;)
       for (const entry of entries) addLater(entry);
   };
-  await look('beside', async () => {
+  await look('side_row', async () => {
     for await (const { level, ...finding } of checkSideRows(ledger, beside, catchUp, signal))
-      if (level === 'problem') await say([{ kind: 'beside', ...finding }]);
+      if (level === 'problem') await say([{ kind: 'side_row', ...finding }]);
       else await note?.(finding.message);
   });
   const tables = startProgress('tables', 1);

@@ -20,7 +20,7 @@ import { checkOptions } from './check-options.ts';
 import { createDeadlines } from '../base/deadlines.ts';
 import type { Engine, Treatment } from './state/engine.ts';
 import { readHoldTimeout } from './settle/expiry.ts';
-import { orUnavailable, tellTrouble } from '../ledger/ledger-trouble.ts';
+import { orUnavailable, reportTrouble } from '../ledger/ledger-trouble.ts';
 import { followContracts } from './rules/note-contracts.ts';
 import type { ProtectedFiles } from './files/own-files.ts';
 import { createOwnFiles } from './files/own-files.ts';
@@ -146,7 +146,7 @@ function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<
   checkOptions(options);
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
-  const ledger = tellTrouble(options.ledger);
+  const ledger = reportTrouble(options.ledger);
   const onTrouble = options.onTrouble ?? warnOfTrouble;
   const ownFiles = createOwnFiles(options.ledger, options.contracts, options.protectedFiles, onTrouble);
   // Looks where the files lie, and warns, before the first call.

@@ -20,7 +20,10 @@ export type SampleOptions = {
 };
 
 /** What an entry does beside saying something. */
-export type Beside = Pick<Entry, 'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed'>;
+export type EntryParts = Pick<
+  Entry,
+  'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed'
+>;
 
 export type SampleEnd = 'result' | 'failure' | 'timeout';
 
@@ -43,7 +46,7 @@ export class SampleCall {
   }
 
   /** Requested and let through; its body runs from here on. */
-  begin(beside: Beside = {}): Entry {
+  begin(beside: EntryParts = {}): Entry {
     return this.entry([this.#request(), this.#rule('allow'), start], beside);
   }
 
@@ -92,12 +95,12 @@ export class SampleCall {
   }
 
   /** The outcome. Without a result nobody can say whether the effect happened. */
-  end(end: SampleEnd = 'result', beside: Beside = {}): Entry {
+  end(end: SampleEnd = 'result', beside: EntryParts = {}): Entry {
     return this.entry([this.#respond(this.#outcome(end))], beside);
   }
 
   /** Begun and ended in one entry, as a read is. */
-  whole(beside: Beside = {}): Entry {
+  whole(beside: EntryParts = {}): Entry {
     return this.entry(
       [this.#request(), this.#rule('allow'), start, this.#respond(this.#outcome('result'))],
       beside,
@@ -127,7 +130,7 @@ export class SampleCall {
     );
   }
 
-  entry(commands: readonly Command[], beside: Beside = {}, expectedVersion?: 'any'): Entry {
+  entry(commands: readonly Command[], beside: EntryParts = {}, expectedVersion?: 'any'): Entry {
     const expected = expectedVersion ?? this.version;
     if (expected !== 'any') this.version++;
     return {

@@ -65,13 +65,13 @@ export type CompiledSchema = {
 };
 
 /** Where a schema stands, for messages. */
-export type SchemaPlace = { readonly what: 'input' | 'output'; readonly tool: string };
+export type SchemaLocation = { readonly what: 'input' | 'output'; readonly tool: string };
 
 /** What a tool without an input schema takes. */
 const anyObject: JsonObject = freezeJson({ type: 'object', properties: {} });
 
 /** Makes a schema ready, or throws `config.invalid` naming the tool and the field. */
-export function compileSchema(schema: unknown, place: SchemaPlace): CompiledSchema {
+export function compileSchema(schema: unknown, place: SchemaLocation): CompiledSchema {
   const standard = toStandardSchema(schema);
   if (standard !== undefined) return compileStandard(standard, place);
   if (typeof schema === 'boolean' || isJsonObject(schema)) return compileJson(schema, place);
@@ -81,7 +81,7 @@ export function compileSchema(schema: unknown, place: SchemaPlace): CompiledSche
   );
 }
 
-function compileStandard(schema: StandardSchema, place: SchemaPlace): CompiledSchema {
+function compileStandard(schema: StandardSchema, place: SchemaLocation): CompiledSchema {
   const { vendor: named } = schema['~standard'] as { vendor?: unknown }; // what it calls itself, if it does
   const vendor = typeof named === 'string' ? named : 'unknown';
   const written = standardToJsonSchema(schema, place.what);
@@ -97,7 +97,7 @@ function compileStandard(schema: StandardSchema, place: SchemaPlace): CompiledSc
   });
 }
 
-function compileJson(given: JsonSchema, place: SchemaPlace): CompiledSchema {
+function compileJson(given: JsonSchema, place: SchemaLocation): CompiledSchema {
   const schema = readJsonSchema(given, place);
   const written = freezeJson(schema === true ? {} : schema === false ? { not: {} } : schema);
   const issuesOf = compiled(written, place);
@@ -127,7 +127,7 @@ function checkAsJson(value: unknown, check: (value: unknown) => SchemaCheck): Sc
   return json.ok ? check(json.value) : { ok: false, issues: [{ path: json.path, message: json.problem }] };
 }
 
-function compiled(schema: JsonObject, place: SchemaPlace): JsonSchemaChecker {
+function compiled(schema: JsonObject, place: SchemaLocation): JsonSchemaChecker {
   try {
     return compileJsonSchema(schema);
   } catch (cause) {
@@ -136,7 +136,7 @@ function compiled(schema: JsonObject, place: SchemaPlace): JsonSchemaChecker {
 }
 
 /** A copy of the schema as it stands now; for an input, one that speaks of objects. */
-function readJsonSchema(given: JsonSchema, place: SchemaPlace): JsonSchema {
+function readJsonSchema(given: JsonSchema, place: SchemaLocation): JsonSchema {
   const isInput = place.what === 'input';
   if (typeof given === 'boolean') return given && isInput ? anyObject : given;
   if (Object.values(given).some((part) => toStandardSchema(part) !== undefined)) {
@@ -154,7 +154,7 @@ function readJsonSchema(given: JsonSchema, place: SchemaPlace): JsonSchema {
   throw refuse(place, 'does not say `type: "object"` at the top. Arguments always come as an object.');
 }
 
-const refuse = ({ tool, what }: SchemaPlace, problem: string, cause?: unknown): QuittanceError =>
+const refuse = ({ tool, what }: SchemaLocation, problem: string, cause?: unknown): QuittanceError =>
   new QuittanceError(
     'config.invalid',
     `The ${what} schema of the tool ${quote(tool)} ${problem}`,

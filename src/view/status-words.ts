@@ -2,6 +2,7 @@
 import { shownId } from '../base/safe-id.ts';
 import { describeDecider } from '../call/describe-identity.ts';
 import { troubleOf, userMessageOf } from '../call/outcome.ts';
+import { outcomeLabel, outcomeTitle } from './outcome-words.ts';
 import type { DisplayStatus, ToolCallView } from './tool-call-view.ts';
 
 /** How much attention a status asks for. */
@@ -14,11 +15,11 @@ export const statusWords: {
   requested: { label: 'Requested', tone: 'quiet' },
   held: { label: 'Needs approval', tone: 'attention' },
   running: { label: 'Running', tone: 'active' },
-  succeeded: { label: 'Succeeded', tone: 'good' },
-  failed: { label: 'Failed', tone: 'bad' },
-  denied: { label: 'Denied', tone: 'bad' },
-  timed_out: { label: 'Timed out', tone: 'unsure' },
-  indeterminate: { label: 'Outcome unknown', tone: 'unsure' },
+  succeeded: { label: outcomeTitle('succeeded'), tone: 'good' },
+  failed: { label: outcomeTitle('failed'), tone: 'bad' },
+  denied: { label: outcomeTitle('denied'), tone: 'bad' },
+  timed_out: { label: outcomeTitle('timed_out'), tone: 'unsure' },
+  indeterminate: { label: outcomeTitle('indeterminate'), tone: 'unsure' },
   undone: { label: 'Undone', tone: 'quiet' },
 });
 
@@ -45,7 +46,7 @@ export function statusSentence(call: ToolCallView): string | undefined {
   if (outcome !== undefined) return userMessageOf(outcome) ?? troubleOf(outcome);
   const failed = call.attempts.at(-1);
   if (failed?.outcome !== undefined)
-    return `Attempt ${failed.attempt} ${failed.outcome.type === 'ToolTimeout' ? 'timed out' : 'failed'}; it may be tried again.`;
+    return `Attempt ${failed.attempt} ${outcomeLabel(failed.outcome)}; it may be tried again.`;
   // Once it runs, what was asked before is history.
   if (confirmation === undefined || call.status === 'running') return undefined;
   const { status, by, reason, description } = confirmation;

@@ -7,18 +7,10 @@ import type { ToolLate, ToolResolved, ToolUndone } from '../call/event.ts';
 import type { ToolOutcome, UndoHandle } from '../call/outcome.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
+import type { OutcomeWord } from './outcome-words.ts';
 
 /** Where a call stands, in one word. */
-export type DisplayStatus =
-  | 'requested'
-  | 'held'
-  | 'running'
-  | 'succeeded'
-  | 'failed'
-  | 'denied'
-  | 'timed_out'
-  | 'indeterminate'
-  | 'undone';
+export type DisplayStatus = 'requested' | 'held' | 'running' | OutcomeWord | 'undone';
 
 /** Everything there is to show about a call. Inputs and outputs are in their kept form. */
 export type ToolCallView = {

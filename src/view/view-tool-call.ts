@@ -14,6 +14,7 @@ import type {
   ToolCallView,
 } from './tool-call-view.ts';
 import { toolCallKey } from './tool-call-view.ts';
+import { outcomeWord } from './outcome-words.ts';
 
 /** What its events say about a call, in whatever order and however often they came. Needs at least one. */
 export function viewToolCall(known: readonly [CallEvent, ...CallEvent[]]): ToolCallView {
@@ -111,19 +112,7 @@ function statusOf({ undone, settled, status }: Call): DisplayStatus {
 }
 
 /** How a call that ended so is shown. */
-export function statusOfOutcome(outcome: ToolOutcome): DisplayStatus {
-  switch (outcome.type) {
-    case 'ToolExecutionResult':
-    case 'ToolArtifactReference':
-      return 'succeeded';
-    case 'ToolFailure':
-      return outcome.code === 'tool.indeterminate' ? 'indeterminate' : 'failed';
-    case 'ToolDenied':
-      return 'denied';
-    case 'ToolTimeout':
-      return 'timed_out';
-  }
-}
+export const statusOfOutcome = (outcome: ToolOutcome): DisplayStatus => outcomeWord(outcome);
 
 /** While a person is asked, the version they are asked about; else the last one, if it is about these arguments. */
 function previewOf(call: Call, events: readonly CallEvent[]): ShownPreview | undefined {

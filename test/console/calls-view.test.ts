@@ -7,9 +7,9 @@ import {
   viewAddress,
   viewKey,
 } from '../../console/src/pages/calls/calls-view.ts';
-import { readPlace } from '../../console/src/router.ts';
+import { readRoute } from '../../console/src/route.ts';
 
-const read = (address: string): ReturnType<typeof readView> => readView(readPlace(address).query);
+const read = (address: string): ReturnType<typeof readView> => readView(readRoute(address).query);
 
 test('a view comes back from its address as it was, whatever is in it', () => {
   const view = { search: 'a&b=c #%?/ü\u202E', toolName: '<b>', sessionId: '__proto__', within: '1h' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readGrant, sameArguments } from '../../console/src/pages/inbox/new-grant.ts';
+import { readGrant, sameArguments } from '../../console/src/pages/inbox/read-grant.ts';
 import { orderQuestions, riskLevel } from '../../console/src/pages/inbox/risk.ts';
 import { describeVerdict } from '../../console/src/pages/inbox/verdict.ts';
 import type { JsonObject } from '../../src/base/json.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatDuration, formatMoment } from '../../console/src/ui/time.tsx';
+import { formatDuration, formatTime } from '../../console/src/ui/time.tsx';
 
 test.each([
   [undefined, '–'],
@@ -21,5 +21,5 @@ test('a moment says in which zone it is told', () => {
   const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: 'short' })
     .formatToParts(0)
     .find(({ type }) => type === 'timeZoneName');
-  expect(formatMoment(0)).toContain(zone?.value);
+  expect(formatTime(0)).toContain(zone?.value);
 });

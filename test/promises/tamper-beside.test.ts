@@ -369,7 +369,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
 
   it.each(Object.entries(edits))('[tamper-evident] %s is named', async (_, [sql, message]) => {
     const { kinds, messages } = await look(change((database) => database.exec(sql)));
-    expect(new Set(kinds)).toEqual(new Set(['beside']));
+    expect(new Set(kinds)).toEqual(new Set(['side_row']));
     expect(messages).toContain(message);
   });
 

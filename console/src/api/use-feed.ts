@@ -11,9 +11,9 @@ import { openEventStream } from './event-stream.ts';
 import { ReplacedLedgerContext } from './replaced-ledger.ts';
 
 /** What is heard: an entry, or that there is one too large to be sent, which names its session and no call. */
-export type FeedNews = FeedEntry | LargeEntry;
+export type FeedMessage = FeedEntry | LargeEntry;
 
-export const isLarge = (news: FeedNews): news is LargeEntry => !('events' in news);
+export const isLarge = (message: FeedMessage): message is LargeEntry => !('events' in message);
 
 export type FeedStatus = 'connecting' | 'live' | 'reconnecting' | 'paused' | 'gap';
 
@@ -22,7 +22,7 @@ const againMs = { broken: 1_000, refused: 3_000 };
 
 export function useFeed(
   query: Query,
-  onEntry: (news: FeedNews) => void,
+  onEntry: (message: FeedMessage) => void,
   { paused = false }: { readonly paused?: boolean } = {},
 ): FeedStatus {
   const [status, setStatus] = useState<FeedStatus>('connecting');
@@ -47,11 +47,11 @@ export function useFeed(
     let close = (): void => undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const left = new AbortController();
-    const take = (text: string, tell: boolean): void => {
-      const entry = JSON.parse(text) as FeedNews;
+    const take = (text: string, showToast: boolean): void => {
+      const entry = JSON.parse(text) as FeedMessage;
       if (last.current !== undefined && (entry.previous ?? 0) > last.current) setStatus('gap');
       last.current = entry.position;
-      if (tell) heard.current(entry);
+      if (showToast) heard.current(entry);
     };
     const open = (): void => {
       const from =

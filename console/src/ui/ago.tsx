@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
-import { formatAge, formatMoment, useNow } from './time.tsx';
+import { formatAge, formatTime, useNow } from './time.tsx';
 
 /** When something was, as people say it: `4m ago`, `just now`. */
 export function Ago({ at }: { readonly at: number }): ReactNode {
   const now = useNow(1_000);
   const age = formatAge(Math.max(0, now - at));
   return (
-    <time dateTime={new Date(at).toISOString()} title={formatMoment(at)}>
+    <time dateTime={new Date(at).toISOString()} title={formatTime(at)}>
       {age === 'now' ? 'just now' : `${age} ago`}
     </time>
   );

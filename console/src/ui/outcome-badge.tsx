@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
 import type { CallSummary } from '../../../src/ledger/call-query.ts';
+import type { OutcomeWord } from '../../../src/view/outcome-words.ts';
+import { outcomeWord, outcomeWords } from '../../../src/view/outcome-words.ts';
 
 type Shown = Pick<CallSummary, 'outcome' | 'status' | 'code' | 'unresolved'>;
 export type Tone = 'good' | 'bad' | 'attention' | 'unsure' | 'active' | 'quiet';
@@ -9,33 +11,26 @@ export function describeOutcome({ outcome, status, code }: Shown): {
   readonly word: string;
   readonly tone: Tone;
 } {
-  if (code === 'tool.indeterminate') return { word: 'indeterminate', tone: 'unsure' };
-  switch (outcome) {
-    case 'ToolExecutionResult':
-      return { word: 'succeeded', tone: 'good' };
-    case 'ToolArtifactReference':
-      return { word: 'succeeded', tone: 'good' };
-    case 'ToolTimeout':
-      return { word: 'timed out', tone: 'bad' };
-    case 'ToolFailure':
-      return { word: 'failed', tone: 'bad' };
-    case 'ToolDenied':
-      return { word: 'denied', tone: 'quiet' };
-    case undefined:
-      switch (status) {
-        case 'held':
-          return { word: 'held', tone: 'attention' };
-        case 'approved':
-          return { word: 'approved', tone: 'active' };
-        case 'running':
-          return { word: 'running', tone: 'active' };
-        case 'requested':
-          return { word: 'requested', tone: 'active' };
-        case 'settled':
-          return { word: 'settled', tone: 'quiet' };
-      }
-  }
+  if (outcome === undefined) return { word: status, tone: statusTones[status] };
+  const word = outcomeWord({ type: outcome, code });
+  return { word: outcomeWords[word].label, tone: outcomeTones[word] };
 }
+
+const outcomeTones: { readonly [Word in OutcomeWord]: Tone } = {
+  succeeded: 'good',
+  failed: 'bad',
+  timed_out: 'bad',
+  denied: 'quiet',
+  indeterminate: 'unsure',
+};
+
+const statusTones: { readonly [Status in CallSummary['status']]: Tone } = {
+  requested: 'active',
+  held: 'attention',
+  approved: 'active',
+  running: 'active',
+  settled: 'quiet',
+};
 
 export function OutcomeBadge({ call }: { readonly call: Shown }): ReactNode {
   const { word, tone } = describeOutcome(call);

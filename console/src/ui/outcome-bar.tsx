@@ -1,16 +1,21 @@
 import type { ReactNode } from 'react';
 import type { OutcomeCounts } from '../../../src/http/api/stats.ts';
+import { outcomeWords } from '../../../src/view/outcome-words.ts';
 
 const parts: readonly {
   readonly name: keyof OutcomeCounts;
   readonly word: string;
   readonly colour: string;
 }[] = [
-  { name: 'succeeded', word: 'succeeded', colour: 'var(--good)' },
-  { name: 'denied', word: 'denied', colour: 'var(--line-strong)' },
-  { name: 'failed', word: 'failed', colour: 'var(--bad)' },
-  { name: 'timedOut', word: 'timed out', colour: 'color-mix(in srgb, var(--bad) 60%, var(--surface))' },
-  { name: 'indeterminate', word: 'indeterminate', colour: 'var(--unsure)' },
+  { name: 'succeeded', word: outcomeWords.succeeded.label, colour: 'var(--good)' },
+  { name: 'denied', word: outcomeWords.denied.label, colour: 'var(--line-strong)' },
+  { name: 'failed', word: outcomeWords.failed.label, colour: 'var(--bad)' },
+  {
+    name: 'timedOut',
+    word: outcomeWords.timed_out.label,
+    colour: 'color-mix(in srgb, var(--bad) 60%, var(--surface))',
+  },
+  { name: 'indeterminate', word: outcomeWords.indeterminate.label, colour: 'var(--unsure)' },
   { name: 'open', word: 'open', colour: 'var(--attention)' },
 ];
 

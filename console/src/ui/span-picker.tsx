@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useContext, useEffect, useState } from 'react';
 import type { CallPage } from '../../../src/http/api/call.ts';
 import { get } from '../api/client.ts';
-import { addressOf, goTo, usePlace } from '../router.ts';
+import { addressOf, goTo, useRoute } from '../route.ts';
 import type { SpanKey } from './find-span.ts';
 import { findSpan, spans } from './find-span.ts';
 import { SkewContext } from './skew.ts';
@@ -12,7 +12,7 @@ export type Span = { readonly key: SpanKey; readonly ms: number };
 
 /** The one in the address, or one in which there is something to see. Undefined until that is known. */
 export function useSpan(usual: SpanKey, toolName?: string): Span | undefined {
-  const asked = usePlace().query.get('span');
+  const asked = useRoute().query.get('span');
   const isAsked = spans.some(([key]) => key === asked);
   const skewMs = useContext(SkewContext);
   const [found, setFound] = useState<SpanKey>();
@@ -32,7 +32,7 @@ export function useSpan(usual: SpanKey, toolName?: string): Span | undefined {
 }
 
 export function SpanPicker({ span }: { readonly span: Span }): ReactNode {
-  const { path, query } = usePlace();
+  const { path, query } = useRoute();
   return (
     <label>
       <span className="hidden">Time</span>

@@ -31,7 +31,7 @@ export function formatDuration(ms: number | undefined): string {
 }
 
 /** With its zone: whoever compares it with the log of another machine must not have to guess. */
-export const formatMoment = (at: number): string =>
+export const formatTime = (at: number): string =>
   new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
 /** Integer micro-units as people write amounts: 1,234,567 is 1.234567. */
@@ -42,7 +42,7 @@ export const formatCost = (micros: number): string =>
 export function Age({ at }: { readonly at: number }): ReactNode {
   const now = useNow(1_000);
   return (
-    <time dateTime={new Date(at).toISOString()} title={formatMoment(at)}>
+    <time dateTime={new Date(at).toISOString()} title={formatTime(at)}>
       {formatAge(Math.max(0, now - at))}
     </time>
   );

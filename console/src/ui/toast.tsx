@@ -4,10 +4,10 @@ import { createContext, useCallback, useContext, useMemo, useRef, useState } fro
 import { ForeignText } from './foreign-text.tsx';
 
 type Toast = { readonly id: number; readonly text: string; readonly tone: 'good' | 'bad' };
-type Tell = (text: string, tone?: Toast['tone']) => void;
+type ShowToast = (text: string, tone?: Toast['tone']) => void;
 
-const TellContext = createContext<Tell>(() => undefined);
-export const useTell = (): Tell => useContext(TellContext);
+const ToastContext = createContext<ShowToast>(() => undefined);
+export const useToast = (): ShowToast => useContext(ToastContext);
 
 const staysMs = 6_000;
 
@@ -18,7 +18,7 @@ export function ToastArea({ children }: { readonly children: ReactNode }): React
     (id: number) => setToasts((before) => before.filter((toast) => toast.id !== id)),
     [],
   );
-  const tell = useCallback<Tell>(
+  const showToast = useCallback<ShowToast>(
     (text, tone = 'good') => {
       const id = ++count.current;
       setToasts((before) => [...before.slice(-3), { id, text, tone }]);
@@ -26,9 +26,9 @@ export function ToastArea({ children }: { readonly children: ReactNode }): React
     },
     [drop],
   );
-  const value = useMemo(() => tell, [tell]);
+  const value = useMemo(() => showToast, [showToast]);
   return (
-    <TellContext value={value}>
+    <ToastContext value={value}>
       {children}
       <div className="toasts" role="status" aria-live="polite">
         {toasts.map(({ id, text, tone }) => (
@@ -40,6 +40,6 @@ export function ToastArea({ children }: { readonly children: ReactNode }): React
           </div>
         ))}
       </div>
-    </TellContext>
+    </ToastContext>
   );
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readAiSdkTool } from '../ai-sdk/tool.ts';
 import type { AdoptedTool } from './adopted-tool.ts';
 import { adoptTools } from './adopted-tool.ts';
-import { readMastraTool, toolMark } from '../mastra/tool.ts';
+import { readMastraTool, mastraToolMark } from '../mastra/tool.ts';
 import { readOpenAiAgentsTool } from '../openai-agents/tool.ts';
 import { hintedTraits, readHints } from './tool-hints.ts';
 
@@ -55,7 +55,12 @@ test('every adapter hands them on, and what the host says wins', async () => {
   const run = async () => 'done';
   const adopted = [
     await readAiSdkTool('a', { inputSchema: { type: 'object' }, execute: run, ...hints('destructiveHint') }),
-    await readMastraTool('b', { [toolMark]: true, id: 'b', execute: run, mcp: hints('destructiveHint') }),
+    await readMastraTool('b', {
+      [mastraToolMark]: true,
+      id: 'b',
+      execute: run,
+      mcp: hints('destructiveHint'),
+    }),
     readOpenAiAgentsTool({ type: 'function', name: 'c', invoke: run, ...hints('destructiveHint') }),
     readOpenAiAgentsTool({ type: 'function', name: 'd', invoke: run, ...hints('destructiveHint') }),
     readOpenAiAgentsTool({ type: 'function', name: 'e', invoke: run, ...hints('readOnlyHint') }),

@@ -16,9 +16,9 @@ import { describeValue } from '../../tool/describe-value.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { AgUiEvent } from './event.ts';
 import type { AgUiAnswer, AgUiInterrupt } from './interrupt.ts';
-import { interruptId, readAnswer, toInterrupt } from './interrupt.ts';
+import { interruptId, readAgUiAnswer, toInterrupt } from './interrupt.ts';
 import { followCalls } from './follow-calls.ts';
-import { reportVersions } from '../adopt/framework-version.ts';
+import { reportVersions } from '../adopt/tested-versions.ts';
 
 /** Who answers, as the host identified them. */
 export type AgUiPerson = {
@@ -148,7 +148,7 @@ async function take(
       ? { ...answered, status: 'changed', problem: 'The question is about something else by now.' }
       : { ...answered, status: 'unknown', problem: 'No such question is open in this session.' };
   }
-  const answer = readAnswer(entry);
+  const answer = readAgUiAnswer(entry);
   if (answer === undefined)
     return { ...answered, status: 'unclear', problem: 'The answer says neither yes nor no.' };
   try {

@@ -59,7 +59,7 @@ export type AgUiAnswer =
   | { readonly decision: 'deny'; readonly reason: string | undefined };
 
 /** Reads an entry of `resume`; undefined where it says neither yes nor no. Nothing but an own `approved: true` is a yes. */
-export function readAnswer(entry: JsonObject): AgUiAnswer | undefined {
+export function readAgUiAnswer(entry: JsonObject): AgUiAnswer | undefined {
   const status = ownValue(entry, 'status');
   // A person who turns to something else leaves the call: it must not wait for an answer that will not come.
   if (status === 'cancelled') return { decision: 'deny', reason: 'The question was set aside.' };

@@ -16,14 +16,14 @@ import type { FindOutcome } from './output.ts';
 import { modelOutput, rememberOutcomes, toOutput } from './output.ts';
 import type { AiSdkCallOptions, AiSdkTool, GovernedAiSdkTool } from './tool.ts';
 import { openSchema, readAiSdkTool } from './tool.ts';
-import { placeCall } from '../run/conversation.ts';
+import { withSessionCallId } from '../run/conversation.ts';
 import type { Driver, Run } from '../run/driver.ts';
 import { createDriver } from '../run/driver.ts';
-import { notMade } from '../answer/fault-for-model.ts';
-import { reportVersions } from '../adopt/framework-version.ts';
+import { notMade } from '../answer/fault-messages.ts';
+import { reportVersions } from '../adopt/tested-versions.ts';
 import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
-import { refuseNoRecord } from '../adopt/tools-given.ts';
+import { refuseNoRecord } from '../adopt/refuse-foreign.ts';
 
 /** What `governTools` takes beside the tools. */
 export type AiSdkOptions = AdapterOptions<AiSdkCallOptions> & {
@@ -176,7 +176,7 @@ function denialsOf({ runtime }: Driver<AiSdkCallOptions>, run: Run<AiSdkCallOpti
 }
 
 const toRequest = (name: string, input: unknown, { toolCallId, messages }: AiSdkCallOptions): ToolCallInput =>
-  placeCall(
+  withSessionCallId(
     // What is no object is denied by the runtime, which says so.
     { id: toolCallId, name, arguments: input as ToolCallInput['arguments'] },
     timesUsed(messages, toolCallId),

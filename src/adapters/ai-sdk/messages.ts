@@ -7,12 +7,12 @@ import type { JsonObject } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { sessionCallId } from '../../call/session-call-id.ts';
 import { describeValue } from '../../tool/describe-value.ts';
-import type { Said } from '../run/conversation.ts';
+import type { ConversationStep } from '../run/conversation.ts';
 import { earlierUses } from '../run/conversation.ts';
 
 /** A step of the conversation, and the answers of people in it. */
 type Step =
-  | Said
+  | ConversationStep
   | {
       readonly type: 'response';
       readonly id: string;
@@ -117,10 +117,11 @@ const toResponse = (id: string, approved: unknown, reason: unknown): Step => ({
   reason: typeof reason === 'string' ? reason : undefined,
 });
 
-const isSaid = (step: Step): step is Said => step.type !== 'response';
+const isSaid = (step: Step): step is ConversationStep => step.type !== 'response';
 
 /** The conversation, as far as the ids of its calls go. */
-export const readMessages = (messages: unknown): readonly Said[] => [...stepsOf(messages)].filter(isSaid);
+export const readMessages = (messages: unknown): readonly ConversationStep[] =>
+  [...stepsOf(messages)].filter(isSaid);
 
 /** How many assistant messages before the one of the current call hold this id. */
 export const timesUsed = (messages: unknown, toolCallId: string): number =>
@@ -140,7 +141,7 @@ export type ApprovalResponse = {
  */
 export function approvalResponses(messages: unknown): readonly ApprovalResponse[] {
   const responses = new Map<string, ApprovalResponse>();
-  const before: Said[] = [];
+  const before: ConversationStep[] = [];
   for (const step of stepsOf(messages)) {
     if (isSaid(step)) {
       before.push(step);

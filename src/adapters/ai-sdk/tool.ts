@@ -7,7 +7,7 @@ import { isJsonObject } from '../../base/json.ts';
 import { isTool } from '../../tool/define-tool.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { quote } from '../../base/nearest.ts';
-import type { SchemaPlace } from '../../tool/schema.ts';
+import type { SchemaLocation } from '../../tool/schema.ts';
 import { compileSchema } from '../../tool/schema.ts';
 import { isStandardSchema } from '../../tool/standard-schema.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
@@ -95,7 +95,7 @@ async function lastOf(given: unknown): Promise<unknown> {
 const schemaMark = Symbol.for('vercel.ai.schema');
 
 /** Makes a Standard Schema of a schema object of the SDK, or of a function that gives one. */
-async function readSchema(given: unknown, place: SchemaPlace): Promise<unknown> {
+async function readSchema(given: unknown, place: SchemaLocation): Promise<unknown> {
   const schema: unknown = typeof given === 'function' && !isStandardSchema(given) ? await given() : given;
   if (schema === null || schema === undefined || isStandardSchema(schema)) return schema ?? undefined;
   if (typeof schema !== 'object' || !(schemaMark in schema)) return schema;

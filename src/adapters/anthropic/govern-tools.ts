@@ -6,7 +6,7 @@ import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import type { Turn } from '../../runtime/turn/turn.ts';
 import type { TurnOptions } from '../../runtime/host/turn-options.ts';
 import type { AnswerFile } from '../answer/answer.ts';
-import type { Said } from '../run/conversation.ts';
+import type { ConversationStep } from '../run/conversation.ts';
 import type {
   LoopAnswer,
   LoopCall,
@@ -14,8 +14,8 @@ import type {
   LoopOptions,
   LoopRun,
   LoopTools,
-} from '../run/plain-loop.ts';
-import { governLoop } from '../run/plain-loop.ts';
+} from '../run/govern-loop.ts';
+import { governLoop } from '../run/govern-loop.ts';
 
 /** What the model said: a message of the API, or the blocks of one. */
 export type AnthropicAnswer =
@@ -122,8 +122,8 @@ const toLoopMessage = (
 ): LoopMessage => ({ calls, source: message, conversation: conversation && readConversation(conversation) });
 
 /** The messages of a conversation, as far as the ids of its calls go. */
-function readConversation(messages: readonly unknown[]): readonly Said[] {
-  return messages.filter(isJsonObject).flatMap(({ role, content }): readonly Said[] => {
+function readConversation(messages: readonly unknown[]): readonly ConversationStep[] {
+  return messages.filter(isJsonObject).flatMap(({ role, content }): readonly ConversationStep[] => {
     const blocks = Array.isArray(content) ? content.filter(isJsonObject) : [];
     const idsOf = (wanted: string, key: string): string[] =>
       blocks.flatMap((block) => {

@@ -12,7 +12,7 @@ import type { ClaudeAgentRun } from './run.ts';
 import { createServer } from './server.ts';
 import type { ClaudeAgentServer, ClaudeAgentTransport } from './server.ts';
 import type { ClaudeAgentTool } from './tool.ts';
-import { resumesDeferred } from './version.ts';
+import { resumesDeferred } from './resumes-deferred.ts';
 import { selfTest } from '../run/self-test.ts';
 
 const sessionId = 'thread-1';

@@ -13,10 +13,10 @@ import type { ClaudeAgentServer } from './server.ts';
 import type { ClaudeAgentCall, ClaudeAgentTool } from './tool.ts';
 import { readAnnotations, readClaudeAgentTool, toolUseIdKey } from './tool.ts';
 import { createDriver } from '../run/driver.ts';
-import { reportVersions } from '../adopt/framework-version.ts';
+import { reportVersions } from '../adopt/tested-versions.ts';
 import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
-import { refuseNoList } from '../adopt/tools-given.ts';
+import { refuseNoList } from '../adopt/refuse-foreign.ts';
 
 /** What `governTools` takes beside the tools. */
 export type ClaudeAgentOptions = AdapterOptions<ClaudeAgentCall> & {

@@ -9,7 +9,7 @@ import type { PendingCall } from '../../runtime/turn/await-told.ts';
 import type { Answer } from '../answer/answer.ts';
 import type { Begun, ProgramReport } from './program-tools.ts';
 import type { ClaudeAgentHookInput } from './tool.ts';
-import type { FaultTeller } from '../answer/fault-for-model.ts';
+import type { FaultMessages } from '../answer/fault-messages.ts';
 
 /** What a hook answers. Nothing means that the rules of the SDK decide. */
 export type ClaudeAgentHookOutput = {
@@ -37,7 +37,7 @@ export type HookFacts = {
   readonly server: string;
   readonly ungoverned: readonly string[];
   readonly programTools: ReadonlySet<string>;
-  readonly faults: FaultTeller;
+  readonly faults: FaultMessages;
   /** Takes down what was told about a call of ours, and asks whether it waits for a person. */
   readonly ask: (
     toolUseId: string,

@@ -6,8 +6,8 @@ import type { AnyTool } from '../../tool/define-tool.ts';
 import { isTool } from '../../tool/define-tool.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { Answer } from '../answer/answer.ts';
-import { notMade } from '../answer/fault-for-model.ts';
-import { earlierIn, placeCall } from '../run/conversation.ts';
+import { notMade } from '../answer/fault-messages.ts';
+import { earlierIn, withSessionCallId } from '../run/conversation.ts';
 import type { CallGiven, Driver, Run } from '../run/driver.ts';
 import type { ClaudeAgentHooks } from './hooks.ts';
 import { createHooks } from './hooks.ts';
@@ -130,7 +130,7 @@ function serveTools(
       driver.faults.guard(request.name, async () => {
         const toolUseId = readToolUseId(request);
         const { hook, earlier } = seen.take(toolUseId);
-        const made = placeCall(toRequest(toolUseId, request.name, request.arguments), earlier);
+        const made = withSessionCallId(toRequest(toolUseId, request.name, request.arguments), earlier);
         const result = await answer(run, request, made, { toolUseId, hook }, seen.approved.has(made.id));
         seen.answered(toolUseId);
         return result;
@@ -154,7 +154,7 @@ function hookCalls(
       const earlier = await seen.note(toolUseId, hook);
       // A tool of the program waits in place in every version, and the host is told what it waits for.
       if (!run.suspends || (!seen.resumesDeferred && !programTools.has(name))) return undefined;
-      const request = placeCall(toRequest(toolUseId, name, hook.tool_input), earlier);
+      const request = withSessionCallId(toRequest(toolUseId, name, hook.tool_input), earlier);
       if (seen.approved.has(request.id)) return undefined;
       return run.ask(request, { native: { toolUseId, hook } });
     },
@@ -175,7 +175,7 @@ function hookCalls(
     begin(toolUseId, name, hook) {
       const { earlier } = seen.take(toolUseId);
       const native: ClaudeAgentCall = { toolUseId, hook };
-      const request = placeCall(toRequest(toolUseId, name, hook.tool_input), earlier);
+      const request = withSessionCallId(toRequest(toolUseId, name, hook.tool_input), earlier);
       return program.begin(native, () => makeOrWait(run, request, { native }, seen.approved.has(request.id)));
     },
     async report(toolUseId, said) {

@@ -1,6 +1,6 @@
 import type { ClaudeAgentHookInput } from './tool.ts';
-import { TranscriptPlaces } from './transcript.ts';
-import { resumesDeferred } from './version.ts';
+import { TranscriptCalls } from './transcript.ts';
+import { resumesDeferred } from './resumes-deferred.ts';
 
 type Seen = {
   readonly hook: ClaudeAgentHookInput | undefined;
@@ -15,7 +15,7 @@ export class SeenCalls {
   /** Our ids of calls that people approved: provider ids may be used again. */
   readonly approved: Set<string> = new Set<string>();
   readonly #hooked = new Map<string, Seen>();
-  #places = new TranscriptPlaces();
+  #places = new TranscriptCalls();
   #resumes = false;
   #deferred: string | undefined;
 
@@ -26,7 +26,7 @@ export class SeenCalls {
 
   connected(): void {
     this.#deferred = undefined;
-    this.#places = new TranscriptPlaces();
+    this.#places = new TranscriptCalls();
   }
 
   setClient(version: string): void {

@@ -1,7 +1,7 @@
 /** The conversation that the program of the Claude Agent SDK keeps in a file, as far as the ids of its calls go. */
 import { readFile } from 'node:fs/promises';
 import { isJsonObject, parseJson } from '../../base/json.ts';
-import type { Said } from '../run/conversation.ts';
+import type { ConversationStep } from '../run/conversation.ts';
 import { earlierUses } from '../run/conversation.ts';
 
 /**
@@ -9,9 +9,9 @@ import { earlierUses } from '../run/conversation.ts';
  * calls of one message one after the other. So a call whose id was answered here before is a later one only if the
  * transcript says so. What the transcript does not show is the same message: then nothing runs twice.
  */
-export class TranscriptPlaces {
+export class TranscriptCalls {
   readonly #answered = new Map<string, number>();
-  #before: Promise<readonly Said[]> | undefined;
+  #before: Promise<readonly ConversationStep[]> | undefined;
 
   async earlier(id: string, path: string | undefined): Promise<number> {
     const before = await (this.#before ??= readTranscript(path));
@@ -35,11 +35,11 @@ export class TranscriptPlaces {
 const mostLooks = 250;
 const lookEveryMs = 20;
 
-const answersTo = (conversation: readonly Said[], id: string): number =>
+const answersTo = (conversation: readonly ConversationStep[], id: string): number =>
   conversation.filter((said) => said.type === 'answer' && said.id === id).length;
 
 /** Empty where there is no such file. */
-async function readTranscript(path: string | undefined): Promise<readonly Said[]> {
+async function readTranscript(path: string | undefined): Promise<readonly ConversationStep[]> {
   if (path === undefined || path === '') return [];
   try {
     return readLines((await readFile(path, 'utf8')).split('\n'));
@@ -52,8 +52,8 @@ async function readTranscript(path: string | undefined): Promise<readonly Said[]
  * The program writes each block of a message on a line of its own, under the id of the message; results may stand
  * between them.
  */
-function readLines(lines: readonly string[]): readonly Said[] {
-  const conversation: Said[] = [];
+function readLines(lines: readonly string[]): readonly ConversationStep[] {
+  const conversation: ConversationStep[] = [];
   let message: { readonly id: unknown; readonly ids: string[] } | undefined;
   for (const line of lines) {
     const parsed = line.trim() === '' ? undefined : parseJson(line);

@@ -4,14 +4,14 @@
  * when the run goes on, these answers are put into the session, from the record.
  */
 import { ownValue } from '../../tool/own-value.ts';
-import { listAt, callsIn } from '../google-genai/calls.ts';
+import { readList, callsIn } from '../google-genai/calls.ts';
 import type { AdkToolContext } from './tool.ts';
 
 /** The answer to a call that ended and was never held; undefined for any other. */
 type AnswerOf = (id: string) => Promise<Record<string, unknown> | undefined>;
 
 /** Puts the answers of the calls beside this one into the session, where they are missing. */
-export async function tellBeside(context: AdkToolContext, answerOf: AnswerOf): Promise<void> {
+export async function restoreDroppedAnswers(context: AdkToolContext, answerOf: AnswerOf): Promise<void> {
   const { session, sessionService } = context.invocationContext;
   const { events } = session;
   const at = events.findLastIndex((event) => isMessageOf(event, context.functionCallId));
@@ -54,7 +54,7 @@ export const isMessageOf = (event: object, id: string | undefined): boolean =>
   callsIn(ownValue(event, 'content')).some((call) => ownValue(call, 'id') === id);
 
 const responsesIn = (event: object): readonly Record<string, unknown>[] =>
-  listAt(ownValue(event, 'content'), 'parts').flatMap((part) => {
+  readList(ownValue(event, 'content'), 'parts').flatMap((part) => {
     const response =
       typeof part === 'object' && part !== null ? ownValue(part, 'functionResponse') : undefined;
     return typeof response === 'object' && response !== null ? [response as Record<string, unknown>] : [];

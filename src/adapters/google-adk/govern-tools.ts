@@ -12,19 +12,19 @@ import { ownValue } from '../../tool/own-value.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
 import type { Answer } from '../answer/answer.ts';
 import { toAnswer } from '../answer/answer.ts';
-import { placeCall } from '../run/conversation.ts';
+import { withSessionCallId } from '../run/conversation.ts';
 import type { Driver, Run } from '../run/driver.ts';
 import { createDriver } from '../run/driver.ts';
-import { notMade } from '../answer/fault-for-model.ts';
-import { reportVersions } from '../adopt/framework-version.ts';
-import { isMessageOf, tellBeside } from './dropped-answers.ts';
+import { notMade } from '../answer/fault-messages.ts';
+import { reportVersions } from '../adopt/tested-versions.ts';
+import { isMessageOf, restoreDroppedAnswers } from './dropped-answers.ts';
 import type { AdkPlugin } from './plugin.ts';
 import { createPlugin } from './plugin.ts';
 import type { AdkTool, AdkToolContext } from './tool.ts';
-import { expandTools, governedMark, readAdkTool, toolMark, ungovernedWithin } from './tool.ts';
+import { expandTools, governedMark, readAdkTool, adkToolMark, ungovernedWithin } from './tool.ts';
 import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
-import { refuseForeign, refuseNoList } from '../adopt/tools-given.ts';
+import { refuseForeign, refuseNoList } from '../adopt/refuse-foreign.ts';
 
 /** What `governTools` takes beside the tools. */
 export type AdkOptions = AdapterOptions<AdkToolContext> & {
@@ -76,7 +76,7 @@ export const sendProbe =
   (wrapTools: Wrap): SendProbe =>
   async (probeOptions, body) => {
     const given = {
-      [toolMark]: true,
+      [adkToolMark]: true,
       name: probe.name,
       description: '',
       isLongRunning: false,
@@ -151,7 +151,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
     if (id === undefined || id === '') throw refuseOutside(name);
     // What is no object is denied by the runtime, which says so.
     const request = { id, name, arguments: args as ToolCallInput['arguments'] };
-    return placeCall(request, Math.max(0, usesOf(id, invocationContext.session.events) - 1));
+    return withSessionCallId(request, Math.max(0, usesOf(id, invocationContext.session.events) - 1));
   };
   const answerBeside = async (
     name: string,
@@ -164,7 +164,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
     const [call] = await driver.runtime.calls.list({ sessionId, callId });
     // The kit itself goes on with a call that was held.
     if (call?.settled === undefined || call.confirmation !== undefined) return undefined;
-    return toResponse(await toAnswer(driver.ledger, sessionId, call.settled.outcome));
+    return toFunctionResponse(await toAnswer(driver.ledger, sessionId, call.settled.outcome));
   };
   const caller: Caller = {
     async make(name, args, context) {
@@ -181,7 +181,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
         await askPerson(driver, run, told, context);
         return undefined;
       }
-      await tellBeside(context, (id) => answerBeside(name, id, context));
+      await restoreDroppedAnswers(context, (id) => answerBeside(name, id, context));
       const [held] = await driver.runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
       // An answer to another question is none to this one.
       const about = isJsonObject(said.payload) ? ownValue(said.payload, 'confirmationId') : undefined;
@@ -238,7 +238,7 @@ function toAdkTool(
     own?._getDeclaration() ?? { name, description, parametersJsonSchema: { ...schema, type: 'object' } };
   const isLongRunning = own?.isLongRunning === true;
   const tool = {
-    [toolMark]: true,
+    [adkToolMark]: true,
     [governedMark]: true,
     name,
     description: own?.description ?? description,
@@ -257,7 +257,7 @@ function toAdkTool(
       const answer = await caller.make(name, args, toolContext);
       if (answer === undefined) return { status: 'pending' };
       // A long-running tool that has nothing to say yet says nothing.
-      return isLongRunning && answer.content === 'null' ? undefined : toResponse(answer);
+      return isLongRunning && answer.content === 'null' ? undefined : toFunctionResponse(answer);
     },
   };
   return tool;
@@ -278,7 +278,7 @@ function offer(llmRequest: LlmRequest, tool: { readonly name: string }, declarat
 }
 
 /** The tabled content as the kit has responses: an object as it is, anything else under a name. */
-export function toResponse({ content, note }: Answer): Record<string, unknown> {
+export function toFunctionResponse({ content, note }: Answer): Record<string, unknown> {
   const told = JSON.parse(content) as unknown;
   if (note !== undefined) return { output: told, note };
   if (isJsonObject(told)) return told;

@@ -5,7 +5,7 @@
 import { ownValue } from '../../tool/own-value.ts';
 import type { Answer } from '../answer/answer.ts';
 import type { AdkToolContext } from './tool.ts';
-import { governedMark, toolMark } from './tool.ts';
+import { governedMark, adkToolMark } from './tool.ts';
 
 type Quiet = (params: object) => Promise<undefined>;
 
@@ -73,7 +73,7 @@ export function createPlugin(
       const tools = ownValue(llmRequest, 'toolsDict');
       if (typeof tools !== 'object' || tools === null) return undefined;
       const stub = (name: string): object => ({
-        [toolMark]: true,
+        [adkToolMark]: true,
         [governedMark]: true,
         name,
         description: '',

@@ -56,7 +56,7 @@ export type AdkTool = {
 export type AdkToolset = { getTools(context?: never): Promise<readonly AdkTool[]> };
 
 /** By these the kit knows its tools, whichever copy of the package made them. */
-export const toolMark: unique symbol = Symbol.for('google.adk.baseTool');
+export const adkToolMark: unique symbol = Symbol.for('google.adk.baseTool');
 const toolsetMark: unique symbol = Symbol.for('google.adk.baseToolset');
 /** By this a governed tool is known, whichever copy of this package made it. */
 export const governedMark: unique symbol = Symbol.for('quittance.governed');
@@ -71,7 +71,7 @@ export async function expandTools(given: readonly unknown[]): Promise<readonly (
   );
   return expanded.flat().map((tool) => {
     if (isTool(tool)) return tool;
-    if (isMarked(tool, toolMark)) return tool as AdkTool; // by its mark
+    if (isMarked(tool, adkToolMark)) return tool as AdkTool; // by its mark
     throw new QuittanceError(
       'config.invalid',
       'governTools of quittance/google-adk takes tools and toolsets of @google/adk, or tools of defineTool. Found ' +

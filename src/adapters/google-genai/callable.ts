@@ -6,7 +6,7 @@ import { describeValue } from '../../tool/describe-value.ts';
 import { quote } from '../../base/nearest.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
-import { listAt } from './calls.ts';
+import { readList } from './calls.ts';
 import { fromGoogleSchema } from './schema.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
@@ -32,8 +32,8 @@ export async function readCallable(callable: GenAiCallable): Promise<readonly Ad
         'into config.tools by itself.',
     );
   // What mcpToTool makes keeps the tools of its servers, with their annotations.
-  const ofServers = listAt(callable, 'mcpTools').filter(isJsonObject);
-  return listAt(offered, 'functionDeclarations')
+  const ofServers = readList(callable, 'mcpTools').filter(isJsonObject);
+  return readList(offered, 'functionDeclarations')
     .filter(isJsonObject)
     .flatMap((declared) => {
       const { name, description } = declared;

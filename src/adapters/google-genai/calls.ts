@@ -40,14 +40,14 @@ export function callsIn(said: unknown): readonly object[] {
   if (Array.isArray(said)) return said.flatMap((item: unknown) => (isCall(item) ? [item] : callsIn(item)));
   if (typeof said !== 'object' || said === null) return [];
   // As the SDK reads a response: the first candidate counts.
-  const candidate = listAt(said, 'candidates')[0];
+  const candidate = readList(said, 'candidates')[0];
   if (candidate !== undefined) return callsIn(at(candidate, 'content'));
-  const parts = listAt(said, 'parts');
+  const parts = readList(said, 'parts');
   if (parts.length > 0) return parts.flatMap(callsIn);
   const call = at(said, 'functionCall');
   if (typeof call === 'object' && call !== null) return [call];
   const message = at(said, 'toolCall') ?? said;
-  return listAt(message, 'functionCalls').filter((one) => typeof one === 'object' && one !== null);
+  return readList(message, 'functionCalls').filter((one) => typeof one === 'object' && one !== null);
 }
 
 /** A function call that stands by itself, as `response.functionCalls` has them. */
@@ -67,13 +67,13 @@ function refusePieces(call: object): void {
 
 const isShort = (said: unknown): boolean =>
   (Array.isArray(said) ? (said as readonly unknown[]) : [said]).some(
-    (one) => at(listAt(one, 'candidates')[0], 'finishReason') === 'MAX_TOKENS',
+    (one) => at(readList(one, 'candidates')[0], 'finishReason') === 'MAX_TOKENS',
   );
 
 const at = (holder: unknown, key: string): unknown =>
   typeof holder === 'object' && holder !== null ? ownValue(holder, key) : undefined;
 
-export function listAt(holder: unknown, key: string): readonly unknown[] {
+export function readList(holder: unknown, key: string): readonly unknown[] {
   const list = at(holder, key);
   return Array.isArray(list) ? list : [];
 }

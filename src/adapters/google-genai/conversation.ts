@@ -5,7 +5,7 @@
  */
 import { sessionCallId } from '../../call/session-call-id.ts';
 import type { GenAiFoundCall } from './calls.ts';
-import { callsIn, listAt } from './calls.ts';
+import { callsIn, readList } from './calls.ts';
 import { ownValue } from '../../tool/own-value.ts';
 
 type NamedCall = { readonly id: string | undefined; readonly name: string };
@@ -23,7 +23,7 @@ export class GenAiConversation {
     let open: { readonly calls: NamedCall[]; answers: number } | undefined;
     for (const content of contents) {
       const calls = callsIn(content).map(toNamed);
-      const answers = listAt(content, 'parts').filter(isResponse).length;
+      const answers = readList(content, 'parts').filter(isResponse).length;
       const isModel =
         typeof content === 'object' && content !== null && ownValue(content, 'role') === 'model';
       if (isModel && open?.answers === 0)

@@ -12,8 +12,8 @@ import { readGenAiCalls } from './calls.ts';
 import type { GenAiCallable } from './callable.ts';
 import { readCallable } from './callable.ts';
 import { GenAiConversation } from './conversation.ts';
-import type { LoopAnswer, LoopMessage, LoopOptions, LoopRun, LoopTools } from '../run/plain-loop.ts';
-import { governLoop } from '../run/plain-loop.ts';
+import type { LoopAnswer, LoopMessage, LoopOptions, LoopRun, LoopTools } from '../run/govern-loop.ts';
+import { governLoop } from '../run/govern-loop.ts';
 
 /**
  * What the model said: a response, a content, its parts, its function calls, or all chunks of a streamed response. A

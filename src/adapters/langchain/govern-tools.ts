@@ -5,26 +5,26 @@ import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { quote } from '../../base/nearest.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
-import { placeCall } from '../run/conversation.ts';
+import { withSessionCallId } from '../run/conversation.ts';
 import type { Driver, Run } from '../run/driver.ts';
 import { createDriver } from '../run/driver.ts';
-import { reportVersions } from '../adopt/framework-version.ts';
+import { reportVersions } from '../adopt/tested-versions.ts';
 import type { LangChainCall, LangChainConfig } from './call.ts';
-import type { MakeToolCall } from './governed-tool.ts';
-import { createToolMaker } from './governed-tool.ts';
+import type { MakeToolCall } from './tool-maker.ts';
+import { createToolMaker } from './tool-maker.ts';
 import type { Shelf } from './interrupt.ts';
 import { callOrInterrupt, checkCanStop } from './interrupt.ts';
 import type { InterruptOn, LangChainInterruptOn } from './interrupt-on.ts';
 import { readInterruptOn } from './interrupt-on.ts';
 import { MiddlewareTools } from './middleware-tools.ts';
-import { lastAsked, timesUsed } from './messages.ts';
+import { lastAsked, timesUsedInState } from './last-asked.ts';
 import { InnerTools } from './inner-tools.ts';
 import { isInterrupt, toContent } from './output.ts';
-import type { LangChainTool, ToolClass } from './tool.ts';
+import type { LangChainTool, LangChainToolClass } from './tool.ts';
 import { findToolClass, readLangChainTool } from './tool.ts';
 import { probe, selfTest } from '../run/self-test.ts';
-import { notMade } from '../answer/fault-for-model.ts';
-import { refuseNoList } from '../adopt/tools-given.ts';
+import { notMade } from '../answer/fault-messages.ts';
+import { refuseNoList } from '../adopt/refuse-foreign.ts';
 
 /** What `governTools` takes beside the tools. */
 export type LangChainOptions = AdapterOptions<LangChainConfig> & {
@@ -107,7 +107,7 @@ function governNothing<Tools extends readonly unknown[]>({
 
 function wrap<Tools extends readonly unknown[]>(
   given: Tools,
-  Base: ToolClass,
+  Base: LangChainToolClass,
   {
     session,
     interruptOn = {},
@@ -190,10 +190,10 @@ function createCaller(
       inPlace: AsyncLocalStorage.snapshot(),
       artifact: undefined,
     };
-    const request = placeCall(
+    const request = withSessionCallId(
       // What is no object is denied by the runtime, which says so.
       { id, name, arguments: args as Record<string, unknown> },
-      timesUsed(config.state, id),
+      timesUsedInState(config.state, id),
     );
     const { signal } = config;
     const given = { native, ...(signal !== undefined && { signal }) };

@@ -8,7 +8,7 @@ import { ToolError } from '../../call/tool-error.ts';
 import { quote } from '../../base/nearest.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { LangChainCall } from './call.ts';
-import { isMarked, readOutput } from './output.ts';
+import { isMarked, readToolOutput } from './output.ts';
 
 /** One call of the framework: runs the tool with the arguments that were let through. */
 type Handling = { readonly handle: (args: unknown) => unknown; result: unknown };
@@ -24,7 +24,7 @@ export class MiddlewareTools {
         const handling = native?.inPlace(() => this.#handling.getStore());
         if (native === undefined || handling === undefined) throw refuseAlone(name);
         const result = await native.inPlace(() => handling.handle(args));
-        const { output } = await readOutput(messageIn(result, context.callId), {}, context);
+        const { output } = await readToolOutput(messageIn(result, context.callId), {}, context);
         handling.result = result;
         return output;
       },

@@ -11,7 +11,7 @@ import type { ToolContext } from '../../tool/tool-context.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { LangChainCall } from './call.ts';
 import type { InterruptOn } from './interrupt-on.ts';
-import { readOutput } from './output.ts';
+import { readToolOutput } from './output.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
 /** A tool made by `tool`, of a class of its own, or a runnable as a tool. */
@@ -29,18 +29,19 @@ export type ToolInstance = ToolFields & {
   call(arg: unknown, config?: unknown, tags?: unknown): Promise<unknown>;
 };
 /** The class of the framework that all its tools come from. */
-export type ToolClass = new (fields: object) => ToolInstance;
+export type LangChainToolClass = new (fields: object) => ToolInstance;
 
 /**
  * Finds that class in a tool. The package cannot import it: the copy it would get need not be the one that made the
  * tools.
  */
-export function findToolClass(tools: readonly unknown[]): ToolClass {
+export function findToolClass(tools: readonly unknown[]): LangChainToolClass {
   for (const tool of tools) {
-    let found: ToolClass | undefined;
+    let found: LangChainToolClass | undefined;
     for (let at = prototypeOf(tool); at !== null; at = prototypeOf(at))
       // Classes of users may have both too: the one furthest back counts.
-      if (Object.hasOwn(at, 'invoke') && Object.hasOwn(at, 'call')) found = at.constructor as ToolClass;
+      if (Object.hasOwn(at, 'invoke') && Object.hasOwn(at, 'call'))
+        found = at.constructor as LangChainToolClass;
     if (found !== undefined) return found;
   }
   throw new QuittanceError(
@@ -56,7 +57,7 @@ const prototypeOf = (value: unknown): object | null =>
 /** Reads a tool that can be governed; undefined where somebody else runs it: the provider, or the client. */
 export function readLangChainTool(
   given: unknown,
-  Base: ToolClass,
+  Base: LangChainToolClass,
   interruptOn: InterruptOn,
 ): AdoptedTool<LangChainCall> | AnyTool | undefined {
   if (isTool(given)) return given;
@@ -71,7 +72,7 @@ export function readLangChainTool(
     hints: readHints(given),
     run: async (args, native, context) => {
       const body = (): unknown => runBody(given, Base, args, native, context);
-      const { output, artifact } = await readOutput(
+      const { output, artifact } = await readToolOutput(
         native === undefined ? body() : native.inPlace(body),
         given,
         context,
@@ -96,7 +97,7 @@ function isInvokable(given: unknown): given is ToolInstance {
 /** Calls what the author wrote, past everything of the framework that would show its output to anybody. */
 function runBody(
   tool: ToolInstance,
-  Base: ToolClass,
+  Base: LangChainToolClass,
   given: unknown,
   native: LangChainCall | undefined,
   { callId, sessionId, signal }: ToolContext,

@@ -11,18 +11,24 @@ import type { AdapterOptions } from '../adopt/adapter-options.ts';
 import { readMessages } from '../ai-sdk/messages.ts';
 import { modelOutput, toOutputOrOutcome } from '../ai-sdk/output.ts';
 import type { Answer } from '../answer/answer.ts';
-import { AnsweredCalls, earlierIn, placeCall } from '../run/conversation.ts';
+import { AnsweredCalls, earlierIn, withSessionCallId } from '../run/conversation.ts';
 import type { Driver, Run } from '../run/driver.ts';
 import { createDriver } from '../run/driver.ts';
-import { reportVersions } from '../adopt/framework-version.ts';
-import type { MastraAnswer, MastraQuestion } from './resume.ts';
-import { answerShape, createAnnouncements, openSchema, questionShape, readAnswer } from './resume.ts';
+import { reportVersions } from '../adopt/tested-versions.ts';
+import type { MastraAnswer, MastraQuestion } from './announcements.ts';
+import {
+  answerShape,
+  createAnnouncements,
+  openMastraSchema,
+  questionShape,
+  readMastraAnswer,
+} from './announcements.ts';
 import type { GovernedMastraTool, MastraAgentContext, MastraContext, MastraTool } from './tool.ts';
-import { readMastraTool, suspendsItself, toolMark } from './tool.ts';
+import { readMastraTool, suspendsItself, mastraToolMark } from './tool.ts';
 import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
-import { notMade } from '../answer/fault-for-model.ts';
-import { refuseForeign, refuseNoRecord } from '../adopt/tools-given.ts';
+import { notMade } from '../answer/fault-messages.ts';
+import { refuseForeign, refuseNoRecord } from '../adopt/refuse-foreign.ts';
 
 /** What `governTools` takes beside the tools. */
 export type MastraOptions = AdapterOptions<MastraContext> & {
@@ -87,7 +93,7 @@ type Wrap = (
 export const sendProbe =
   (wrapTools: Wrap): SendProbe =>
   async (probeOptions, body) => {
-    const given = { [toolMark]: true, id: probe.name, description: '', execute: async () => body() };
+    const given = { [mastraToolMark]: true, id: probe.name, description: '', execute: async () => body() };
     const { tools } = await wrapTools({ [probe.name]: given }, probeOptions);
     const wrapped = tools[probe.name] as MastraTool; // as any tool that was wrapped
     const agent = { toolCallId: probe.callId, messages: [], threadId: probe.sessionId };
@@ -193,7 +199,7 @@ function createCaller(
     const isSibling = announcedAt !== undefined && before !== undefined && announcedAt < before.at;
     const earlier =
       suspendedUse(context, call.id) ?? (isSibling ? before.earlier : answered.earlier(call.id));
-    const request = placeCall(call, earlier);
+    const request = withSessionCallId(call, earlier);
     const signal = context.abortSignal;
     const given = { native: context, ...(signal !== undefined && { signal }) };
     const made = async (telling: Promise<Answer | PendingCall>): Promise<Made> => {
@@ -233,16 +239,16 @@ function toMastraTool(
   const announcements = createAnnouncements(clock);
   const view = own.toModelOutput?.bind(own);
   const toView = view && ((options: { readonly output: never }) => view(options.output));
-  const wrapped: MastraTool & { readonly [toolMark]: true; readonly needsApproval: undefined } = {
-    [toolMark]: true,
+  const wrapped: MastraTool & { readonly [mastraToolMark]: true; readonly needsApproval: undefined } = {
+    [mastraToolMark]: true,
     // Mastra finds a tool by its id too, and then not the way to show its output.
     id: name,
     description: own.description ?? description,
-    inputSchema: schema === undefined ? own.inputSchema : openSchema(schema),
+    inputSchema: schema === undefined ? own.inputSchema : openMastraSchema(schema),
     parameters: undefined,
     outputSchema: undefined,
-    suspendSchema: driver.suspends ? openSchema(questionShape) : undefined,
-    resumeSchema: driver.suspends ? openSchema(answerShape) : undefined,
+    suspendSchema: driver.suspends ? openMastraSchema(questionShape) : undefined,
+    resumeSchema: driver.suspends ? openMastraSchema(answerShape) : undefined,
     requireApproval: false,
     needsApprovalFn: undefined,
     needsApproval: undefined,
@@ -258,7 +264,7 @@ function toMastraTool(
           // What is no object is denied by the runtime, which says so.
           { id: agent.toolCallId, name, arguments: input as ToolCallInput['arguments'] },
           context,
-          isOfPerson ? readAnswer(agent.resumeData, agent.suspendPayload) : undefined,
+          isOfPerson ? readMastraAnswer(agent.resumeData, agent.suspendPayload) : undefined,
           at,
         );
         return told.type === 'pending'

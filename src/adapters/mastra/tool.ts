@@ -74,7 +74,7 @@ type NewMastraTool<Input, Output> = {
 };
 
 /** By this Mastra knows its tools, whichever copy of the package made them. */
-export const toolMark: unique symbol = Symbol.for('mastra.core.tool.Tool');
+export const mastraToolMark: unique symbol = Symbol.for('mastra.core.tool.Tool');
 
 /** Reads a tool that can be governed; undefined where somebody else runs it. */
 export async function readMastraTool(
@@ -88,7 +88,7 @@ export async function readMastraTool(
     });
   const given: MastraTool = tool;
   // As Mastra tells them apart.
-  if (!(toolMark in given) && ('inputSchema' in given || 'parameters' in given))
+  if (!(mastraToolMark in given) && ('inputSchema' in given || 'parameters' in given))
     return readOfAiSdk(name, given);
   if (typeof given.execute !== 'function' || isOfProvider(given)) return undefined;
   const execute = given.execute as (input: unknown, context: object) => unknown; // arguments are checked by its schema

@@ -7,12 +7,12 @@ import { isTool } from '../../tool/define-tool.ts';
 import { quote } from '../../base/nearest.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
-import { AnsweredCalls, placeCall } from '../run/conversation.ts';
+import { AnsweredCalls, withSessionCallId } from '../run/conversation.ts';
 import type { Driver } from '../run/driver.ts';
 import { createDriver } from '../run/driver.ts';
-import { reportVersions } from '../adopt/framework-version.ts';
+import { reportVersions } from '../adopt/tested-versions.ts';
 import { readItems } from '../openai/items.ts';
-import { governedMark, refuseUngovernedAgent } from './graph.ts';
+import { governedMark, refuseUngovernedAgent } from './find-ungoverned.ts';
 import type { OpenAiAgentsMcpServer } from './mcp.ts';
 import { listMcpTools } from './mcp.ts';
 import { createRejectionFollower } from './rejections.ts';
@@ -27,10 +27,10 @@ import type {
   OpenAiAgentsTool,
   RunOf,
 } from './tool.ts';
-import { readOpenAiAgentsTool, readTimeout } from './tool.ts';
+import { readOpenAiAgentsTool, readToolTimeout } from './tool.ts';
 import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
-import { refuseNoList } from '../adopt/tools-given.ts';
+import { refuseNoList } from '../adopt/refuse-foreign.ts';
 
 /** What `governTools` takes beside the tools. */
 export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgentsCall<Context>> & {
@@ -126,7 +126,7 @@ async function wrap<const Tools extends readonly unknown[]>(
   const checkAgent = (agent: unknown): void => refuseUngovernedAgent(agent, ungoverned);
   const limits = adopted.flatMap(({ name }) => {
     const tool = governed.get(name);
-    const timeoutMs = isTool(tool) ? undefined : readTimeout(tool);
+    const timeoutMs = isTool(tool) ? undefined : readToolTimeout(tool);
     const said = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
     return timeoutMs === undefined ? [] : [[name, { timeoutMs, ...said }] as const];
   });
@@ -148,7 +148,7 @@ async function wrap<const Tools extends readonly unknown[]>(
   const followRejections = createRejectionFollower<OpenAiAgentsRunContext>((runContext, rejection) => {
     const { run, answered } = runOf(runContext);
     const { callId, message } = rejection;
-    const { id } = placeCall({ id: callId, name: '', arguments: {} }, answered.earlier(callId));
+    const { id } = withSessionCallId({ id: callId, name: '', arguments: {} }, answered.earlier(callId));
     run
       .deny(id, message, { native: { callId, runContext } })
       .catch((error: unknown) => driver.faults.forModel(callId, error));
@@ -219,7 +219,7 @@ function toSdkTool(
       ? async (runContext: OpenAiAgentsRunContext, args: Readonly<Record<string, unknown>>, id?: string) => {
           const callId = checkCallId(name, id);
           const { run, answered, asked } = runOf(runContext);
-          const request = placeCall({ id: callId, name, arguments: args }, answered.earlier(callId));
+          const request = withSessionCallId({ id: callId, name, arguments: args }, answered.earlier(callId));
           const question = await run.ask(request, { native: { callId, runContext } });
           if (question === undefined) return false;
           asked.add(request.id);
@@ -235,7 +235,7 @@ function toSdkTool(
       const { signal, toolCall } = details;
       const earlier = (toolCall && earlierOf.get(toolCall)) ?? answered.earlier(callId);
       if (toolCall !== undefined) earlierOf.set(toolCall, earlier);
-      const request = placeCall({ id: callId, name, arguments: input }, earlier);
+      const request = withSessionCallId({ id: callId, name, arguments: input }, earlier);
       const given = { native: { callId, runContext, details }, ...(signal !== undefined && { signal }) };
       const isApproved =
         driver.suspends &&

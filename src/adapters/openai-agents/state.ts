@@ -4,7 +4,7 @@
  * is on record. That lets nothing run: what was decided, and by whom, is the ledger's to say.
  */
 import { isJsonObject } from '../../base/json.ts';
-import { placeCall } from '../run/conversation.ts';
+import { withSessionCallId } from '../run/conversation.ts';
 import type { Driver } from '../run/driver.ts';
 import type { OpenAiAgentsCall, OpenAiAgentsRunContext, RunOf } from './tool.ts';
 
@@ -38,7 +38,7 @@ export async function takeApprovals(
     const said = runContext.isToolApproved({ toolName: name, callId, agent: agent as never }); // its own agent
     const { run, answered, asked } = runOf(runContext);
     const request = { id: callId, name, arguments: String(text) };
-    const { id } = placeCall(request, answered.earlier(callId));
+    const { id } = withSessionCallId(request, answered.earlier(callId));
     asked.add(id);
     if (said === true) continue;
     if (said === false)

@@ -132,7 +132,7 @@ export function readOpenAiAgentsTool(given: unknown): AdoptedTool<OpenAiAgentsCa
 }
 
 /** The tool's own limit, which the SDK would otherwise keep around the wrapped function. */
-export function readTimeout(given: unknown): number | undefined {
+export function readToolTimeout(given: unknown): number | undefined {
   const { timeoutMs } = given as GivenTool;
   return typeof timeoutMs === 'number' ? timeoutMs : undefined;
 }

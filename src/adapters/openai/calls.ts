@@ -1,9 +1,9 @@
 /** Reads the calls out of what a model of OpenAI said. What the provider runs itself stands in items of other types. */
 import { isJsonObject } from '../../base/json.ts';
 import { ownValue } from '../../tool/own-value.ts';
-import type { Said } from '../run/conversation.ts';
+import type { ConversationStep } from '../run/conversation.ts';
 import { readItems } from './items.ts';
-import type { LoopCall } from '../run/plain-loop.ts';
+import type { LoopCall } from '../run/govern-loop.ts';
 
 /** A call, and whether it is of a tool that takes free text: such a tool gets it as `{input}`. */
 export type CallItem = LoopCall & { readonly isCustom: boolean };
@@ -43,10 +43,10 @@ export function readCompletion(completion: unknown): readonly CallItem[] {
 }
 
 /** A conversation of either API, as far as the ids of its calls go. */
-export function readConversation(items: readonly unknown[]): readonly Said[] {
+export function readConversation(items: readonly unknown[]): readonly ConversationStep[] {
   if (!items.some((item) => listAt(item, 'tool_calls').length > 0 || at(item, 'role') === 'tool'))
     return readItems(items);
-  return items.map((message): Said => {
+  return items.map((message): ConversationStep => {
     const answered = at(message, 'role') === 'tool' ? at(message, 'tool_call_id') : undefined;
     if (typeof answered === 'string') return { type: 'answer', id: answered };
     const ids = listAt(message, 'tool_calls').flatMap((call) => {

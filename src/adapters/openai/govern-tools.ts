@@ -10,8 +10,8 @@ import type {
   LoopOptions,
   LoopRun,
   LoopTools,
-} from '../run/plain-loop.ts';
-import { governLoop } from '../run/plain-loop.ts';
+} from '../run/govern-loop.ts';
+import { governLoop } from '../run/govern-loop.ts';
 import type { CallItem } from './calls.ts';
 import { readCompletion, readConversation, readResponse } from './calls.ts';
 

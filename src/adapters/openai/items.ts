@@ -1,10 +1,10 @@
 /** The items of a conversation of the Responses API or of OpenAI Agents JS, as far as the ids of its calls go. */
 import { isJsonObject } from '../../base/json.ts';
-import type { Said } from '../run/conversation.ts';
+import type { ConversationStep } from '../run/conversation.ts';
 
 /** Items of one answer of the model follow each other: no result and no other message stands between its calls. */
-export function readItems(items: readonly unknown[]): readonly Said[] {
-  const conversation: Said[] = [];
+export function readItems(items: readonly unknown[]): readonly ConversationStep[] {
+  const conversation: ConversationStep[] = [];
   let open: string[] | undefined;
   for (const item of items) {
     if (!isJsonObject(item)) continue;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { readMessages } from '../ai-sdk/messages.ts';
-import type { Said } from './conversation.ts';
+import type { ConversationStep } from './conversation.ts';
 import { AnsweredCalls, earlierIn, earlierUses } from './conversation.ts';
 import { readConversation } from '../openai/calls.ts';
 
-const calls = (...ids: readonly string[]): Said => ({ type: 'calls', ids });
-const answer = (id: string): Said => ({ type: 'answer', id });
-const other: Said = { type: 'other' };
+const calls = (...ids: readonly string[]): ConversationStep => ({ type: 'calls', ids });
+const answer = (id: string): ConversationStep => ({ type: 'answer', id });
+const other: ConversationStep = { type: 'other' };
 
 describe('the uses of an id before the current call', () => {
-  test.each<[string, readonly Said[], number]>([
+  test.each<[string, readonly ConversationStep[], number]>([
     ['an empty conversation', [], 0],
     ['other calls only', [calls('y'), answer('y')], 0],
     ['its own message, not answered yet', [calls('x')], 0],

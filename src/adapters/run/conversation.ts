@@ -3,7 +3,7 @@ import { sessionCallId } from '../../call/session-call-id.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 
 /** One step of a conversation. */
-export type Said =
+export type ConversationStep =
   /** An assistant message that calls tools: their provider ids. */
   | { readonly type: 'calls'; readonly ids: readonly string[] }
   /** The answer to a call. */
@@ -15,7 +15,7 @@ export type Said =
  * How many assistant messages before the one of the current call hold its provider id. The conversation may end before
  * the message of the current call, or with it and some of its answers.
  */
-export function earlierUses(conversation: Iterable<Said>, id: string): number {
+export function earlierUses(conversation: Iterable<ConversationStep>, id: string): number {
   let uses = 0;
   let unanswered = 0;
   for (const said of conversation) {
@@ -37,7 +37,7 @@ export class AnsweredCalls {
   readonly #counts = new Map<string, number>();
 
   /** Replaces what was counted by what the conversation says. */
-  read(conversation: readonly Said[]): void {
+  read(conversation: readonly ConversationStep[]): void {
     this.#counts.clear();
     for (const said of conversation)
       for (const id of said.type === 'calls' ? said.ids : said.type === 'answer' ? [said.id] : [])
@@ -61,7 +61,7 @@ export class AnsweredCalls {
 }
 
 /** The call under the id it has in its session. */
-export const placeCall = (request: ToolCallInput, earlier: number): ToolCallInput => ({
+export const withSessionCallId = (request: ToolCallInput, earlier: number): ToolCallInput => ({
   ...request,
   id: sessionCallId(request.id, earlier),
 });

@@ -23,8 +23,8 @@ import type { AdapterOptions } from '../adopt/adapter-options.ts';
 import type { AdoptedTool, NativeOf } from '../adopt/adopted-tool.ts';
 import { adoptTools, askAsAuthorsSay } from '../adopt/adopted-tool.ts';
 import type { Answer } from '../answer/answer.ts';
-import type { FaultTeller } from '../answer/fault-for-model.ts';
-import { createFaultTeller } from '../answer/fault-for-model.ts';
+import type { FaultMessages } from '../answer/fault-messages.ts';
+import { createFaultMessages } from '../answer/fault-messages.ts';
 import { toAnswer } from '../answer/answer.ts';
 import { decideFor } from './decide-for.ts';
 
@@ -64,7 +64,7 @@ export interface Driver<Native> {
   /** Whether held calls stop the run the framework's way. */
   readonly suspends: boolean;
   /** For frameworks that tell their model what a tool throws. */
-  readonly faults: FaultTeller;
+  readonly faults: FaultMessages;
   /** Opens a run. `approver` is who answers in this one, where that is known better now. */
   open(options: TurnOptions, approver?: AdapterOptions<Native>['approver']): Run<Native>;
   /**
@@ -181,7 +181,7 @@ export function createDriver<Native>(
     ledger,
     tools: adopted,
     suspends: approver !== undefined,
-    faults: createFaultTeller(options.onTrouble),
+    faults: createFaultMessages(options.onTrouble),
     open,
     runOf(key, turnOptions) {
       const known = typeof key === 'string' ? byName.get(key) : byObject.get(key);

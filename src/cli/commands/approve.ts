@@ -1,7 +1,7 @@
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { decideQuestion, decisionOptions } from '../decide-question.ts';
 
-export const approveCommand: Command = {
+export const approveCommand: CliCommand = {
   name: 'approve',
   summary: 'Let a held call run, as it was shown',
   takes: '<question|call>',

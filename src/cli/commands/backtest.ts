@@ -4,20 +4,20 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { backtest, defaultSamples, sessionsOf } from '../../replay/backtest.ts';
 import type { BacktestReport } from '../../replay/backtest-report.ts';
 import { recordedDirectory } from '../../replay/recorded-directory.ts';
-import { backtestLines, backtestToJson } from '../backtest-page.ts';
-import type { ThreadData } from '../backtest-thread.ts';
+import { backtestLines, backtestToJson } from '../backtest-lines.ts';
+import type { BacktestThreadData } from '../backtest-thread.ts';
 import { backtestInThreads } from '../backtest-threads.ts';
-import { filterOptions, timesOf } from '../call-filter.ts';
-import type { Command, Context, Given } from '../command.ts';
-import { loadOrExplain, needFile } from '../contracts-files.ts';
+import { filterOptions, timesOf } from '../call-query.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { loadOrExplain, needFile } from '../load-or-explain.ts';
 import { exitCodes } from '../exit-code.ts';
 import { loadTools } from '../load-tools.ts';
-import { safeJson } from '../safe-text.ts';
+import { safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const { since, until, session, tool } = filterOptions;
 
-export const backtestCommand: Command = {
+export const backtestCommand: CliCommand = {
   name: 'backtest',
   summary: 'Try contracts on the calls of a ledger, without running anything',
   about: [
@@ -93,7 +93,7 @@ export const backtestCommand: Command = {
   },
 };
 
-function readOptions(given: Given, context: Context): ThreadData {
+function readOptions(given: Given, context: Context): BacktestThreadData {
   const paths = given.list('contracts');
   const example = 'quittance backtest --contracts contracts.yaml';
   if (paths.length === 0)
@@ -120,7 +120,7 @@ function readOptions(given: Given, context: Context): ThreadData {
 }
 
 /** Where relative paths started when the ledger was written; `--working-directory` is stronger. */
-async function recorded(ledger: Ledger): Promise<ThreadData['contractsOptions']> {
+async function recorded(ledger: Ledger): Promise<BacktestThreadData['contractsOptions']> {
   const workingDirectory = await recordedDirectory(ledger);
   return workingDirectory === undefined ? {} : { workingDirectory };
 }
@@ -128,7 +128,7 @@ async function recorded(ledger: Ledger): Promise<ThreadData['contractsOptions']>
 type Size = { readonly sessions: number; readonly calls: number };
 
 /** How much there is to do. Counted without keeping it, however many sessions there are. */
-async function measure(ledger: Ledger, { slice }: ThreadData, signal: AbortSignal): Promise<Size> {
+async function measure(ledger: Ledger, { slice }: BacktestThreadData, signal: AbortSignal): Promise<Size> {
   let [sessions, calls] = [0, 0];
   for await (const each of sessionsOf(ledger, slice)) {
     sessions++;

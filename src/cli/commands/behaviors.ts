@@ -3,20 +3,20 @@ import { readStored } from '../../ledger/feed.ts';
 import type { Cursor } from '../../ledger/cursors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { describeUnknownName } from '../../base/nearest.ts';
-import type { ListedBehavior } from '../behavior-table.ts';
-import { behaviorColumns, behaviorRow, behaviorToJson } from '../behavior-table.ts';
-import type { Command, Context, Given } from '../command.ts';
+import type { ListedBehavior } from '../behavior-columns.ts';
+import { behaviorColumns, behaviorRow, behaviorToJson } from '../behavior-columns.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { fromSafeText, safeJson, safeText } from '../safe-text.ts';
+import { fromSafeText, safeJson, terminalText } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
 
 const actions = ['list', 'drop'] as const;
 
-export const behaviorsCommand: Command = {
+export const behaviorsCommand: CliCommand = {
   name: 'behaviors',
   summary: 'List durable behaviours with how far each has got; drop one that is retired',
   takes: '[list | drop <behavior>]',
@@ -71,7 +71,7 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
     await out.print(table.heading());
     for (const row of rows) await out.print(table.line(row));
     for (const { name, problem } of found)
-      if (problem !== undefined) await err.print(`${safeText(name)} is stuck: ${safeText(problem)}`);
+      if (problem !== undefined) await err.print(`${terminalText(name)} is stuck: ${terminalText(problem)}`);
   } else await err.print('No durable behaviour has ever read this ledger.');
   return exitCodes.good;
 }
@@ -106,7 +106,7 @@ async function drop(
     throw new UsageError('Which behaviour?', ['quittance behaviors', 'quittance behaviors drop BEHAVIOR']);
   const found = (await ledger.cursors.read(typed)) ?? (await ledger.cursors.read(fromSafeText(typed)));
   if (found === undefined) {
-    const known = (await ledger.cursors.list()).map(({ name }) => safeText(name));
+    const known = (await ledger.cursors.list()).map(({ name }) => terminalText(name));
     throw new UsageError(
       describeUnknownName('behaviour', typed, known),
       ['quittance behaviors'],
@@ -122,6 +122,6 @@ async function drop(
     );
   await ledger.cursors.drop(name);
   if (given.has('json')) await out.print(safeJson({ name, position, dropped: true }));
-  else await out.say(`Dropped ${safeText(name)}, which had read up to position ${position}.`);
+  else await out.say(`Dropped ${terminalText(name)}, which had read up to position ${position}.`);
   return exitCodes.good;
 }

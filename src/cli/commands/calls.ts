@@ -4,18 +4,18 @@ import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { filterOptions, pagingOptions, toCallQuery } from '../call-filter.ts';
-import { callColumns, callRow, callToJson, followColumns, followRow, usualRow } from '../call-table.ts';
-import type { Command, Context, Given } from '../command.ts';
+import { filterOptions, pagingOptions, toCallQuery } from '../call-query.ts';
+import { callColumns, callRow, callToJson, followColumns, followRow, usualRow } from '../call-columns.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { printList } from '../print-list.ts';
-import { safeJson } from '../safe-text.ts';
+import { safeJson } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
 
-export const callsCommand: Command = {
+export const callsCommand: CliCommand = {
   name: 'calls',
   summary: 'List calls, newest first',
   about: [

@@ -4,14 +4,14 @@ import { isQuittanceError } from '../../base/error.ts';
 import type { Cassette } from '../../replay/cassette.ts';
 import { writeCassette } from '../../replay/write-cassette.ts';
 import { recordCassette } from '../../replay/record-cassette.ts';
-import type { Command, Given } from '../command.ts';
+import type { CliCommand, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { meantCall, meantSession } from '../meant-options.ts';
-import { safeId } from '../safe-text.ts';
+import { terminalId } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
-export const cassetteExportCommand: Command = {
+export const cassetteExportCommand: CliCommand = {
   name: 'cassette export',
   summary: 'Write the calls of a session as a cassette, to be played instead of tools',
   takes: '<session>',
@@ -67,7 +67,7 @@ export const cassetteExportCommand: Command = {
         throw new UsageError(
           error.message,
           'callId' in error.facts
-            ? [`quittance calls --session ${shellWord(safeId(wanted))}`]
+            ? [`quittance calls --session ${shellWord(terminalId(wanted))}`]
             : ['quittance sessions'],
           exitCodes.bad,
         );
@@ -88,7 +88,7 @@ export const cassetteExportCommand: Command = {
 
 function targetOf(given: Given, sessionId: string, isTerminal: boolean): string {
   const target = given.text('out');
-  const command = `quittance cassette export ${shellWord(safeId(sessionId))} --out`;
+  const command = `quittance cassette export ${shellWord(terminalId(sessionId))} --out`;
   if (target === undefined) throw new UsageError('Where to?', [`${command} cassette.json`]);
   if (target === '-' && isTerminal)
     throw new UsageError(

@@ -1,10 +1,10 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { sealCassette } from '../../replay/write-cassette.ts';
 import { cassetteFile, orExplain, readTextFile } from '../cassette-file.ts';
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 
-export const cassetteSealCommand: Command = {
+export const cassetteSealCommand: CliCommand = {
   name: 'cassette seal',
   summary: 'Accept what was changed in a cassette by hand',
   takes: '<file>',

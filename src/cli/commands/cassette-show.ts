@@ -3,16 +3,17 @@ import type { RecordedCall } from '../../replay/cassette.ts';
 import { inputOf } from '../../replay/cassette.ts';
 import { outcomeToWire } from '../../call/outcome-wire.ts';
 import { cassetteFile, readCassetteFile } from '../cassette-file.ts';
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { colourOf, outcomeWords } from '../outcome-word.ts';
-import { safeId, safeJson } from '../safe-text.ts';
+import { outcomeLabel } from '../../view/outcome-words.ts';
+import { colorOf } from '../outcome-word.ts';
+import { terminalId, safeJson } from '../terminal-text.ts';
 import type { Row } from '../table.ts';
 import { layOutTable } from '../table.ts';
 import { contents } from './cassette-export.ts';
 
-export const cassetteShowCommand: Command = {
+export const cassetteShowCommand: CliCommand = {
   name: 'cassette show',
   summary: 'Show what is on a cassette; fails where it is not as it was sealed',
   takes: '<file>',
@@ -30,9 +31,10 @@ export const cassetteShowCommand: Command = {
       return exitCodes.good;
     }
     const known = tools.map(
-      ({ name, schemaDigest }) => safeId(name) + (schemaDigest === undefined ? ' (schema not recorded)' : ''),
+      ({ name, schemaDigest }) =>
+        terminalId(name) + (schemaDigest === undefined ? ' (schema not recorded)' : ''),
     );
-    await out.print(`session   ${safeId(sessionId)}`);
+    await out.print(`session   ${terminalId(sessionId)}`);
     await out.print(`recorded  ${new Date(createdAt).toISOString()}`);
     await out.print(`tools     ${known.join(', ')}`);
     await out.print(`holds     ${contents(cassette)}`);
@@ -56,12 +58,12 @@ const columns = [
 ] as const;
 
 function toRow(call: RecordedCall): Row {
-  const word = outcomeWords[call.outcome.type];
+  const word = outcomeLabel(call.outcome);
   return [
-    safeId(call.callId),
+    terminalId(call.callId),
     String(call.turn),
-    safeId(call.toolName),
-    { text: word, style: colourOf(word) },
+    terminalId(call.toolName),
+    { text: word, style: colorOf(word) },
     'code' in call.outcome ? call.outcome.code : '',
     String(call.runs.length),
     safeJson(inputOf(call)),

@@ -1,10 +1,10 @@
 import { completionScript, shells } from '../completion-script.ts';
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Completes the commands it is given, itself among them. */
-export const createCompletionCommand = (all: () => readonly Command[]): Command => ({
+export const createCompletionCommand = (all: () => readonly CliCommand[]): CliCommand => ({
   name: 'completion',
   summary: 'Print a script that teaches a shell to complete these commands',
   takes: '<shell>',

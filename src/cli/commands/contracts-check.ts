@@ -7,16 +7,16 @@ import { describeOwnFile, type OwnFile } from '../../policy/own-files/own-file.t
 import { realPath } from '../../runtime/files/real-path.ts';
 import { ledgerPath } from '../find-ledger.ts';
 import type { LintWarning } from '../../policy/language/lint-warning.ts';
-import type { Command, Context, Given } from '../command.ts';
-import { withoutUndefined } from '../call-table.ts';
-import { needFiles, problemLines, tryToLoad, type Loading } from '../contracts-files.ts';
-import { toolsInLedger } from '../contracts-ledger.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { withoutUndefined } from '../call-columns.ts';
+import { needFiles, problemLines, tryToLoad, type Loading } from '../load-or-explain.ts';
+import { toolsInLedger } from '../ledger-calls.ts';
 import { exitCodes } from '../exit-code.ts';
-import { safeJson, safeText } from '../safe-text.ts';
-import { wrap } from '../text-layout.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
+import { wrap } from '../text-width.ts';
 import { UsageError } from '../usage-error.ts';
 
-export const contractsCheckCommand: Command = {
+export const contractsCheckCommand: CliCommand = {
   name: 'contracts check',
   summary: 'Check that contracts can be loaded, and warn of what is probably not meant',
   takes: '<file>…',
@@ -156,9 +156,9 @@ function warningLines(
   const place = source === undefined ? '' : `${source}${line === undefined ? '' : `:${line}`}  `;
   const head = `${place}${ruleId === undefined ? '' : `rule ${ruleId}`}`.trim();
   return [
-    `${out.paint('bold', safeText(head === '' ? 'the contracts' : head))}  ${out.paint('dim', code)}`,
-    ...wrap(safeText(message), out.textWidth - 2).map((text) => `  ${out.paint('yellow', text)}`),
-    ...wrap(safeText(advice), out.textWidth - 2).map((text) => `  ${text}`),
+    `${out.paint('bold', terminalText(head === '' ? 'the contracts' : head))}  ${out.paint('dim', code)}`,
+    ...wrap(terminalText(message), out.textWidth - 2).map((text) => `  ${out.paint('yellow', text)}`),
+    ...wrap(terminalText(advice), out.textWidth - 2).map((text) => `  ${text}`),
   ];
 }
 

@@ -1,24 +1,24 @@
 import type { ContractsOptions } from '../../contracts/contracts-options.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
-import { filterOptions, timesOf } from '../call-filter.ts';
-import { withoutUndefined } from '../call-table.ts';
-import type { Command, Context, Given } from '../command.ts';
-import { readCaseFiles } from '../contracts-case-files.ts';
-import { createCaseLoader, toCall } from '../contracts-case-run.ts';
-import type { Change, ComparedCall, RuleChange } from '../contracts-comparison.ts';
-import { compareCall, compareRules } from '../contracts-comparison.ts';
-import { loadOrExplain, needFiles } from '../contracts-files.ts';
-import { callsInLedger } from '../contracts-ledger.ts';
+import { filterOptions, timesOf } from '../call-query.ts';
+import { withoutUndefined } from '../call-columns.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { readCaseFiles } from '../case-files.ts';
+import { createCaseLoader, toCall } from '../run-cases.ts';
+import type { Change, ComparedCall, RuleChange } from '../compare-rules.ts';
+import { compareCall, compareRules } from '../compare-rules.ts';
+import { loadOrExplain, needFiles } from '../load-or-explain.ts';
+import { callsInLedger } from '../ledger-calls.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { safeId, safeJson, safeText } from '../safe-text.ts';
-import { trim, wrap } from '../text-layout.ts';
+import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
+import { trim, wrap } from '../text-width.ts';
 import { UsageError } from '../usage-error.ts';
 
 const mostCalls = 10_000;
 const { since, session } = filterOptions;
 
-export const contractsDiffCommand: Command = {
+export const contractsDiffCommand: CliCommand = {
   name: 'contracts diff',
   summary: 'Compare two versions of contracts on the same calls',
   takes: '<old> <new>',
@@ -132,7 +132,7 @@ async function printText(
   if (rules.length > 0) await out.print(out.paint('bold', 'Rules'));
   for (const { id, change } of rules)
     await out.print(
-      `  ${out.paint(colours[change], `${marks[change]} ${change.padEnd(8)}`)} ${safeText(id)}`,
+      `  ${out.paint(colours[change], `${marks[change]} ${change.padEnd(8)}`)} ${terminalText(id)}`,
     );
   if (rules.length > 0) await out.print('');
   for (const [kind, some] of byKind(changes)) {
@@ -159,18 +159,18 @@ async function printText(
 
 function sampleLines({ call, before, after }: Change, out: Context['out']): string[] {
   const { name, sessionId, call: asked, hidden } = call;
-  const where = sessionId === undefined ? '' : `  ${out.paint('dim', safeId(sessionId))}`;
+  const where = sessionId === undefined ? '' : `  ${out.paint('dim', terminalId(sessionId))}`;
   // What decides now, or what no longer does.
   const rule = after.decidedBy ?? before.decidedBy;
   const said =
     rule === undefined ? '' : `${after.decidedBy === undefined ? 'was ' : ''}${rule.ruleId}: ${rule.message}`;
-  const input = `${safeId(asked.toolName)} ${safeJson(asked.input ?? {})}`;
+  const input = `${terminalId(asked.toolName)} ${safeJson(asked.input ?? {})}`;
   return [
-    `  ${safeText(name)}${where}${hidden ? out.paint('dim', '  (arguments hidden)') : ''}`,
+    `  ${terminalText(name)}${where}${hidden ? out.paint('dim', '  (arguments hidden)') : ''}`,
     `    ${trim(input, Math.min(out.width, 160) - 4)}`,
     ...(said === ''
       ? []
-      : wrap(safeText(said), out.textWidth - 4).map((line) => `    ${out.paint('dim', line)}`)),
+      : wrap(terminalText(said), out.textWidth - 4).map((line) => `    ${out.paint('dim', line)}`)),
   ];
 }
 

@@ -6,17 +6,17 @@ import type { ToolEnd } from '../../policy/judge/compile-policy.ts';
 import type { ContractsProblem } from '../../policy/language/contracts-problem.ts';
 import { nodeFromJson } from '../../policy/read/document-node.ts';
 import { DocumentReader } from '../../policy/read/document-reader.ts';
-import type { Command, Context, Given } from '../command.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { readPrincipal } from '../contracts-case.ts';
-import { explanationLines, explanationToJson } from '../contracts-explanation.ts';
-import { loadOrExplain, needFiles } from '../contracts-files.ts';
-import { readLedgerCall } from '../contracts-ledger.ts';
+import { explanationLines, explanationToJson } from '../explanation-lines.ts';
+import { loadOrExplain, needFiles } from '../load-or-explain.ts';
+import { readLedgerCall } from '../ledger-calls.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
-import { safeId, safeJson } from '../safe-text.ts';
+import { terminalId, safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
-export const contractsExplainCommand: Command = {
+export const contractsExplainCommand: CliCommand = {
   name: 'contracts explain',
   summary: 'Say why one call would be decided as it would',
   takes: '<file>…',
@@ -113,7 +113,7 @@ async function fromLedger(given: Given, context: Context): Promise<Asked> {
     const found = await readLedgerCall(ledger, sessionId, callId);
     if (found === undefined)
       throw new UsageError(
-        `Call ${JSON.stringify(safeId(callId))} came with arguments that are no object, so no rule was asked about it.`,
+        `Call ${JSON.stringify(terminalId(callId))} came with arguments that are no object, so no rule was asked about it.`,
         [`quittance show ${callId}`],
         exitCodes.bad,
       );

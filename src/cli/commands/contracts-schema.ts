@@ -1,8 +1,8 @@
 import { createDocumentSchema } from '../../policy/read/document-schema.ts';
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 
-export const contractsSchemaCommand: Command = {
+export const contractsSchemaCommand: CliCommand = {
   name: 'contracts schema',
   summary: 'Print the JSON Schema of contracts, for editors',
   about: [

@@ -1,16 +1,16 @@
-import type { Command, Context } from '../command.ts';
-import { readCaseFiles } from '../contracts-case-files.ts';
-import type { CaseResult } from '../contracts-case-run.ts';
-import { runCases } from '../contracts-case-run.ts';
-import { loadOrExplain, needFiles } from '../contracts-files.ts';
-import { withoutUndefined } from '../call-table.ts';
+import type { CliCommand, Context } from '../command.ts';
+import { readCaseFiles } from '../case-files.ts';
+import type { CaseResult } from '../run-cases.ts';
+import { runCases } from '../run-cases.ts';
+import { loadOrExplain, needFiles } from '../load-or-explain.ts';
+import { withoutUndefined } from '../call-columns.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
 import type { Column, Row } from '../table.ts';
 import { layOutTable } from '../table.ts';
 
-export const contractsTestCommand: Command = {
+export const contractsTestCommand: CliCommand = {
   name: 'contracts test',
   summary: 'Run the cases kept beside contracts: calls, and what has to come of them',
   takes: '<file>…',
@@ -67,12 +67,12 @@ function toRow({ case: each, came, decidedBy, problems }: CaseResult): Row {
   const why = decidedBy === undefined ? 'no rule fired' : decidedBy.message;
   const others = problems.filter((problem) => problem !== `expected ${each.expected.word}, came ${came}`);
   return [
-    safeText(each.id),
+    terminalText(each.id),
     each.expected.word,
     { text: came, style: came === each.expected.word ? 'yellow' : 'red' },
-    safeText(decidedBy?.ruleId ?? ''),
-    safeText(others.length > 0 ? others.join('; ') : why),
-    { text: safeText(`${each.source}:${each.line ?? 1}`), style: 'dim' },
+    terminalText(decidedBy?.ruleId ?? ''),
+    terminalText(others.length > 0 ? others.join('; ') : why),
+    { text: terminalText(`${each.source}:${each.line ?? 1}`), style: 'dim' },
   ];
 }
 

@@ -8,15 +8,15 @@ import { createRuntime } from '../../store/memory/create-runtime.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
 import { contractsFromYaml } from '../../contracts/from-yaml.ts';
-import type { Command, Context } from '../command.ts';
-import { playDemo } from '../demo/demo-agent.ts';
+import type { CliCommand, Context } from '../command.ts';
+import { playDemo } from '../demo/play-demo.ts';
 import { demoRules } from '../demo/demo-rules.ts';
 import { createDemoTools } from '../demo/demo-tools.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { defaultLedger, ledgerPath } from '../find-ledger.ts';
 import { makeFolder } from '../make-folder.ts';
-import { safeText } from '../safe-text.ts';
+import { terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { findConsole, readPort, sayOldRulesStay } from './serve.ts';
@@ -25,7 +25,7 @@ const budgets: readonly BudgetRule[] = [
   { scope: 'shop', per: 'day', costMicros: 50_000_000, toolCalls: 100_000 },
 ];
 
-export const demoCommand: Command = {
+export const demoCommand: CliCommand = {
   name: 'demo',
   summary: 'Open the console on a live ledger, with a scripted agent at work in it',
   about: [
@@ -77,7 +77,7 @@ export const demoCommand: Command = {
           localName: given.text('name') ?? context.userName,
           consoleFolder: findConsole(),
           version: context.version,
-          onError: (error) => void context.err.print(safeText(String(error))),
+          onError: (error) => void context.err.print(terminalText(String(error))),
         });
       };
       const server = await onFreePort(serve, given.text('port'), context);
@@ -129,7 +129,7 @@ async function onFreePort<Server>(
   } catch (error) {
     if (!isQuittanceError(error, 'config.invalid')) throw error;
     if (typed !== undefined) throw new UsageError(error.message, ['quittance demo --port 0']);
-    await err.say(safeText(`${error.message.split('. ')[0] ?? ''}, so the console is on another.`));
+    await err.say(terminalText(`${error.message.split('. ')[0] ?? ''}, so the console is on another.`));
     return serve(0);
   }
 }
@@ -140,11 +140,11 @@ async function announce(
   ledgerUrl: string,
   rules: string,
 ): Promise<void> {
-  await err.say(`A shop is at work, and everything it does is kept in ${safeText(ledgerUrl)}.`);
-  await err.say(`What it may do stands in ${safeText(rules)}: change it, and it is in force.`);
+  await err.say(`A shop is at work, and everything it does is kept in ${terminalText(ledgerUrl)}.`);
+  await err.say(`What it may do stands in ${terminalText(rules)}: change it, and it is in force.`);
   await err.say('The console, for one browser, once, within 15 minutes:');
   await out.print(link);
-  const where = ledgerUrl === defaultLedger ? '' : ` --ledger ${shellWord(safeText(ledgerUrl))}`;
+  const where = ledgerUrl === defaultLedger ? '' : ` --ledger ${shellWord(terminalText(ledgerUrl))}`;
   await err.say(`In another terminal: ${typed} pending${where}, ${typed} calls${where}. Ctrl-C ends it.`);
 }
 

@@ -1,7 +1,7 @@
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { decideQuestion, decisionOptions } from '../decide-question.ts';
 
-export const denyCommand: Command = {
+export const denyCommand: CliCommand = {
   name: 'deny',
   summary: 'Keep a held call from running',
   takes: '<question|call>',

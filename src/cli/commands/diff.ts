@@ -1,14 +1,14 @@
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
 import { diffSessions } from '../../replay/diff-sessions.ts';
-import type { Command, Given } from '../command.ts';
-import { diffLines, diffToJson } from '../diff-page.ts';
+import type { CliCommand, Given } from '../command.ts';
+import { diffLines, diffToJson } from '../diff-lines.ts';
 import { exitCodes } from '../exit-code.ts';
 import { meantSession } from '../meant-options.ts';
-import { safeId, safeJson } from '../safe-text.ts';
+import { terminalId, safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
-export const diffCommand: Command = {
+export const diffCommand: CliCommand = {
   name: 'diff',
   summary: 'Compare two sessions, call by call',
   takes: '<session> <session>',
@@ -69,5 +69,5 @@ async function readSession(
 ): Promise<readonly ReadEvent[]> {
   const events = await ledger.journal.readSession(await meantSession(ledger, typed, signal));
   if (events.length > 0) return events;
-  throw new UsageError(`There is no session ${JSON.stringify(safeId(typed))}.`, ['quittance sessions']);
+  throw new UsageError(`There is no session ${JSON.stringify(terminalId(typed))}.`, ['quittance sessions']);
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../base/json.ts';
 import { createRedactor } from '../../base/redaction.ts';
 import { undoneCallId } from '../../runtime/host/undo-tool.ts';
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { decideQuestion, decisionOptions } from '../decide-question.ts';
 import { differenceLines } from '../difference-lines.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -11,7 +11,7 @@ import { UsageError } from '../usage-error.ts';
 
 const example = '{"order":"A7","cents":300}';
 
-export const editCommand: Command = {
+export const editCommand: CliCommand = {
   name: 'edit',
   summary: 'Let a held call run with other arguments',
   takes: '<question|call>',

@@ -1,19 +1,19 @@
 import type { ErrorSummary, ErrorGroup } from '../../ledger/summarise-errors.ts';
 import { summariseErrors } from '../../ledger/summarise-errors.ts';
-import { filterOptions, timesOf } from '../call-filter.ts';
-import { callToJson, withoutUndefined } from '../call-table.ts';
-import type { Command, Context } from '../command.ts';
+import { filterOptions, timesOf } from '../call-query.ts';
+import { callToJson, withoutUndefined } from '../call-columns.ts';
+import type { CliCommand, Context } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { safeId, safeJson, safeText } from '../safe-text.ts';
+import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import type { Terminal } from '../terminal.ts';
-import { trim, wrap } from '../text-layout.ts';
-import { age, utcTime } from '../time-text.ts';
+import { trim, wrap } from '../text-width.ts';
+import { age, utcTimeText } from '../time-text.ts';
 
 const { session, tool, code, since, until } = filterOptions;
 
-export const errorsCommand: Command = {
+export const errorsCommand: CliCommand = {
   name: 'errors',
   summary: 'Say what did not succeed, by whose move it is',
   about: [
@@ -76,18 +76,18 @@ function codeLines(each: ErrorSummary, now: number, out: Terminal): string[] {
   const doubt = unresolved === 0 ? '' : `, ${unresolved} in doubt`;
   const width = Math.min(out.width, 110);
   const indented = (text: string): string[] => wrap(text, width - 4).map((line) => `    ${line}`);
-  const some = tools.slice(0, 6).map((found) => `${safeId(found.toolName)} ${found.count}`);
+  const some = tools.slice(0, 6).map((found) => `${terminalId(found.toolName)} ${found.count}`);
   const more = tools.length > some.length ? `, and ${tools.length - some.length} more` : '';
   return [
-    `  ${out.paint('red', safeText(word))}  ${count}${doubt}${out.paint('dim', `, last ${sayAge(lastAt, now)}`)}`,
+    `  ${out.paint('red', terminalText(word))}  ${count}${doubt}${out.paint('dim', `, last ${sayAge(lastAt, now)}`)}`,
     ...(title === undefined ? [] : indented(`${title}. ${whatToDo ?? ''}`.trim())),
     ...indented(some.join(', ') + more).map((line) => out.paint('dim', line)),
     ...(sample.message === undefined
       ? []
-      : [out.paint('dim', `    ${trim(`"${safeText(sample.message)}"`, width - 4)}`)]),
+      : [out.paint('dim', `    ${trim(`"${terminalText(sample.message)}"`, width - 4)}`)]),
     out.paint(
       'dim',
-      `    quittance show ${shellWord(safeId(sample.callId))} --session ${shellWord(safeId(sample.sessionId))}`,
+      `    quittance show ${shellWord(terminalId(sample.callId))} --session ${shellWord(terminalId(sample.sessionId))}`,
     ),
   ];
 }
@@ -110,8 +110,8 @@ async function printJson(groups: readonly ErrorGroup[], { out }: Context): Promi
             count,
             unresolved,
             tools: tools.map(({ toolName, count: calls }) => ({ tool_name: toolName, count: calls })),
-            first_at: utcTime(firstAt),
-            last_at: utcTime(lastAt),
+            first_at: utcTimeText(firstAt),
+            last_at: utcTimeText(lastAt),
             sample: callToJson(sample),
           }),
         ),

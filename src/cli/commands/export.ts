@@ -4,15 +4,15 @@ import { finished } from 'node:stream/promises';
 import { once } from 'node:events';
 import type { Head } from '../../ledger/chain.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { Command, Context } from '../command.ts';
+import type { CliCommand, Context } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { exportLedger } from '../../replay/export-ledger.ts';
 import { UsageError } from '../usage-error.ts';
-import { safeId } from '../safe-text.ts';
+import { terminalId } from '../terminal-text.ts';
 
-export const exportCommand: Command = {
+export const exportCommand: CliCommand = {
   name: 'export',
   summary: 'Write the ledger, or some sessions of it, as JSON Lines',
   about: [
@@ -59,7 +59,7 @@ async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Promise<r
     const [head] = await ledger.integrity.readHeads(sessionId);
     if (head === undefined)
       throw new UsageError(
-        `There is no session ${JSON.stringify(safeId(sessionId))}.`,
+        `There is no session ${JSON.stringify(terminalId(sessionId))}.`,
         ['quittance sessions'],
         exitCodes.bad,
       );

@@ -7,24 +7,24 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { GrantView } from '../../runtime/host/grant-view.ts';
 import { listGrants } from '../../runtime/grants/grants.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';
-import type { Command, Context, Given } from '../command.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { grantColumns, grantRow, grantToJson, shortGrant } from '../grant-table.ts';
+import { grantColumns, grantRow, grantToJson, shortGrant } from '../grant-columns.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import { readPages } from '../../ledger/read-pages.ts';
 import { requireOption } from '../require-option.ts';
-import { safeId, safeJson, safeText } from '../safe-text.ts';
+import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
-import { localTime, parseMoment, parseSpan } from '../time-text.ts';
+import { localTimeText, parseMoment, parseSpan } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const actions = ['list', 'give', 'revoke'] as const;
 const example = '{"args.cents":{"lte":500}}';
 
-export const grantsCommand: Command = {
+export const grantsCommand: CliCommand = {
   name: 'grants',
   summary: 'List what was permitted beforehand; permit something, or take it back',
   takes: '[list | give <tool> | revoke <grant>]',
@@ -144,11 +144,11 @@ async function give(
   );
   if (given.has('json')) await out.print(safeJson(grantToJson(grant)));
   else {
-    const end = grant.until === undefined ? 'it is revoked' : localTime(grant.until);
+    const end = grant.until === undefined ? 'it is revoked' : localTimeText(grant.until);
     const count = grant.uses === undefined ? 'calls' : `${grant.uses} ${grant.uses === 1 ? 'call' : 'calls'}`;
-    const which = where === undefined ? 'with any arguments' : `where ${safeText(JSON.stringify(where))}`;
+    const which = where === undefined ? 'with any arguments' : `where ${terminalText(JSON.stringify(where))}`;
     await out.say(
-      `Granted by ${safeText(describePerson({ name: grant.by, identity: grant.identity }))}: ${count} of ${safeId(grant.toolName)} in session ${safeId(sessionId)}, ${which}, until ${end}. To take it back: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
+      `Granted by ${terminalText(describePerson({ name: grant.by, identity: grant.identity }))}: ${count} of ${terminalId(grant.toolName)} in session ${terminalId(sessionId)}, ${which}, until ${end}. To take it back: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
     );
   }
   return exitCodes.good;
@@ -166,7 +166,7 @@ async function revoke(
   const { sessionId, grantId, revoked } = await findGrant(ledger, typed, given.text('session'), signal);
   if (revoked !== undefined)
     throw new UsageError(
-      `Grant ${grantId} was revoked already by ${describePerson({ name: revoked.by, identity: revoked.identity })} at ${localTime(revoked.at)}.`,
+      `Grant ${grantId} was revoked already by ${describePerson({ name: revoked.by, identity: revoked.identity })} at ${localTimeText(revoked.at)}.`,
       ['quittance grants --all'],
       exitCodes.bad,
     );
@@ -177,7 +177,7 @@ async function revoke(
   if (given.has('json')) await out.print(safeJson(grantToJson(grant)));
   else
     await out.say(
-      `Revoked by ${safeText(describePerson({ name: grant.revoked?.by ?? by, identity: grant.revoked?.identity }))}: ${safeId(grant.toolName)} in session ${safeId(sessionId)}. Calls whose body has not begun are asked about again.`,
+      `Revoked by ${terminalText(describePerson({ name: grant.revoked?.by ?? by, identity: grant.revoked?.identity }))}: ${terminalId(grant.toolName)} in session ${terminalId(sessionId)}. Calls whose body has not begun are asked about again.`,
     );
   return exitCodes.good;
 }

@@ -11,29 +11,29 @@ import { foldStored } from '../../ledger/fold-stored.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
 import type { HandoffReport } from '../../runtime/handoff/handoff-report.ts';
 import { toHandoffView } from '../../runtime/handoff/list-handoffs.ts';
-import { withoutUndefined } from '../call-table.ts';
-import type { Command, Context, Given } from '../command.ts';
+import { withoutUndefined } from '../call-columns.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
-import type { ShownHandoff } from '../handoff-table.ts';
-import { handoffColumns, handoffRow, handoffToJson } from '../handoff-table.ts';
+import type { ShownHandoff } from '../handoff-columns.ts';
+import { handoffColumns, handoffRow, handoffToJson } from '../handoff-columns.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import { loadRuntime } from '../load-runtime.ts';
-import { outcomeWords } from '../outcome-word.ts';
+import { outcomeLabel } from '../../view/outcome-words.ts';
 import { json, labelled } from '../page-layout.ts';
 import { requireOption } from '../require-option.ts';
-import { safeId, safeJson } from '../safe-text.ts';
+import { terminalId, safeJson } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
-import { localTime, utcTime } from '../time-text.ts';
+import { localTimeText, utcTimeText } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const actions = ['list', 'claim', 'report'] as const;
 const claimLine = 'quittance handoff claim CALL --runtime worker.ts --worker NAME --json';
 const reportLine = `quittance handoff report --runtime worker.ts --token @token --output '{"frames":96}'`;
 
-export const handoffCommand: Command = {
+export const handoffCommand: CliCommand = {
   name: 'handoff',
   summary: 'List calls another process runs; take one, or say how it went',
   takes: '[list | claim <call> | report]',
@@ -142,10 +142,10 @@ async function claim(typed: string | undefined, given: Given, context: Context):
         ? await runtime.handoffs.claim(await findHandoff(ledger, typed ?? '', given), terms)
         : await runtime.handoffs.claim({ toolName }, terms);
     if (claimed === undefined) {
-      await context.err.say(`No call of ${safeId(toolName ?? '')} waits for a worker.`);
+      await context.err.say(`No call of ${terminalId(toolName ?? '')} waits for a worker.`);
       return exitCodes.bad;
     }
-    await tellClaim(claimed, ledger, given, context);
+    await printClaim(claimed, ledger, given, context);
     return exitCodes.good;
   });
 }
@@ -159,7 +159,7 @@ async function findHandoff(
   return { sessionId, callId };
 }
 
-async function tellClaim(
+async function printClaim(
   claimed: HandoffClaim,
   ledger: Ledger,
   given: Given,
@@ -178,8 +178,8 @@ async function tellClaim(
           idempotency_key: claimed.idempotencyKey,
           attempt: claimed.attempt,
           principal: claimed.principal as unknown as JsonValue | undefined, // plain data
-          deadline_at: utcTime(claimed.deadlineMs),
-          expires_at: utcTime(claimed.expiresAt),
+          deadline_at: utcTimeText(claimed.deadlineMs),
+          expires_at: utcTimeText(claimed.expiresAt),
         }),
       ),
     );
@@ -189,11 +189,11 @@ async function tellClaim(
   const call = stored && foldStored(stored);
   const hidden = call?.hidden ?? [];
   for (const line of [
-    `${out.paint('bold', safeId(callId))}  ${safeId(claimed.toolName)}`,
-    ...labelled('session', safeId(sessionId), out),
+    `${out.paint('bold', terminalId(callId))}  ${terminalId(claimed.toolName)}`,
+    ...labelled('session', terminalId(sessionId), out),
     ...labelled('attempt', String(claimed.attempt), out),
     ...labelled('key', claimed.idempotencyKey, out),
-    ...labelled('yours until', localTime(claimed.expiresAt), out),
+    ...labelled('yours until', localTimeText(claimed.expiresAt), out),
     ...json(call?.effectiveInput ?? call?.requestedInput ?? null, out, 'all'),
     ...hidden.flatMap((path) => labelled('hidden', `${path} (--json gives it)`, out)),
   ])
@@ -219,13 +219,13 @@ async function report(given: Given, context: Context): Promise<ExitCode> {
         }),
       );
     else {
-      const word = outcomeWords[outcome.type];
+      const word = outcomeLabel(outcome);
       const what = {
         settled: `It ended: ${word}.`,
         replayed: `It was reported before and ended: ${word}.${differs ? ' This report says something else; what was recorded first stays.' : ''}`,
         late: `It had ended otherwise (${word}); this report is kept beside that, as late.`,
       }[status];
-      await context.out.say(`Call ${safeId(callId)}. ${what}`);
+      await context.out.say(`Call ${terminalId(callId)}. ${what}`);
     }
     return status === 'late' || differs ? exitCodes.bad : exitCodes.good;
   });

@@ -1,10 +1,10 @@
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { findCommand } from '../command-line.ts';
 import { exitCodes } from '../exit-code.ts';
-import { commandHelp, groupHelp, isGroup, programHelp } from '../help-text.ts';
+import { commandHelp, groupHelp, isGroup, programHelp } from '../program-help.ts';
 
 /** Explains the commands it is given, itself among them. */
-export const createHelpCommand = (all: () => readonly Command[]): Command => ({
+export const createHelpCommand = (all: () => readonly CliCommand[]): CliCommand => ({
   name: 'help',
   summary: 'Explain this program, or one of its commands',
   takes: '[<command>]',

@@ -2,16 +2,22 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, join, resolve } from 'node:path';
 import { openLedger } from '../../store/open-ledger.ts';
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { makeFolder } from '../make-folder.ts';
 import { projectName } from '../project-name.ts';
-import { agentFile, contractsFile, ignoreFile, packageFile, runtimeFile } from '../starter-files.ts';
-import { safeText } from '../safe-text.ts';
+import {
+  starterAgentFile,
+  starterContractsFile,
+  starterIgnoreFile,
+  starterPackageFile,
+  starterRuntimeFile,
+} from '../starter-files.ts';
+import { terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
-export const initCommand: Command = {
+export const initCommand: CliCommand = {
   name: 'init',
   summary: 'Write a small project that runs: a tool, rules and a ledger',
   takes: '[folder]',
@@ -29,9 +35,9 @@ export const initCommand: Command = {
     const folder = resolve(typed);
     const name = projectName(basename(folder));
     const files = [
-      ['quittance.mjs', runtimeFile],
-      ['agent.mjs', agentFile],
-      ['contracts.yaml', contractsFile(name)],
+      ['quittance.mjs', starterRuntimeFile],
+      ['agent.mjs', starterAgentFile],
+      ['contracts.yaml', starterContractsFile(name)],
     ] as const;
     const taken = files.map(([file]) => file).filter((file) => existsSync(join(folder, file)));
     if (taken.length > 0)
@@ -49,14 +55,14 @@ export const initCommand: Command = {
       written.push(file);
     };
     for (const [file, text] of files) write(file, text);
-    if (!existsSync(join(folder, 'package.json'))) write('package.json', packageFile(name, version));
+    if (!existsSync(join(folder, 'package.json'))) write('package.json', starterPackageFile(name, version));
     const ignored = readText(join(folder, '.gitignore'));
-    if (ignored === undefined) write('.gitignore', ignoreFile);
+    if (ignored === undefined) write('.gitignore', starterIgnoreFile);
     await (await openLedger(join(folder, '.quittance', 'ledger.db'))).close();
     for (const file of [...written, 'workspace/', '.quittance/ledger.db'])
-      await out.print(`wrote ${safeText(file)}`);
+      await out.print(`wrote ${terminalText(file)}`);
     await out.print('');
-    if (typed !== '.') await out.print(`cd ${shellWord(safeText(typed))}`);
+    if (typed !== '.') await out.print(`cd ${shellWord(terminalText(typed))}`);
     if (ignored !== undefined && !/^\/?\.quittance\/?$/m.test(ignored))
       await out.print("echo '.quittance/' >> .gitignore");
     if (!hasPackage(folder))

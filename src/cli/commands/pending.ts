@@ -2,18 +2,18 @@ import { listConfirmations } from '../../runtime/people/list-confirmations.ts';
 import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import type { ConfirmationQuery } from '../../ledger/confirmation-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { byRiskAndAge, confirmationColumns, confirmationRow } from '../confirmation-table.ts';
-import { confirmationToJson, shortLength } from '../confirmation-table.ts';
-import type { Command, Context, Given } from '../command.ts';
+import { byRiskAndAge, confirmationColumns, confirmationRow } from '../confirmation-columns.ts';
+import { confirmationToJson, shortLength } from '../confirmation-columns.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { readPages } from '../../ledger/read-pages.ts';
-import { limitOf } from '../pages.ts';
-import { safeJson } from '../safe-text.ts';
+import { readPageLimit } from '../page-limit.ts';
+import { safeJson } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
 
-export const pendingCommand: Command = {
+export const pendingCommand: CliCommand = {
   name: 'pending',
   summary: 'List calls that wait for a person, the riskiest first',
   about: [
@@ -35,7 +35,7 @@ export const pendingCommand: Command = {
 };
 
 async function list(ledger: Ledger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {
-  const most = limitOf(given);
+  const most = readPageLimit(given);
   const waiting: ConfirmationView[] = [];
   const query: ConfirmationQuery = {
     status: 'pending',

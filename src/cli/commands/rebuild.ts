@@ -1,9 +1,9 @@
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { safeText } from '../safe-text.ts';
+import { terminalText } from '../terminal-text.ts';
 import { duration } from '../time-text.ts';
 
-export const rebuildCommand: Command = {
+export const rebuildCommand: CliCommand = {
   name: 'rebuild',
   summary: 'Make the read tables again from the entries',
   about: [
@@ -11,14 +11,16 @@ export const rebuildCommand: Command = {
     'First it makes again what else can be made from the entries: who holds which idempotency key, what budgets have used and reserved, which effects are in doubt, and the index of entries. It changes no text of an entry. An entry that cannot be read is named and left out; exit code 1 then.',
   ],
   options: {},
-  examples: [['quittance rebuild', 'after `quittance verify` found a `read_table` or `beside` to be wrong']],
+  examples: [
+    ['quittance rebuild', 'after `quittance verify` found a `read_table` or `side_row` to be wrong'],
+  ],
   run: (given, { withLedger, out }) =>
     withLedger(
       given,
       async (ledger) => {
         const startedAt = performance.now();
         const problems = await ledger.integrity.rebuild();
-        for (const problem of problems) await out.print(out.paint('red', safeText(problem)));
+        for (const problem of problems) await out.print(out.paint('red', terminalText(problem)));
         await out.say(
           `The read tables and what stands beside the entries are made anew, in ${duration(performance.now() - startedAt)}.`,
         );

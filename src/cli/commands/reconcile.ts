@@ -6,16 +6,16 @@ import { toCallSummary } from '../../ledger/summarise-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';
-import { pagingOptions } from '../call-filter.ts';
-import { callColumns, callRow, callToJson } from '../call-table.ts';
-import type { Command, Context, Given } from '../command.ts';
+import { pagingOptions } from '../call-query.ts';
+import { callColumns, callRow, callToJson } from '../call-columns.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall, shellWord } from '../find-call.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import { printList } from '../print-list.ts';
-import { safeId, safeJson, safeText } from '../safe-text.ts';
+import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const resolutions: Readonly<Record<string, Resolution>> = {
@@ -24,7 +24,7 @@ const resolutions: Readonly<Record<string, Resolution>> = {
   'safe-to-retry': 'safe_to_retry',
 };
 
-export const reconcileCommand: Command = {
+export const reconcileCommand: CliCommand = {
   name: 'reconcile',
   summary: 'List calls whose effect is in doubt, or say what became of one',
   takes: '[<call>]',
@@ -114,7 +114,7 @@ async function countAbandoned(ledger: Ledger): Promise<number> {
 async function resolve(ledger: Ledger, typed: string, given: Given, context: Context): Promise<ExitCode> {
   const [as, by, reason] = [given.text('as'), given.text('by'), given.text('reason')];
   const { sessionId, callId } = await findCall(ledger, typed, given.text('session'), 'reconcile');
-  const line = `quittance reconcile ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`;
+  const line = `quittance reconcile ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`;
   const missing =
     as === undefined ? '--as' : by === undefined ? '--by' : reason === undefined ? '--reason' : undefined;
   const resolution = resolutions[as ?? ''];
@@ -123,7 +123,7 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
       `What was found about a call, by whom and how, is kept for good: ${missing} is missing.`,
       [
         `${line} --as ${as ?? 'succeeded'} --by ${shellWord(by ?? 'NAME')} --reason ${shellWord(reason ?? 'WHY')}`,
-        `quittance show ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`,
+        `quittance show ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`,
       ],
     );
   const typedResult = given.text('result');
@@ -141,14 +141,14 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
     if (given.has('json')) await context.out.print(safeJson(callToJson(toCallSummary(call))));
     else
       await context.out.print(
-        `Call ${safeId(callId)}: ${as}, by ${safeText(by)}. Its outcome stays as it was told.`,
+        `Call ${terminalId(callId)}: ${as}, by ${terminalText(by)}. Its outcome stays as it was told.`,
       );
     return exitCodes.good;
   } catch (error) {
     if (!isQuittanceError(error, 'call.resolved')) throw error;
     throw new UsageError(
       error.message,
-      [`quittance show ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`],
+      [`quittance show ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`],
       exitCodes.bad,
     );
   } finally {

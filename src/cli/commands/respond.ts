@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { decideQuestion, decisionOptions } from '../decide-question.ts';
 import { UsageError } from '../usage-error.ts';
 
-export const respondCommand: Command = {
+export const respondCommand: CliCommand = {
   name: 'respond',
   summary: 'Answer the model in the place of a held call',
   takes: '<question|call>',

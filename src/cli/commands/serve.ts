@@ -13,18 +13,18 @@ import type { Contracts } from '../../policy/judge/contracts.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
-import type { Command, Context, Given } from '../command.ts';
-import { loadOrExplain, needFile } from '../contracts-files.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { loadOrExplain, needFile } from '../load-or-explain.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerPath } from '../find-ledger.ts';
 import { loadRuntime } from '../load-runtime.ts';
 import { makeFolder } from '../make-folder.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance serve --tools tools.json --contracts rules.yaml';
 
-export const serveCommand: Command = {
+export const serveCommand: CliCommand = {
   name: 'serve',
   summary: 'Serve the ledger over HTTP: the console, and an API for programs',
   about: [
@@ -122,7 +122,7 @@ async function start({ given, context, ...more }: Start): Promise<HttpServer> {
       version: context.version,
       onError: (error) => {
         const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        void context.err.print(safeText(told));
+        void context.err.print(terminalText(told));
       },
     });
   } catch (error) {
@@ -147,7 +147,7 @@ async function announce(
   }
   await out.print(link);
   await err.say(
-    `Serving ${safeText(ledgerUrl)}. The link logs one browser in, once, within 15 minutes. Ctrl-C ends it.`,
+    `Serving ${terminalText(ledgerUrl)}. The link logs one browser in, once, within 15 minutes. Ctrl-C ends it.`,
   );
   if (isOpen(given))
     await err.say(
@@ -176,8 +176,8 @@ async function loadContracts(paths: readonly string[], { err }: Context): Promis
 /** What is wrong with changed rules may be a list, of a line each. */
 export async function sayOldRulesStay(error: unknown, err: Context['err']): Promise<void> {
   const [first = '', ...more] = (error instanceof Error ? error.message : String(error)).split('\n');
-  await err.say(`The changed rules cannot be loaded; the old ones stay in force. ${safeText(first)}`);
-  for (const line of more) await err.say(`  ${safeText(line)}`);
+  await err.say(`The changed rules cannot be loaded; the old ones stay in force. ${terminalText(first)}`);
+  for (const line of more) await err.say(`  ${terminalText(line)}`);
 }
 
 async function makeRuntime(

@@ -1,7 +1,7 @@
 import type { SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
-import { filterOptions, pagingOptions, timesOf } from '../call-filter.ts';
-import { sessionColumns, sessionRow, sessionToJson } from '../call-table.ts';
-import type { Command, Options } from '../command.ts';
+import { filterOptions, pagingOptions, timesOf } from '../call-query.ts';
+import { sessionColumns, sessionRow, sessionToJson } from '../call-columns.ts';
+import type { CliCommand, Options } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { printList } from '../print-list.ts';
 
@@ -13,7 +13,7 @@ const timeOptions: Options = {
   ...(until && { until: { ...until, help: 'Only sessions that began before then' } }),
 };
 
-export const sessionsCommand: Command = {
+export const sessionsCommand: CliCommand = {
   name: 'sessions',
   summary: 'List sessions, newest first, with how their calls ended',
   options: {

@@ -2,19 +2,19 @@ import type { CallSummary } from '../../ledger/call-query.ts';
 import { readRefusals } from '../../ledger/read-refusals.ts';
 import { toCallSummary } from '../../ledger/summarise-call.ts';
 import { foldStored, isCallEvent } from '../../ledger/fold-stored.ts';
-import type { CallFacts } from '../call-page.ts';
+import type { CallPageFacts } from '../call-page.ts';
 import { callFactsToJson } from '../call-json.ts';
 import { callPage } from '../call-page.ts';
-import type { Command } from '../command.ts';
+import type { CliCommand } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
 import { findRefusals } from '../find-refusals.ts';
 import { refusalPage, refusalsToJson } from '../refusal-page.ts';
-import { safeId, safeJson } from '../safe-text.ts';
+import { terminalId, safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
-export const showCommand: Command = {
+export const showCommand: CliCommand = {
   name: 'show',
   summary: 'Show everything about one call',
   takes: '<call>',
@@ -53,11 +53,11 @@ export const showCommand: Command = {
       const call = stored && foldStored(stored);
       if (stored === undefined || call === undefined)
         throw new UsageError(
-          `The read tables list call ${JSON.stringify(safeId(callId))}, and the entries have none.`,
+          `The read tables list call ${JSON.stringify(terminalId(callId))}, and the entries have none.`,
           ['quittance verify', 'quittance rebuild'],
           exitCodes.bad,
         );
-      const facts: CallFacts = {
+      const facts: CallPageFacts = {
         summary: toCallSummary(call),
         call,
         events: stored.events.filter(isCallEvent),

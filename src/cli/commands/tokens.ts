@@ -5,8 +5,8 @@ import type { JsonValue } from '../../base/json.ts';
 import { isRole, mayDo } from '../../http/actor.ts';
 import type { TokenRecord } from '../../http/token-file.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
-import { withoutUndefined } from '../call-table.ts';
-import type { Command, Context, Given } from '../command.ts';
+import { withoutUndefined } from '../call-columns.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -16,16 +16,16 @@ import type { TokenPrincipals } from '../../http/token-principals.ts';
 import { readTokenPrincipals } from '../../http/token-principals.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import { requireOption } from '../require-option.ts';
-import { safeJson, safeText } from '../safe-text.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
 import type { Column } from '../table.ts';
 import { layOutTable } from '../table.ts';
-import { localTime, parseSpan, utcTime } from '../time-text.ts';
+import { localTimeText, parseSpan, utcTimeText } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
 
 const actions = ['list', 'create', 'revoke'] as const;
 const createLine = 'quittance tokens create --name "Ada" --role approver';
 
-export const tokensCommand: Command = {
+export const tokensCommand: CliCommand = {
   name: 'tokens',
   summary: 'List who may use the server; let somebody in, or out',
   takes: '[list | create | revoke <token>]',
@@ -95,11 +95,11 @@ async function list(tokens: TokenFile, given: Given, { out, err, now }: Context)
   else if (all.length === 0) await err.print(`Nobody has a token. To make one: ${createLine}`);
   else {
     const rows = all.map(({ name, role, tokenId, createdAt, expiresAt }) => [
-      safeText(name),
+      terminalText(name),
       role,
       tokenId,
-      localTime(createdAt),
-      expiresAt === undefined ? '-' : expiresAt <= now() ? 'over' : localTime(expiresAt),
+      localTimeText(createdAt),
+      expiresAt === undefined ? '-' : expiresAt <= now() ? 'over' : localTimeText(expiresAt),
     ]);
     const table = layOutTable(columns, rows, out.width, out.paint);
     await out.print(table.heading());
@@ -130,11 +130,11 @@ async function create(
     if (given.has('json')) await out.print(safeJson({ ...toJson(record), token }));
     else {
       await out.print(token);
-      await err.say(`This is shown once. ${safeText(name)} may now use the server as ${role}.`);
+      await err.say(`This is shown once. ${terminalText(name)} may now use the server as ${role}.`);
       // Whoever is in another folder than the server would wonder why it knows nothing of the token.
       if (!existsSync(path))
         await err.say(
-          `There is no ledger at ${safeText(path)} yet: the token is for a server that is started on it.`,
+          `There is no ledger at ${terminalText(path)} yet: the token is for a server that is started on it.`,
         );
     }
   } catch (error) {
@@ -171,7 +171,7 @@ async function revoke(
   if (given.has('json')) await out.print(safeJson(toJson(revoked)));
   else
     await out.say(
-      `Revoked: ${safeText(revoked.name)} (${revoked.role}). Browsers that came in with it are out too.`,
+      `Revoked: ${terminalText(revoked.name)} (${revoked.role}). Browsers that came in with it are out too.`,
     );
   return exitCodes.good;
 }
@@ -191,6 +191,6 @@ const toJson = ({
     role,
     person,
     principals: principals as unknown as JsonValue | undefined, // plain data
-    created_at: utcTime(createdAt),
-    expires_at: expiresAt === undefined ? undefined : utcTime(expiresAt),
+    created_at: utcTimeText(createdAt),
+    expires_at: expiresAt === undefined ? undefined : utcTimeText(expiresAt),
   });

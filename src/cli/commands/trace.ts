@@ -2,16 +2,16 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { TraceNode } from '../../ledger/trace.ts';
 import { buildTrace } from '../../ledger/trace.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
-import type { Command, Context, Given } from '../command.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
-import { safeJson } from '../safe-text.ts';
+import { safeJson } from '../terminal-text.ts';
 import { meantSession } from '../meant-options.ts';
-import { findFamily, findSession } from '../session-family.ts';
-import { traceLines, traceToJson } from '../trace-page.ts';
+import { findSessionFamily, findSession } from '../session-family.ts';
+import { traceLines, traceToJson } from '../trace-lines.ts';
 import { UsageError } from '../usage-error.ts';
 
-export const traceCommand: Command = {
+export const traceCommand: CliCommand = {
   name: 'trace',
   summary: 'Show what brought about what, in a session or from one call on',
   takes: '<call | session>',
@@ -45,7 +45,7 @@ async function findRoots(ledger: Ledger, given: Given, context: Context): Promis
     ? undefined
     : await findSession(ledger, await meantSession(ledger, typed, context.signal));
   if (session !== undefined) {
-    const { sessionIds, isCut } = await findFamily(ledger, session, context.signal);
+    const { sessionIds, isCut } = await findSessionFamily(ledger, session, context.signal);
     if (isCut)
       await context.err.say(
         'There are many sessions: some that work for this one may be missing from the trace.',

@@ -4,18 +4,18 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Anchor } from '../../ledger/anchor.ts';
 import { anchorToText, createAnchor, parseAnchor, signAnchor, verifyAnchor } from '../../ledger/anchor.ts';
 import { verifyProblemKinds } from '../../ledger/verify-problem.ts';
-import type { Command, Context, Given } from '../command.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
-import { safeId, safeJson, safeText } from '../safe-text.ts';
-import { localTime } from '../time-text.ts';
+import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
+import { localTimeText } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
 import type { VerifyFinding, Verdict } from '../../replay/verify-ledger.ts';
 import { verifyLedger } from '../../replay/verify-ledger.ts';
 import { verifyExport } from '../verify-export.ts';
-import { wrap } from '../text-layout.ts';
+import { wrap } from '../text-width.ts';
 
-export const verifyCommand: Command = {
+export const verifyCommand: CliCommand = {
   name: 'verify',
   summary: 'Check that nothing in the ledger was changed, taken out, put in or moved',
   about: [
@@ -74,7 +74,7 @@ export const verifyCommand: Command = {
       const note = async (message: string): Promise<void> =>
         given.has('json')
           ? context.out.print(safeJson({ type: 'note', message }))
-          : context.err.say(`Note: ${safeText(message)}`);
+          : context.err.say(`Note: ${terminalText(message)}`);
       const { signal, startProgress } = context;
       const verdict = await verifyLedger(ledger, anchor, { signal, startProgress, note }, told);
       const code = await conclude(verdict, 'ledger', anchor, given, context);
@@ -128,7 +128,7 @@ function createReport(given: Given, { out }: Context): (finding: VerifyFinding) 
     const place = placeOf(finding);
     if (found === 1) await out.print(out.paint(['bold', 'red'], `First bad place: ${place}`));
     else await out.print(out.paint('red', place));
-    for (const line of wrap(`${finding.kind}: ${safeText(finding.message)}`, out.textWidth - 2))
+    for (const line of wrap(`${finding.kind}: ${terminalText(finding.message)}`, out.textWidth - 2))
       await out.print(`  ${line}`);
     if (found === 1 && finding.kind in verifyProblemKinds)
       for (const line of wrap(
@@ -142,8 +142,8 @@ function createReport(given: Given, { out }: Context): (finding: VerifyFinding) 
 const placeOf = ({ sessionId, callId, sequence, position, line }: VerifyFinding): string =>
   [
     line === undefined ? undefined : `line ${line}`,
-    sessionId === undefined ? undefined : `session ${JSON.stringify(safeId(sessionId))}`,
-    callId === undefined ? undefined : `call ${JSON.stringify(safeId(callId))}`,
+    sessionId === undefined ? undefined : `session ${JSON.stringify(terminalId(sessionId))}`,
+    callId === undefined ? undefined : `call ${JSON.stringify(terminalId(callId))}`,
     sequence === undefined ? undefined : `entry ${sequence}`,
     position === undefined ? undefined : `position ${position}`,
   ]
@@ -195,7 +195,7 @@ async function conclude(
   else if (problems > 0)
     await out.print(out.paint(['bold', 'red'], `${count(problems, 'problem')} in ${read}.`));
   else {
-    const held = anchor === undefined ? '' : `, and passes through the anchor of ${localTime(anchor.at)}`;
+    const held = anchor === undefined ? '' : `, and passes through the anchor of ${localTimeText(anchor.at)}`;
     await out.print(`${out.paint(['bold', 'green'], `The ${what} is whole${held}.`)} ${counts}.`);
     if (totals.erased > 0)
       await out.print(`${count(totals.erased, 'entry', 'entries')} had their bodies erased, and say so.`);

@@ -109,8 +109,8 @@ export function composeRules(parts: readonly ContractPart[]): ComposedRules {
   };
 }
 
-function place(rule: Rule, { places, source }: Ruleset, candidate: boolean): Placed {
-  const at = places.get(rule.id);
+function place(rule: Rule, { positions, source }: Ruleset, candidate: boolean): Placed {
+  const at = positions.get(rule.id);
   return {
     id: candidate ? `${rule.id}:candidate` : rule.id,
     rule,

@@ -44,7 +44,7 @@ describe('a ruleset that extends another', () => {
   });
 
   it('says of every rule where it stands', () => {
-    expect(resolve(middle, root).places.get('a')?.source).toBe('root.yaml');
+    expect(resolve(middle, root).positions.get('a')?.source).toBe('root.yaml');
   });
 
   it('changes its version with any of its parents', () => {

@@ -67,8 +67,8 @@ function refuseCollisions(parent: Ruleset, child: Ruleset): readonly ContractsPr
   return [...child.rules.map(({ id }) => id), ...child.disabled]
     .filter((id) => inherited.has(id))
     .map((id) => {
-      const place = child.places.get(id);
-      const theirs = parent.places.get(id);
+      const place = child.positions.get(id);
+      const theirs = parent.positions.get(id);
       return {
         source: place?.source ?? child.source,
         line: place?.line,
@@ -91,6 +91,6 @@ function inherit(parent: Ruleset, child: Ruleset): Ruleset {
     observability: child.observability ?? parent.observability,
     unlistedTools: child.unlistedTools ?? parent.unlistedTools,
     extends: undefined,
-    places: new Map([...parent.places, ...child.places]),
+    positions: new Map([...parent.positions, ...child.positions]),
   };
 }

@@ -25,10 +25,10 @@ export type Ruleset = {
   /** The document's file name, or the name it was given. */
   readonly source: string;
   /** Where each rule stands, by id. Kept apart, so that moving a rule does not change it. */
-  readonly places: ReadonlyMap<string, RulePlace>;
+  readonly positions: ReadonlyMap<string, RulePosition>;
 };
 
-export type RulePlace = { readonly source: string; readonly line: number | undefined };
+export type RulePosition = { readonly source: string; readonly line: number | undefined };
 
 export type Rule = PreRule | PostRule | SessionRule | SandboxRule;
 

@@ -2,7 +2,7 @@
 import type { ComposedRules } from '../language/composed-rules.ts';
 import { readBase, type Base } from '../sandbox/found-path.ts';
 import { foldParts, readPath } from '../sandbox/path-spelling.ts';
-import { placeOwnFile, type OwnFile, type OwnFilesWorld } from './own-file.ts';
+import { locateOwnFile, type OwnFile, type OwnFilesWorld } from './own-file.ts';
 import { readParts, relatePath } from './relate-path.ts';
 
 export type Exposure = {
@@ -22,7 +22,7 @@ export function findExposures(
   files: readonly OwnFile[],
   world: Pick<OwnFilesWorld, 'realPath' | 'workingDirectories' | 'homeDirectory'>,
 ): readonly Exposure[] {
-  const placed = files.filter(isWorthAWarning).map((file) => placeOwnFile(file, world.realPath));
+  const placed = files.filter(isWorthAWarning).map((file) => locateOwnFile(file, world.realPath));
   return composed.rules.flatMap(({ id, source, line, rule }) => {
     if (rule.type !== 'sandbox') return [];
     const denied = rule.notWithin.flatMap((area) => placesOf(area, world));
@@ -37,9 +37,9 @@ export function findExposures(
   });
 }
 
-const covers = (place: Base, own: ReturnType<typeof placeOwnFile>): boolean =>
+const covers = (place: Base, own: ReturnType<typeof locateOwnFile>): boolean =>
   relatePath(readParts([place.root, ...place.parts], false), own) !== undefined &&
-  own.places.some(({ parts }) => parts.length > place.parts.length);
+  own.paths.some(({ parts }) => parts.length > place.parts.length);
 
 /** Where a prefix of a rule begins: as it is spelled, and where it leads. */
 function placesOf(area: string, world: Parameters<typeof findExposures>[2]): readonly Base[] {

@@ -14,8 +14,8 @@ import { readBase, type Base } from '../sandbox/found-path.ts';
 import { climbs, foldParts, type PathSpelling } from '../sandbox/path-spelling.ts';
 import type { FileUse } from './command-use.ts';
 import { findNamedPaths, mayNamePaths, type NamedPath } from './named-paths.ts';
-import type { OwnFile, OwnFilesWorld, PlacedOwnFile } from './own-file.ts';
-import { placeOwnFile } from './own-file.ts';
+import type { OwnFile, OwnFilesWorld, LocatedOwnFile } from './own-file.ts';
+import { locateOwnFile } from './own-file.ts';
 import type { Relation } from './relate-path.ts';
 import { readParts, relatePath, relateTail } from './relate-path.ts';
 
@@ -42,8 +42,8 @@ const isPlainText = /^[\x00-\x7f]*$/;
 
 /** Looks where the own files lie once; after that a call is judged by what it names. */
 export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld): JudgeOwnFiles {
-  const placed = files.map((file) => placeOwnFile(file, world.realPath));
-  const starts = [...new Set(placed.flatMap(({ places }) => places.map(({ names: [name = ''] }) => name)))];
+  const placed = files.map((file) => locateOwnFile(file, world.realPath));
+  const starts = [...new Set(placed.flatMap(({ paths }) => paths.map(({ names: [name = ''] }) => name)))];
   const holdsOwnName = (text: string): boolean => {
     const folded = (isPlainText.test(text) ? text : text.normalize('NFKC')).toLowerCase();
     return starts.some((start) => folded.includes(start));
@@ -57,7 +57,7 @@ export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld)
 
 function* judge(
   call: JudgedCall,
-  placed: readonly PlacedOwnFile[],
+  placed: readonly LocatedOwnFile[],
   fileSystem: OwnFilesWorld,
   holdsOwnName: (text: string) => boolean,
 ): Steps<OwnFileBreach | undefined> {
@@ -89,7 +89,7 @@ function* judge(
 function judgeNamed(
   named: NamedPath,
   bases: readonly Base[],
-  placed: readonly PlacedOwnFile[],
+  placed: readonly LocatedOwnFile[],
   world: OwnFilesWorld,
   inodes: Inodes,
 ): OwnFileBreach | undefined {
@@ -120,7 +120,7 @@ function judgePlace(
   base: Base,
   parts: readonly string[],
   naming: Naming,
-  placed: readonly PlacedOwnFile[],
+  placed: readonly LocatedOwnFile[],
   world: OwnFilesWorld,
   inodes: Inodes,
 ): OwnFileBreach | undefined {
@@ -225,18 +225,18 @@ const spell = ({ root, parts }: PathSpelling): string =>
 const isProcessMemory = (place: string): boolean =>
   /^\/proc\/(?:self|thread-self|\d+)\/(?:task\/\d+\/)?(?:mem|map_files)(?:\/|$)/.test(place);
 
-const breachOfMemory = (placed: readonly PlacedOwnFile[], named: string): OwnFileBreach | undefined => {
+const breachOfMemory = (placed: readonly LocatedOwnFile[], named: string): OwnFileBreach | undefined => {
   const sealed = placed.find(({ file }) => file.access === 'sealed')?.file;
   return sealed && { type: 'inside', file: sealed, named };
 };
 
 /** Own files by device and inode, looked up only for a path that has several names. */
 class Inodes {
-  readonly #placed: readonly PlacedOwnFile[];
+  readonly #placed: readonly LocatedOwnFile[];
   readonly #world: OwnFilesWorld;
   #known: ReadonlyMap<string, OwnFile> | undefined;
 
-  constructor(placed: readonly PlacedOwnFile[], world: OwnFilesWorld) {
+  constructor(placed: readonly LocatedOwnFile[], world: OwnFilesWorld) {
     this.#placed = placed;
     this.#world = world;
   }

@@ -59,9 +59,9 @@ const companionSuffixes = [
 ];
 
 /** An own file with its path in components: as the host spelled it, and where it really lies. */
-export type PlacedOwnFile = {
+export type LocatedOwnFile = {
   readonly file: OwnFile;
-  readonly places: readonly OwnFilePath[];
+  readonly paths: readonly OwnFilePath[];
 };
 
 export type OwnFilePath = {
@@ -71,7 +71,7 @@ export type OwnFilePath = {
   readonly names: readonly string[];
 };
 
-export function placeOwnFile(file: OwnFile, realPath: (path: string) => string): PlacedOwnFile {
+export function locateOwnFile(file: OwnFile, realPath: (path: string) => string): LocatedOwnFile {
   const places = new Map<string, OwnFilePath>();
   for (const path of [file.path, realPath(file.path)]) {
     const base = readBase(path);
@@ -81,7 +81,7 @@ export function placeOwnFile(file: OwnFile, realPath: (path: string) => string):
     const names = file.withCompanions ? [last, ...companionSuffixes.map((suffix) => last + suffix)] : [last];
     places.set(parts.join('/'), { parts, names });
   }
-  return { file, places: [...places.values()] };
+  return { file, paths: [...places.values()] };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** How a path that a call names lies to one of the runtime's own files. Wildcards in the path are taken into account. */
 import { compileGlob } from '../regex/glob.ts';
-import { normalisePart, type OwnFilePath, type PlacedOwnFile } from './own-file.ts';
+import { normalisePart, type OwnFilePath, type LocatedOwnFile } from './own-file.ts';
 
 export type Relation = {
   /** `inside`: the path is the file, or lies in the folder. `contains`: the path is a folder above it. */
@@ -36,10 +36,10 @@ export function readParts(parts: readonly string[], skipsHidden: boolean): reado
 /** Absolute path, root first. */
 export function relatePath(
   named: readonly NamedPart[],
-  { file, places }: PlacedOwnFile,
+  { file, paths }: LocatedOwnFile,
 ): Relation | undefined {
   let found: Relation | undefined;
-  for (const place of places) {
+  for (const place of paths) {
     const relation = relatePlace(named, place, file.withCompanions);
     if (relation?.type === 'inside') return relation;
     found ??= relation;
@@ -91,10 +91,10 @@ function relateDeep(rest: readonly NamedPart[], { names }: OwnFilePath): Relatio
  */
 export function relateTail(
   named: readonly NamedPart[],
-  { file, places }: PlacedOwnFile,
+  { file, paths }: LocatedOwnFile,
   isAnchored: boolean,
 ): Relation | undefined {
-  for (const place of places)
+  for (const place of paths)
     for (let common = Math.min(named.length, place.parts.length - 1); common >= 1; common--) {
       if (!isTail(named.slice(0, common), place, file.withCompanions)) continue;
       const last = named[common - 1];
@@ -106,7 +106,7 @@ export function relateTail(
       return { type: 'inside', byPattern };
     }
   if (!isAnchored || file.access !== 'sealed' || named.length === 0) return undefined;
-  const holder = places.some(({ parts }) => {
+  const holder = paths.some(({ parts }) => {
     const folder = parts.slice(1, -1);
     return (
       named.length <= folder.length &&

@@ -49,9 +49,9 @@ const problems = (text: string | Uint8Array): readonly string[] => {
 
 describe('a document', () => {
   it('is read from block and from flow YAML alike', () => {
-    const { version: _, places: __, ...block } = load(good);
+    const { version: _, positions: __, ...block } = load(good);
     const flow = JSON.stringify(rulesetOf([flowRule]));
-    const { version: ___, places: ____, ...same } = load(flow);
+    const { version: ___, positions: ____, ...same } = load(flow);
     expect(same).toEqual(block);
     expect(block.rules).toMatchObject([{ id: 'no-rm', type: 'pre', action: 'block', timeoutSeconds: 300 }]);
   });
@@ -71,7 +71,7 @@ describe('a document', () => {
   });
 
   it('keeps the line of every rule apart from the rule', () => {
-    expect(load(good).places.get('no-rm')).toEqual({ source: 'a.yaml', line: 8 });
+    expect(load(good).positions.get('no-rm')).toEqual({ source: 'a.yaml', line: 8 });
     expect(JSON.stringify(load(good).rules)).toBe(JSON.stringify(load(`\n\n${good}`).rules));
   });
 

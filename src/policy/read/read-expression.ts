@@ -12,12 +12,12 @@ import type { ReadSettings } from './read-options.ts';
 export const deepestExpression = 50;
 
 /** Where an expression stands, and what may be used in it. */
-export type ExpressionPlace = { readonly ruleType: 'pre' | 'post'; readonly settings: ReadSettings };
+export type ExpressionContext = { readonly ruleType: 'pre' | 'post'; readonly settings: ReadSettings };
 
 /** Undefined where there are problems. */
 export function readExpression(
   at: DocumentReader,
-  place: ExpressionPlace,
+  place: ExpressionContext,
   depth = 1,
 ): Expression | undefined {
   if (depth > deepestExpression)
@@ -51,7 +51,7 @@ export function readExpression(
   }
 }
 
-function readLeaf({ key, keyAt, value }: DocumentMember, place: ExpressionPlace): Leaf | undefined {
+function readLeaf({ key, keyAt, value }: DocumentMember, place: ExpressionContext): Leaf | undefined {
   const selector = readSelector(key, keyAt, place);
   const members = value.members(`an object with one operator, e.g. {equals: …}`);
   if (members === undefined) return undefined;
@@ -82,7 +82,7 @@ function readLeaf({ key, keyAt, value }: DocumentMember, place: ExpressionPlace)
 function readSelector(
   text: string,
   at: DocumentReader,
-  { ruleType, settings }: ExpressionPlace,
+  { ruleType, settings }: ExpressionContext,
 ): Selector | undefined {
   const reading = parseSelector(text, settings.selectors);
   if (!reading.ok) return at.refuse(reading.problem);

@@ -15,7 +15,7 @@ import {
   toolFactsShape,
   unlistedEffects,
 } from '../language/rule-shape.ts';
-import type { Rule, RulePlace, Ruleset, ToolFacts } from '../language/ruleset.ts';
+import type { Rule, RulePosition, Ruleset, ToolFacts } from '../language/ruleset.ts';
 
 /** The problems decide whether what comes back may be used. */
 export function readRuleset(
@@ -35,7 +35,7 @@ export function readRuleset(
   const mode = defaults?.required('mode')?.oneOf(ruleModes);
   const unlistedTools = defaults?.optional('unlisted_tools')?.oneOf(unlistedEffects);
   const parent = document.optional('extends')?.text();
-  const { rules, disabled, places } = readRules(document, settings);
+  const { rules, disabled, positions } = readRules(document, settings);
   return {
     name: name ?? '',
     description,
@@ -49,32 +49,32 @@ export function readRuleset(
     extends: parent,
     version,
     source: at.reading.source,
-    places,
+    positions,
   };
 }
 
-type ReadRules = Pick<Ruleset, 'rules' | 'disabled' | 'places'>;
+type ReadRules = Pick<Ruleset, 'rules' | 'disabled' | 'positions'>;
 
 function readRules(document: ClosedObject<string>, settings: ReadSettings): ReadRules {
   const rules: Rule[] = [];
   const disabled: string[] = [];
-  const places = new Map<string, RulePlace>();
+  const positions = new Map<string, RulePosition>();
   const extended = document.has('extends');
   const at = extended ? document.optional('rules') : document.required('rules');
   for (const item of at?.items(extended ? 0 : 1, 'rules') ?? []) {
     const read = readRule(item, settings);
     if (read === undefined) continue;
-    const earlier = places.get(read.id);
+    const earlier = positions.get(read.id);
     if (earlier !== undefined) {
       const where = earlier.line === undefined ? '' : ` (there is one on line ${earlier.line})`;
       item.refuse(`Duplicate id ${quote(read.id)}: expected one that no other rule has${where}.`);
       continue;
     }
-    places.set(read.id, { source: item.reading.source, line: item.line });
+    positions.set(read.id, { source: item.reading.source, line: item.line });
     if (!read.enabled) disabled.push(read.id);
     else if (read.rule !== undefined) rules.push(read.rule);
   }
-  return { rules, disabled, places };
+  return { rules, disabled, positions };
 }
 
 function readToolFacts(at: DocumentReader | undefined): readonly ToolFacts[] {

@@ -6,7 +6,7 @@ import type { EvidenceSources } from './evidence-sources.ts';
 import type { Stage, StageCondition, StageGate, Workflow } from '../language/workflow.ts';
 import { isBoundary, stageIndex } from '../language/workflow.ts';
 import type { WorkflowState } from './workflow-state.ts';
-import { isApproved, listAt } from './workflow-state.ts';
+import { isApproved, listOf } from './workflow-state.ts';
 
 /** What workflows need of the world. */
 export type WorkflowHost = {
@@ -106,7 +106,7 @@ function isMet(
     case 'command_not_matches':
       return !commandsFor(place, state).some((command) => condition.regex.test(command));
     case 'mcp_result_matches':
-      return listAt(state.evidence.mcpResults, condition.tool).some(
+      return listOf(state.evidence.mcpResults, condition.tool).some(
         (result) => ownValue(result, condition.field) === condition.value,
       );
   }
@@ -121,10 +121,10 @@ function commandsFor(
   state: WorkflowState,
 ): readonly string[] {
   const { stageCalls } = state.evidence;
-  if (side === 'exit' && !isBoundary(stage)) return listAt(stageCalls, stage.id);
+  if (side === 'exit' && !isBoundary(stage)) return listOf(stageCalls, stage.id);
   return workflow.stages
     .slice(0, stageIndex(workflow, stage.id) + 1)
-    .flatMap(({ id }) => listAt(stageCalls, id));
+    .flatMap(({ id }) => listOf(stageCalls, id));
 }
 
 /**

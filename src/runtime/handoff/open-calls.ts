@@ -12,7 +12,7 @@ export async function* readOpenCalls(ledger: Pick<Ledger, 'queries'>): AsyncGene
       ...(after !== undefined && { after }),
     });
     yield* page;
-    after = page.at(-1)?.place;
+    after = page.at(-1)?.cursor;
     if (page.length < pageSize || after === undefined) return;
     await new Promise(setImmediate);
   }

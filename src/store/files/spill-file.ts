@@ -23,14 +23,14 @@ import type { Spilled } from '../../ledger/spill.ts';
 import type { FileIdentity } from './file-identity.ts';
 import { findReplaced, identifyFile } from './file-identity.ts';
 import { ownerPattern } from './owner-id.ts';
-import type { SpillPlace } from './spill-lines.ts';
+import type { SpillOwner } from './spill-lines.ts';
 import { isAbsent, readSpillLines, writeSpillLine } from './spill-lines.ts';
 import { removeIfPossible, syncFolder, writeAll } from './write-all.ts';
 
 type OpenSpill = { readonly descriptor: number; readonly identity: FileIdentity };
 
 export class SpillFile {
-  readonly #place: SpillPlace;
+  readonly #place: SpillOwner;
   readonly #bytes: number;
   readonly #salt: () => string;
   #file: OpenSpill | undefined;
@@ -38,7 +38,7 @@ export class SpillFile {
   #lastEntryId: string | undefined;
 
   /** `bytes`: how much room to allocate. */
-  constructor(place: SpillPlace, bytes: number, salt: () => string) {
+  constructor(place: SpillOwner, bytes: number, salt: () => string) {
     this.#place = place;
     this.#bytes = bytes;
     this.#salt = salt;

@@ -6,7 +6,7 @@ import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry } from '../../ledger/journal.ts';
 
 /** Whose spill this is, and of which ledger. */
-export type SpillPlace = { readonly folder: string; readonly ownerId: string; readonly ledgerId: string };
+export type SpillOwner = { readonly folder: string; readonly ownerId: string; readonly ledgerId: string };
 
 /** `rest`: what the file holds apart from these entries. */
 export type SpillLines = {
@@ -69,7 +69,7 @@ function parseLine(line: string): { readonly entry: Entry; readonly of: string |
   }
 }
 
-export function writeSpillLine(entry: Entry, place: SpillPlace, salt: () => string): Buffer {
+export function writeSpillLine(entry: Entry, place: SpillOwner, salt: () => string): Buffer {
   const text = JSON.stringify(toSpilled(entry, place, salt));
   return Buffer.from(`${hash('sha256', text)} ${text}\n`);
 }
@@ -84,7 +84,7 @@ type SpilledText = {
   readonly ledger?: string | undefined;
 };
 
-function toSpilled(entry: Entry, { ownerId, ledgerId }: SpillPlace, salt: () => string): SpilledText {
+function toSpilled(entry: Entry, { ownerId, ledgerId }: SpillOwner, salt: () => string): SpilledText {
   const { text, bodies } = writeEntry(entry, ownerId, salt);
   return { text, bodies, sealed: entry.sealed, dropSealed: entry.dropSealed, ledger: ledgerId };
 }

@@ -101,7 +101,7 @@ const findOpenCalls = (
     .sort((left, right) => left.position - right.position)
     .filter(({ position }) => position > Number(after))
     .slice(0, limit)
-    .map(({ sessionId, callId, position }) => ({ sessionId, callId, ownerId, place: String(position) }));
+    .map(({ sessionId, callId, position }) => ({ sessionId, callId, ownerId, cursor: String(position) }));
 
 function createCursors(store: MemoryStore): Cursors {
   const { cursors } = store;

@@ -67,7 +67,7 @@ export class PostgresIntegrity implements Integrity {
     for (const { session_id } of rows) {
       const sessionId = fromPgText(session_id);
       yield {
-        kind: 'beside',
+        kind: 'side_row',
         level: 'problem',
         message: `The table "sessions" does not name the last entry of session ${JSON.stringify(sessionId)}. Another program changed it. \`quittance rebuild\` makes it again.`,
         sessionId,

@@ -1,5 +1,6 @@
 /** Lists from the read tables, which are filled up to now before each answer. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import { outcomesOf } from '../../ledger/call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import { hourMs, hourOf } from '../../ledger/call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
@@ -88,7 +89,7 @@ export class PostgresQueries implements Queries {
       sessionId: fromPgText(row.session_id),
       callId: fromPgText(row.call_id),
       ownerId: fromPgText(row.owner_id),
-      place: toCursor([row.requested_at, row.position]),
+      cursor: toCursor([row.requested_at, row.position]),
       status: row.status,
       mode: row.mode,
     }));
@@ -223,8 +224,9 @@ function indexedOf(query: CallQuery): Condition[] {
   if (query.sessionId !== undefined) found.push(['session_id = ?', toPgText(query.sessionId)]);
   if (query.toolName !== undefined) found.push(['tool_name = ?', toPgText(query.toolName)]);
   // Most calls succeed: a list of them is read by time.
-  if (query.outcome !== undefined && query.outcome !== 'ToolExecutionResult')
-    found.push([`outcome <> 'ToolExecutionResult' AND outcome = ?`, query.outcome]);
+  const outcomes = outcomesOf(query);
+  if (outcomes !== undefined && !outcomes.includes('ToolExecutionResult'))
+    found.push([`outcome <> 'ToolExecutionResult' AND ${isOneOf('outcome', outcomes)}`, ...outcomes]);
   if (query.code !== undefined) found.push(['code = ?', toPgText(query.code)]);
   if (query.userId !== undefined) found.push(['user_id = ?', toPgText(query.userId)]);
   if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
@@ -238,7 +240,9 @@ function restOf(query: CallQuery): Condition[] {
   const found: Condition[] = [];
   if (query.status !== undefined) found.push(['status = ?', query.status]);
   if (query.unresolved === false) found.push(['NOT unresolved']);
-  if (query.outcome === 'ToolExecutionResult') found.push(['outcome = ?', query.outcome]);
+  const outcomes = outcomesOf(query);
+  if (outcomes?.includes('ToolExecutionResult') === true)
+    found.push([isOneOf('outcome', outcomes), ...outcomes]);
   if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
   if (query.text !== undefined) {
     const text = toPgText(query.text);
@@ -260,6 +264,9 @@ function toWhere(conditions: readonly Condition[], given = 0): string {
 
 const valuesOf = (conditions: readonly Condition[]): PgValue[] =>
   conditions.flatMap(([, ...values]) => values);
+
+const isOneOf = (column: string, values: readonly unknown[]): string =>
+  values.length === 0 ? '1 = 0' : `${column} IN (${values.map(() => '?').join(', ')})`;
 
 const placeOf = (row: unknown, at: string, id: string): PageCursor => {
   const { [at]: time, [id]: number } = row as { readonly [column: string]: number };

@@ -76,11 +76,11 @@ async function putClaims(query: PgQuery, fold: SideFold): Promise<void> {
 async function putCounters(query: PgQuery, fold: SideFold): Promise<void> {
   if (fold.hasDropped) await query('UPDATE @counters SET reserved = 0');
   else await query('DELETE FROM @counters');
-  const rows = [...fold.counters].map(([name, { used, reserved, told }]) => ({
+  const rows = [...fold.counters].map(([name, { used, reserved, stated }]) => ({
     name: toPgText(name),
     used,
     reserved,
-    sequence: told?.position ?? 0,
+    sequence: stated?.position ?? 0,
   }));
   await query(
     `${insertAll('counters')} ON CONFLICT (name) DO UPDATE

@@ -1,5 +1,6 @@
 /** Questions to the read tables, a page at a time. A long search lets others have their turn. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
+import { outcomesOf } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
 import type { PageCursor } from '../../ledger/page-cursor.ts';
@@ -69,14 +70,14 @@ type OpenRow = {
 };
 
 /** Where a row of the list of open calls stands, and up to which position the tables were filled for its first page. */
-export type OpenPlace = { readonly row: PageCursor; readonly target: number };
+export type OpenCursor = { readonly row: PageCursor; readonly target: number };
 
-const toOpenPlace = ({ row, target }: OpenPlace): string => `${toCursor(row)}.${target.toString(36)}`;
+const toOpenCursor = ({ row, target }: OpenCursor): string => `${toCursor(row)}.${target.toString(36)}`;
 
-export function parseOpenPlace(text: string): OpenPlace {
+export function parseOpenCursor(text: string): OpenCursor {
   const end = text.lastIndexOf('.');
   const place = { row: parseCursor(text.slice(0, end)), target: Number.parseInt(text.slice(end + 1), 36) };
-  if (toOpenPlace(place) !== text) parseCursor(text); // which refuses it
+  if (toOpenCursor(place) !== text) parseCursor(text); // which refuses it
   return place;
 }
 
@@ -99,12 +100,12 @@ export class CallTable {
     );
   }
 
-  findOpen(after: OpenPlace | undefined, limit: number, target: number): OpenCall[] {
+  findOpen(after: OpenCursor | undefined, limit: number, target: number): OpenCall[] {
     return this.#open.all(...(after?.row ?? beforeAll), limit).map((row) => ({
       sessionId: fromSqlText(row.session_id),
       callId: fromSqlText(row.call_id),
       ownerId: row.owner_id,
-      place: toOpenPlace({ row: [row.requested_at, row.position], target }),
+      cursor: toOpenCursor({ row: [row.requested_at, row.position], target }),
       status: row.status,
       mode: row.mode,
     }));
@@ -218,8 +219,9 @@ function indexedOf(query: CallQuery): Condition[] {
     found.push(['session = (SELECT session FROM sessions WHERE session_id = ?)', toSqlText(query.sessionId)]);
   if (query.toolName !== undefined) found.push(['tool_name = ?', toSqlText(query.toolName)]);
   // Successes are most of what there is, and are found by going through it.
-  if (query.outcome !== undefined && query.outcome !== 'ToolExecutionResult')
-    found.push([`outcome <> 'ToolExecutionResult' AND outcome = ?`, query.outcome]);
+  const outcomes = outcomesOf(query);
+  if (outcomes !== undefined && !outcomes.includes('ToolExecutionResult'))
+    found.push([`outcome <> 'ToolExecutionResult' AND ${isOneOf('outcome', outcomes)}`, ...outcomes]);
   if (query.code !== undefined) found.push(['code = ?', toSqlText(query.code)]);
   if (query.userId !== undefined) found.push(['user_id = ?', toSqlText(query.userId)]);
   // Spelt out as in the index, which is used for nothing else.
@@ -234,7 +236,9 @@ function restOf(query: CallQuery): Condition[] {
   const found: Condition[] = [];
   if (query.status !== undefined) found.push(['status = ?', query.status]);
   if (query.unresolved === false) found.push(['unresolved = 0']);
-  if (query.outcome === 'ToolExecutionResult') found.push(['outcome = ?', query.outcome]);
+  const outcomes = outcomesOf(query);
+  if (outcomes?.includes('ToolExecutionResult') === true)
+    found.push([isOneOf('outcome', outcomes), ...outcomes]);
   if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
   if (query.text !== undefined) {
     const text = toSqlText(query.text);
@@ -243,6 +247,9 @@ function restOf(query: CallQuery): Condition[] {
   }
   return found;
 }
+
+const isOneOf = (column: string, values: readonly unknown[]): string =>
+  values.length === 0 ? '1 = 0' : `${column} IN (${values.map(() => '?').join(', ')})`;
 
 /** Without regard to the case of the letters A to Z. */
 const contains = (column: string): string => `instr(lower(${column}), lower(?)) > 0`;

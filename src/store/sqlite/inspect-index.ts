@@ -40,7 +40,7 @@ function* wrongColumns(ledger: Database): Generator<TableFinding, void, undefine
     isMarked ||= row.marks !== null;
     if (message === undefined) continue;
     yield {
-      kind: 'beside',
+      kind: 'side_row',
       position: row.position,
       sessionId: nameOf(row.name),
       message: `${message} ${advice}`,
@@ -116,7 +116,7 @@ function* wrongIndex(ledger: Database): Generator<TableFinding, void, undefined>
     }
     if (!isSound || row.version !== (row.call === '' ? null : version)) {
       yield {
-        kind: 'beside',
+        kind: 'side_row',
         sessionId: nameOf(row.name),
         callId: row.call === '' ? undefined : nameOf(row.call),
         message: `The index of entries does not list the entries of the call as they are. ${advice}`,
@@ -128,7 +128,7 @@ function* wrongIndex(ledger: Database): Generator<TableFinding, void, undefined>
     prepareValue<number>(ledger, 'SELECT count(*) FROM entries WHERE position <= ?').get(indexed) ?? 0;
   if (listed !== due)
     yield {
-      kind: 'beside',
+      kind: 'side_row',
       message: `The index of entries lists ${listed} entries; up to where it is said to end there are ${due}. ${advice}`,
     };
 }

@@ -17,7 +17,7 @@ function* wrongMarks(ledger: Database): Generator<TableFinding, void, undefined>
   const due = findDue(ledger);
   const hasDropped = (prepareValue<number>(ledger, 'SELECT removals FROM ledger').get() ?? 0) > 0;
   const say = (message: string, position?: number): TableFinding => ({
-    kind: 'beside',
+    kind: 'side_row',
     position,
     message: `${message} ${advice}`,
   });

@@ -27,13 +27,13 @@ export function* inspectLedgerRow(ledger: Database): Generator<TableFinding, voi
   const last = prepareValue<number>(ledger, 'SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
   if (!Number.isInteger(indexed) || Number(indexed) < 0 || Number(indexed) > last)
     yield {
-      kind: 'beside',
+      kind: 'side_row',
       message: `The index is said to end at position ${String(indexed)}, and the last entry is at ${last}. ${goBack}`,
     };
   const dropped = countDropped(ledger);
   if (removals !== dropped)
     yield {
-      kind: 'beside',
+      kind: 'side_row',
       message: `${String(removals)} sessions are said to have been removed; the ledger's own chain tells of ${dropped}. ${goBack}`,
     };
   // Numbers of sessions are given once: each that was given has a row, or its session was removed.
@@ -47,7 +47,7 @@ export function* inspectLedgerRow(ledger: Database): Generator<TableFinding, voi
     sequences.every(({ name, type }) => name === 'sessions' && type === 'integer') && sequences.length < 2;
   if (!isOurs || given !== listed + dropped)
     yield {
-      kind: 'beside',
+      kind: 'side_row',
       message:
         `${String(given)} sessions were begun and ${dropped} removed, and ${listed} are listed: the rows of sessions were ` +
         `changed. ${goBack}`,
@@ -82,12 +82,12 @@ export function* inspectSessions(ledger: Database): Generator<TableFinding, void
     const sessionId = nameOf(name);
     if (sessionId === undefined)
       yield {
-        kind: 'beside',
+        kind: 'side_row',
         message: `The name of session number ${String(session)} was not written by this program. ${goBack}`,
       };
     if (sequence !== end.sequence || hash !== end.hash)
       yield {
-        kind: 'beside',
+        kind: 'side_row',
         sessionId,
         message: `The row of the session says that its chain ends at ${String(sequence)}; up to where entries are indexed it is ${String(end.sequence)}, or has another hash. ${goBack}`,
       };
@@ -113,7 +113,7 @@ export function* inspectCursors(ledger: Database): Generator<TableFinding, void,
                 : undefined;
     if (wrong !== undefined)
       yield {
-        kind: 'beside',
+        kind: 'side_row',
         message: `The cursor ${JSON.stringify(name ?? '')} ${wrong}. Compare the ledger with an anchor or a copy; \`quittance behaviors\` drops a cursor.`,
       };
   }

@@ -21,7 +21,7 @@ export function* inspectTypes(
       ).get();
       if (wrong !== undefined && wrong > 0)
         yield {
-          kind: 'beside',
+          kind: 'side_row',
           message:
             `The column "${column.name}" of the table "${table}" holds ${wrong} ${wrong === 1 ? 'value' : 'values'} of ` +
             `another type than was written. Go back to a copy of the file, or run \`quittance rebuild\`.`,

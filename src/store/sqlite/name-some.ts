@@ -14,7 +14,7 @@ export function* nameSome<Item>(
   const more = count - mostNamed;
   if (more > 0)
     yield {
-      kind: 'beside',
+      kind: 'side_row',
       message: `And ${more} more ${more === 1 ? 'finding' : 'findings'} about ${about}: only the first ${mostNamed} are named.`,
     };
 }

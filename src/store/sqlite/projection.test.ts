@@ -131,8 +131,8 @@ test('a later page of the open calls does not wait for what was appended since t
   // Nothing can fill the tables now, so whoever needs the newest entry would wait.
   const other = new Database(`${path}.read`, { timeout: 5_000 });
   other.exec('BEGIN IMMEDIATE');
-  const second = await ledger.queries.findOpenCalls({ limit: 1, after: first?.place ?? '' });
-  const third = await ledger.queries.findOpenCalls({ limit: 1, after: second[0]?.place ?? '' });
+  const second = await ledger.queries.findOpenCalls({ limit: 1, after: first?.cursor ?? '' });
+  const third = await ledger.queries.findOpenCalls({ limit: 1, after: second[0]?.cursor ?? '' });
   other.exec('ROLLBACK');
   other.close();
   expect([first, ...second].map((call) => call?.callId)).toEqual(['a', 'b']);

@@ -10,7 +10,7 @@ import type { OpenCall, OpenCallQuery, Queries } from '../../ledger/queries.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import { backoffMs, whenFree } from './backoff.ts';
-import { CallTable, parseOpenPlace } from './call-table.ts';
+import { CallTable, parseOpenCursor } from './call-table.ts';
 import type { Database } from './database.ts';
 import { isBusy, isDamaged, isForeign, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
@@ -93,7 +93,7 @@ export class ReadTables implements Queries {
    * would wait with each page for everything that was appended since the page before.
    */
   async findOpenCalls({ after, limit = -1 }: OpenCallQuery = {}): Promise<readonly OpenCall[]> {
-    const place = after === undefined ? undefined : parseOpenPlace(after);
+    const place = after === undefined ? undefined : parseOpenCursor(after);
     const { calls, target } = await this.#filled(place?.target);
     return calls.findOpen(place, limit, target);
   }

@@ -121,7 +121,7 @@ function putCounters(fold: SideFold, parts: SideRebuildParts, mark: PutMark): vo
   ).all()) {
     const counter = nameOf(name);
     if (counter === undefined) continue; // nothing that we wrote
-    const told = fold.counters.get(counter)?.told;
+    const told = fold.counters.get(counter)?.stated;
     if (told?.used === used && told.reserved === reserved) mark(markOf.counter(counter), told.position);
     else untold.push({ counter, used, reserved });
   }

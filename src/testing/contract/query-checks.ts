@@ -107,6 +107,9 @@ export const queryChecks: readonly Check[] = [
         [{ status: 'held' }, ['held']],
         [{ status: 'running' }, ['open']],
         [{ outcome: 'ToolDenied' }, ['Denied']],
+        [{ outcome: ['ToolDenied', 'ToolFailure'] }, ['Denied', 'failed']],
+        [{ outcome: ['ToolExecutionResult', 'ToolArtifactReference'] }, ['read']],
+        [{ outcome: [] }, []],
         [{ code: 'policy.hook' }, ['Denied']],
         [{ unresolved: true }, ['failed']],
         [{ unresolved: false, status: 'settled' }, ['Denied', 'read']],
@@ -191,7 +194,7 @@ export const queryChecks: readonly Check[] = [
         const page = await ledger.queries.findOpenCalls({ limit: 3, ...(after !== undefined && { after }) });
         found.push(...page.map(({ callId }) => callId));
         if (page.length < 3) break;
-        after = page.at(-1)?.place;
+        after = page.at(-1)?.cursor;
         for (const call of calls)
           if (page.some(({ callId }) => callId === call.callId)) await ledger.journal.append(call.end());
       }

@@ -3,7 +3,7 @@ import { safeSentence } from '../../../../src/base/safe-id.ts';
 import { safeJson } from '../../../../src/base/safe-text.ts';
 import type { CallEvent } from '../../../../src/call/event.ts';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
-import { formatCost, formatDuration, formatMoment } from '../../ui/time.tsx';
+import { formatCost, formatDuration, formatTime } from '../../ui/time.tsx';
 import { attemptsOf } from './attempts-of.ts';
 import type { Attempt } from './attempts-of.ts';
 import { ValueBlock } from '../../ui/value-block.tsx';
@@ -44,7 +44,7 @@ function OneAttempt({
           }}
         />
         <span className="muted">
-          {startedAt !== undefined && formatMoment(startedAt)}
+          {startedAt !== undefined && formatTime(startedAt)}
           {elapsedMs !== undefined && `, ${formatDuration(elapsedMs)}`}
           {more.costMicros > 0 && `, cost ${formatCost(more.costMicros)}`}
           {more.worker !== undefined && (

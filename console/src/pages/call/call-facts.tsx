@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 import { describeDecider, describeIdentity } from '../../../../src/call/describe-identity.ts';
 import type { CallDetail, RelatedCall } from '../../../../src/http/api/call.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
-import { formatCost, formatDuration, formatMoment } from '../../ui/time.tsx';
+import { formatCost, formatDuration, formatTime } from '../../ui/time.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Who, where, when and under what. */
@@ -53,8 +53,8 @@ export function CallFacts({
       ),
     ],
     ['Asked by', call.askedBy && <ForeignText key="asked" text={describeIdentity(call.askedBy)} />],
-    ['Asked', formatMoment(call.requestedAt)],
-    ['Settled', call.settled && formatMoment(call.settled.at)],
+    ['Asked', formatTime(call.requestedAt)],
+    ['Settled', call.settled && formatTime(call.settled.at)],
     ['Body took', summary.elapsedMs !== undefined && call.attempt > 0 && formatDuration(summary.elapsedMs)],
     ['Attempts', call.attempt === 0 ? 'not executed' : call.attempt],
     ['Cost', summary.costMicros > 0 && formatCost(summary.costMicros)],

@@ -3,14 +3,14 @@ import type { ReactNode } from 'react';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import { reasonTable } from '../../../../src/call/reason.ts';
 import type { ReasonCode } from '../../../../src/call/reason.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { describeOutcome } from '../../ui/outcome-badge.tsx';
 import { Prose } from '../../ui/prose.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
-import { formatMoment } from '../../ui/time.tsx';
+import { formatTime } from '../../ui/time.tsx';
 
 /** What somebody should know before all else: that it waits for them, that nobody knows, or why it did not succeed. */
 export function CallNotice({ detail: { call, summary } }: { readonly detail: CallDetail }): ReactNode {
@@ -26,7 +26,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
           </p>
           <p>
             <Link to={addressOf(['inbox', confirmation.confirmationId])}>Decide about it in the inbox</Link>
-            {confirmation.expiresAt !== undefined && `, until ${formatMoment(confirmation.expiresAt)}`}
+            {confirmation.expiresAt !== undefined && `, until ${formatTime(confirmation.expiresAt)}`}
           </p>
         </Notice>
       )}
@@ -55,7 +55,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
       {resolution !== undefined && (
         <Notice tone="good" title={`Resolved: ${resolution.resolution.replaceAll('_', ' ')}`}>
           <p>
-            By <ForeignText text={describeDecider(resolution.by)} />, {formatMoment(resolution.at)}
+            By <ForeignText text={describeDecider(resolution.by)} />, {formatTime(resolution.at)}
             {resolution.reason !== undefined && (
               <>
                 : <ForeignText text={resolution.reason} />
@@ -68,7 +68,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
       {undone !== undefined && (
         <Notice tone="attention" title="Undone">
           <p>
-            By <ForeignText text={describeDecider(undone.by)} />, {formatMoment(undone.at)}
+            By <ForeignText text={describeDecider(undone.by)} />, {formatTime(undone.at)}
             {undone.reason !== undefined && (
               <>
                 : <ForeignText text={undone.reason} />

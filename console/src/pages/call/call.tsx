@@ -9,7 +9,7 @@ import { readCallEvent } from '../../../../src/view/read-call-event.ts';
 import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useFeed } from '../../api/use-feed.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
@@ -27,7 +27,7 @@ import { CallNotice } from './call-notice.tsx';
 import { InputPanel } from './input-panel.tsx';
 import { EventsPanel, RecordsPanel } from './records-panel.tsx';
 import { RulesPanel } from './rules-panel.tsx';
-import { ToldPanel } from './told-panel.tsx';
+import { ContentPanel } from './content-panel.tsx';
 import { UndoButton } from './undo-button.tsx';
 import { WaterfallChart } from './waterfall-chart.tsx';
 
@@ -113,7 +113,7 @@ function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reloa
             <AttemptsPanel events={events} />
           </Panel>
           <Panel title="What the model was told">
-            <ToldPanel detail={detail} />
+            <ContentPanel detail={detail} />
           </Panel>
           <Panel title="Rules that fired">
             <ScrollArea label="Rules that fired">

@@ -8,8 +8,8 @@ import { toApiError } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { formatMoment, useNow } from '../../ui/time.tsx';
-import { useTell } from '../../ui/toast.tsx';
+import { formatTime, useNow } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
 
 /** Takes back what the call did, where the tool can and the time is not up. It asks why, and does it once. */
 export function UndoButton({
@@ -26,7 +26,7 @@ export function UndoButton({
   const handle = outcome !== undefined && 'undo' in outcome ? outcome.undo : undefined;
   if (handle === undefined || call.undone !== undefined) return null;
   if (handle.until !== undefined && now >= handle.until)
-    return <span className="muted">Could be undone until {formatMoment(handle.until)}</span>;
+    return <span className="muted">Could be undone until {formatTime(handle.until)}</span>;
   return (
     <>
       <button
@@ -60,7 +60,7 @@ function UndoDialog({
   readonly onClose: () => void;
   readonly onDone: () => void;
 }): ReactNode {
-  const tell = useTell();
+  const showToast = useToast();
   const [reason, setReason] = useState('');
   const [status, setStatus] = useState<'ready' | 'sending'>('ready');
   const [error, setError] = useState<ApiError | undefined>(undefined);
@@ -69,7 +69,7 @@ function UndoDialog({
     setError(undefined);
     try {
       const answer = await send<CallAnswer>(path, reason.trim() === '' ? {} : { reason: reason.trim() });
-      tell(describe(answer), answer.decision === 'deny' ? 'bad' : 'good');
+      showToast(describe(answer), answer.decision === 'deny' ? 'bad' : 'good');
       onClose();
       onDone();
     } catch (thrown) {

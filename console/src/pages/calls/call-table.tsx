@@ -7,7 +7,7 @@ import type { ReactNode } from 'react';
 import { useCallback, useEffect, useRef } from 'react';
 import { safeId, safeWords } from '../../../../src/base/safe-id.ts';
 import type { CallSummary } from '../../../../src/ledger/call-query.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age, formatCost, formatDuration } from '../../ui/time.tsx';

@@ -1,7 +1,8 @@
 /** What of the calls is looked at. It stands in the address, so that it can be kept, shared and gone back to. */
 import type { Query } from '../../api/client.ts';
-import { addressOf } from '../../router.ts';
-import { formatMoment } from '../../ui/time.tsx';
+import { addressOf } from '../../route.ts';
+import { formatTime } from '../../ui/time.tsx';
+import { outcomeTitle, outcomeTypeLabels } from '../../../../src/view/outcome-words.ts';
 
 const names = [
   'search',
@@ -64,19 +65,13 @@ export function toQuery({ within, ...view }: CallsView, now: number): Query {
 export const commonViews: readonly { readonly name: string; readonly view: CallsView }[] = [
   { name: 'All', view: {} },
   { name: 'Held', view: { status: 'held' } },
-  { name: 'Failed', view: { outcome: 'ToolFailure' } },
-  { name: 'Timed out', view: { outcome: 'ToolTimeout' } },
-  { name: 'Denied', view: { outcome: 'ToolDenied' } },
+  { name: outcomeTitle('failed'), view: { outcome: 'ToolFailure' } },
+  { name: outcomeTitle('timed_out'), view: { outcome: 'ToolTimeout' } },
+  { name: outcomeTitle('denied'), view: { outcome: 'ToolDenied' } },
   { name: 'To reconcile', view: { unresolved: 'true' } },
 ];
 
-const outcomeLabels: Readonly<Record<string, string>> = {
-  ToolExecutionResult: 'succeeded',
-  ToolArtifactReference: 'succeeded, kept aside',
-  ToolFailure: 'failed',
-  ToolTimeout: 'timed out',
-  ToolDenied: 'denied',
-};
+const outcomeLabels: Readonly<Record<string, string>> = outcomeTypeLabels;
 
 const fieldLabels: Readonly<Record<ViewField, string>> = {
   search: 'search',
@@ -98,7 +93,7 @@ export function labelOfValue(field: ViewField, value: string): string {
   if (field === 'outcome') return (Object.hasOwn(outcomeLabels, value) && outcomeLabels[value]) || value;
   if (field === 'mode') return value.replaceAll('_', ' ');
   if (field === 'within') return (Object.hasOwn(spans, value) && spans[value]?.label.toLowerCase()) || value;
-  if (field === 'until') return /^\d{1,15}$/.test(value) ? formatMoment(Number(value)) : value;
+  if (field === 'until') return /^\d{1,15}$/.test(value) ? formatTime(Number(value)) : value;
   if (field === 'unresolved') return value === 'true' ? 'yes' : 'no';
   return value;
 }

@@ -1,7 +1,7 @@
 /** All calls: narrowed by what the address says, and followed as they arrive. */
 import type { ReactNode } from 'react';
 import { useCallback, useContext, useMemo, useRef, useState } from 'react';
-import { goTo } from '../../router.ts';
+import { goTo } from '../../route.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useState } from 'react';
-import { goTo } from '../../router.ts';
+import { goTo } from '../../route.ts';
 import type { CallsView } from './calls-view.ts';
 import { changeView, labelOfValue, viewAddress } from './calls-view.ts';
 import type { FacetName, Facets } from './use-facets.ts';

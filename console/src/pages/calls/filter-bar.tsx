@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
-import { goTo } from '../../router.ts';
+import { goTo } from '../../route.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IdInput } from '../../ui/id-input.tsx';
 import type { CallsView, ViewField } from './calls-view.ts';

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useEffect } from 'react';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { formatMoment } from '../../ui/time.tsx';
+import { formatTime } from '../../ui/time.tsx';
 import type { CallsView } from './calls-view.ts';
 import { changeView, viewAddress } from './calls-view.ts';
 import type { ListedCalls } from './use-call-list.ts';
@@ -29,7 +29,7 @@ export function ListEnd({
       <p className="list-end">
         {mostRows.toLocaleString()} calls are shown.{' '}
         <Link to={viewAddress(changeView(view, { until: String(last.requestedAt + 1) }))}>
-          Go on from {formatMoment(last.requestedAt)}
+          Go on from {formatTime(last.requestedAt)}
         </Link>
       </p>
     );
@@ -38,7 +38,7 @@ export function ListEnd({
       <p className="list-end muted" aria-busy="true">
         {list.searchedTo === undefined
           ? 'Reading more…'
-          : `Searched back to ${formatMoment(list.searchedTo)}, going on…`}
+          : `Searched back to ${formatTime(list.searchedTo)}, going on…`}
       </p>
     );
   return <p className="list-end muted">That is all of them.</p>;

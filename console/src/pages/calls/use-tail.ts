@@ -1,7 +1,7 @@
 /** Has the list follow the ledger: what arrives is gathered for a moment, so that a flood is a few looks and not a thousand. */
 import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { FeedEntry } from '../../../../src/http/api/feed.ts';
-import type { FeedNews, FeedStatus } from '../../api/use-feed.ts';
+import type { FeedMessage, FeedStatus } from '../../api/use-feed.ts';
 import { isLarge, useFeed } from '../../api/use-feed.ts';
 import type { CallName } from './use-call-list.ts';
 
@@ -43,12 +43,12 @@ export function useTail(look: (changed: readonly CallName[]) => Promise<void>): 
 
   // A browser has few connections to one server: pages that nobody looks at keep none of them.
   const isHidden = useSyncExternalStore(subscribe, () => document.visibilityState !== 'visible');
-  const onEntry = (news: FeedNews): void => {
-    const { sessionId } = news;
-    for (const { callId } of isLarge(news) ? [] : news.events.filter(hasCall))
+  const onEntry = (message: FeedMessage): void => {
+    const { sessionId } = message;
+    for (const { callId } of isLarge(message) ? [] : message.events.filter(hasCall))
       changed.current.set(keyOf({ sessionId, callId }), { sessionId, callId });
     // An entry that is too large to be sent names no call: the head of the list is read again.
-    if (changed.current.size > 0 || isLarge(news)) plan(gatherMs);
+    if (changed.current.size > 0 || isLarge(message)) plan(gatherMs);
   };
   const status = useFeed({ after: 'now' }, onEntry, { paused: isHidden });
 
@@ -69,9 +69,9 @@ export function useTail(look: (changed: readonly CallName[]) => Promise<void>): 
   return status;
 }
 
-function subscribe(tell: () => void): () => void {
-  document.addEventListener('visibilitychange', tell);
-  return () => document.removeEventListener('visibilitychange', tell);
+function subscribe(showToast: () => void): () => void {
+  document.addEventListener('visibilitychange', showToast);
+  return () => document.removeEventListener('visibilitychange', showToast);
 }
 
 const keyOf = ({ sessionId, callId }: CallName): string => JSON.stringify([sessionId, callId]);

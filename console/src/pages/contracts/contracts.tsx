@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { ContractsInForce } from '../../../../src/http/api/contract.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import '../../styles/contracts.css';
 import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';

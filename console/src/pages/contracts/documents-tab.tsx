@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'react';
 import { safeWords } from '../../../../src/base/safe-id.ts';
 import { safeLines } from '../../../../src/base/safe-text.ts';
 import type { ContractsInForce } from '../../../../src/http/api/contract.ts';
-import { addressOf, goTo, usePlace } from '../../router.ts';
+import { addressOf, goTo, useRoute } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
@@ -11,7 +11,7 @@ import { shortDigest } from '../../ui/short-digest.ts';
 
 /** The documents in force, as they are written. */
 export function DocumentsTab({ inForce: { documents } }: { readonly inForce: ContractsInForce }): ReactNode {
-  const { query } = usePlace();
+  const { query } = useRoute();
   const wanted = query.get('document');
   const document = documents.find(({ name }) => name === wanted) ?? documents[0];
   const line = Number(query.get('line') ?? Number.NaN);

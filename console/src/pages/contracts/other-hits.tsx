@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { RuleHit } from '../../../../src/http/api/contract.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Age } from '../../ui/time.tsx';

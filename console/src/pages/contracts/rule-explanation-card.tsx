@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { JsonValue } from '../../../../src/base/json.ts';
 import type { ContractsExplanation } from '../../../../src/http/api/contract.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { baseName } from '../../ui/base-name.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';

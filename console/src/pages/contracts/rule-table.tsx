@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { baseName } from '../../ui/base-name.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';

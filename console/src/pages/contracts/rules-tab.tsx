@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ContractsInForce, RuleHits } from '../../../../src/http/api/contract.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { addressOf, goTo, usePlace } from '../../router.ts';
+import { addressOf, goTo, useRoute } from '../../route.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
@@ -13,7 +13,7 @@ import { firstRules } from './first-rules.ts';
 
 /** The rules in force and what each said lately. */
 export function RulesTab({ inForce }: { readonly inForce: ContractsInForce }): ReactNode {
-  const { query } = usePlace();
+  const { query } = useRoute();
   const hits = useAnswer<RuleHits>('/v1/contracts/hits', {}, { everyMs: 10_000 });
   const search = query.get('search') ?? '';
   const { rules, others } = joinHits(inForce.rules, hits.data);

@@ -8,7 +8,7 @@ import type { ApiError } from '../../api/client.ts';
 import { pathOf, send } from '../../api/client.ts';
 import { toApiError, useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
-import { usePlace } from '../../router.ts';
+import { useRoute } from '../../route.ts';
 import { IdInput } from '../../ui/id-input.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -24,7 +24,7 @@ type Props = { readonly inForce: ContractsInForce; readonly draft: Draft };
 /** What the rules would say about a call that nobody makes. */
 export function TryTab({ inForce, draft }: Props): ReactNode {
   const mayTry = useMay('operator');
-  const wanted = usePlace().query.get('tool') ?? '';
+  const wanted = useRoute().query.get('tool') ?? '';
   const [call, setCall] = useState<TriedCall>({ ...emptyCall, toolName: wanted });
   const [byDraft, setByDraft] = useState(!inForce.loaded);
   const [explained, setExplained] = useState<ContractsExplanation | undefined>(undefined);

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { ContractsReload } from '../../../../src/http/api/contract.ts';
 import { send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
-import { useTell } from '../../ui/toast.tsx';
+import { useToast } from '../../ui/toast.tsx';
 
 export type Reload = {
   readonly start: () => void;
@@ -13,7 +13,7 @@ export type Reload = {
 
 /** Has the server read the rules again. */
 export function useReload(onReloaded: () => void): Reload {
-  const tell = useTell();
+  const showToast = useToast();
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<ContractsReload | undefined>(undefined);
   const start = (): void => {
@@ -23,14 +23,14 @@ export function useReload(onReloaded: () => void): Reload {
         (answer) => {
           setRefused(answer.ok ? undefined : answer);
           if (answer.ok)
-            tell(
+            showToast(
               answer.changed
                 ? 'New rules are in force.'
                 : 'Nothing has changed: the same rules are in force.',
             );
           onReloaded();
         },
-        (error: unknown) => tell(toApiError(error).message, 'bad'),
+        (error: unknown) => showToast(toApiError(error).message, 'bad'),
       )
       .finally(() => setBusy(false));
   };

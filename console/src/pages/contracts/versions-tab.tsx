@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ContractsVersion, ContractsVersions } from '../../../../src/http/api/contract.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { addressOf, usePlace } from '../../router.ts';
+import { addressOf, useRoute } from '../../route.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -9,13 +9,13 @@ import { Problem } from '../../ui/problem.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { TextDiff } from '../../ui/text-diff.tsx';
-import { formatMoment } from '../../ui/time.tsx';
+import { formatTime } from '../../ui/time.tsx';
 import { compareVersions } from './compare-versions.ts';
 
 /** Which rules were in force, from the ledger, and what changed from one to the next. */
 export function VersionsTab({ current }: { readonly current: string | undefined }): ReactNode {
   const { data, error, reload } = useAnswer<ContractsVersions>('/v1/contracts/versions');
-  const wanted = usePlace().query.get('at');
+  const wanted = useRoute().query.get('at');
   if (error !== undefined) return <Problem error={error} onRetry={reload} />;
   if (data === undefined) return <Skeleton rows={6} />;
   const { rows } = data;
@@ -44,7 +44,7 @@ export function VersionsTab({ current }: { readonly current: string | undefined 
                 <code>{shortDigest(policyVersion)}</code>
                 {at === 0 && policyVersion === current && <span className="chip">in force</span>}
                 <time className="muted" dateTime={new Date(loadedAt).toISOString()}>
-                  {formatMoment(loadedAt)}
+                  {formatTime(loadedAt)}
                 </time>
               </Link>
             </li>

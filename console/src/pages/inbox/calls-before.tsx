@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { CallPage } from '../../../../src/http/api/call.ts';
 import type { CallSummary } from '../../../../src/ledger/call-query.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import type { Column } from '../../ui/data-table.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { FewLines } from '../../ui/few-lines.tsx';

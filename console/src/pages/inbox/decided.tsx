@@ -3,7 +3,7 @@ import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import { usePages } from '../../api/use-pages.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import type { Column } from '../../ui/data-table.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { Empty } from '../../ui/empty.tsx';

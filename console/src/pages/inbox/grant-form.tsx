@@ -9,9 +9,9 @@ import { toApiError } from '../../api/use-answer.ts';
 import { IdInput } from '../../ui/id-input.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { useTell } from '../../ui/toast.tsx';
-import type { TypedGrant } from './new-grant.ts';
-import { durations, readGrant, sameArguments } from './new-grant.ts';
+import { useToast } from '../../ui/toast.tsx';
+import type { TypedGrant } from './read-grant.ts';
+import { durations, readGrant, sameArguments } from './read-grant.ts';
 
 type Props = {
   /** What it begins with: a call such as this. */
@@ -38,7 +38,7 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
   const [problem, setProblem] = useState<{ readonly field: keyof TypedGrant; readonly text: string }>();
   const [error, setError] = useState<ApiError>();
   const [sending, setSending] = useState(false);
-  const tell = useTell();
+  const showToast = useToast();
   const stem = useId();
   const set = (change: Partial<TypedGrant>): void => {
     setTyped((before) => ({ ...before, ...change }));
@@ -56,7 +56,7 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
     setError(undefined);
     try {
       const grant = await send<GrantView>('/v1/grants', reading.grant);
-      tell(`Granted: ${shownId(grant.toolName)}. Calls that are held already still wait for an answer.`);
+      showToast(`Granted: ${shownId(grant.toolName)}. Calls that are held already still wait for an answer.`);
       onGiven?.();
       onClose();
     } catch (thrown) {

@@ -9,7 +9,7 @@ import type { GrantStatus, GrantView } from '../../../../src/runtime/host/grant-
 import { remainingTime } from '../../../../src/view/remaining-time.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
-import { addressOf, goTo } from '../../router.ts';
+import { addressOf, goTo } from '../../route.ts';
 import { IdInput } from '../../ui/id-input.tsx';
 import type { Column } from '../../ui/data-table.tsx';
 import { DataTable } from '../../ui/data-table.tsx';

@@ -1,6 +1,6 @@
 /** Held calls and what was decided about them; and what people permitted beforehand. */
 import type { ReactNode } from 'react';
-import { addressOf, usePlace } from '../../router.ts';
+import { addressOf, useRoute } from '../../route.ts';
 import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Decided } from './decided.tsx';
@@ -20,7 +20,7 @@ export default function Inbox({
 }: {
   readonly confirmationId: string | undefined;
 }): ReactNode {
-  const { query } = usePlace();
+  const { query } = useRoute();
   const asked = query.get('tab');
   const tab = tabs.find(({ id }) => id === asked)?.id;
   return (

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';

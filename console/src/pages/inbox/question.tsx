@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
 import { useConsent } from '../../../../src/react/use-consent.ts';
 import { useMay } from '../../api/use-me.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';

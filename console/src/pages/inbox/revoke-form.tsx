@@ -7,7 +7,7 @@ import { pathOf, send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { useTell } from '../../ui/toast.tsx';
+import { useToast } from '../../ui/toast.tsx';
 
 type Props = {
   readonly grant: GrantView;
@@ -21,7 +21,7 @@ export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
   const [reason, setReason] = useState('');
   const [error, setError] = useState<ApiError>();
   const [sending, setSending] = useState(false);
-  const tell = useTell();
+  const showToast = useToast();
   const field = useId();
   const revoke = async (): Promise<void> => {
     if (sending) return;
@@ -31,7 +31,7 @@ export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
         pathOf('sessions', sessionId, 'grants', grantId, 'revoke'),
         reason.trim() === '' ? {} : { reason: reason.trim() },
       );
-      tell(`Revoked: ${safeId(toolName)} asks again.`);
+      showToast(`Revoked: ${safeId(toolName)} asks again.`);
       onRevoked();
       onClose();
     } catch (thrown) {

@@ -14,7 +14,7 @@ import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
 import { pathOf, send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
-import { useTell } from '../../ui/toast.tsx';
+import { useToast } from '../../ui/toast.tsx';
 
 export const seenAfterMs = 400;
 
@@ -31,7 +31,7 @@ export type Answering = {
 
 export function useAnswering(call: ToolCallView | undefined, reload: () => void): Answering {
   const may = useMay('approver');
-  const tell = useTell();
+  const showToast = useToast();
   const asked = call?.confirmation;
   const shown =
     asked === undefined
@@ -48,7 +48,7 @@ export function useAnswering(call: ToolCallView | undefined, reload: () => void)
         decision,
       );
       setAnswered({ id: confirmationId, how: 'mine' });
-      tell(`${doneWords[decision.decision]} ${shownId(view.displayName || view.toolName)}.`);
+      showToast(`${doneWords[decision.decision]} ${shownId(view.displayName || view.toolName)}.`);
       reload();
     } catch (thrown) {
       const error = toApiError(thrown);

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import { isLarge, useFeed } from '../../api/use-feed.ts';
 import { usePages } from '../../api/use-pages.ts';
-import { addressOf, goTo } from '../../router.ts';
+import { addressOf, goTo } from '../../route.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';

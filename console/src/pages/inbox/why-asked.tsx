@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { DecidedBy } from '../../../../src/call/event.ts';
 import type { ShownConfirmation } from '../../../../src/view/tool-call-view.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { Link } from '../../ui/link.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 

@@ -9,7 +9,7 @@ import { withQuery } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { usePages } from '../../api/use-pages.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { DownloadButton } from '../../ui/download-button.tsx';
 import { Empty } from '../../ui/empty.tsx';

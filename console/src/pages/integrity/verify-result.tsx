@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Job, VerifyFinding } from '../../../../src/http/api/job.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';

@@ -13,13 +13,13 @@ import type { ApiError } from '../../api/client.ts';
 import { pathOf, send } from '../../api/client.ts';
 import { toApiError, useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { useTell } from '../../ui/toast.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import { ResolveForm } from './resolve-form.tsx';
 import { WhereToLook } from './where-to-look.tsx';
@@ -45,7 +45,7 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
   const may = useMay('approver');
   // Having the tool asked takes either role: it lets nothing run again by the word of a person.
   const mayAskTool = useMay('operator') || may;
-  const tell = useTell();
+  const showToast = useToast();
   const [sent, setSent] = useState<'mine' | 'late'>();
   const [asking, setAsking] = useState(false);
   const [refusal, setRefusal] = useState<ApiError>();
@@ -56,10 +56,10 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
     try {
       const after = await send<CallDetail>(`${path}/resolution`, resolution);
       if (after.call.resolution === undefined)
-        tell('The tool cannot say either. The call stays in doubt.', 'bad');
+        showToast('The tool cannot say either. The call stays in doubt.', 'bad');
       else {
         setSent('mine');
-        tell(`Recorded: ${resolutionWords[after.call.resolution.resolution].toLowerCase()}.`);
+        showToast(`Recorded: ${resolutionWords[after.call.resolution.resolution].toLowerCase()}.`);
         heading.current?.focus({ preventScroll: true });
       }
     } catch (thrown) {

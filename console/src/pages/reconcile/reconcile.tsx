@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
 import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-call.ts';
 import { usePages } from '../../api/use-pages.ts';
-import { addressOf, goTo, usePlace } from '../../router.ts';
+import { addressOf, goTo, useRoute } from '../../route.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -28,7 +28,7 @@ const addressOfKey = (key: string): string =>
   addressOf(['reconcile', ...(JSON.parse(key) as readonly string[])]);
 
 export default function Reconcile(): ReactNode {
-  const { path } = usePlace();
+  const { path } = useRoute();
   const [, sessionId, callId] = path;
   const selected = sessionId === undefined || callId === undefined ? undefined : keyOf({ sessionId, callId });
   const { rows, error, reload, hasMore, loadMore, large } = usePages<UnresolvedCall>(

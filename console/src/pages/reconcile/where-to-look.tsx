@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react';
 import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-call.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
-import { formatMoment } from '../../ui/time.tsx';
+import { formatTime } from '../../ui/time.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = { readonly call: UnresolvedCall; readonly reached: readonly string[] };
@@ -30,8 +30,8 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
         )}
         <dt>When</dt>
         <dd>
-          <time dateTime={new Date(startedAt).toISOString()}>{formatMoment(startedAt)}</time> to{' '}
-          <time dateTime={new Date(settledAt).toISOString()}>{formatMoment(settledAt)}</time>
+          <time dateTime={new Date(startedAt).toISOString()}>{formatTime(startedAt)}</time> to{' '}
+          <time dateTime={new Date(settledAt).toISOString()}>{formatTime(settledAt)}</time>
         </dd>
         {reached.length > 0 && (
           <>

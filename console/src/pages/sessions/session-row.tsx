@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
 import type { SessionSummary } from '../../../../src/ledger/call-query.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { Age, formatDuration } from '../../ui/time.tsx';

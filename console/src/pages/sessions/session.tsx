@@ -5,7 +5,7 @@ import type { SessionDetail, Timeline } from '../../../../src/http/api/session.t
 import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useFeed } from '../../api/use-feed.ts';
-import { addressOf, goTo, usePlace } from '../../router.ts';
+import { addressOf, goTo, useRoute } from '../../route.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -24,7 +24,7 @@ const pageSize = 100;
 const gatherMs = 300;
 
 export default function Session({ sessionId }: { readonly sessionId: string }): ReactNode {
-  const { query } = usePlace();
+  const { query } = useRoute();
   const cursor = query.get('cursor') ?? undefined;
   const squeeze = query.get('time') !== 'true';
   const detail = useAnswer<SessionDetail>(pathOf('sessions', sessionId));

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
 import type { SessionSummary } from '../../../../src/ledger/call-query.ts';
 import { usePages } from '../../api/use-pages.ts';
-import { addressOf, goTo } from '../../router.ts';
+import { addressOf, goTo } from '../../route.ts';
 import { IdInput } from '../../ui/id-input.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { PageHead } from '../../ui/page-head.tsx';

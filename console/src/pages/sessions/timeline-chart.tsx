@@ -6,7 +6,7 @@ import type { KeyboardEvent, ReactNode } from 'react';
 import { useMemo, useRef } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
 import type { Timeline, TimelineCall } from '../../../../src/http/api/session.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { Link } from '../../ui/link.tsx';
 import { describeOutcome } from '../../ui/outcome-badge.tsx';
 import { formatDuration } from '../../ui/time.tsx';

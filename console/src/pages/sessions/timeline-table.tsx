@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
 import type { Timeline, TimelineCall } from '../../../../src/http/api/session.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import type { Column } from '../../ui/data-table.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
 import { FewLines } from '../../ui/few-lines.tsx';

@@ -5,7 +5,7 @@ import { ForeignText } from '../../ui/foreign-text.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
 import { TextDiff } from '../../ui/text-diff.tsx';
-import { formatMoment } from '../../ui/time.tsx';
+import { formatTime } from '../../ui/time.tsx';
 
 type Props = { readonly toolName: string; readonly versions: readonly SchemaVersion[] };
 type How = SchemaVersion['changes'][number]['how'];
@@ -27,7 +27,7 @@ export function SchemaHistory({ toolName, versions }: Props): ReactNode {
             <article key={digest + String(firstSeenAt)} className="schema-version">
               <header>
                 <h3>
-                  <time dateTime={new Date(firstSeenAt).toISOString()}>{formatMoment(firstSeenAt)}</time>
+                  <time dateTime={new Date(firstSeenAt).toISOString()}>{formatTime(firstSeenAt)}</time>
                 </h3>
                 <code className="muted" title={digest}>
                   {shortDigest(digest)}

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Stats } from '../../../../src/http/api/stats.ts';
 import { useStats } from '../../api/use-stats.ts';
-import { LatencyChart, OutcomesChart } from '../../charts/stats-charts.tsx';
+import { LatencyChart, OutcomesChart } from '../../charts/outcomes-chart.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { SpanPicker, useSpan } from '../../ui/span-picker.tsx';

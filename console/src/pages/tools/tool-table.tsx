@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useRef } from 'react';
 import { safeWords } from '../../../../src/base/safe-id.ts';
 import type { ToolRow } from '../../../../src/http/api/tool.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { modeOriginWords, modeWords } from '../../ui/mode-words.ts';

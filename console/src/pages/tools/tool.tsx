@@ -4,7 +4,7 @@ import type { ToolDetail, ToolRow } from '../../../../src/http/api/tool.ts';
 import { toolModeTreatments } from '../../../../src/tool/mode.ts';
 import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { addressOf } from '../../router.ts';
+import { addressOf } from '../../route.ts';
 import '../../styles/overview.css';
 import '../../charts/charts.css';
 import '../../styles/tools.css';

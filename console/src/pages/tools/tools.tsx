@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ToolList } from '../../../../src/http/api/tool.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { addressOf, goTo, usePlace } from '../../router.ts';
+import { addressOf, goTo, useRoute } from '../../route.ts';
 import '../../styles/tools.css';
 import { IdInput } from '../../ui/id-input.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -25,7 +25,7 @@ const refund = defineTool({
 const runtime = createRuntime({ tools: [refund], ledger });`;
 
 export default function Tools(): ReactNode {
-  const { query } = usePlace();
+  const { query } = useRoute();
   const list = useAnswer<ToolList>('/v1/tools', {}, { everyMs: 10_000 });
   const search = query.get('search') ?? '';
   const asked = query.get('sort');

@@ -6,13 +6,13 @@ import type {
   BacktestRule,
   BacktestSample,
 } from '../replay/backtest-report.ts';
-import { withoutUndefined } from './call-table.ts';
-import { safeId, safeText } from './safe-text.ts';
+import { withoutUndefined } from './call-columns.ts';
+import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
 import { layOutTable } from './table.ts';
 import type { Style, Terminal } from './terminal.ts';
-import { trim, wrap } from './text-layout.ts';
-import { utcTime } from './time-text.ts';
+import { trim, wrap } from './text-width.ts';
+import { utcTimeText } from './time-text.ts';
 
 /** `allow → block`, `output pass → redact`. */
 const kindOf = ({ about, before, after }: BacktestChange): string =>
@@ -72,7 +72,7 @@ function* remarks({ notJudged, byKeptForm, unanswered }: BacktestReport): Genera
 const count = (value: number): string => value.toLocaleString('en-US');
 
 const ruleRow = ({ ruleId, action, observed, count: fired, different }: BacktestRule): Row => [
-  safeText(ruleId),
+  terminalText(ruleId),
   observed
     ? { text: `${action}, observed`, style: 'dim' }
     : { text: action, style: colours[action] ?? 'dim' },
@@ -84,11 +84,11 @@ function* sampleLines(sample: BacktestSample, out: Terminal): Generator<string, 
   const { sessionId, callId, toolName, input, ruleId, message, byKeptForm } = sample;
   const mark = byKeptForm ? out.paint('dim', '  (by its kept form)') : '';
   const width = Math.min(out.width, 160);
-  yield `  ${safeId(callId)}  ${out.paint('dim', safeId(sessionId))}${mark}`;
-  yield `    ${trim(`${safeId(toolName)} ${safeText(input)}`, width - 4)}`;
+  yield `  ${terminalId(callId)}  ${out.paint('dim', terminalId(sessionId))}${mark}`;
+  yield `    ${trim(`${terminalId(toolName)} ${terminalText(input)}`, width - 4)}`;
   if (message !== undefined)
     for (const line of wrap(
-      safeText(ruleId === undefined ? message : `${ruleId}: ${message}`),
+      terminalText(ruleId === undefined ? message : `${ruleId}: ${message}`),
       out.textWidth - 4,
     ))
       yield `    ${out.paint('dim', line)}`;
@@ -126,7 +126,7 @@ const sampleToJson = (sample: BacktestSample): JsonObject =>
     session_id: sample.sessionId,
     call_id: sample.callId,
     tool_name: sample.toolName,
-    at: utcTime(sample.at),
+    at: utcTimeText(sample.at),
     arguments: sample.input,
     rule: sample.ruleId,
     message: sample.message,

@@ -1,10 +1,10 @@
 /** Calls that another process runs, as rows of a table, and as JSON. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { HandoffView } from '../runtime/handoff/list-handoffs.ts';
-import { withoutUndefined } from './call-table.ts';
-import { safeId, safeText } from './safe-text.ts';
+import { withoutUndefined } from './call-columns.ts';
+import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
-import { age, utcTime } from './time-text.ts';
+import { age, utcTimeText } from './time-text.ts';
 
 /** A call whose time is up is settled by whoever asks for it, or has its tool, next. */
 export type ShownHandoff = Omit<HandoffView, 'status'> & { readonly status: HandoffView['status'] | 'over' };
@@ -26,19 +26,20 @@ export function handoffRow(handoff: ShownHandoff, now: number): Row {
   const style = ({ waiting: 'yellow', taken: 'blue', over: 'dim' } as const)[status];
   return [
     age(handoff.startedAt, now),
-    safeId(handoff.callId),
-    safeId(handoff.toolName),
+    terminalId(handoff.callId),
+    terminalId(handoff.toolName),
     { text: status, style },
-    safeText(handoff.worker ?? ''),
+    terminalText(handoff.worker ?? ''),
     status === 'over' ? '' : age(expiresAt, now),
-    safeId(handoff.sessionId),
-    safeText(principal?.userId ?? principal?.serviceId ?? ''),
-    { text: safeText(JSON.stringify(handoff.input)), style: 'dim' },
+    terminalId(handoff.sessionId),
+    terminalText(principal?.userId ?? principal?.serviceId ?? ''),
+    { text: terminalText(JSON.stringify(handoff.input)), style: 'dim' },
   ];
 }
 
 export const handoffToJson = (handoff: ShownHandoff): JsonObject => {
-  const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : utcTime(at));
+  const time = (at: number | undefined): string | undefined =>
+    at === undefined ? undefined : utcTimeText(at);
   return withoutUndefined({
     session_id: handoff.sessionId,
     call_id: handoff.callId,
@@ -53,8 +54,8 @@ export const handoffToJson = (handoff: ShownHandoff): JsonObject => {
     input_digest: handoff.inputDigest,
     // Plain data.
     principal: handoff.principal as unknown as JsonValue | undefined,
-    started_at: utcTime(handoff.startedAt),
-    deadline_at: utcTime(handoff.deadlineMs),
+    started_at: utcTimeText(handoff.startedAt),
+    deadline_at: utcTimeText(handoff.deadlineMs),
     worker: handoff.worker,
     taken_at: time(handoff.takenAt),
     expires_at: time(handoff.expiresAt),

@@ -1,6 +1,6 @@
 /** What the messages of a graph say about its calls. They may come from a client, so nothing here is believed further. */
 import { isJsonObject } from '../../base/json.ts';
-import type { Said } from '../run/conversation.ts';
+import type { ConversationStep } from '../run/conversation.ts';
 import { earlierUses } from '../run/conversation.ts';
 
 type Message = {
@@ -18,10 +18,10 @@ function messagesOf(state: unknown): readonly Message[] {
 }
 
 /** How many assistant messages before the one of the current call hold this id. */
-export const timesUsed = (state: unknown, toolCallId: string): number =>
+export const timesUsedInState = (state: unknown, toolCallId: string): number =>
   earlierUses(messagesOf(state).map(toSaid), toolCallId);
 
-function toSaid({ type, tool_calls: calls, tool_call_id: id }: Message): Said {
+function toSaid({ type, tool_calls: calls, tool_call_id: id }: Message): ConversationStep {
   if (type === 'tool' && typeof id === 'string') return { type: 'answer', id };
   const ids = (type === 'ai' && Array.isArray(calls) ? (calls as readonly unknown[]) : []).flatMap((call) =>
     isJsonObject(call) && typeof call['id'] === 'string' ? [call['id']] : [],

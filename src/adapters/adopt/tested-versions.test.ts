@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RuntimeTrouble } from '../../runtime/host/runtime-trouble.ts';
-import { reportVersions, testedVersions, type Adapter } from './framework-version.ts';
+import { reportVersions, testedVersions, type Adapter } from './tested-versions.ts';
 
 let folder = '';
 beforeEach(() => {

@@ -2,26 +2,26 @@
 import { useSyncExternalStore } from 'react';
 import { encodeStep } from './api/client.ts';
 
-export type Place = { readonly path: readonly string[]; readonly query: URLSearchParams };
+export type Route = { readonly path: readonly string[]; readonly query: URLSearchParams };
 
 const changed = 'quittance:place';
 
-function subscribe(tell: () => void): () => void {
-  window.addEventListener('popstate', tell);
-  window.addEventListener(changed, tell);
+function subscribe(showToast: () => void): () => void {
+  window.addEventListener('popstate', showToast);
+  window.addEventListener(changed, showToast);
   return () => {
-    window.removeEventListener('popstate', tell);
-    window.removeEventListener(changed, tell);
+    window.removeEventListener('popstate', showToast);
+    window.removeEventListener(changed, showToast);
   };
 }
 
 const addressNow = (): string => window.location.pathname + window.location.search;
 
-export function usePlace(): Place {
-  return readPlace(useSyncExternalStore(subscribe, addressNow));
+export function useRoute(): Route {
+  return readRoute(useSyncExternalStore(subscribe, addressNow));
 }
 
-export function readPlace(address: string): Place {
+export function readRoute(address: string): Route {
   const [path = '', search = ''] = address.split('?', 2);
   return {
     path: path

@@ -1,6 +1,7 @@
 /** How calls ended and how long their bodies took, over time: the same pictures on every page. */
 import type { ReactNode } from 'react';
 import type { Stats } from '../../../src/http/api/stats.ts';
+import { outcomeWords } from '../../../src/view/outcome-words.ts';
 import { formatDuration } from '../ui/time.tsx';
 import './charts.css';
 import type { Series } from './time-chart.tsx';
@@ -10,15 +11,23 @@ type Props = { readonly title: string; readonly stats: Stats; readonly height?: 
 
 export function OutcomesChart({ title, stats: { series, bucketMs }, height = 200 }: Props): ReactNode {
   const outcomes: readonly Series[] = [
-    { name: 'succeeded', colour: 'var(--good)', values: series.map(({ succeeded }) => succeeded) },
-    { name: 'denied', colour: 'var(--line-strong)', values: series.map(({ denied }) => denied) },
     {
-      name: 'failed or timed out',
+      name: outcomeWords.succeeded.label,
+      colour: 'var(--good)',
+      values: series.map(({ succeeded }) => succeeded),
+    },
+    {
+      name: outcomeWords.denied.label,
+      colour: 'var(--line-strong)',
+      values: series.map(({ denied }) => denied),
+    },
+    {
+      name: `${outcomeWords.failed.label} or ${outcomeWords.timed_out.label}`,
       colour: 'var(--bad)',
       values: series.map(({ failed, timedOut }) => failed + timedOut),
     },
     {
-      name: 'indeterminate',
+      name: outcomeWords.indeterminate.label,
       colour: 'var(--unsure)',
       values: series.map(({ indeterminate }) => indeterminate),
     },

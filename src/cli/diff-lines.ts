@@ -1,10 +1,10 @@
 /** Two sessions side by side, for people and for programs. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CallDifference, SessionDifference, SessionDiff } from '../replay/diff-sessions.ts';
-import { withoutUndefined } from './call-table.ts';
-import { safeId, safeJson, safeText } from './safe-text.ts';
+import { withoutUndefined } from './call-columns.ts';
+import { terminalId, safeJson, terminalText } from './terminal-text.ts';
 import type { Terminal } from './terminal.ts';
-import { fit, trim } from './text-layout.ts';
+import { fit, trim } from './text-width.ts';
 
 export function* diffLines(
   diff: SessionDiff,
@@ -16,7 +16,7 @@ export function* diffLines(
   const half = Math.floor((width - 5) / 2);
   const beside = (a: string, b: string): string =>
     `${fit(a, half)} ${out.paint('dim', '│')} ${trim(b, half)}`;
-  yield out.paint('bold', `  ${beside(safeId(names[0]), safeId(names[1]))}`.trimEnd());
+  yield out.paint('bold', `  ${beside(terminalId(names[0]), terminalId(names[1]))}`.trimEnd());
   let same = 0;
   const skipped = function* (): Generator<string, void> {
     if (same > 0) yield out.paint('dim', `  ${same} ${same === 1 ? 'call is' : 'calls are'} the same`);
@@ -49,12 +49,12 @@ export function* diffLines(
     );
 }
 
-type Beside = (a: string, b: string) => string;
+type SideBySide = (a: string, b: string) => string;
 
 const titleOf = ({ callId, toolName }: { readonly callId: string; readonly toolName: string }): string =>
-  `${safeId(callId)}  ${safeId(toolName)}`;
+  `${terminalId(callId)}  ${terminalId(toolName)}`;
 
-function* callLines(call: CallDifference, beside: Beside, out: Terminal): Generator<string, void> {
+function* callLines(call: CallDifference, beside: SideBySide, out: Terminal): Generator<string, void> {
   switch (call.status) {
     case 'same':
       yield `  ${beside(titleOf(call.a), titleOf(call.b))}`;
@@ -73,10 +73,10 @@ function* callLines(call: CallDifference, beside: Beside, out: Terminal): Genera
 
 function* differenceLines(
   { field, path, a, b }: SessionDifference,
-  beside: Beside,
+  beside: SideBySide,
   out: Terminal,
 ): Generator<string, void> {
-  yield out.paint('dim', `    ${safeText(`${field}${path === '$' ? '' : ` ${path}`}`)}`);
+  yield out.paint('dim', `    ${terminalText(`${field}${path === '$' ? '' : ` ${path}`}`)}`);
   yield `  ${beside(`    ${valueText(a)}`, `    ${valueText(b)}`)}`.trimEnd();
 }
 

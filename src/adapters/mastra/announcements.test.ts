@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createAnnouncements, readAnswer } from './resume.ts';
+import { createAnnouncements, readMastraAnswer } from './announcements.ts';
 
 describe('announcements', () => {
   test('data counts where the model wrote none', () => {
@@ -50,27 +50,27 @@ describe('answers', () => {
   test.each([undefined, null, 'yes', true, [], {}, { approved: 'true' }, Object.create({ approved: true })])(
     '%j is none',
     (data) => {
-      expect(readAnswer(data, undefined)).toBeUndefined();
+      expect(readMastraAnswer(data, undefined)).toBeUndefined();
     },
   );
 
   test('an answer is about the question it names, or the one the run stopped with', () => {
     const asked = { confirmationId: 'k1' };
-    expect(readAnswer({ approved: true }, undefined)?.confirmationId).toBeUndefined();
-    expect(readAnswer({ approved: true }, asked)?.confirmationId).toBe('k1');
-    expect(readAnswer({ approved: true, confirmationId: 'k2' }, asked)?.confirmationId).toBe('k2');
+    expect(readMastraAnswer({ approved: true }, undefined)?.confirmationId).toBeUndefined();
+    expect(readMastraAnswer({ approved: true }, asked)?.confirmationId).toBe('k1');
+    expect(readMastraAnswer({ approved: true, confirmationId: 'k2' }, asked)?.confirmationId).toBe('k2');
   });
 
   test.each([{ confirmationId: 5 }, { confirmationId: {} }])('%j names no question', (named) => {
-    expect(readAnswer({ approved: true, ...named }, undefined)?.confirmationId).toBe('');
+    expect(readMastraAnswer({ approved: true, ...named }, undefined)?.confirmationId).toBe('');
   });
 
   test('where nobody was asked, nothing is answered', () => {
-    expect(readAnswer({ approved: true }, { confirmationId: null })?.confirmationId).toBe('');
+    expect(readMastraAnswer({ approved: true }, { confirmationId: null })?.confirmationId).toBe('');
   });
 
   test('a reason is text', () => {
-    expect(readAnswer({ approved: false, reason: 'Too much.' }, undefined)?.reason).toBe('Too much.');
-    expect(readAnswer({ approved: false, reason: 5 }, undefined)?.reason).toBeUndefined();
+    expect(readMastraAnswer({ approved: false, reason: 'Too much.' }, undefined)?.reason).toBe('Too much.');
+    expect(readMastraAnswer({ approved: false, reason: 5 }, undefined)?.reason).toBeUndefined();
   });
 });

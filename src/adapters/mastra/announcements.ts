@@ -60,7 +60,7 @@ export function createAnnouncements(clock: () => number): Announcements {
 }
 
 /** Reads an answer; undefined where the data says neither yes nor no. */
-export function readAnswer(resumeData: unknown, suspendPayload: unknown): MastraAnswer | undefined {
+export function readMastraAnswer(resumeData: unknown, suspendPayload: unknown): MastraAnswer | undefined {
   if (!isJsonObject(resumeData)) return undefined;
   const approved = ownValue(resumeData, 'approved');
   if (typeof approved !== 'boolean') return undefined;
@@ -76,7 +76,7 @@ export function readAnswer(resumeData: unknown, suspendPayload: unknown): Mastra
 }
 
 /** Shows a shape and lets everything through: what is wrong with it is for Quittance to say. */
-export const openSchema = (shape: JsonObject): object => {
+export const openMastraSchema = (shape: JsonObject): object => {
   // Mastra writes into what it is given, for one provider or another.
   const written = (): JsonObject => structuredClone(shape);
   return {

@@ -1,10 +1,10 @@
 /** Calls as rows of a table, and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { CallSummary, SessionSummary } from '../ledger/call-query.ts';
-import { colourOf, standing } from './outcome-word.ts';
-import { safeId, safeText } from './safe-text.ts';
+import { colorOf, standing } from './outcome-word.ts';
+import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
-import { age, duration, localTime, utcTime } from './time-text.ts';
+import { age, duration, localTimeText, utcTimeText } from './time-text.ts';
 
 export const callColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
@@ -22,14 +22,14 @@ export function callRow(call: CallSummary, now: number): Row {
   const word = standing(call);
   return [
     age(call.requestedAt, now),
-    safeId(call.callId),
-    safeId(call.toolName),
-    { text: call.unresolved ? `${word} ?` : word, style: colourOf(word) },
+    terminalId(call.callId),
+    terminalId(call.toolName),
+    { text: call.unresolved ? `${word} ?` : word, style: colorOf(word) },
     call.elapsedMs === undefined ? '' : duration(call.elapsedMs),
-    safeText(call.code ?? ''),
-    safeId(call.sessionId),
+    terminalText(call.code ?? ''),
+    terminalId(call.sessionId),
     call.mode,
-    { text: safeText(call.message ?? ''), style: 'dim' },
+    { text: terminalText(call.message ?? ''), style: 'dim' },
   ];
 }
 
@@ -40,7 +40,7 @@ export const followColumns: readonly Column[] = callColumns.map((column) =>
 
 export function followRow(call: CallSummary, now: number): Row {
   const [, ...cells] = callRow(call, now);
-  return [localTime(call.settledAt ?? call.requestedAt).slice(11), ...cells];
+  return [localTimeText(call.settledAt ?? call.requestedAt).slice(11), ...cells];
 }
 
 /** Rows as wide as most, to lay a table out by before there are any. */
@@ -73,8 +73,8 @@ export const callToJson = (call: CallSummary): JsonObject =>
     input_digest: call.inputDigest,
     attempts: call.attempts,
     unresolved: call.unresolved,
-    requested_at: utcTime(call.requestedAt),
-    settled_at: call.settledAt === undefined ? undefined : utcTime(call.settledAt),
+    requested_at: utcTimeText(call.requestedAt),
+    settled_at: call.settledAt === undefined ? undefined : utcTimeText(call.settledAt),
     elapsed_ms: call.elapsedMs,
     cost_micros: call.costMicros,
     user_id: call.userId,
@@ -97,14 +97,14 @@ export function sessionRow(session: SessionSummary, now: number): Row {
     value === 0 ? '·' : { text: String(value), style };
   return [
     age(session.lastAt, now),
-    safeId(session.sessionId),
+    terminalId(session.sessionId),
     String(session.calls),
     count(session.openCalls, 'blue'),
     count(session.failures, 'red'),
     count(session.denials, 'magenta'),
     count(session.unresolved, 'yellow'),
-    localTime(session.firstAt),
-    localTime(session.lastAt),
+    localTimeText(session.firstAt),
+    localTimeText(session.lastAt),
   ];
 }
 
@@ -115,8 +115,8 @@ export const sessionToJson = (session: SessionSummary): JsonObject => ({
   failures: session.failures,
   denials: session.denials,
   unresolved: session.unresolved,
-  first_at: utcTime(session.firstAt),
-  last_at: utcTime(session.lastAt),
+  first_at: utcTimeText(session.firstAt),
+  last_at: utcTimeText(session.lastAt),
 });
 
 export const withoutUndefined = (fields: {

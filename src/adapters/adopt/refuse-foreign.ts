@@ -2,7 +2,7 @@
 import { QuittanceError } from '../../base/error.ts';
 import { describeValue } from '../../tool/describe-value.ts';
 import { quote } from '../../base/nearest.ts';
-import type { Adapter } from './framework-version.ts';
+import type { Adapter } from './tested-versions.ts';
 
 export function refuseNoList(adapter: Adapter, tools: unknown): void {
   if (Array.isArray(tools)) return;

@@ -2,7 +2,7 @@
 import type { CallToJudge, LoadedContracts } from '../contracts/loaded-contracts.ts';
 import type { ToolEnd } from '../policy/judge/compile-policy.ts';
 import type { FiredRule } from '../policy/language/ruling.ts';
-import { wordOf } from './contracts-case-run.ts';
+import { wordOf } from './run-cases.ts';
 
 export type ComparedCall = {
   /** A case's id, or a call's. */
@@ -13,12 +13,12 @@ export type ComparedCall = {
   readonly hidden: boolean;
 };
 
-export type Decision = { readonly word: string; readonly decidedBy: FiredRule | undefined };
+export type ComparedRuling = { readonly word: string; readonly decidedBy: FiredRule | undefined };
 
 export type Change = {
   readonly call: ComparedCall;
-  readonly before: Decision;
-  readonly after: Decision;
+  readonly before: ComparedRuling;
+  readonly after: ComparedRuling;
 };
 
 export type RuleChange = { readonly id: string; readonly change: 'added' | 'removed' | 'changed' };
@@ -55,7 +55,7 @@ export async function compareCall(
   return before.word === after.word ? undefined : { call, before, after };
 }
 
-async function decide({ call, end }: ComparedCall, contracts: LoadedContracts): Promise<Decision> {
+async function decide({ call, end }: ComparedCall, contracts: LoadedContracts): Promise<ComparedRuling> {
   const ruling = await contracts.evaluate(call);
   const output =
     end === undefined || ruling.decision === 'block' ? undefined : await contracts.evaluateOutput(call, end);

@@ -8,11 +8,11 @@ import type {
   WorkflowExplanation,
 } from '../policy/judge/explain-call.ts';
 import type { ResourceExplanation } from '../policy/sandbox/explain-sandbox.ts';
-import { withoutUndefined } from './call-table.ts';
-import { wordOf } from './contracts-case-run.ts';
-import { safeId, safeJson, safeText } from './safe-text.ts';
+import { withoutUndefined } from './call-columns.ts';
+import { wordOf } from './run-cases.ts';
+import { terminalId, safeJson, terminalText } from './terminal-text.ts';
 import type { Style, Terminal } from './terminal.ts';
-import { trim, wrap } from './text-layout.ts';
+import { trim, wrap } from './text-width.ts';
 
 type Page = Pick<Terminal, 'paint' | 'textWidth' | 'width'>;
 
@@ -48,7 +48,7 @@ export function explanationLines(
   );
   const others = rules.filter(({ verdict }) => verdict === 'other_tool');
   return [
-    ...wrap(`${safeId(toolName)} ${sentence}${by}`, page.textWidth).map((line) =>
+    ...wrap(`${terminalId(toolName)} ${sentence}${by}`, page.textWidth).map((line) =>
       page.paint(['bold', colours[word] ?? 'bold'].flat() as Style, line),
     ),
     ...(decidedBy === undefined ? [] : indent(decidedBy.message, 2, page)),
@@ -83,7 +83,7 @@ function ruleLines(rule: RuleExplanation, page: Page): string[] {
   const action = fired === undefined ? '' : `: ${fired.action}`;
   const place = `${source}${line === undefined ? '' : `:${line}`}`;
   return [
-    `${page.paint('bold', safeText(ruleId))}  ${ruleType}  ${page.paint(style, `${word}${action}`)}  ${page.paint('dim', safeText(place))}`,
+    `${page.paint('bold', terminalText(ruleId))}  ${ruleType}  ${page.paint(style, `${word}${action}`)}  ${page.paint('dim', terminalText(place))}`,
     ...(fired?.policyError === true
       ? indent('A value it could not judge was found, which makes a rule fire.', 2, page)
       : []),
@@ -113,14 +113,14 @@ function leafLines(leaves: readonly LeafExplanation[], page: Page): string[] {
   const names = `not there: ${beside.map(({ selector }) => selector).join(', ')}`;
   return [
     ...leaves.filter((leaf) => !isBeside(leaf)).map((leaf) => leafLine(leaf, page)),
-    `  ${page.paint('dim', trim(safeText(names), Math.min(page.width, 160) - 2))}`,
+    `  ${page.paint('dim', trim(terminalText(names), Math.min(page.width, 160) - 2))}`,
   ];
 }
 
 function leafLine({ selector, operator, operand, value, truth }: LeafExplanation, page: Page): string {
   const found = value === undefined ? 'nothing there' : `found ${safeJson(value)}`;
   const word = truth === 'error' ? 'cannot be judged' : truth ? 'true' : 'false';
-  const text = `${safeText(selector)} ${operator} ${safeJson(operand)}`;
+  const text = `${terminalText(selector)} ${operator} ${safeJson(operand)}`;
   const room = Math.min(page.width, 160) - 4;
   const end = `  ${found}`;
   const head = trim(text, Math.max(24, room - word.length - Math.min(end.length, Math.floor(room * 0.65))));
@@ -131,7 +131,7 @@ function resourceLine({ kind, text, leadsTo, inside }: ResourceExplanation, page
   const word = inside === undefined ? 'not judged' : inside ? 'inside' : 'outside';
   const style: Style = inside === undefined ? 'dim' : inside ? 'green' : 'red';
   const leads = leadsTo.length === 0 ? '' : `, which leads to ${leadsTo.join(' and ')}`;
-  const shown = trim(safeText(`${kind} ${text}${leads}`), Math.min(page.width, 160) - word.length - 3);
+  const shown = trim(terminalText(`${kind} ${text}${leads}`), Math.min(page.width, 160) - word.length - 3);
   return `  ${page.paint(style, word)} ${shown}`;
 }
 
@@ -142,13 +142,13 @@ function workflowLines(
   const at = stageBefore === undefined ? 'complete' : `in stage ${stageBefore}`;
   const where = stageId === undefined || stageId === stageBefore ? '' : ` (stage ${stageId})`;
   return [
-    `${page.paint('bold', safeText(workflow))}  workflow ${safeText(at)}  ${page.paint(colours[decision] ?? 'dim', `${decision}${safeText(where)}`)}`,
+    `${page.paint('bold', terminalText(workflow))}  workflow ${terminalText(at)}  ${page.paint(colours[decision] ?? 'dim', `${decision}${terminalText(where)}`)}`,
     ...(message === undefined ? [] : indent(message, 2, page)),
   ];
 }
 
 const indent = (text: string, columns: number, page: Page): string[] =>
-  wrap(safeText(text), page.textWidth - columns).map((line) => `${' '.repeat(columns)}${line}`);
+  wrap(terminalText(text), page.textWidth - columns).map((line) => `${' '.repeat(columns)}${line}`);
 
 export function explanationToJson(explanation: CallExplanation, { toolName }: CallToJudge): JsonObject {
   const { ruling, output, rules, workflows } = explanation;

@@ -2,11 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Terminal } from './terminal.ts';
 import { readCases, type CaseFile } from './contracts-case.ts';
-import { needFile, problemLines } from './contracts-files.ts';
+import { needFile, problemLines } from './load-or-explain.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Where the cases of a document are looked for. */
-export const casesBeside = (path: string): string => path.replace(/(\.ya?ml)?$/i, '.cases.yaml');
+export const findCaseFiles = (path: string): string => path.replace(/(\.ya?ml)?$/i, '.cases.yaml');
 
 /** Undefined where a file has problems, which then have been printed. */
 export async function readCaseFiles(
@@ -17,13 +17,13 @@ export async function readCaseFiles(
 ): Promise<readonly CaseFile[] | undefined> {
   for (const path of named) needFile(path, `quittance ${command} --cases contracts.cases.yaml`);
   const paths =
-    named.length > 0 ? named : [...new Set(documents.map(casesBeside))].filter((path) => existsSync(path));
+    named.length > 0 ? named : [...new Set(documents.map(findCaseFiles))].filter((path) => existsSync(path));
   if (paths.length === 0)
     throw new UsageError(
-      `There are no cases beside ${documents.join(', ')}. They are looked for in ${documents.map(casesBeside).join(', ')}.`,
+      `There are no cases beside ${documents.join(', ')}. They are looked for in ${documents.map(findCaseFiles).join(', ')}.`,
       [
         `quittance ${command} --cases FILE`,
-        `printf 'cases:\\n  - {id: first, tool: Bash, args: {command: ls}, expect: allow}\\n' > ${casesBeside(documents[0] ?? 'contracts.yaml')}`,
+        `printf 'cases:\\n  - {id: first, tool: Bash, args: {command: ls}, expect: allow}\\n' > ${findCaseFiles(documents[0] ?? 'contracts.yaml')}`,
       ],
     );
   const readings = paths.map((path) => readCases(readFileSync(path), path));

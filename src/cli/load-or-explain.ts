@@ -6,9 +6,9 @@ import { contractsFromYaml } from '../contracts/from-yaml.ts';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
 import { exitCodes } from './exit-code.ts';
-import { safeText } from './safe-text.ts';
+import { terminalText } from './terminal-text.ts';
 import type { Terminal } from './terminal.ts';
-import { trim, wrap } from './text-layout.ts';
+import { trim, wrap } from './text-width.ts';
 import { UsageError } from './usage-error.ts';
 
 /** That files are named, and are there. */
@@ -55,14 +55,14 @@ export async function loadOrExplain(
   const [first] = loading.problems;
   const more = loading.problems.length - 1;
   throw new UsageError(
-    `These contracts cannot be loaded. ${first === undefined ? '' : `${placeOf(first)}: ${first.message}`}` +
+    `These contracts cannot be loaded. ${first === undefined ? '' : `${sourcePosition(first)}: ${first.message}`}` +
       (more > 0 ? ` And ${more} more.` : ''),
     [`quittance contracts check ${paths.join(' ')}`],
     exitCodes.bad,
   );
 }
 
-export const placeOf = ({
+export const sourcePosition = ({
   source,
   line,
   column,
@@ -72,10 +72,10 @@ export const placeOf = ({
 /** A problem with the lines around it, and a mark under the place. */
 export function problemLines(problem: ContractsProblem, out: Terminal): string[] {
   const { field, message, line, column } = problem;
-  const place = out.paint('bold', safeText(placeOf(problem)));
+  const place = out.paint('bold', terminalText(sourcePosition(problem)));
   return [
-    field === '' ? place : `${place}  ${out.paint('dim', safeText(field))}`,
-    ...wrap(safeText(message), out.textWidth - 2).map((text) => `  ${out.paint('red', text)}`),
+    field === '' ? place : `${place}  ${out.paint('dim', terminalText(field))}`,
+    ...wrap(terminalText(message), out.textWidth - 2).map((text) => `  ${out.paint('red', text)}`),
     ...(line === undefined ? [] : excerpt(problem.source, line, column ?? 1, out)),
   ];
 }
@@ -94,7 +94,7 @@ function excerpt(path: string, line: number, column: number, out: Terminal): str
   const room = Math.max(20, Math.min(out.width, 120) - gutter - 5);
   const from = column > room - 10 ? column - Math.floor(room / 2) : 1;
   const show = (number: number): string =>
-    `  ${out.paint('dim', `${String(number).padStart(gutter)} |`)} ${trim(safeText((lines[number - 1] ?? '').replaceAll('\t', ' ').slice(from - 1)), room)}`;
+    `  ${out.paint('dim', `${String(number).padStart(gutter)} |`)} ${trim(terminalText((lines[number - 1] ?? '').replaceAll('\t', ' ').slice(from - 1)), room)}`;
   return [
     ...(line > 1 && (lines[line - 2] ?? '').trim() !== '' ? [show(line - 1)] : []),
     show(line),

@@ -1,8 +1,8 @@
 /** Behaviours that keep their place in the ledger, as rows of a table, and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { Cursor } from '../ledger/cursors.ts';
-import { withoutUndefined } from './call-table.ts';
-import { safeText } from './safe-text.ts';
+import { withoutUndefined } from './call-columns.ts';
+import { terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
 
 /** A behaviour, and what can be said of whoever reads for it. */
@@ -26,11 +26,11 @@ export const behaviorColumns: readonly Column[] = [
 const styles = { reading: 'green', gone: 'yellow', free: 'dim', stuck: 'red' } as const;
 
 export const behaviorRow = ({ name, position, behind, status, holder }: ListedBehavior): Row => [
-  safeText(name),
+  terminalText(name),
   String(position),
   behind === 0 ? '·' : String(behind),
   { text: status, style: styles[status] },
-  safeText(holder ?? '·'),
+  terminalText(holder ?? '·'),
 ];
 
 export const behaviorToJson = ({

@@ -1,11 +1,11 @@
 /** Tools of LangChain that do nothing but ask the runtime. */
 import type { QuittanceError } from '../../base/error.ts';
 import { quote } from '../../base/nearest.ts';
-import type { FaultTeller } from '../answer/fault-for-model.ts';
-import { notMade } from '../answer/fault-for-model.ts';
+import type { FaultMessages } from '../answer/fault-messages.ts';
+import { notMade } from '../answer/fault-messages.ts';
 import type { InnerTools } from './inner-tools.ts';
 import type { LangChainConfig } from './call.ts';
-import type { ToolClass, ToolFields, ToolInstance } from './tool.ts';
+import type { LangChainToolClass, ToolFields, ToolInstance } from './tool.ts';
 
 /** What a tool shows the framework and the model. */
 export type ShownTool = {
@@ -31,9 +31,9 @@ export type MakeToolCall = (
 
 /** Makes tools of the framework whose body is `make`, and nothing else. */
 export function createToolMaker(
-  Base: ToolClass,
+  Base: LangChainToolClass,
   make: MakeToolCall,
-  faults: FaultTeller,
+  faults: FaultMessages,
   inner: InnerTools,
 ): (shown: ShownTool) => ToolInstance {
   class GovernedTool extends Base {

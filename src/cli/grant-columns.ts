@@ -2,10 +2,10 @@
 import type { JsonObject } from '../base/json.ts';
 import { describePerson } from '../call/describe-identity.ts';
 import type { GrantView } from '../runtime/host/grant-view.ts';
-import { withoutUndefined } from './call-table.ts';
-import { safeId, safeText } from './safe-text.ts';
+import { withoutUndefined } from './call-columns.ts';
+import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
-import { age, utcTime } from './time-text.ts';
+import { age, utcTimeText } from './time-text.ts';
 
 export const grantColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
@@ -26,15 +26,15 @@ export function grantRow(grant: GrantView, now: number): Row {
   const { status, until } = grant;
   return [
     age(grant.givenAt, now),
-    safeText(shortGrant(grant.grantId)),
-    safeId(grant.toolName),
-    safeText(grant.where === undefined ? 'any arguments' : JSON.stringify(grant.where)),
+    terminalText(shortGrant(grant.grantId)),
+    terminalId(grant.toolName),
+    terminalText(grant.where === undefined ? 'any arguments' : JSON.stringify(grant.where)),
     until === undefined ? 'never' : now >= until ? 'over' : age(until, now),
     `${grant.used}${grant.uses === undefined ? '' : ` of ${grant.uses}`}`,
     { text: status === 'used_up' ? 'used up' : status, style: status === 'active' ? 'green' : 'dim' },
-    safeText(describePerson({ name: grant.by, identity: grant.identity })),
-    safeId(grant.sessionId),
-    { text: safeText(grant.reason ?? ''), style: 'dim' },
+    terminalText(describePerson({ name: grant.by, identity: grant.identity })),
+    terminalId(grant.sessionId),
+    { text: terminalText(grant.reason ?? ''), style: 'dim' },
   ];
 }
 
@@ -44,20 +44,20 @@ export const grantToJson = (grant: GrantView): JsonObject =>
     session_id: grant.sessionId,
     tool_name: grant.toolName,
     where: grant.where,
-    until: grant.until === undefined ? undefined : utcTime(grant.until),
+    until: grant.until === undefined ? undefined : utcTimeText(grant.until),
     uses: grant.uses,
     used: grant.used,
     status: grant.status,
     by: grant.by,
     identity: grant.identity,
     reason: grant.reason,
-    given_at: utcTime(grant.givenAt),
+    given_at: utcTimeText(grant.givenAt),
     revoked:
       grant.revoked &&
       withoutUndefined({
         by: grant.revoked.by,
         identity: grant.revoked.identity,
-        at: utcTime(grant.revoked.at),
+        at: utcTimeText(grant.revoked.at),
         reason: grant.revoked.reason,
       }),
   });

@@ -3,12 +3,12 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ArgumentComparison } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { artifactsToJson } from './artifact-json.ts';
-import { withoutUndefined } from './call-table.ts';
-import { safeId, safeText } from './safe-text.ts';
+import { withoutUndefined } from './call-columns.ts';
+import { terminalId, terminalText } from './terminal-text.ts';
 import { shortDigest } from './short-digest.ts';
 import type { Column, Row } from './table.ts';
 import type { Style } from './terminal.ts';
-import { age, utcTime } from './time-text.ts';
+import { age, utcTimeText } from './time-text.ts';
 
 /** What makes a call risky, the worst first. Words that are not listed come after those that are. */
 const worstFirst: readonly string[] = [
@@ -75,24 +75,24 @@ export function confirmationRow(view: ConfirmationView, now: number, idLength: n
   const left = expiresAt === undefined ? 'never' : now >= expiresAt ? 'over' : age(expiresAt, now);
   return [
     age(view.createdAt, now),
-    safeText(view.confirmationId.slice(0, idLength)),
-    { text: safeId(view.toolName), style: styleOf(view) },
-    safeText(view.description),
+    terminalText(view.confirmationId.slice(0, idLength)),
+    { text: terminalId(view.toolName), style: styleOf(view) },
+    terminalText(view.description),
     left === 'over' ? { text: left, style: 'dim' } : left,
     shortDigest(view.inputDigest),
     preview === undefined ? '' : String(preview.revision),
-    safeText([...new Set(view.asks.map(({ by }) => `${by.type} ${by.name}`))].join(', ')),
-    safeText(view.risk.join(', ')),
-    safeText(principal?.userId ?? principal?.serviceId ?? ''),
-    safeId(view.callId),
-    safeId(view.sessionId),
+    terminalText([...new Set(view.asks.map(({ by }) => `${by.type} ${by.name}`))].join(', ')),
+    terminalText(view.risk.join(', ')),
+    terminalText(principal?.userId ?? principal?.serviceId ?? ''),
+    terminalId(view.callId),
+    terminalId(view.sessionId),
   ];
 }
 
 const comparisonToJson = (comparison: ArgumentComparison | undefined): JsonValue | undefined =>
   comparison && {
     call_id: comparison.callId,
-    at: utcTime(comparison.at),
+    at: utcTimeText(comparison.at),
     fields: comparison.fields as unknown as JsonValue, // plain data
     more: comparison.more,
   };
@@ -100,7 +100,8 @@ const comparisonToJson = (comparison: ArgumentComparison | undefined): JsonValue
 /** In the spelling of files and wires. What is not known is not there. */
 export const confirmationToJson = (view: ConfirmationView): JsonObject => {
   const { preview } = view;
-  const time = (at: number | undefined): string | undefined => (at === undefined ? undefined : utcTime(at));
+  const time = (at: number | undefined): string | undefined =>
+    at === undefined ? undefined : utcTimeText(at);
   return withoutUndefined({
     confirmation_id: view.confirmationId,
     session_id: view.sessionId,
@@ -138,7 +139,7 @@ export const confirmationToJson = (view: ConfirmationView): JsonObject => {
     principal: view.principal as unknown as JsonValue | undefined,
     provenance: view.provenance,
     asked_by: view.askedBy,
-    created_at: utcTime(view.createdAt),
+    created_at: utcTimeText(view.createdAt),
     expires_at: time(view.expiresAt),
     timeout_effect: view.timeoutEffect,
     decision: view.decision,

@@ -42,14 +42,14 @@ export const notMade = (
   );
 
 /** Gives what a framework may tell its model instead of an error. */
-export type FaultTeller = {
+export type FaultMessages = {
   forModel(toolName: string, error: unknown): Error;
   /** Runs the function that a framework calls for a tool, and throws for the model what it throws. */
   guard<Result>(toolName: string, work: () => Promise<Result>): Promise<Result>;
 };
 
-export function createFaultTeller(onTrouble: OnTrouble = warnOfTrouble): FaultTeller {
-  const forModel: FaultTeller['forModel'] = (toolName, error) => {
+export function createFaultMessages(onTrouble: OnTrouble = warnOfTrouble): FaultMessages {
+  const forModel: FaultMessages['forModel'] = (toolName, error) => {
     if (isToolOutcomeError(error)) return error;
     const told = isForModel(error) ? error : toTellable(error);
     const { code } = told as { readonly code?: unknown };

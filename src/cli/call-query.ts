@@ -3,7 +3,7 @@ import type { CallStatus } from '../call/call.ts';
 import type { CallQuery } from '../ledger/call-query.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
 import type { Given, Options } from './command.ts';
-import { outcomeChoices, toOutcomeType } from './outcome-word.ts';
+import { outcomeChoices, outcomeQuery } from './outcome-word.ts';
 import { parseMoment } from './time-text.ts';
 
 const statuses = {
@@ -38,14 +38,15 @@ export const pagingOptions: Options = {
 };
 
 export function toCallQuery(given: Given, now: number): CallQuery {
-  const [status, mode, outcome] = [given.text('status'), given.text('mode'), given.text('outcome')];
+  const [status, mode] = [given.text('status'), given.text('mode')];
+  const ended = outcomeQuery(given.text('outcome'));
   return {
     sessionId: given.text('session'),
     toolName: given.text('tool'),
     status: isStatus(status) ? status : undefined,
     mode: isToolMode(mode) ? mode : undefined,
-    outcome: outcome === undefined ? undefined : toOutcomeType(outcome),
-    code: given.text('code'),
+    outcome: ended.outcome,
+    code: given.text('code') ?? ended.code,
     text: given.text('text'),
     unresolved: given.has('unresolved') ? true : undefined,
     ...timesOf(given, now),

@@ -9,14 +9,14 @@ export { fromSafeText, safeJson } from '../base/safe-text.ts';
 export { isShownAs, safeSentence } from '../base/safe-id.ts';
 
 /** The text on one line, safe to show. A sentence may name an id that looks like a secret: that part is masked. */
-export const safeText = (text: string): string => escapeRightToLeft(safeSentence(text));
+export const terminalText = (text: string): string => escapeRightToLeft(safeSentence(text));
 
 /** A part of what is approved, as the ledger keeps it. The redactor has hidden what is to be hidden. */
-export const exactText = (text: string): string => escapeRightToLeft(text);
+export const exactTerminalText = (text: string): string => escapeRightToLeft(text);
 
 /** The same for text whose lines and indents should be seen as such. */
-export const safeLines = (text: string): string[] =>
-  text.split(/\r?\n/).map((line) => exactText(line.replaceAll('\t', '  ')));
+export const terminalLines = (text: string): string[] =>
+  text.split(/\r?\n/).map((line) => exactTerminalText(line.replaceAll('\t', '  ')));
 
 /** An id on one line: masked where it looks like a secret. */
-export const safeId = (id: string): string => escapeRightToLeft(shownId(id));
+export const terminalId = (id: string): string => escapeRightToLeft(shownId(id));

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { CallSummary } from '../ledger/call-query.ts';
-import { callColumns, callRow } from './call-table.ts';
+import { callColumns, callRow } from './call-columns.ts';
 import { layOutTable } from './table.ts';
-import { textWidth } from './text-layout.ts';
+import { textWidth } from './text-width.ts';
 
 const now = 1_790_000_000_000;
 const summary = (call: Partial<CallSummary>): CallSummary => ({

@@ -2,7 +2,7 @@ import type { Given } from './command.ts';
 import { UsageError } from './usage-error.ts';
 
 /** How many rows were asked for. */
-export function limitOf(given: Given): number {
+export function readPageLimit(given: Given): number {
   if (given.has('all') && given.has('limit'))
     throw new UsageError('--all and --limit cannot both hold.', ['--all']);
   return given.has('all') ? Number.POSITIVE_INFINITY : (given.count('limit') ?? 50);

@@ -8,7 +8,7 @@ import { ForeignText } from '../../ui/foreign-text.tsx';
 import { maskedValue } from '../../ui/masked-value.ts';
 
 /** What the model was told, part by part: the same bytes the ledger holds. */
-export function ToldPanel({ detail: { content, call } }: { readonly detail: CallDetail }): ReactNode {
+export function ContentPanel({ detail: { content, call } }: { readonly detail: CallDetail }): ReactNode {
   if (content === undefined || call.settled === undefined)
     return <p className="muted">Nothing yet: the call has no outcome.</p>;
   const { outcome } = call.settled;

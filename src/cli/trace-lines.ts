@@ -1,12 +1,13 @@
 /** A trace as lines: a tree with times and outcomes, or an object to a line. */
 import type { JsonObject } from '../base/json.ts';
 import type { TraceNode } from '../ledger/trace.ts';
-import { withoutUndefined } from './call-table.ts';
-import { colourOf, outcomeWords } from './outcome-word.ts';
-import { safeId, safeText } from './safe-text.ts';
+import { withoutUndefined } from './call-columns.ts';
+import { colorOf } from './outcome-word.ts';
+import { outcomeLabel } from '../view/outcome-words.ts';
+import { terminalId, terminalText } from './terminal-text.ts';
 import type { Terminal } from './terminal.ts';
-import { fit, textWidth, trim } from './text-layout.ts';
-import { duration, localTime, utcTime } from './time-text.ts';
+import { fit, textWidth, trim } from './text-width.ts';
+import { duration, localTimeText, utcTimeText } from './time-text.ts';
 
 type Placed = {
   readonly node: TraceNode;
@@ -57,7 +58,8 @@ export function* traceLines(roots: readonly TraceNode[], out: Terminal): Generat
     const rest = room - textWidth(left) - 2;
     const shown = note === '' || rest < 4 ? '' : `  ${trim(note, rest)}`;
     const blanks = ' '.repeat(Math.max(0, room - textWidth(left) - textWidth(shown)));
-    const when = depth === 0 ? localTime(node.at).slice(11) : `+${duration(Math.max(0, node.at - beganAt))}`;
+    const when =
+      depth === 0 ? localTimeText(node.at).slice(11) : `+${duration(Math.max(0, node.at - beganAt))}`;
     const took = node.endedAt === undefined ? '' : duration(Math.max(0, node.endedAt - node.at));
     yield `${paintName(left, prefix, node, out)}${paintNote(shown, node, out)}${blanks} ${out.paint('dim', fit(when, timeWidth, 'right'))} ${fit(took, timeWidth, 'right')}`.trimEnd();
   }
@@ -70,45 +72,49 @@ const paintName = (left: string, prefix: string, { kind }: TraceNode, out: Termi
 
 const paintNote = (note: string, node: TraceNode, out: Terminal): string =>
   note !== '' && (node.kind === 'call' || node.kind === 'attempt')
-    ? out.paint(colourOf(node.outcome === undefined ? 'open' : outcomeWords[node.outcome]), note)
+    ? out.paint(
+        colorOf(node.outcome === undefined ? 'open' : outcomeLabel({ type: node.outcome, code: node.code })),
+        note,
+      )
     : note;
 
 function nameOf(node: TraceNode): string {
   switch (node.kind) {
     case 'session':
-      return `session ${safeId(node.sessionId)}`;
+      return `session ${terminalId(node.sessionId)}`;
     case 'turn':
-      return `turn ${safeId(node.turnId)}`;
+      return `turn ${terminalId(node.turnId)}`;
     case 'call':
-      return `${safeId(node.callId)}  ${safeId(node.toolName)}`;
+      return `${terminalId(node.callId)}  ${terminalId(node.toolName)}`;
     case 'attempt':
       return `attempt ${node.attempt}`;
     case 'event':
-      return safeText(node.type);
+      return terminalText(node.type);
   }
 }
 
 function noteOf(node: TraceNode): string {
   switch (node.kind) {
     case 'session':
-      return node.parentSessionId === undefined ? '' : `for ${safeText(node.parentSessionId)}`;
+      return node.parentSessionId === undefined ? '' : `for ${terminalText(node.parentSessionId)}`;
     case 'turn':
-      return node.why === undefined ? '' : `ended: ${safeText(node.why)}`;
+      return node.why === undefined ? '' : `ended: ${terminalText(node.why)}`;
     case 'call': {
-      const missing = node.cause?.known === false ? `, cause ${safeText(node.cause.eventId)} is missing` : '';
+      const missing =
+        node.cause?.known === false ? `, cause ${terminalText(node.cause.eventId)} is missing` : '';
       return `${endOf(node)}${missing}`;
     }
     case 'attempt':
       return endOf(node);
     case 'event':
-      return node.known ? safeText(node.note) : 'of a type this version does not know';
+      return node.known ? terminalText(node.note) : 'of a type this version does not know';
   }
 }
 
 const endOf = ({ outcome, code }: Extract<TraceNode, { kind: 'call' | 'attempt' }>): string =>
   outcome === undefined
     ? 'no end on record'
-    : `${outcomeWords[outcome] ?? safeText(outcome)}${code === undefined ? '' : ` ${safeText(code)}`}`;
+    : `${terminalText(outcomeLabel({ type: outcome, code }))}${code === undefined ? '' : ` ${terminalText(code)}`}`;
 
 /** Each node with the number of the one it stands below. */
 export function* traceToJson(roots: readonly TraceNode[]): Generator<JsonObject, void> {
@@ -120,8 +126,8 @@ export function* traceToJson(roots: readonly TraceNode[]): Generator<JsonObject,
       depth,
       kind: node.kind,
       ...fieldsOf(node),
-      at: utcTime(at),
-      ended_at: endedAt === undefined ? undefined : utcTime(endedAt),
+      at: utcTimeText(at),
+      ended_at: endedAt === undefined ? undefined : utcTimeText(endedAt),
     });
   }
 }

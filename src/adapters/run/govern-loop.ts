@@ -11,11 +11,11 @@ import type { AdapterOptions } from '../adopt/adapter-options.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { Answer } from '../answer/answer.ts';
 import { toAnswer } from '../answer/answer.ts';
-import type { Said } from './conversation.ts';
-import { AnsweredCalls, earlierUses, placeCall } from './conversation.ts';
+import type { ConversationStep } from './conversation.ts';
+import { AnsweredCalls, earlierUses, withSessionCallId } from './conversation.ts';
 import { createDriver } from './driver.ts';
-import type { Adapter } from '../adopt/framework-version.ts';
-import { reportVersions } from '../adopt/framework-version.ts';
+import type { Adapter } from '../adopt/tested-versions.ts';
+import { reportVersions } from '../adopt/tested-versions.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
 
@@ -51,7 +51,7 @@ export type LoopMessage = {
   /** The object the host has for it: the same again is the same answer of the model. */
   readonly source: object;
   /** The conversation it belongs to, up to it or with it. Undefined where the host does not say. */
-  readonly conversation: readonly Said[] | undefined;
+  readonly conversation: readonly ConversationStep[] | undefined;
 };
 
 export type Loop = { readonly runtime: Runtime; readonly run: (options: TurnOptions) => LoopRun };
@@ -92,11 +92,11 @@ function toLoop(
     run(turnOptions) {
       const run = driver.open(turnOptions);
       const { turn, sessionId } = run;
-      const places = new Places();
+      const places = new AnswerPositions();
       const toRequests = (said: LoopMessage): ReadonlyMap<LoopCall, ToolCallInput> => {
         const earlier = places.earlierOf(said);
         const whole = said.calls.filter(({ isCutOff }) => !isCutOff);
-        return new Map(whole.map((call) => [call, placeCall(toRequest(call), earlier(call.id))]));
+        return new Map(whole.map((call) => [call, withSessionCallId(toRequest(call), earlier(call.id))]));
       };
       return {
         turn,
@@ -141,7 +141,7 @@ function toLoop(
  * Where the answers of the model stand. Without a conversation of the host's, what this run has answered is the
  * conversation; the same object again, and a message like the one that still waits for people, is a repeat.
  */
-class Places {
+class AnswerPositions {
   readonly #counts = new AnsweredCalls();
   readonly #known = new WeakMap<object, (id: string) => number>();
 

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { governTools as governAnthropic } from '../anthropic/govern-tools.ts';
 import { governTools as governOpenAi } from '../openai/govern-tools.ts';
-import { governLoop } from './plain-loop.ts';
+import { governLoop } from './govern-loop.ts';
 
 const sessionId = 's';
 const held = { overrides: { pay: { mode: 'local' } } } as const;

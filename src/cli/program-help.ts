@@ -1,13 +1,13 @@
 /** Help, made from the same tables that are used for parsing. */
-import type { Command, Options } from './command.ts';
+import type { CliCommand, Options } from './command.ts';
 import { commonOptions } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import type { Terminal } from './terminal.ts';
-import { wrap } from './text-layout.ts';
+import { wrap } from './text-width.ts';
 
 type Page = Pick<Terminal, 'paint' | 'textWidth'>;
 
-export function programHelp(commands: readonly Command[], page: Page): string[] {
+export function programHelp(commands: readonly CliCommand[], page: Page): string[] {
   const title = (text: string): string => page.paint('bold', text);
   return [
     ...wrap(
@@ -42,11 +42,11 @@ export function programHelp(commands: readonly Command[], page: Page): string[] 
 }
 
 /** Whether names of commands begin with this word and go on with another. */
-export const isGroup = (word: string, commands: readonly Pick<Command, 'name'>[]): boolean =>
+export const isGroup = (word: string, commands: readonly Pick<CliCommand, 'name'>[]): boolean =>
   commands.some(({ name }) => name.startsWith(`${word} `));
 
 /** The commands whose names begin with this word. */
-export function groupHelp(word: string, commands: readonly Command[], page: Page): string[] {
+export function groupHelp(word: string, commands: readonly CliCommand[], page: Page): string[] {
   const title = (text: string): string => page.paint('bold', text);
   const parts = commands.filter(({ name }) => name.startsWith(`${word} `));
   return [
@@ -65,7 +65,7 @@ export function groupHelp(word: string, commands: readonly Command[], page: Page
   ];
 }
 
-export function commandHelp(command: Command, page: Page): string[] {
+export function commandHelp(command: CliCommand, page: Page): string[] {
   const title = (text: string): string => page.paint('bold', text);
   const { name, takes, summary, about = [], options, examples } = command;
   return [
