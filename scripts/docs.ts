@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { renderApi } from './render-api.ts';
 import { renderContracts } from './render-contracts.ts';
 import { renderDocs } from './render-docs.ts';
 import { renderEvents } from './render-events.ts';
@@ -15,6 +16,7 @@ const root = join(import.meta.dirname, '..');
 const drifted: string[] = [];
 for (const [path, text] of [
   ...(await renderDocs()),
+  ...(await renderApi()),
   ...(await renderContracts()),
   ...(await renderEvents()),
   ...(await renderMatrix()),

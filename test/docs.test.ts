@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { renderApi } from '../scripts/render-api.ts';
 import { renderDocs } from '../scripts/render-docs.ts';
 import { reasonCodes } from '../src/call/reason.ts';
 import { root } from './sources.ts';
@@ -45,4 +46,8 @@ describe('the generated pages of docs/', () => {
       ),
     ).toEqual([]);
   });
+});
+
+test('the schemas of the HTTP API are written from its types (npm run docs writes them again)', async () => {
+  for (const [path, text] of await renderApi()) expect(readFileSync(join(root, path), 'utf8')).toBe(text);
 });

@@ -7,6 +7,7 @@ import { Hono } from 'hono';
 import type { JsonSchemaChecker } from '../tool/json-schema.ts';
 import { compileJsonSchema } from '../tool/json-schema.ts';
 import { isQuittanceError } from '../base/error.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { Actor } from './actor.ts';
 import { nobody } from './actor.ts';
 import { Allowance } from './allowance.ts';
@@ -22,12 +23,10 @@ import type { Rate } from './rate-limit.ts';
 import type { BodyLimits } from './read-request.ts';
 import { readBody, readQuery } from './read-request.ts';
 import type { BodySize, Route } from './route.ts';
-import { isShape } from './route.ts';
 import { routes } from './routes.ts';
 import { addSafeHeaders } from './safe-headers.ts';
 import type { Service } from './service.ts';
-import type { Fields } from './shape.ts';
-import { object, wholeSchema } from './shape.ts';
+import { fieldsOf, schemaOf, standalone } from './schema-of.ts';
 
 export type AppLimits = {
   readonly bodyBytes: number;
@@ -75,7 +74,7 @@ export function createApp(options: AppOptions): App {
     );
   };
 
-  const identify = (request: Request, address: string, { isProbe, access }: Route): Actor => {
+  const identify = (request: Request, address: string, { isProbe = false, access }: Route): Actor => {
     let actor: Actor;
     try {
       actor = service.access.identify(request.method, request.headers);
@@ -108,7 +107,7 @@ export function createApp(options: AppOptions): App {
       actor,
       arrivedAt: env.arrivedAt,
       params: req.param(),
-      query: readQuery(new URL(req.url), route.query, checks.query),
+      query: readQuery(new URL(req.url), fieldsOf(route.query), checks.query),
       body: checks.body && (await readBody(req.raw, bodyLimits(limits, actor, route), checks.body)),
       headers: req.raw.method === 'HEAD' ? withoutRange(req.raw.headers) : req.raw.headers,
       cut:
@@ -140,7 +139,7 @@ export function createApp(options: AppOptions): App {
       app.on([route.method], pattern, async ({ req, env }) => {
         env.route = path;
         // A stream would go on behind a head that is all anybody sees.
-        if (req.raw.method === 'HEAD' && !isShape(route.answer) && route.answer.isWhole !== true)
+        if (req.raw.method === 'HEAD' && typeof route.answer !== 'string' && route.answer.isWhole !== true)
           throw wrongMethod(all);
         const actor = identify(req.raw, env.address, route);
         service.access.require(actor, route.access);
@@ -203,7 +202,7 @@ export function createApp(options: AppOptions): App {
 
 const smallBodyBytes = 65_536;
 
-function bodyLimits(limits: AppLimits, actor: Actor, { size }: Route): BodyLimits {
+function bodyLimits(limits: AppLimits, actor: Actor, { size = 'general' }: Route): BodyLimits {
   const { bytes, values } = limitsOf(size, limits);
   const most = actor === nobody ? limits.strangerBodyBytes : limits.bodyBytes;
   return { bytes: Math.min(bytes, most), values };
@@ -238,17 +237,23 @@ const notTaken = (methods: string): HttpRefusal =>
 
 type Checks = { readonly query: JsonSchemaChecker; readonly body: JsonSchemaChecker | undefined };
 
+const noQuery = { type: 'object', additionalProperties: false } as const;
+
 const compileChecks = ({ query, body }: Route): Checks => ({
-  // Which fields it has is all that matters here; their types are checked where the route is declared.
-  query: compileJsonSchema(wholeSchema(object(query as Fields<object>))),
-  body: body && (body.options ? checkOptions(body.options) : compileJsonSchema(wholeSchema(body))),
+  query: compileJsonSchema(query === undefined ? noQuery : standalone(schemaOf(query))),
+  body: body === undefined ? undefined : compileBody(schemaOf(body)),
 });
+
+const compileBody = (schema: JsonObject): JsonSchemaChecker =>
+  Array.isArray(schema['anyOf'])
+    ? checkOptions((schema['anyOf'] as readonly JsonObject[]).map(standalone))
+    : compileJsonSchema(standalone(schema));
 
 function toJson(route: Route, answer: unknown, headers: Headers): Response {
   const text = JSON.stringify(answer);
   if (route.method === 'GET') return withTag(text, 'application/json; charset=utf-8', headers);
   return new Response(text, {
-    status: route.status,
+    status: route.status ?? 200,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
   });
 }

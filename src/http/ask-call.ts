@@ -20,10 +20,6 @@ import type { Service } from './service.ts';
 import { refusePrincipal } from './token-principals.ts';
 import { workerName } from './worker-name.ts';
 
-export const longestWaitMs = 60_000;
-export const requestIdLimits = { minLength: 1, maxLength: 100 } as const;
-export const mostReclaimed = 100;
-
 type Ref = { readonly sessionId: string; readonly callId: string };
 
 export async function askCall(
@@ -52,23 +48,18 @@ export async function askCall(
   // Written down before anything else may happen: two who ask at once are told apart by it.
   if (!isKnown && isSame === undefined) askedCalls.note(sessionId, call.id, digest);
   const ref = { sessionId, callId: call.id };
-  return watch(
-    service,
-    ref,
-    { signal, waitMs: Math.min(asked.waitMs ?? 0, longestWaitMs), asking },
-    async (found) => {
-      const { answer } = asking;
-      const isJoined = isSame === true || answer?.type === 'pending';
-      if (answer !== undefined && answer.type !== 'pending') return toTold(ref, answer);
-      if (found === undefined || found.toolName !== call.name) return undefined;
-      const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
-      if (isJoined) askedCalls.note(sessionId, call.id, digest);
-      if (isOurs) return takeUp(service, actor, asked, found);
-      // Asked for before this server was started, or through another one: the ledger knows what with.
-      if (found.settled !== undefined || !isHandedOver(found)) return undefined;
-      return takeUp(service, actor, asked, found, digest);
-    },
-  );
+  return watch(service, ref, { signal, waitMs: asked.waitMs ?? 0, asking }, async (found) => {
+    const { answer } = asking;
+    const isJoined = isSame === true || answer?.type === 'pending';
+    if (answer !== undefined && answer.type !== 'pending') return toTold(ref, answer);
+    if (found === undefined || found.toolName !== call.name) return undefined;
+    const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
+    if (isJoined) askedCalls.note(sessionId, call.id, digest);
+    if (isOurs) return takeUp(service, actor, asked, found);
+    // Asked for before this server was started, or through another one: the ledger knows what with.
+    if (found.settled !== undefined || !isHandedOver(found)) return undefined;
+    return takeUp(service, actor, asked, found, digest);
+  });
 }
 
 /** Where a call stands, for somebody who asked for it by other means. */

@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest';
+import type { JsonObject } from '../base/json.ts';
 import { checkOptions } from './check-options.ts';
-import { anyObject, maybe, object, only, text } from './shape.ts';
 
+const option = (decision: string, more: JsonObject = {}): JsonObject => ({
+  type: 'object',
+  properties: { decision: { const: decision }, digest: { type: 'string' }, ...more },
+  required: ['decision', ...Object.keys(more)],
+  additionalProperties: false,
+});
 const check = checkOptions([
-  object<{ decision: 'approve'; digest?: string }>({ decision: only('approve'), digest: maybe(text()) }),
-  object<{ decision: 'deny'; digest?: string }>({ decision: only('deny'), digest: maybe(text()) }),
-  object<{ decision: 'edit'; digest?: string; arguments: object }>({
-    decision: only('edit'),
-    digest: maybe(text()),
-    arguments: anyObject(),
-  }),
+  option('approve'),
+  option('deny'),
+  option('edit', { arguments: { type: 'object' } }),
 ]);
 
 const told = (value: unknown): string[] => [

@@ -1,28 +1,18 @@
-/** The OpenAPI 3.1 document, written from the routes and the very shapes they check with. */
+/** The OpenAPI 3.1 document, written from the routes and the schemas that requests are checked with. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { problemShape } from './problem-shape.ts';
 import type { Route } from './route.ts';
-import { isShape } from './route.ts';
-import type { AnyShape, Place } from './shape.ts';
-import { wholeSchema } from './shape.ts';
+import { definitionsFor, fieldsOf, schemaOf } from './schema-of.ts';
+
+const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
+const problem: JsonObject = {
+  description: 'Refused; `detail` says what to do.',
+  content: { 'application/problem+json': { schema: ref('Problem') } },
+};
 
 export function toOpenApi(routes: readonly Route[], version: string): JsonObject {
-  const schemas: { [name: string]: JsonValue } = {};
-  const place: Place = (shape) => {
-    if (shape.name === undefined) return shape.toSchema(place);
-    if (!Object.hasOwn(schemas, shape.name)) {
-      schemas[shape.name] = {}; // there before what it is made of may name it
-      schemas[shape.name] = shape.toSchema(place);
-    }
-    return { $ref: `#/components/schemas/${shape.name}` };
-  };
-  const problem = {
-    description: 'Refused; `detail` says what to do.',
-    content: { 'application/problem+json': { schema: place(problemShape) } },
-  };
   const paths: { [path: string]: { [method: string]: JsonValue } } = {};
-  for (const route of routes)
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = toOperation(route, place, problem);
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = toOperation(route);
   return {
     openapi: '3.1.0',
     info: {
@@ -35,7 +25,7 @@ export function toOpenApi(routes: readonly Route[], version: string): JsonObject
     servers: [{ url: '/' }],
     paths,
     components: {
-      schemas,
+      schemas: definitionsFor(paths),
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'A token of `quittance tokens create`.' },
       },
@@ -43,28 +33,26 @@ export function toOpenApi(routes: readonly Route[], version: string): JsonObject
   };
 }
 
-function toOperation(route: Route, place: Place, problem: JsonObject): JsonObject {
-  const { method, path, access, summary, query, body, headers, answer, status, also } = route;
+function toOperation(route: Route): JsonObject {
+  const { method, path, access, summary, query, body, headers = {}, answer, status = 200, also = {} } = route;
   const isTagged =
-    'If-None-Match' in headers || (method === 'GET' && isShape(answer) && Object.keys(also).length === 0);
-  const params = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
+    'If-None-Match' in headers ||
+    (method === 'GET' && typeof answer === 'string' && Object.keys(also).length === 0);
+  const tagHeader = { 'If-None-Match': 'The ETag of an answer that the client has.' };
   const parameters: JsonValue[] = [
-    ...params,
-    ...Object.entries(query).map(([name, field]) => ({
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
+    ...Object.entries(fieldsOf(query)).map(([name, schema]) => ({
       name,
       in: 'query',
-      required: !('maybe' in field),
-      schema: place('maybe' in field ? field.maybe : field),
+      required: query !== undefined && requiredOf(query).includes(name),
+      schema,
     })),
-    ...Object.entries({
-      ...(isTagged && { 'If-None-Match': 'The ETag of an answer that is there already.' }),
-      ...headers,
-    }).map(([name, description]) => ({
+    ...Object.entries({ ...(isTagged && tagHeader), ...headers }).map(([name, description]) => ({
       name,
       in: 'header',
       required: false,
@@ -78,43 +66,41 @@ function toOperation(route: Route, place: Place, problem: JsonObject): JsonObjec
     tags: [path.split('/')[2] ?? 'server'],
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
-      requestBody: { required: isNeeded(body), content: { 'application/json': { schema: place(body) } } },
+      requestBody: { required: isNeeded(body), content: { 'application/json': { schema: ref(body) } } },
     }),
     security: access === 'anyone' ? [] : [{ token: [] }],
     'x-quittance-role': access,
     responses: {
-      [String(status)]: toAnswer(answer, place),
-      ...(isTagged && { 304: { description: 'As it was under the ETag that was sent.' } }),
-      ...Object.fromEntries(
-        Object.entries(also).map(([other, given]) => [other, toAnswer(given, place)] as const),
-      ),
+      [String(status)]: toAnswer(answer),
+      ...(isTagged && { 304: { description: 'Unchanged: the ETag that was sent is still current.' } }),
+      ...Object.fromEntries(Object.entries(also).map(([other, given]) => [other, toAnswer(given)] as const)),
       default: problem,
     },
   };
 }
 
-/** Where every field may be left out, so may the body. */
-const isNeeded = (body: AnyShape): boolean => {
-  const schema = wholeSchema(body);
-  return schema['required'] !== undefined || schema['anyOf'] !== undefined;
-};
+const requiredOf = (name: string): readonly unknown[] => (schemaOf(name)['required'] ?? []) as JsonValue[];
 
-const toAnswer = (answer: Route['answer'], place: Place): JsonObject =>
-  isShape(answer)
-    ? { description: 'As asked.', content: { 'application/json': { schema: place(answer) } } }
+/** If every field is optional, so is the body. */
+const isNeeded = (body: string): boolean =>
+  requiredOf(body).length > 0 || schemaOf(body)['anyOf'] !== undefined;
+
+const toAnswer = (answer: Route['answer']): JsonObject =>
+  typeof answer === 'string'
+    ? { description: 'Success.', content: { 'application/json': { schema: ref(answer) } } }
     : {
-        description: 'As asked.',
+        description: 'Success.',
         content: {
-          [answer.mediaType]: { schema: toText(answer.message, place) },
+          [answer.mediaType]: { schema: toText(answer.message) },
           ...Object.fromEntries((answer.otherTypes ?? []).map((type) => [type, {}] as const)),
-          ...(answer.json !== undefined && { 'application/json': { schema: place(answer.json) } }),
+          ...(answer.json !== undefined && { 'application/json': { schema: ref(answer.json) } }),
         },
       };
 
-/** OpenAPI has no word for the messages of a stream: what `data` holds is told beside it. */
-const toText = (message: AnyShape | undefined, place: Place): JsonObject => ({
+/** OpenAPI cannot describe the messages of a stream, so `contentSchema` says what their `data` holds. */
+const toText = (message: string | undefined): JsonObject => ({
   type: 'string',
-  ...(message !== undefined && { contentMediaType: 'application/json', contentSchema: place(message) }),
+  ...(message !== undefined && { contentMediaType: 'application/json', contentSchema: ref(message) }),
 });
 
 const toOperationId = (method: string, path: string): string =>

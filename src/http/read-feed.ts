@@ -1,32 +1,24 @@
 /** Pages of the ledger in commit order: entries, and audit records made of them. */
-import type { AuditKind, ToolAuditRecord } from '../call/audit.ts';
+import type { ToolAuditRecord } from '../call/audit.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import { readStored } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { EntrySize } from '../ledger/stored-entry.ts';
 import { isCallEvent } from '../ledger/fold-stored.ts';
-import type { AuditPage, FeedEntry, FeedPage } from './api/feed.ts';
+import type { AuditPage, AuditQuery, FeedEntry, FeedPage } from './api/feed.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 import type { FollowFilter } from './followers.ts';
 import { pick } from './followers.ts';
 
 /** How many entries one request looks at. */
-export const entriesAtOnce = 1_000;
+const entriesAtOnce = 1_000;
 const readAtOnce = 50;
 
-export type FeedQuery = { readonly after: number; readonly limit: number; readonly filter: FollowFilter };
-
-export type AuditQuery = {
-  readonly after?: number;
-  readonly sessionId?: string;
-  readonly callId?: string;
-  readonly kind?: AuditKind;
-  readonly limit?: number;
-};
+export type FeedSlice = { readonly after: number; readonly limit: number; readonly filter: FollowFilter };
 
 export async function readFeedPage(
   reads: BoundedReads,
-  { after, limit, filter }: FeedQuery,
+  { after, limit, filter }: FeedSlice,
 ): Promise<FeedPage> {
   const entries: FeedEntry[] = [];
   const large: EntrySize[] = [];

@@ -1,16 +1,14 @@
 /** Standing permissions: of one session, or of the newest ones. */
 import type { GrantView } from '../runtime/host/grant-view.ts';
 import { listGrants } from '../runtime/grants/grants.ts';
-import type { GrantList } from './api/confirmation.ts';
+import type { GrantList, GrantListQuery } from './api/confirmation.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 
 const mostSessions = 200;
 
-export type GrantFilters = { readonly sessionId?: string; readonly active?: boolean };
-
 export async function readGrants(
   reads: BoundedReads,
-  { sessionId, active }: GrantFilters,
+  { sessionId, active }: GrantListQuery,
 ): Promise<GrantList> {
   const { ledger } = reads;
   const state = active === undefined ? {} : { active };

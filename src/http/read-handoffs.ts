@@ -8,14 +8,12 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import type { HandoffView } from '../runtime/handoff/list-handoffs.ts';
 import { toHandoffView } from '../runtime/handoff/list-handoffs.ts';
-import type { HandoffList } from './api/handoff.ts';
+import type { HandoffList, HandoffListQuery } from './api/handoff.ts';
 import type { BoundedReads, LargeCall } from './bounded-reads.ts';
-
-export type HandoffFilters = { readonly toolName?: string; readonly limit?: number };
 
 export async function readHandoffs(
   reads: BoundedReads,
-  { toolName, limit = 100 }: HandoffFilters,
+  { toolName, limit = 100 }: HandoffListQuery,
 ): Promise<HandoffList> {
   const { ledger } = reads;
   const rows: HandoffView[] = [];

@@ -1,15 +1,17 @@
 /** What a request says, read and held against what its route takes. Whatever does not fit is refused with what to do. */
-import type { JsonValue } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import { findDuplicateKey } from '../base/duplicate-key.ts';
 import { defineMember, formatPath, parseJson } from '../base/json.ts';
 import type { JsonSchemaChecker } from '../tool/json-schema.ts';
 import type { SchemaIssue } from '../tool/schema-issue.ts';
 import { HttpRefusal } from './problem.ts';
-import type { AnyFields, AnyShape } from './shape.ts';
-import { wholeSchema } from './shape.ts';
 
 /** The parameters of an address, as what their schemas say they are. */
-export function readQuery(url: URL, fields: AnyFields, check: JsonSchemaChecker): object {
+export function readQuery(
+  url: URL,
+  fields: Readonly<Record<string, JsonObject>>,
+  check: JsonSchemaChecker,
+): object {
   const found: { [name: string]: JsonValue } = {};
   for (const [name, value] of url.searchParams) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -20,15 +22,14 @@ export function readQuery(url: URL, fields: AnyFields, check: JsonSchemaChecker)
       );
     if (Object.hasOwn(found, name))
       throw new HttpRefusal('http.bad_request', `The parameter ${name} is given twice. Give it once.`);
-    defineMember(found, name, toValue(value, 'maybe' in field ? field.maybe : field));
+    defineMember(found, name, toValue(value, field));
   }
   refuseIssues('The address', check(found));
   return found;
 }
 
 /** Addresses hold texts only. What cannot be read as what is expected is left as it is, and refused as that. */
-function toValue(given: string, shape: AnyShape): JsonValue {
-  const { type } = wholeSchema(shape);
+function toValue(given: string, { type }: JsonObject): JsonValue {
   if (type === 'integer' || type === 'number')
     return /^-?\d{1,15}(?:\.\d{1,6})?$/.test(given) ? Number(given) : given;
   if (type === 'boolean') return given === 'true' ? true : given === 'false' ? false : given;

@@ -11,10 +11,10 @@ import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import { toUnresolvedCall } from '../runtime/host/unresolved-call.ts';
 import type { CallDetail, CallFacets, CallPage } from './api/call.ts';
-import type { ConfirmationPage, GrantList, UnresolvedPage } from './api/confirmation.ts';
+import type { ConfirmationPage, GrantList, GrantListQuery, UnresolvedPage } from './api/confirmation.ts';
 import type { ContractsVersions, RuleHits } from './api/contract.ts';
-import type { AuditPage, FeedPage } from './api/feed.ts';
-import type { HandoffList } from './api/handoff.ts';
+import type { AuditPage, AuditQuery, FeedPage } from './api/feed.ts';
+import type { HandoffList, HandoffListQuery } from './api/handoff.ts';
 import type { HeadPage } from './api/job.ts';
 import type { Timeline } from './api/session.ts';
 import type { Stats } from './api/stats.ts';
@@ -24,11 +24,9 @@ import type { LedgerCounts } from './count-ledger.ts';
 import { countLedger } from './count-ledger.ts';
 import { countHits, readVersions } from './read-contracts-history.ts';
 import { readCallDetail } from './read-call-detail.ts';
-import type { AuditQuery, FeedQuery } from './read-feed.ts';
+import type { FeedSlice } from './read-feed.ts';
 import { readAudit, readFeedPage } from './read-feed.ts';
-import type { GrantFilters } from './read-grants.ts';
 import { readGrants } from './read-grants.ts';
-import type { HandoffFilters } from './read-handoffs.ts';
 import { readHandoffs } from './read-handoffs.ts';
 import { readHeads } from './read-heads.ts';
 import { readQuestion } from './read-question.ts';
@@ -50,7 +48,7 @@ export type Readings = {
     { readonly sessionId: string; readonly limit: number; readonly cursor: string | undefined },
     Timeline
   >;
-  readonly events: Reading<FeedQuery, FeedPage>;
+  readonly events: Reading<FeedSlice, FeedPage>;
   readonly audit: Reading<AuditQuery, AuditPage>;
   readonly confirmations: Reading<ConfirmationQuery, ConfirmationPage>;
   readonly unresolved: Reading<
@@ -66,8 +64,8 @@ export type Readings = {
   readonly versions: Reading<object, ContractsVersions>;
   readonly tools: Reading<{ readonly toolName: string | undefined }, readonly ToolNumbers[]>;
   readonly question: Reading<{ readonly confirmationId: string }, ConfirmationView>;
-  readonly grants: Reading<GrantFilters, GrantList>;
-  readonly handoffs: Reading<HandoffFilters, HandoffList>;
+  readonly grants: Reading<GrantListQuery, GrantList>;
+  readonly handoffs: Reading<HandoffListQuery, HandoffList>;
   readonly heads: Reading<{ readonly limit: number; readonly cursor: string | undefined }, HeadPage>;
   readonly counts: Reading<{ readonly common: readonly string[] }, LedgerCounts>;
 };

@@ -269,7 +269,7 @@ test('whoever followed another ledger is told so, instead of waiting for ever', 
     ['/v1/events?after=999999', { accept: 'application/json' }],
   ] as const) {
     const answer = await bare(path, { headers: { ...headers, ...more } });
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('Begin again')]);
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('Start again')]);
   }
 });
 

@@ -1,20 +1,21 @@
-/** Who may do what. */
+/** Roles, and what they allow. */
+import type { Timestamp } from './scalar.ts';
 
 /**
- * A viewer reads. An operator makes calls, runs what is handed over, reports, has tools reconcile and undoes. An approver
- * decides about held calls, says what became of calls in doubt and gives grants. An admin does all of that, and exports, verifies and reloads. Neither an
- * operator nor an approver can do what the other does: whoever makes calls cannot approve them.
+ * A viewer reads. An operator makes calls, runs handed-off calls, reports on them, reconciles and undoes. An approver
+ * decides held calls, resolves unresolved calls and gives grants. An admin may do all of that, and export, verify and
+ * reload. Operators cannot approve and approvers cannot make calls, so no one approves a call of their own.
  */
 export type Role = 'viewer' | 'operator' | 'approver' | 'admin';
 
-/** Who asks: `GET /v1/me`. */
+/** `GET /v1/me`: the caller. */
 export type Me = {
-  /** The name of the token: on every decision. */
+  /** The name of the token. It is stored with every decision. */
   readonly name: string;
   readonly role: Role;
   readonly by: 'token' | 'cookie';
-  /** When it ends, in milliseconds since 1970; never where nothing is said. */
-  readonly expiresAt: number | undefined;
-  /** What the role allows, for pages that hide what cannot be done. */
+  /** When the token expires. A token without this never expires. */
+  readonly expiresAt: Timestamp | undefined;
+  /** The roles that this role includes. Pages use it to hide what the caller may not do. */
   readonly may: readonly Role[];
 };

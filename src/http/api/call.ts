@@ -1,57 +1,86 @@
-/** Calls: listed, counted, shown whole, and asked for. */
+/** Calls: lists, counts, one call in full, and requests for new calls. */
 import type { JsonObject } from '../../base/json.ts';
 import type { ToolAuditRecord } from '../../call/audit.ts';
-import type { Call } from '../../call/call.ts';
+import type { Call, CallStatus } from '../../call/call.ts';
 import type { Provenance } from '../../call/event.ts';
 import type { ContentPart } from '../../call/model-content.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
 import type { TraceNode } from '../../ledger/trace.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
+import type { ToolMode } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
+import type { PageQuery, SpanQuery } from './page.ts';
+import type {
+  Integer,
+  PositiveInteger,
+  RequestId,
+  ResourceId,
+  SearchText,
+  Timestamp,
+  WorkerName,
+} from './scalar.ts';
+
+/** The query of `GET /v1/calls/facets`. */
+export type CallFilters = SpanQuery & {
+  readonly sessionId?: string;
+  readonly toolName?: string;
+  readonly mode?: ToolMode;
+  readonly status?: CallStatus;
+  readonly outcome?: ToolOutcome['type'];
+  readonly code?: string;
+  /** The id of the user the call was made for. */
+  readonly principal?: string;
+  readonly unresolved?: boolean;
+  /** Matches call id, session id, tool name, code or message. */
+  readonly search?: SearchText;
+};
+
+/** The query of `GET /v1/calls`. */
+export type CallListQuery = CallFilters & PageQuery;
 
 /** `GET /v1/calls`: newest first. */
 export type CallPage = {
   readonly rows: readonly CallSummary[];
-  /** The cursor of the next page. A page may be short and still have one: see `searchedTo`. */
+  /** The cursor of the next page. A short page may have one too: see `searchedTo`. */
   readonly next: string | undefined;
-  /** A search stopped here after so many rows, in milliseconds since 1970. Ask for `next` to go on. */
-  readonly searchedTo: number | undefined;
+  /** A long search stops here. Request `next` to continue. */
+  readonly searchedTo: Timestamp | undefined;
 };
 
-/** `GET /v1/calls/facets`: how many calls there are of each kind, under the filters given. */
+/** `GET /v1/calls/facets`: the number of calls per value, under the given filters. */
 export type CallFacets = {
-  readonly total: number;
-  /** False where counting stopped at `cap`: then every count says "at least", and is of the newest calls. */
+  readonly total: Integer;
+  /** False if counting stopped at `cap`. Every count then means "at least" and covers the newest calls. */
   readonly exact: boolean;
-  /** How many calls were enough; `capOf` says which calls. */
-  readonly cap: number | undefined;
-  /** Those that fit and were counted, or, about, those that were looked at because no index finds the ones that fit. */
+  /** The limit at which counting stopped. */
+  readonly cap: Integer | undefined;
+  /** What `cap` limits: matching calls, or calls read because no index finds the matching ones. */
   readonly capOf: 'counted' | 'looked_at' | undefined;
   readonly outcome: readonly FacetCount[];
   readonly status: readonly FacetCount[];
   readonly mode: readonly FacetCount[];
-  /** The commonest 50. */
+  /** The 50 most frequent tools. */
   readonly toolName: readonly FacetCount[];
   readonly code: readonly FacetCount[];
 };
-export type FacetCount = { readonly value: string; readonly count: number };
+export type FacetCount = { readonly value: string; readonly count: Integer };
 
-/** `GET /v1/sessions/{sessionId}/calls/{callId}`: everything the ledger knows of one call, in its kept form. */
+/** `GET /v1/sessions/{sessionId}/calls/{callId}`: everything the ledger has about one call, redacted. */
 export type CallDetail = {
   readonly call: Call;
-  /** How often it has changed: the version of the ledger. */
-  readonly version: number;
+  /** The number of changes to the call so far. */
+  readonly version: Integer;
   readonly summary: CallSummary;
   readonly events: readonly ReadEvent[];
   readonly audit: readonly ToolAuditRecord[];
-  /** What brought about what, in this call. */
+  /** Which event of this call caused which. */
   readonly trace: readonly TraceNode[];
-  /** What the model was told, part by part. Undefined while it has no outcome. */
+  /** The content the model received, part by part. Missing until the call has an outcome. */
   readonly content: readonly ContentPart[] | undefined;
-  /** Calls it names or that name it. */
+  /** Calls that this call names, and calls that name it. */
   readonly related: readonly RelatedCall[];
-  /** The same by the command line and by curl. */
+  /** The commands that show the same call. */
   readonly equivalents: { readonly cli: string; readonly curl: string };
 };
 export type RelatedCall = {
@@ -62,69 +91,83 @@ export type RelatedCall = {
 
 /** `POST /v1/calls`. */
 export type NewCall = {
-  readonly sessionId: string;
+  readonly sessionId: ResourceId;
+  /** @minLength 1 @maxLength 1000 */
   readonly turnId?: string;
-  /** As the model gave it: exactly id, name, arguments. Arguments may be JSON text. */
-  readonly call: { readonly id: string; readonly name: string; readonly arguments: JsonObject | string };
+  /** As the model sent it: exactly id, name and arguments. Arguments may be JSON text. */
+  readonly call: {
+    readonly id: ResourceId;
+    /** @minLength 1 @maxLength 1000 */
+    readonly name: string;
+    readonly arguments: JsonObject | string;
+  };
   readonly principal?: Principal;
   readonly provenance?: Provenance;
   readonly attrs?: JsonObject;
-  /** How long to wait for a decision or an outcome before answering with where it stands. 0 by default, 60 s at most. */
-  readonly waitMs?: number;
-  /** Who runs it, where the tool is run by whoever asks. The token's name by default. */
-  readonly worker?: string;
-  readonly leaseMs?: number;
-  /** What the program calls this request, another text for each. Needed to claim the call again if the answer is lost. */
-  readonly requestId?: string;
-  /** The `requestId`s of earlier requests for this call whose answers were lost. The program has not run the call. */
-  readonly reclaim?: readonly string[];
+  /**
+   * How long to wait for a decision or an outcome. The default is 0.
+   * @minimum 0
+   * @maximum 60000
+   */
+  readonly waitMs?: Integer;
+  /** The worker that runs the call, if the tool is handed off. The default is the name of the token. */
+  readonly worker?: WorkerName;
+  readonly leaseMs?: PositiveInteger;
+  /** Send a new one with each request. It lets the client claim the call again if the answer is lost. */
+  readonly requestId?: RequestId;
+  /**
+   * The `requestId`s of earlier requests for this call whose answers were lost. The client has not run the call.
+   * @maxItems 100
+   */
+  readonly reclaim?: readonly RequestId[];
 };
 
-/** Where a call stands, as its asker needs to know it. */
-export type CallAnswer =
-  /** Run it now, with exactly these arguments, and report with the token. */
-  | {
-      readonly decision: 'allow';
-      readonly sessionId: string;
-      readonly callId: string;
-      readonly toolName: string;
-      readonly arguments: JsonObject;
-      readonly token: string;
-      readonly attempt: number;
-      readonly idempotencyKey: string;
-      readonly deadlineMs: number;
-      readonly expiresAt: number;
-    }
-  /** A gate said no, and this is what to tell the model. */
-  | (Told & { readonly decision: 'deny' })
-  /** It has its outcome: it was asked before, or the server's own tool ran it. */
-  | (Told & { readonly decision: 'settled' })
-  /** A person is asked. Ask again with the same call, with `waitMs`, to learn what they said. */
-  | {
-      readonly decision: 'held';
-      readonly sessionId: string;
-      readonly callId: string;
-      readonly toolName: string;
-      readonly confirmationId: string;
-      readonly description: string;
-      readonly inputDigest: string;
-      readonly expiresAt: number | undefined;
-    }
-  /** It is being made: by the server, or by another worker who has it in hand. */
-  | {
-      readonly decision: 'running';
-      readonly sessionId: string;
-      readonly callId: string;
-      readonly toolName: string;
-      readonly worker: string | undefined;
-    };
-type Told = {
+/** The state of a call, for the client that requested it. */
+export type CallAnswer = CallAllowed | CallDenied | CallSettled | CallHeld | CallRunning;
+
+/** Run the call now, with exactly these arguments, and report with the token. */
+export type CallAllowed = {
+  readonly decision: 'allow';
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly arguments: JsonObject;
+  readonly token: string;
+  readonly attempt: Integer;
+  readonly idempotencyKey: string;
+  readonly deadlineMs: Timestamp;
+  readonly expiresAt: Timestamp;
+};
+/** A gate denied the call. Send `content` to the model. */
+export type CallDenied = AnsweredCall & { readonly decision: 'deny' };
+/** The call has its outcome: it was requested before, or a tool of the server ran it. */
+export type CallSettled = AnsweredCall & { readonly decision: 'settled' };
+/** The call awaits a person. Send the same request again, with `waitMs`, to learn the decision. */
+export type CallHeld = {
+  readonly decision: 'held';
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly confirmationId: string;
+  readonly description: string;
+  readonly inputDigest: string;
+  readonly expiresAt: Timestamp | undefined;
+};
+/** The server or another worker runs the call. */
+export type CallRunning = {
+  readonly decision: 'running';
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly worker: string | undefined;
+};
+type AnsweredCall = {
   readonly sessionId: string;
   readonly callId: string;
   readonly toolName: string;
   readonly outcome: ToolOutcome;
-  /** What the model is told, byte for byte. */
+  /** The content for the model, byte for byte. */
   readonly content: string;
-  /** Whether it is told to the model as an error. */
+  /** Does the model receive it as an error? */
   readonly isError: boolean;
 };

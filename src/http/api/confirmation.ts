@@ -1,99 +1,131 @@
-/** Questions to people, what they say, and what they permit beforehand. */
+/** Confirmations, decisions, grants, and calls that need a person to resolve them. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { ConfirmationStatus } from '../../call/call.ts';
 import type { Resolution } from '../../call/event.ts';
 import type { Page } from '../../ledger/call-query.ts';
 import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import type { GrantView } from '../../runtime/host/grant-view.ts';
 import type { LinkDecision } from '../../runtime/people/signed-token.ts';
 import type { UnresolvedCall } from '../../runtime/host/unresolved-call.ts';
+import type { PageQuery } from './page.ts';
+import type { Integer, PersonName, PositiveInteger, ReasonText } from './scalar.ts';
 
+/** The query of `GET /v1/confirmations`. */
+export type ConfirmationListQuery = PageQuery & {
+  readonly status?: ConfirmationStatus;
+  readonly sessionId?: string;
+  readonly toolName?: string;
+};
 /** `GET /v1/confirmations`: newest first. `GET /v1/confirmations/{confirmationId}` is one `ConfirmationView`. */
 export type ConfirmationPage = Page<ConfirmationView> & { readonly large?: readonly LargeCallRef[] };
 
-/** A call left out of a page because it is too large to be sent. `quittance show` shows it. */
+/** A call that a page leaves out because it is too large to send. `quittance show` shows it. */
 export type LargeCallRef = {
   readonly sessionId: string;
   readonly callId: string;
-  readonly bytes: number;
+  readonly bytes: Integer;
 };
 
-/** `POST /v1/confirmations/{confirmationId}/decision`; answered with the `ConfirmationView` as it is then. */
+/** `POST /v1/confirmations/{confirmationId}/decision`; the answer is the `ConfirmationView` after it. */
 export type NewDecision =
-  | (DecisionTerms & { readonly decision: 'approve' | 'deny' })
-  /** Approves other arguments. */
+  | (DecisionTerms & { readonly decision: 'approve' })
+  | (DecisionTerms & { readonly decision: 'deny' })
+  /** Approves the call with other arguments. */
   | (DecisionTerms & { readonly decision: 'edit'; readonly arguments: JsonObject })
-  /** Answers the model without running anything. */
-  | (DecisionTerms & { readonly decision: 'respond'; readonly response: string });
+  /** Answers the model and does not run the tool. */
+  | (DecisionTerms & {
+      readonly decision: 'respond';
+      /** @minLength 1 @maxLength 100000 */
+      readonly response: string;
+    });
 type DecisionTerms = {
-  /** Of the input that was shown; needed to approve or edit. */
+  /** The digest of the input that was shown. Required to approve or edit. */
   readonly inputDigest?: string;
-  /** Of the preview that was shown, where there was one. */
-  readonly revision?: number;
-  readonly reason?: string;
-  /** The person approves and says that they have not read to the end. It is recorded with their name. */
+  /** The revision of the preview that was shown, if there was one. */
+  readonly revision?: PositiveInteger;
+  readonly reason?: ReasonText;
+  /** The approver states that they did not read everything. The ledger stores it with their name. */
   readonly notReadToEnd?: boolean;
 };
 
 /** `POST /v1/confirmations/{confirmationId}/link`. */
 export type NewDecisionLink = {
-  /** The one person who may use it: you vouch for them. Without a name, the decision is kept as made by your link. */
-  readonly by?: string;
+  /** The one person who may use the link: you vouch for them. Without a name, decisions are recorded as made by your link. */
+  readonly by?: PersonName;
+  /** @minItems 1 */
   readonly decisions?: readonly LinkDecision[];
-  /** At most 7 days. The link ends earlier with the question, and with your token. */
-  readonly expiresInMs: number;
+  /** At most 604800000: 7 days. The link ends earlier with the confirmation, and with your token. */
+  readonly expiresInMs: PositiveInteger;
 };
 export type DecisionLink = {
   readonly token: string;
-  /** The token stands after the `#`, which no server sees. */
+  /** The token follows the `#`, which browsers do not send to servers. */
   readonly url: string;
 };
 
 /** `POST /v1/decisions/read`: what a decision token is about. Needs no other token. */
-export type TokenToRead = { readonly token: string };
+export type TokenToRead = {
+  /** @minLength 1 @maxLength 8192 */
+  readonly token: string;
+};
 export type LinkedQuestion = ConfirmationView & {
-  /** What the link is good for. */
+  /** The decisions that the link allows. */
   readonly allowed: readonly LinkDecision[];
-  /** The one person who may use it. */
+  /** The one person who may use the link. */
   readonly named?: string;
-  /** The person who made it. The service did where nothing is said: then a person must be named or signed in. */
+  /** The person who made the link. If missing, the service made it, and a person must be named or signed in. */
   readonly madeBy?: string;
-  /** Who is logged in and would decide. */
+  /** The signed-in person, who would decide. */
   readonly signedInAs?: string;
-  /** What a page draws: an id or a name that looks like a secret is masked. */
+  /** The texts for a page, with ids and names that look like secrets masked. */
   readonly shown: { readonly toolName: string; readonly description: string };
 };
 /** `POST /v1/decisions`: decides with a decision token. Needs no other token. */
 export type NewTokenDecision = {
+  /** @minLength 1 @maxLength 8192 */
   readonly token: string;
   readonly decision: LinkDecision;
-  /** Who decides, where the token names nobody. Kept beside the name of whoever made the link, who answers for it. */
-  readonly by?: string;
-  readonly reason?: string;
+  /** Who decides, if the token names no one. Stored next to the name of the person who made the link. */
+  readonly by?: PersonName;
+  readonly reason?: ReasonText;
 };
 
-/** `GET /v1/grants`. Without a session, those of the newest sessions: `capped` says that there are older ones. */
+/** The query of `GET /v1/grants`. */
+export type GrantListQuery = { readonly sessionId?: string; readonly active?: boolean };
+/** `GET /v1/grants`. Without a session, the grants of the newest sessions; `capped` if there are older ones. */
 export type GrantList = { readonly rows: readonly GrantView[]; readonly capped: boolean };
-/** `POST /v1/grants`; answered with the `GrantView`. */
+/** `POST /v1/grants`; the answer is the `GrantView`. */
 export type NewGrant = {
+  /** @minLength 1 */
   readonly sessionId: string;
-  /** Exact name or glob. */
+  /**
+   * Exact name or glob.
+   * @minLength 1
+   */
   readonly toolName: string;
   readonly where?: JsonObject;
-  readonly until?: number;
-  readonly forMs?: number;
-  readonly uses?: number;
+  /** @minimum 0 */
+  readonly until?: Integer;
+  readonly forMs?: PositiveInteger;
+  readonly uses?: PositiveInteger;
+  /** @maxLength 1000 */
   readonly reason?: string;
 };
 /** `POST /v1/sessions/{sessionId}/grants/{grantId}/revoke`. */
-export type GrantRevocationRequest = { readonly reason?: string };
+export type GrantRevocationRequest = {
+  /** @maxLength 1000 */
+  readonly reason?: string;
+};
 
-/** `GET /v1/unresolved`: calls that may have taken effect although nobody can say so, newest first. */
+/** The query of `GET /v1/unresolved`. */
+export type UnresolvedListQuery = PageQuery & { readonly sessionId?: string; readonly toolName?: string };
+/** `GET /v1/unresolved`: calls that may or may not have taken effect, newest first. */
 export type UnresolvedPage = Page<UnresolvedCall> & { readonly large?: readonly LargeCallRef[] };
-/** `POST /v1/sessions/{sessionId}/calls/{callId}/resolution`; answered with the `CallDetail`. */
+/** `POST /v1/sessions/{sessionId}/calls/{callId}/resolution`; the answer is the `CallDetail`. */
 export type NewResolution =
-  | { readonly resolution: Resolution; readonly reason?: string; readonly result?: JsonValue }
-  /** Has the tool's own `reconcile` find out. */
+  | { readonly resolution: Resolution; readonly reason?: ReasonText; readonly result?: JsonValue }
+  /** The tool's own `reconcile` finds out. */
   | { readonly ask: 'tool' };
 
-/** `POST /v1/sessions/{sessionId}/calls/{callId}/undo`; answered with a `CallAnswer` about the call that undoes it. */
-export type NewUndo = { readonly reason?: string; readonly force?: boolean };
+/** `POST /v1/sessions/{sessionId}/calls/{callId}/undo`; the answer is the `CallAnswer` of the call that undoes it. */
+export type NewUndo = { readonly reason?: ReasonText; readonly force?: boolean };

@@ -1,33 +1,35 @@
-/** Rules: read, tried, checked, and what became of them. */
+/** Rules: in force, checked, explained and tested. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { CompositionReport } from '../../policy/language/composed-rules.ts';
 import type { ContractsProblem } from '../../policy/language/contracts-problem.ts';
 import type { CallExplanation } from '../../policy/judge/explain-call.ts';
 import type { LintWarning } from '../../policy/language/lint-warning.ts';
 import type { Principal } from '../../tool/tool-context.ts';
+import type { Integer, Timestamp } from './scalar.ts';
 
-/** `GET /v1/contracts`: what is in force. */
+/** `GET /v1/contracts`: the rules in force. */
 export type ContractsInForce = {
-  /** False where the server was started without any. */
+  /** False if the server was started without rules. */
   readonly loaded: boolean;
   readonly policyVersion: string | undefined;
-  readonly documents: readonly { readonly name: string; readonly stamp: string; readonly text?: string }[];
+  readonly documents: readonly ContractDocument[];
   readonly rules: readonly RuleInForce[];
   readonly workflows: readonly string[];
   readonly report: CompositionReport | undefined;
-  /** Whether `POST /v1/contracts/reload` can read them again. */
+  /** Can `POST /v1/contracts/reload` read the documents again? */
   readonly canReload: boolean;
 };
+export type ContractDocument = { readonly name: string; readonly stamp: string; readonly text?: string };
 export type RuleInForce = {
   readonly ruleId: string;
   readonly type: 'pre' | 'post' | 'session' | 'sandbox' | 'code';
-  /** `observe` only says what it would have done. */
+  /** A rule in `observe` only records what it would have done. */
   readonly mode: 'enforce' | 'observe';
   readonly tool: string | undefined;
   readonly action: string | undefined;
   readonly message: string | undefined;
   readonly source: string;
-  readonly line: number | undefined;
+  readonly line: Integer | undefined;
   readonly tags: readonly string[];
 };
 
@@ -35,31 +37,38 @@ export type RuleInForce = {
 export type ContractsVersions = { readonly rows: readonly ContractsVersion[] };
 export type ContractsVersion = {
   readonly policyVersion: string;
-  readonly loadedAt: number;
-  readonly documents: readonly { readonly name: string; readonly stamp: string; readonly text?: string }[];
+  readonly loadedAt: Timestamp;
+  readonly documents: readonly ContractDocument[];
 };
 
-/** `GET /v1/contracts/hits`: what rules said about the newest calls. */
+/** `GET /v1/contracts/hits`: the rules that matched the newest calls. */
 export type RuleHits = {
-  /** How many calls were looked at: the newest. */
-  readonly calls: number;
-  readonly since: number | undefined;
+  /** The number of calls examined, newest first. */
+  readonly calls: Integer;
+  readonly since: Timestamp | undefined;
   readonly rules: readonly RuleHit[];
 };
 export type RuleHit = {
   readonly ruleId: string;
   readonly action: 'block' | 'ask' | 'warn' | 'redact';
-  /** Calls it had a say in. */
-  readonly hits: number;
-  /** Calls it would have had one in, if it did more than observe. */
-  readonly observed: number;
-  readonly lastAt: number;
+  /** Calls that the rule changed. */
+  readonly hits: Integer;
+  /** Calls that the rule would have changed, had it been enforced. */
+  readonly observed: Integer;
+  readonly lastAt: Timestamp;
   readonly lastCall: { readonly sessionId: string; readonly callId: string };
 };
 
-/** Documents somebody typed. */
+/** Documents sent in the request. */
 export type TypedDocuments = {
-  readonly documents: readonly { readonly name: string; readonly text: string }[];
+  /** @minItems 1 @maxItems 50 */
+  readonly documents: readonly TypedDocument[];
+};
+export type TypedDocument = {
+  /** @minLength 1 @maxLength 200 */
+  readonly name: string;
+  /** @maxLength 500000 */
+  readonly text: string;
 };
 /** `POST /v1/contracts/validate`. Problems are an answer, not an error. */
 export type ContractsCheck = {
@@ -68,18 +77,19 @@ export type ContractsCheck = {
   readonly problems: readonly ContractsProblem[];
   readonly warnings: readonly LintWarning[];
 };
-/** `POST /v1/contracts/reload`. With a problem the old ones stay in force. */
+/** `POST /v1/contracts/reload`. If there are problems, the old rules stay in force. */
 export type ContractsReload = ContractsCheck & { readonly changed: boolean };
 
-/** `POST /v1/contracts/explain`: what the rules in force, or those given, would say about a call. */
+/** `POST /v1/contracts/explain`: what the rules in force, or the given ones, decide about a call. */
 export type CallToExplain = Partial<TypedDocuments> & {
+  /** @minLength 1 */
   readonly toolName: string;
   readonly arguments?: JsonObject;
   readonly principal?: Principal;
   readonly metadata?: JsonObject;
-  /** To judge what came of it too. */
+  /** Send an output to judge it too. */
   readonly output?: JsonValue;
-  /** The session whose counters limits are held against. */
+  /** The session whose counters are compared with limits. */
   readonly sessionId?: string;
 };
 export type ContractsExplanation = CallExplanation & { readonly policyVersion: string };
@@ -88,6 +98,6 @@ export type ContractsExplanation = CallExplanation & { readonly policyVersion: s
 export type NewBacktest = TypedDocuments & {
   readonly sessionId?: string;
   readonly toolName?: string;
-  readonly since?: number;
-  readonly until?: number;
+  readonly since?: Integer;
+  readonly until?: Integer;
 };

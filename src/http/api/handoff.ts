@@ -4,23 +4,34 @@ import type { HandoffNotes, HandoffReport } from '../../runtime/handoff/handoff-
 import type { HandoffView } from '../../runtime/handoff/list-handoffs.ts';
 import type { ReportedCall } from '../../runtime/handoff/report-handoff.ts';
 import type { LargeCallRef } from './confirmation.ts';
+import type { Integer, PositiveInteger, RequestId, WorkerName } from './scalar.ts';
 
-/** `GET /v1/handoffs`: oldest first. `large`: open calls that are too large to be read, whatever they wait for. */
+/** The query of `GET /v1/handoffs`. */
+export type HandoffListQuery = {
+  readonly toolName?: string;
+  /** @minimum 1 @maximum 1000 */
+  readonly limit?: Integer;
+};
+/** `GET /v1/handoffs`: oldest first. `large` lists open calls that are too large to read. */
 export type HandoffList = { readonly rows: readonly HandoffView[]; readonly large?: readonly LargeCallRef[] };
 
-/** `POST /v1/handoffs/claim`: this call, or the one that waits longest for a tool. */
+/** `POST /v1/handoffs/claim`: claims this call, or the call that has waited longest for a tool. */
 export type NewClaim = (
   { readonly sessionId: string; readonly callId: string } | { readonly toolName: string }
 ) & {
-  readonly worker?: string;
-  readonly leaseMs?: number;
-  readonly waitMs?: number;
-  /** What the worker calls this claim, another text for each. Needed to claim the call again if the answer is lost. */
-  readonly requestId?: string;
-  /** The `requestId`s of earlier claims whose answers were lost. The worker has not run the call. */
-  readonly reclaim?: readonly string[];
+  readonly worker?: WorkerName;
+  readonly leaseMs?: PositiveInteger;
+  /** @minimum 0 @maximum 60000 */
+  readonly waitMs?: Integer;
+  /** Send a new one with each claim. It lets the worker claim the call again if the answer is lost. */
+  readonly requestId?: RequestId;
+  /**
+   * The `requestId`s of earlier claims whose answers were lost. The worker has not run the call.
+   * @maxItems 100
+   */
+  readonly reclaim?: readonly RequestId[];
 };
-/** `claim` is null where no call of the tool waits. */
+/** `claim` is null if no call of the tool waits. */
 export type ClaimAnswer = { readonly claim: HandoffClaim | null };
 
 /** `POST /v1/handoffs/report`. The same report again gets the same answer, with `status: replayed`. */
@@ -30,6 +41,6 @@ export type NewReport = {
   readonly notes?: HandoffNotes;
 };
 export type ReportAnswer = ReportedCall & {
-  /** What the model is told, byte for byte. */
+  /** The content for the model, byte for byte. */
   readonly content: string;
 };

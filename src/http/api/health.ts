@@ -1,4 +1,4 @@
-/** `GET /healthz` and `GET /readyz`. Both need no token and tell nothing about what is in the ledger. */
+/** `GET /healthz` and `GET /readyz`. Both need no token and reveal nothing about the contents of the ledger. */
 export type Health = { readonly status: 'ok'; readonly version: string };
 export type Readiness = {
   readonly status: 'ready' | 'not_ready';

@@ -1,11 +1,12 @@
-/** Work that takes a while: started by a request, followed or stopped by others. */
+/** Long work: a request starts it, others follow or stop it. */
 import type { Head } from '../../ledger/chain.ts';
 import type { BacktestReport } from '../../replay/backtest-report.ts';
+import type { Integer } from './scalar.ts';
 
 /**
  * `POST /v1/verify` and `POST /v1/contracts/backtest` answer 202 with one. `GET /v1/jobs` lists them,
- * `GET /v1/jobs/{jobId}` reads one, `GET /v1/jobs/{jobId}/events` follows it (messages `event: job`, until it is not
- * running any more), `DELETE /v1/jobs/{jobId}` stops it.
+ * `GET /v1/jobs/{jobId}` reads one, `GET /v1/jobs/{jobId}/events` follows it (messages `event: job`, until it has
+ * ended), `DELETE /v1/jobs/{jobId}` stops it.
  */
 export type Job = {
   readonly jobId: string;
@@ -13,7 +14,7 @@ export type Job = {
   readonly startedBy: string;
   readonly endedAt: number | undefined;
   readonly status: 'running' | 'done' | 'failed' | 'stopped';
-  readonly progress: { readonly done: number; readonly total: number; readonly label: string };
+  readonly progress: { readonly done: Integer; readonly total: Integer; readonly label: string };
   /** Why it failed. */
   readonly error: string | undefined;
 } & (
@@ -21,7 +22,7 @@ export type Job = {
   | { readonly kind: 'backtest'; readonly result: BacktestReport | undefined }
 );
 
-/** One of `GET /v1/jobs`: what came of it in numbers. `GET /v1/jobs/{jobId}` has all of it. */
+/** A job in `GET /v1/jobs`: its result in numbers. `GET /v1/jobs/{jobId}` has the whole result. */
 export type JobSummary = Omit<Job, 'kind' | 'result'> &
   (
     | { readonly kind: 'verify'; readonly result: Omit<Verification, 'findings'> | undefined }
@@ -32,22 +33,28 @@ export type JobSummary = Omit<Job, 'kind' | 'result'> &
       }
   );
 
+/** The query of `GET /v1/jobs`. */
+export type JobListQuery = {
+  readonly kind?: Job['kind'];
+  /** @minimum 1 @maximum 50 */
+  readonly limit?: Integer;
+};
 /** `GET /v1/jobs`: newest first, as many as the server remembers. */
 export type JobList = { readonly rows: readonly JobSummary[] };
 
 /** `POST /v1/verify`. */
 export type NewVerification = {
-  /** The text of an anchor to hold the chains against. */
+  /** The text of an anchor to compare the chains with. */
   readonly anchor?: string;
 };
 export type Verification = {
-  /** Whether all of it was read and is as it was written: never of one that was stopped. */
+  /** Was the whole ledger read, and is it unchanged? Never true for a stopped verification. */
   readonly ok: boolean;
-  readonly entries: number;
-  readonly sessions: number;
-  readonly calls: number;
-  readonly problems: number;
-  /** The first hundred. */
+  readonly entries: Integer;
+  readonly sessions: Integer;
+  readonly calls: Integer;
+  readonly problems: Integer;
+  /** The first 100 problems. */
   readonly findings: readonly VerifyFinding[];
 };
 export type VerifyFinding = {
@@ -55,13 +62,16 @@ export type VerifyFinding = {
   readonly message: string;
   readonly sessionId?: string | undefined;
   readonly callId?: string | undefined;
-  readonly sequence?: number | undefined;
-  readonly position?: number | undefined;
+  readonly sequence?: Integer | undefined;
+  readonly position?: Integer | undefined;
 };
 
-/** `GET /v1/heads`: where the chains stand, in the order of session ids. */
+/** `GET /v1/heads`: the heads of the chains, ordered by session id. */
 export type HeadPage = {
   readonly rows: readonly Head[];
   readonly next: string | undefined;
-  readonly sessions: number;
+  readonly sessions: Integer;
 };
+
+/** The query of `GET /v1/export`. */
+export type ExportQuery = { readonly sessionId?: string };

@@ -1,39 +1,49 @@
-/** Sessions: listed, and one of them as lanes in time. */
-import type { Page, SessionSummary } from '../../ledger/call-query.ts';
-import type { CallSummary } from '../../ledger/call-query.ts';
+/** Sessions: lists, and one session as a timeline. */
+import type { CallSummary, Page, SessionSummary } from '../../ledger/call-query.ts';
 import type { RelatedCall } from './call.ts';
+import type { PageQuery, SpanQuery } from './page.ts';
+import type { Integer, SearchText, Timestamp } from './scalar.ts';
 
+/** The query of `GET /v1/sessions`. */
+export type SessionListQuery = PageQuery & SpanQuery & { readonly search?: SearchText };
 /** `GET /v1/sessions`: newest first. */
 export type SessionPage = Page<SessionSummary>;
 
 /** `GET /v1/sessions/{sessionId}`. */
 export type SessionDetail = {
   readonly session: SessionSummary;
-  /** Where its chain stands. */
-  readonly head: { readonly sequence: number; readonly hash: string } | undefined;
+  /** The head of its chain. */
+  readonly head: { readonly sequence: Integer; readonly hash: string } | undefined;
 };
 
-/** `GET /v1/sessions/{sessionId}/timeline`: a page of calls, newest first, as bars in time. */
+/** The query of `GET /v1/sessions/{sessionId}/timeline`. */
+export type TimelineQuery = {
+  /** @minimum 1 @maximum 500 */
+  readonly limit?: Integer;
+  /** The `next` of the previous page. */
+  readonly cursor?: string;
+};
+/** `GET /v1/sessions/{sessionId}/timeline`: a page of calls as bars in time, newest first. */
 export type Timeline = {
   readonly sessionId: string;
   readonly rows: readonly TimelineCall[];
   readonly next: string | undefined;
-  /** How many calls of this page run beside each other at most. */
-  readonly lanes: number;
+  /** The largest number of calls of this page that run at the same time. */
+  readonly lanes: Integer;
 };
 export type TimelineCall = {
   readonly call: CallSummary;
-  /** From 0: no two calls that overlap in time share one. */
-  readonly lane: number;
-  /** In order, without a gap between the first and the last. */
+  /** From 0. Calls that overlap in time have different lanes. */
+  readonly lane: Integer;
+  /** In order, without gaps. */
   readonly spans: readonly TimelineSpan[];
   readonly related: readonly RelatedCall[];
 };
-/** `deciding`: gates; `held`: a person is asked; `waiting`: nobody is at it; `running`: the body is. */
+/** `deciding`: in the gates; `held`: awaiting approval; `waiting`: no process works on it; `running`: the tool runs. */
 export type TimelineSpan = {
   readonly kind: 'deciding' | 'held' | 'waiting' | 'running';
-  readonly attempt: number;
-  readonly from: number;
-  /** Undefined while it lasts. */
-  readonly to: number | undefined;
+  readonly attempt: Integer;
+  readonly from: Timestamp;
+  /** Missing until the span ends. */
+  readonly to: Timestamp | undefined;
 };

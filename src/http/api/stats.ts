@@ -1,71 +1,80 @@
-/** Numbers over time, from counters that are kept with the read tables. */
+/** Numbers over time, from counters in the read tables. */
+import type { SpanQuery } from './page.ts';
+import type { Integer, Timestamp } from './scalar.ts';
 
+/** The query of `GET /v1/stats`: the last day of all tools by default. */
+export type StatsQuery = SpanQuery & {
+  /** @minimum 1 @maximum 500 */
+  readonly buckets?: Integer;
+  readonly toolName?: string;
+};
 /** `GET /v1/stats`. */
 export type Stats = {
-  readonly since: number;
-  readonly until: number;
-  readonly bucketMs: number;
-  /** False where the newest calls alone were counted, since there are too many. */
+  readonly since: Timestamp;
+  readonly until: Timestamp;
+  readonly bucketMs: Integer;
+  /** False if there are too many calls and only the newest were counted. */
   readonly exact: boolean;
-  readonly totals: OutcomeCounts & { readonly calls: number; readonly costMicros: number };
-  /** Every bucket from `since` to `until`, those without calls too. */
-  readonly series: readonly (OutcomeCounts & {
-    readonly at: number;
-    readonly calls: number;
-    readonly costMicros: number;
-    readonly p50Ms: number | undefined;
-    readonly p95Ms: number | undefined;
-  })[];
+  readonly totals: OutcomeCounts & { readonly calls: Integer; readonly costMicros: Integer };
+  /** Every bucket from `since` to `until`, including empty ones. */
+  readonly series: readonly StatsBucket[];
   readonly latency: Percentiles;
   readonly failingTools: readonly {
     readonly toolName: string;
-    readonly failures: number;
-    readonly calls: number;
+    readonly failures: Integer;
+    readonly calls: Integer;
     readonly topCode: string | undefined;
   }[];
   readonly codes: readonly {
     readonly code: string;
     readonly title: string | undefined;
-    readonly count: number;
+    readonly count: Integer;
   }[];
   readonly budgets: readonly BudgetBurn[];
-  /** As things stand now, whatever the time asked for. */
+  /** The state now, independent of the requested time. */
   readonly now: {
-    readonly held: number;
-    readonly open: number;
-    readonly unresolved: number;
-    readonly handedOff: number;
-    /** False where there are more than were counted. */
+    readonly held: Integer;
+    readonly open: Integer;
+    readonly unresolved: Integer;
+    readonly handedOff: Integer;
+    /** False if there are more than were counted. */
     readonly exact: boolean;
   };
 };
-
-/** Calls by how they ended; `open` for those that have not. */
-export type OutcomeCounts = {
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly timedOut: number;
-  readonly denied: number;
-  readonly indeterminate: number;
-  readonly open: number;
+export type StatsBucket = OutcomeCounts & {
+  readonly at: Timestamp;
+  readonly calls: Integer;
+  readonly costMicros: Integer;
+  readonly p50Ms: number | undefined;
+  readonly p95Ms: number | undefined;
 };
 
-/** Of how long bodies took, to within a tenth. */
+/** Calls by outcome; `open` calls have none yet. */
+export type OutcomeCounts = {
+  readonly succeeded: Integer;
+  readonly failed: Integer;
+  readonly timedOut: Integer;
+  readonly denied: Integer;
+  readonly indeterminate: Integer;
+  readonly open: Integer;
+};
+
+/** Execution times, accurate to 10 %. */
 export type Percentiles = {
-  readonly count: number;
+  readonly count: Integer;
   readonly p50Ms: number | undefined;
   readonly p90Ms: number | undefined;
   readonly p95Ms: number | undefined;
   readonly p99Ms: number | undefined;
 };
 
-/** How much of a budget is used, for those that calls drew on lately. */
+/** How much of a budget is used, for budgets that recent calls drew on. */
 export type BudgetBurn = {
   readonly counter: string;
   readonly metric: 'tool_calls' | 'cost_micros' | 'attempts';
-  readonly used: number;
-  readonly reserved: number;
-  /** Where the server knows it. */
-  readonly limit: number | undefined;
-  readonly exhaustedAt: number | undefined;
+  readonly used: Integer;
+  readonly reserved: Integer;
+  /** Missing if the server does not know it. */
+  readonly limit: Integer | undefined;
+  readonly exhaustedAt: Timestamp | undefined;
 };

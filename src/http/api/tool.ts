@@ -1,27 +1,28 @@
-/** Tools: those the server has, and those the ledger tells of. */
+/** Tools: those of the server, and others that the ledger has calls of. */
 import type { JsonObject } from '../../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import type { OutcomeCounts, Percentiles } from './stats.ts';
+import type { Integer, Timestamp } from './scalar.ts';
 
 /** `GET /v1/tools`. */
 export type ToolList = { readonly rows: readonly ToolRow[] };
 export type ToolRow = {
   readonly name: string;
-  /** Whether this server has it; else only the ledger tells of it. */
+  /** Does this server have the tool? If not, only the ledger has calls of it. */
   readonly known: boolean;
   readonly description: string | undefined;
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
-  /** Whether another process runs it. */
+  /** Does another process run it? */
   readonly handoff: boolean;
-  readonly calls: number;
+  readonly calls: Integer;
   readonly outcomes: OutcomeCounts;
-  /** Failures and timeouts, of the calls that have an outcome and were not denied. From 0 to 1. */
+  /** Failures and timeouts among settled calls that were not denied, from 0 to 1. */
   readonly errorRate: number | undefined;
   readonly latency: Percentiles;
-  readonly costMicros: number;
+  readonly costMicros: Integer;
   readonly schemaDigest: string | undefined;
-  /** Whether its schema changed since a server saw it first. */
+  /** Has its schema changed since a server first saw it? */
   readonly drifted: boolean;
 };
 
@@ -29,14 +30,14 @@ export type ToolRow = {
 export type ToolDetail = {
   readonly tool: ToolRow;
   readonly schema: JsonObject | undefined;
-  readonly codes: readonly { readonly code: string; readonly count: number }[];
+  readonly codes: readonly { readonly code: string; readonly count: Integer }[];
   /** Newest first. */
   readonly schemas: readonly SchemaVersion[];
 };
 export type SchemaVersion = {
   readonly digest: string;
-  readonly firstSeenAt: number;
+  readonly firstSeenAt: Timestamp;
   readonly schema: JsonObject;
-  /** Against the one before: paths that came, went or changed. */
+  /** Paths that differ from the previous version. */
   readonly changes: readonly { readonly path: string; readonly how: 'added' | 'removed' | 'changed' }[];
 };
