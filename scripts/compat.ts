@@ -20,15 +20,15 @@ let status = node('scripts/frameworks.ts', 'test/frameworks/oldest');
 if (status === 0) {
   rmSync(copy, { recursive: true, force: true });
   try {
-    // What is about conformance, pages and types is about us, whichever version runs. deepagents has one version here. What
-    // frameworks call a structured answer changed between versions.
+    // Tests of conformance, pages and types do not depend on the version. deepagents and the clients of AG-UI have one
+    // version here. What frameworks call a structured answer changed between versions.
     for (const file of globSync(['suite/**', 'harnesses/**', 'harnesses.ts', '*.test.ts'], {
       cwd: latest,
       withFileTypes: true,
     }))
       if (
         file.isFile() &&
-        !/conformance|examples|pages|matrix\.|deepagents|structured-answers/.test(file.name)
+        !/conformance|examples|pages|matrix\.|deepagents|structured-answers|ag-ui-clients/.test(file.name)
       ) {
         const path = join(file.parentPath, file.name);
         cpSync(path, join(copy, path.slice(latest.length)));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { loadHarnesses } from './harnesses.ts';
 import type { Harness } from './suite/harness.ts';
 import type { MatrixCell } from './suite/matrix-cells.ts';
-import { cellsOf, matrixColumns } from './suite/matrix-cells.ts';
+import { agUiClients, cellsOf, clientCells, matrixColumns } from './suite/matrix-cells.ts';
 import latest from './package.json' with { type: 'json' };
 import oldest from './oldest/package.json' with { type: 'json' };
 
@@ -27,6 +27,11 @@ const packages: Readonly<Record<string, string>> = {
   'Claude Agent SDK': '@anthropic-ai/claude-agent-sdk',
   'Google ADK': '@google/adk',
   'AG-UI': '@ag-ui/core',
+};
+
+const clientPackages: Readonly<Record<(typeof agUiClients)[number], string>> = {
+  CopilotKit: '@copilotkit/core',
+  'assistant-ui': '@assistant-ui/react-ag-ui',
 };
 
 const versionIn = ({ devDependencies }: { readonly devDependencies: object }, name: string): string =>
@@ -91,19 +96,22 @@ export async function renderMatrix(): Promise<string> {
     if (!tests.includes(test)) tests.push(test);
     return tests.indexOf(test) + 1;
   };
-  const rows = harnesses.map((harness) => {
-    const cells = cellsOf(harness);
-    return [
-      harness.name,
-      versionsOf(harness),
-      ...matrixColumns.map((column) =>
-        cells
-          .filter((cell) => cell.column === column)
-          .map((cell) => `[test ${numberOf(cell)}](#tests)`)
-          .join(', '),
-      ),
-    ];
-  });
+  const rowOf = (name: string, versions: string, cells: readonly MatrixCell[]): readonly string[] => [
+    name,
+    versions,
+    ...matrixColumns.map((column) =>
+      cells
+        .filter((cell) => cell.column === column)
+        .map((cell) => `[test ${numberOf(cell)}](#tests)`)
+        .join(', '),
+    ),
+  ];
+  const rows = [
+    ...harnesses.map((harness) => rowOf(harness.name, versionsOf(harness), cellsOf(harness))),
+    ...agUiClients.map((name) =>
+      rowOf(`${name}, over AG-UI`, versionIn(latest, clientPackages[name]), clientCells(name)),
+    ),
+  ];
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const headings = ['framework', 'versions', ...matrixColumns];
   return [
@@ -113,6 +121,9 @@ export async function renderMatrix(): Promise<string> {
     '',
     'Every cell is a test that runs through the real framework: `npm test` with the latest version, `npm run compat` with ' +
       'the oldest. A cell that names no test fails the suite. An empty cell means that the framework has no such thing.',
+    '',
+    'CopilotKit and assistant-ui are user interfaces. Their rows test what they show and send back. The row of AG-UI tests ' +
+      'the server behind them.',
     '',
     line(headings),
     line(headings.map(() => '---')),

@@ -18,6 +18,7 @@ import type { AgUiEvent } from './event.ts';
 import type { AgUiAnswer, AgUiInterrupt } from './interrupt.ts';
 import { interruptId, readAgUiAnswer, toInterrupt } from './interrupt.ts';
 import { followCalls } from './follow-calls.ts';
+import { readShownResults } from './shown-results.ts';
 import { reportVersions } from '../adopt/tested-versions.ts';
 
 /** Who answers, as the host identified them. */
@@ -48,6 +49,11 @@ export type AgUiRunOptions<Event> = {
   readonly runId: string;
   /** Sends an event to the client, e.g. with `EventEncoder` of `@ag-ui/encoder`. */
   readonly write: (event: Event) => void;
+  /**
+   * `messages` of `RunAgentInput`. A client may show another result of a governed call than the recorded one, such as
+   * the answer of the person. With them, the run begins with the recorded results, and shows no result twice.
+   */
+  readonly messages?: readonly unknown[];
   /** The assistant message that the calls belong to, where your agent has one. */
   readonly parentMessageId?: () => string | undefined;
 };
@@ -98,11 +104,14 @@ export function createAgUi({
     (await questionsOf(sessionId)).map(toInterrupt);
   return {
     interrupts,
-    async openRun({ sessionId, threadId, runId, write, parentMessageId }) {
+    async openRun({ sessionId, threadId, runId, write, messages = [], parentMessageId }) {
       // The events fit the protocol; the type of the host's own package says so.
       const send = write as (event: AgUiEvent) => void;
+      const shown = await readShownResults(runtime, sessionId, messages);
       send({ type: 'RUN_STARTED', threadId, runId });
-      const calls = await followCalls(runtime, sessionId, send, parentMessageId);
+      const { answered, corrected } = shown;
+      if (corrected !== undefined) send({ type: 'MESSAGES_SNAPSHOT', messages: corrected });
+      const calls = await followCalls(runtime, sessionId, send, { answered, parentMessageId });
       return {
         async finish() {
           await calls.end();

@@ -6,6 +6,7 @@ import type { AgUiInterrupt } from './interrupt.ts';
 
 export type AgUiEvent =
   | { readonly type: 'RUN_STARTED'; readonly threadId: string; readonly runId: string }
+  | { readonly type: 'MESSAGES_SNAPSHOT'; readonly messages: readonly unknown[] }
   | {
       readonly type: 'TOOL_CALL_START';
       readonly toolCallId: string;

@@ -11,9 +11,16 @@ export async function followCalls(
   runtime: Runtime,
   sessionId: string,
   write: (event: AgUiEvent) => void,
-  parentMessageId: (() => string | undefined) | undefined,
+  {
+    answered: shown,
+    parentMessageId,
+  }: {
+    /** Calls whose results the client has. */
+    readonly answered: ReadonlySet<string>;
+    readonly parentMessageId: (() => string | undefined) | undefined;
+  },
 ): Promise<{ end(): Promise<void> }> {
-  const answered = new Set<string>();
+  const answered = new Set(shown);
   let failed: { readonly error: unknown } | undefined;
   const send = (event: AgUiEvent): void => {
     if (failed !== undefined) return;

@@ -37,6 +37,7 @@ const server = createServer((request, response) => {
       sessionId,
       threadId: input.threadId,
       runId: input.runId,
+      messages: input.messages,
       write: (event) => response.write(encoder.encode(event)),
     });
     await ui.takeResume(input.resume, { by: user, sessionId });

@@ -33,6 +33,8 @@ export type AgUiServing = {
   readonly person: string | undefined;
   readonly signal?: AbortSignal;
   readonly turn?: { readonly parentSessionId?: string };
+  /** A free port if none is given. */
+  readonly port?: number;
 };
 
 export async function serveAgUi(serving: AgUiServing): Promise<AgUiServer> {
@@ -69,8 +71,8 @@ export async function serveAgUi(serving: AgUiServing): Promise<AgUiServer> {
   };
 
   const runAgent = async (input: RunAgentInput, write: (event: BaseEvent) => void): Promise<void> => {
-    const { threadId, runId } = input;
-    const run = await ui.openRun<BaseEvent>({ sessionId, threadId, runId, write });
+    const { threadId, runId, messages } = input;
+    const run = await ui.openRun<BaseEvent>({ sessionId, threadId, runId, messages, write });
     try {
       if (person !== undefined) taken.push(...(await ui.takeResume(input.resume, { by: person, sessionId })));
       const turn = runtime.turn({ sessionId, ...serving.turn });
@@ -110,7 +112,7 @@ export async function serveAgUi(serving: AgUiServing): Promise<AgUiServer> {
       response.destroy();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(serving.port ?? 0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     sent,

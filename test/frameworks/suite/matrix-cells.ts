@@ -21,7 +21,8 @@ export type MatrixCell = {
     | 'suite/behaviour-suite.ts'
     | 'attacks.test.ts'
     | 'structured-answers.test.ts'
-    | 'claude-agent-odd.test.ts';
+    | 'claude-agent-odd.test.ts'
+    | 'ag-ui-clients.test.ts';
   /** The titles of the suites it stands in, and its own. */
   readonly path: readonly string[];
 };
@@ -66,6 +67,32 @@ export function cellsOf({ name, streams, suspends }: Harness): readonly MatrixCe
       file: 'attacks.test.ts',
       path: [name, 'a name that only looks like that of a blocked tool reaches no body'],
     },
+  ];
+}
+
+/** User interfaces that show an agent over AG-UI. What its server does is in the row of AG-UI. */
+export const agUiClients = ['CopilotKit', 'assistant-ui'] as const;
+
+export function clientCells(name: (typeof agUiClients)[number]): readonly MatrixCell[] {
+  const cell = (column: MatrixColumn, title: string): MatrixCell => ({
+    column,
+    file: 'ag-ui-clients.test.ts',
+    path: [name, title],
+  });
+  const results = 'shows the recorded results of a success, a failure and a blocked call';
+  return [
+    cell('ordinary', results),
+    cell('parallel', 'answers to two held calls of one message are not mixed up'),
+    cell('block', results),
+    cell('ask', 'a held call is asked about, runs once it is approved, and has one result'),
+    cell(
+      'resume in a new process',
+      'a server that restarts goes on with the answer, on the same ledger file',
+    ),
+    cell(
+      'bypasses',
+      'a tool of the page with the name of a governed tool decides nothing and adds no result',
+    ),
   ];
 }
 
