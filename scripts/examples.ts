@@ -1,6 +1,6 @@
 /**
  * Runs every numbered program in examples/ on the built package, as a reader would, one process each.
- * `npm test` runs the same programs on the sources.
+ * `npm test` runs the same programs as tests, on the package that it has just built.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';

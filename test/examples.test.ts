@@ -3,6 +3,7 @@ import { globSync } from 'node:fs';
 import { basename } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { packageArguments } from './frameworks/suite/package-arguments.ts';
 import { root } from './sources.ts';
 
 const examples = globSync('examples/[0-9]*.ts', { cwd: root }).toSorted();
@@ -13,9 +14,7 @@ test('examples are numbered from 01 without gaps', () => {
 });
 
 for (const example of examples)
-  test(`${example} runs to the end on the sources`, async () => {
-    const run = promisify(execFile)(process.execPath, ['--conditions=quittance-source', example], {
-      cwd: root,
-    });
+  test(`${example} runs to the end`, async () => {
+    const run = promisify(execFile)(process.execPath, [...packageArguments(), example], { cwd: root });
     await expect(run).resolves.toBeDefined();
   });
