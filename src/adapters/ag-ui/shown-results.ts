@@ -31,7 +31,7 @@ export async function readShownResults(
   let isRight = true;
   for (const message of messages as readonly unknown[]) {
     const callId = resultOf(message);
-    const call = callId === undefined ? undefined : (await runtime.calls({ sessionId, callId }))[0];
+    const call = callId === undefined ? undefined : (await runtime.calls.list({ sessionId, callId }))[0];
     if (callId === undefined || call === undefined) {
       corrected.push(message); // not about a call of this session
       continue;
