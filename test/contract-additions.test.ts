@@ -149,5 +149,5 @@ test('a stage that does not take a tool gives the one reason, and the details el
   expect(denied).toMatchObject({ details: expect.stringContaining('"look"') as string });
   const state = await runtime.workflow({ sessionId: 's', workflow: 'flow' }).state();
   expect(state.blockedReason).toBe('Tool is not allowed in this workflow stage');
-  expect(state.lastBlockedAction?.message).toContain('it takes Read');
+  expect(state.lastBlockedAction?.message).toContain('it accepts Read');
 });

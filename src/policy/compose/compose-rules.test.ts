@@ -32,7 +32,7 @@ const code: CodeRule = {
 };
 
 describe('documents composed from left to right', () => {
-  it('replace rules of the same id where they stand, and append the others', () => {
+  it('replace rules with the same id in place, and append the others', () => {
     const composed = composeRules([
       part('a', [rule('x'), rule('y')]),
       part('b', [rule('z'), rule('x', { tool: 'Sh' })]),
@@ -42,7 +42,7 @@ describe('documents composed from left to right', () => {
     expect(composed.report.overridden).toEqual([{ id: 'x', from: 'a', by: 'b' }]);
   });
 
-  it('let the later default mode stand for every rule without one, with a warning', () => {
+  it('apply the later default mode to every rule without a mode, with a warning', () => {
     const observing = part('b', [rule('z')], { defaults: { mode: 'observe' } });
     const composed = composeRules([part('a', [rule('x'), rule('y', { mode: 'enforce' })]), observing]);
     expect(modes(composed)).toEqual(['observe', 'enforce', 'observe']);
@@ -52,7 +52,7 @@ describe('documents composed from left to right', () => {
     expect(composeRules([observing]).report.warnings).toEqual([]);
   });
 
-  it('merge tools and metadata key by key; the later observability counts', () => {
+  it('merge tools and metadata key by key; the later observability wins', () => {
     const composed = composeRules([
       part('a', [rule('x')], {
         metadata: { name: 'a', description: 'words' },
@@ -68,24 +68,24 @@ describe('documents composed from left to right', () => {
     });
   });
 
-  it('take a rule away that a later one switches off', () => {
+  it('remove a rule that a later document disables', () => {
     const composed = composeRules([
       part('a', [rule('x'), rule('y')]),
       part('b', [rule('x', { enabled: false }), rule('z')]),
     ]);
     expect(ids(composed)).toEqual(['y', 'z']);
     expect(composed.report.overridden).toEqual([{ id: 'x', from: 'a', by: 'b' }]);
-    expect(composed.report.warnings).toEqual([expect.stringContaining('switched off')]);
+    expect(composed.report.warnings).toEqual([expect.stringContaining('disables rule')]);
   });
 
-  it('are stamped by one stamp, or by one over all of theirs in order', () => {
+  it('have the stamp of a single document, or one stamp over all stamps in order', () => {
     const [a, b] = [part('a', [rule('x')]), part('b', [rule('y')])];
     expect(composeRules([a]).version).toBe(versionOf(a));
     expect(composeRules([a, b]).version).toBe(sha256Hex(`${versionOf(a)}:${versionOf(b)}`));
     expect(composeRules([b, a]).version).not.toBe(composeRules([a, b]).version);
   });
 
-  it('hold rules that are code, whose mode documents do not change', () => {
+  it('may contain code rules, and documents do not change the mode of those', () => {
     const composed = composeRules([
       { kind: 'Code', source: 'app', rules: [code], mode: 'enforce', version: 'v' },
       part('b', [rule('z')], { defaults: { mode: 'observe' } }),
@@ -93,12 +93,12 @@ describe('documents composed from left to right', () => {
     expect(modes(composed)).toEqual(['enforce', 'observe']);
   });
 
-  it('are refused while a parent is missing', () => {
+  it('are rejected while a parent is missing', () => {
     const child = part('a', [rule('x')], { extends: 'base' });
     expect(String(thrownBy(() => composeRules([child])))).toMatch(/"base", which was not loaded/);
   });
 
-  it('know the line of a rule only where it came as text', () => {
+  it('know the line of a rule only if the rule came as text', () => {
     expect(composeRules([part('a', [rule('x')])]).rules[0]).not.toHaveProperty('line');
   });
 });
@@ -112,7 +112,7 @@ describe('a document that observes alongside', () => {
       ...more,
     });
 
-  it('adds candidates after all other rules, and changes nothing else', () => {
+  it('adds candidates after all other rules and changes nothing else', () => {
     const later = part('c', [rule('last')]);
     const composed = composeRules([part('a', [rule('x')]), alongside(), later]);
     expect(ids(composed)).toEqual(['x', 'last', 'x:candidate', 'new:candidate']);
@@ -129,13 +129,13 @@ describe('a document that observes alongside', () => {
     });
   });
 
-  it('is a document like any other where it stands first', () => {
+  it('is treated like any other document if it comes first', () => {
     expect(ids(composeRules([alongside()]))).toEqual(['x', 'new']);
     expect(ids(composeRules([alongside(), part('a', [rule('y')])]))).toEqual(['x', 'new', 'y']);
   });
 });
 
-describe('contracts one after the other', () => {
+describe('contracts concatenated', () => {
   it('keep the first of a duplicate id, with a warning', () => {
     const a = composeRules([part('a', [rule('x'), rule('y')], { tools: { R: { side_effect: 'read' } } })]);
     const b = composeRules([
@@ -147,7 +147,7 @@ describe('contracts one after the other', () => {
     expect(both.rules[0]).toMatchObject({ source: 'a', rule: { tool: 'Bash' } });
     expect(both.tools).toEqual([{ tool: 'R', sideEffect: 'read', idempotent: undefined }]);
     expect(both.report.warnings).toEqual([
-      expect.stringMatching(/^Rule x of b is left out: a has one/),
+      expect.stringMatching(/^Rule x of b is ignored: a already has a rule/),
       expect.stringMatching(/tool R/),
     ]);
     expect(both.version).toBe(sha256Hex(`${a.version}:${b.version}`));

@@ -1,9 +1,9 @@
 /**
- * Puts documents together, from left to right.
+ * Composes documents from left to right.
  *
- * 1. A later rule replaces an earlier one of the same id where that stood, and says so in the report. One that is
- *    switched off takes it away.
- * 2. A document that observes alongside adds candidates, which only watch, and changes nothing else: no default, no
+ * 1. A later rule replaces an earlier rule with the same id, in place, and the report says so. A later rule that is
+ *    disabled removes the earlier one.
+ * 2. A document with `observe_alongside` adds candidates, which only observe. It changes nothing else: no default, no
  *    tool, no rule.
  */
 import type { CodeRule } from '../language/code-rule.ts';
@@ -15,24 +15,24 @@ import type { Rule, RuleMode, Ruleset } from '../language/ruleset.ts';
 import { joinVersions } from '../language/join-versions.ts';
 import type { Workflow } from '../language/workflow.ts';
 
-/** A document, or rules that are code. */
+/** A document, or a set of code rules. */
 export type ContractPart =
   | ParsedDocument
   | {
       readonly kind: 'Code';
       readonly source: string;
       readonly rules: readonly CodeRule[];
-      /** For rules that say nothing themselves. Documents do not change it. */
+      /** For rules without a mode of their own. Documents do not change it. */
       readonly mode: RuleMode;
       readonly version: string;
     };
 
 type Report = { [Key in keyof CompositionReport]: CompositionReport[Key][number][] };
 
-/** A rule before the default mode of all documents is known. */
+/** A rule whose default mode is not known yet. */
 type Placed = Omit<ComposedRule, 'mode'> & { readonly mode: RuleMode | undefined };
 
-/** Composes documents whose `extends` were resolved. */
+/** Composes documents whose `extends` are already resolved. */
 export function composeRules(parts: readonly ContractPart[]): ComposedRules {
   const report: Report = { overridden: [], candidates: [], warnings: [] };
   const placed = new Map<string, Placed>();
@@ -85,7 +85,7 @@ export function composeRules(parts: readonly ContractPart[]): ComposedRules {
           if (earlier === undefined) continue;
           override(id, earlier.source, ruleset.source);
           report.warnings.push(
-            `Rule ${id} of ${earlier.source} is switched off by ${ruleset.source} (enabled: false).`,
+            `${ruleset.source} disables rule ${id} of ${earlier.source} (enabled: false).`,
           );
           placed.delete(id);
         }
@@ -133,7 +133,7 @@ function mergeMetadata(rulesets: readonly Ruleset[]): Pick<ComposedRules, 'metad
   };
 }
 
-/** The one way in which a later document makes rules it does not name stop enforcing. */
+/** Only here can a later document stop rules it does not name from enforcing. */
 function warnOfWeakerDefault(
   rulesets: readonly Ruleset[],
   placed: ReadonlyMap<string, Placed>,
@@ -150,7 +150,7 @@ function warnOfWeakerDefault(
   ];
 }
 
-/** Rules that were to be inherited and are not there would be missing in silence. */
+/** Without this check, missing inherited rules would go unnoticed. */
 function refuseUnresolved(ruleset: Ruleset): void {
   if (ruleset.extends === undefined) return;
   throw contractsError([

@@ -1,4 +1,4 @@
-/** Contracts one after the other. Unlike composing, nothing is replaced: the first of a duplicate stays. */
+/** Concatenates contracts. Unlike composing, this replaces nothing: the first of two rules with one id wins. */
 import type { ComposedRule, ComposedRules } from '../language/composed-rules.ts';
 import type { ToolFacts } from '../language/ruleset.ts';
 import { joinVersions } from '../language/join-versions.ts';
@@ -15,19 +15,17 @@ export function concatenateRules(parts: readonly ComposedRules[]): ComposedRules
       if (first === undefined) rules.set(rule.id, rule);
       else
         warnings.push(
-          `Rule ${rule.id} of ${rule.source} is left out: ${first.source} has one of that id, and the first counts.`,
+          `Rule ${rule.id} of ${rule.source} is ignored: ${first.source} already has a rule with that ` +
+            'id, and the first one wins.',
         );
     }
     for (const facts of part.tools) {
       if (!tools.has(facts.tool)) tools.set(facts.tool, facts);
-      else
-        warnings.push(
-          `What is said about the tool ${facts.tool} for a second time is left out: the first counts.`,
-        );
+      else warnings.push(`The second entry for the tool ${facts.tool} is ignored: the first one wins.`);
     }
     for (const workflow of part.workflows) {
       if (!workflows.has(workflow.name)) workflows.set(workflow.name, workflow);
-      else warnings.push(`The second workflow named ${workflow.name} is left out: the first counts.`);
+      else warnings.push(`The second workflow named ${workflow.name} is ignored: the first one wins.`);
     }
   }
   const metadata = parts.find((part) => part.metadata !== undefined)?.metadata;

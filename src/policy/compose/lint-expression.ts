@@ -1,4 +1,4 @@
-/** Finds conditions that hold never, always, or not when their author thinks. */
+/** Finds conditions that never hold, always hold, or hold at times the author did not expect. */
 import type { JsonValue } from '../../base/json.ts';
 import { quote } from '../../base/nearest.ts';
 import type { Expression, Leaf } from '../language/expression.ts';
@@ -6,7 +6,7 @@ import { whyRegexImpossible } from '../regex/impossible-regex.ts';
 import { parseRegex } from '../regex/linear-regex.ts';
 import type { LintFinding } from '../language/lint-warning.ts';
 
-/** Selectors known to be there, because an `exists: true` beside them says so. */
+/** Selectors known to be present because an `exists: true` next to them says so. */
 type Present = ReadonlySet<string>;
 
 export function lintExpression(
@@ -53,7 +53,7 @@ function lintOperand({ operator, operand, selector }: Leaf): readonly LintFindin
       if (!listOf(operand).every((each) => each === null)) return [];
       return [
         never(
-          `${operator} compares ${selector.text} with null, which no operator but exists ever holds for`,
+          `${operator} compares ${selector.text} with null; only exists can hold for null`,
           'Use exists: false.',
         ),
       ];
@@ -72,8 +72,8 @@ function lintPattern(operator: string, pattern: string): readonly LintFinding[] 
   return [
     {
       code: 'plain_regex',
-      message: `${operator} looks for ${quote(pattern)}, which has nothing of a regular expression.`,
-      advice: `Use ${plain}, or say with ^ and $ that the whole text is meant.`,
+      message: `${operator} looks for ${quote(pattern)}, which contains no regular expression syntax.`,
+      advice: `Use ${plain}, or add ^ and $ to match the whole text.`,
     },
   ];
 }
@@ -84,16 +84,18 @@ function lintLiteral(operator: string, text: string): readonly LintFinding[] {
   return [
     {
       code: 'looks_like_regex',
-      message: `${operator} looks for the characters ${quote(text)} as they stand; they look like a regular expression.`,
+      message:
+        `${operator} looks for the literal characters ${quote(text)}, which look like a regular ` +
+        'expression.',
       advice: 'Use matches for a regular expression.',
     },
   ];
 }
 
-/** Limits: a call that leaves the number out, or names it otherwise, is under no limit. */
+/** Limits: a call that omits the number, or names it differently, escapes the limit. */
 const comparing: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte']);
 
-/** What `not_equals`, `not_in` and `not` say about a field that is not there surprises people. */
+/** The results of `not_equals`, `not_in` and `not` for an absent field surprise people. */
 function lintAbsence(
   { selector, operator, operand, onMissing, saysMissing }: Leaf,
   present: Present,
@@ -108,16 +110,20 @@ function lintAbsence(
     return [
       {
         code: 'absent_field',
-        message: `${operator} does not hold when ${selector.text} is absent, so leaving it out passes the rule by.`,
-        advice: `Add on_missing: fire, or {${selector.text}: {exists: true}} beside it if that is meant.`,
+        message:
+          `${operator} does not hold when ${selector.text} is absent, so a call that omits it bypasses ` +
+          'the rule.',
+        advice:
+          `Add on_missing: fire, or combine it with {${selector.text}: {exists: true}} if that is ` +
+          'intended.',
       },
     ];
   if (comparing.has(operator) && !negated && selector.text.includes('.') && !selector.text.startsWith('env.'))
     return [
       {
         code: 'absent_field',
-        message: `The rule is blind where ${selector.text} is absent: ${operator} does not hold then.`,
-        advice: `Add on_missing: fire, or on_missing: skip if leaving ${selector.text} out is harmless.`,
+        message: `The rule does not see calls without ${selector.text}: ${operator} does not hold for them.`,
+        advice: `Add on_missing: fire, or on_missing: skip if omitting ${selector.text} is harmless.`,
       },
     ];
   const blind = negated ? undefined : whyBlind({ selector, operator, operand });
@@ -125,8 +131,8 @@ function lintAbsence(
     return [
       {
         code: 'absent_field',
-        message: `The rule is blind where ${selector.text} is absent: ${blind}.`,
-        advice: `Add on_missing: fire, or on_missing: skip if leaving ${selector.text} out is harmless.`,
+        message: `The rule does not see calls without ${selector.text}: ${blind}.`,
+        advice: `Add on_missing: fire, or on_missing: skip if omitting ${selector.text} is harmless.`,
       },
     ];
   if (!negative && negated)
@@ -134,15 +140,15 @@ function lintAbsence(
       {
         code: 'absent_field',
         message: `not over ${operator} holds when ${selector.text} is absent.`,
-        advice: `Put {${selector.text}: {exists: true}} beside it in an all if only a present field is meant.`,
+        advice: `Combine it with {${selector.text}: {exists: true}} in an all if only a present field is meant.`,
       },
     ];
   return [];
 }
 
 /**
- * Other comparisons that a call gets past by leaving the field out. Looking for a text that must not be there is not
- * one of them: where nothing is, it is not there.
+ * Other comparisons that a call bypasses by omitting the field. A search for forbidden text is not one of them: an
+ * absent field cannot contain it.
  */
 function whyBlind({
   selector,
@@ -151,16 +157,19 @@ function whyBlind({
 }: Pick<Leaf, 'selector' | 'operator' | 'operand'>): string | undefined {
   const compares = operator === 'equals' || operator === 'in';
   if (compares && listOf(operand).some(isEmptyLike))
-    return `${operator} ${JSON.stringify(operand)} does not hold then, although absent often means the same`;
+    return (
+      `${operator} ${JSON.stringify(operand)} does not hold for an absent field, which often means the ` +
+      'same'
+    );
   if (compares && selector.source === 'principal') return `${operator} does not hold for a caller without it`;
   if ((operator === 'matches' || operator === 'matches_any') && textsOf(operand).some(takesNothing))
-    return `${operator} would hold for an empty text, and does not hold for none`;
+    return `${operator} holds for an empty text but not for an absent one`;
   return undefined;
 }
 
 const isEmptyLike = (value: JsonValue): boolean => value === false || value === 0 || value === '';
 
-/** Says that a text has nothing in it, or nothing but what is allowed. */
+/** Does the pattern accept an empty text, or only allowed characters? */
 const takesNothing = (pattern: string): boolean => {
   if (!pattern.includes('^') || !pattern.includes('$')) return false;
   const reading = parseRegex(pattern);
@@ -179,7 +188,7 @@ function findContradictions(conditions: readonly Expression[]): readonly LintFin
       ? []
       : [
           never(
-            `The conditions on ${field} in one all exclude each other: ${why}`,
+            `The conditions on ${field} in one all contradict each other: ${why}`,
             'Correct them, or use any.',
           ),
         ];
@@ -201,11 +210,11 @@ function contradict(leaves: readonly Leaf[]): string | undefined {
   for (const [low, openBelow] of bounds(['gt', 'gte']))
     for (const [high, openAbove] of bounds(['lt', 'lte']))
       if (low > high || (low === high && (openBelow || openAbove)))
-        return `nothing is above ${low} and below ${high}`;
+        return `no number is above ${low} and below ${high}`;
   return undefined;
 }
 
-// An operand that is a list was read as one; the guard does not narrow read-only arrays.
+// The loader checked that the operand is a list; the guard does not narrow read-only arrays.
 const listOf = (operand: JsonValue): readonly JsonValue[] =>
   Array.isArray(operand) ? (operand as readonly JsonValue[]) : [operand];
 
@@ -221,5 +230,5 @@ const never = (message: string, advice: string): LintFinding => ({
 const always = (operator: string): LintFinding => ({
   code: 'always_matches',
   message: `${operator} looks for empty text, which every text contains.`,
-  advice: 'Say what is looked for, or use exists: true.',
+  advice: 'Say what to look for, or use exists: true.',
 });

@@ -56,7 +56,7 @@ describe('a condition', () => {
     [{ all: [{ 'args.n': { exists: true } }, { 'args.n': { gt: 5 } }] }, []],
     [{ 'args.a': { not_in: ['x'], on_missing: 'skip' } }, []],
     [{ 'env.LIMIT': { gt: 5 } }, []],
-    // What a call gets past by leaving the field out.
+    // A call can bypass these by omitting the field.
     [{ 'args.dry_run': { equals: false } }, blind],
     [{ 'args.n': { equals: 0 } }, blind],
     [{ 'args.a': { in: ['x', ''] } }, blind],
@@ -67,7 +67,7 @@ describe('a condition', () => {
     [{ 'principal.role': { equals: 'guest', on_missing: 'skip' } }, []],
     [{ 'args.dry_run': { equals: false, on_missing: 'fire' } }, []],
     [{ all: [{ 'args.dry_run': { exists: true } }, { 'args.dry_run': { equals: false } }] }, []],
-    // What must not be there is not there where nothing is.
+    // An absent field cannot contain forbidden text.
     [{ 'args.force': { equals: true } }, []],
     [{ 'args.a': { in: ['x', 1] } }, []],
     [{ 'args.a': { contains: 'x' } }, []],
@@ -76,7 +76,7 @@ describe('a condition', () => {
     [{ 'args.a': { ends_with: '.pem' } }, []],
     [{ 'args.a': { matches: '^a+$' } }, []],
     [{ 'args.a': { matches: 'a*' } }, []],
-    // These are always there.
+    // These are always present.
     [{ 'tool.name': { equals: '' } }, []],
     [{ 'session.failures': { gte: 3 } }, []],
     [{ 'session.tool.failures': { equals: 0 } }, []],
@@ -87,7 +87,7 @@ describe('a condition', () => {
     expect(of(when)).toEqual(expected);
   });
 
-  it('is called impossible only where no text matches', () => {
+  it('is reported as impossible only if no text matches', () => {
     const piece = fc.constantFrom('a', 'b', '^', '$', '.', 'a*', 'b?', 'a+', '(a)', '(^)', '(b$)?', '\\x61*', '\\A', '\\z', '\\b', '[ab]', '[^a]', '[]a]', '|', '\\.', 'a{0}', 'b{2}', '\\n', '(a|^)', '[^\\d\\D]?'); // prettier-ignore
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '.'), maxLength: 6 });
     fc.assert(
@@ -106,21 +106,21 @@ describe('a condition', () => {
 });
 
 describe('a rule', () => {
-  it('is warned about where a wait that runs out lets the call run', () => {
+  it('gets a warning if its timeout lets the call run', () => {
     const then = { action: 'ask', message: 'm', timeout_effect: 'allow' };
     expect(codes([{ ...preRule, then }])).toEqual(['timeout_allows']);
     expect(codes([{ ...sandboxRule, outside: 'ask', timeout_effect: 'allow' }])).toEqual(['timeout_allows']);
     expect(codes([{ ...preRule, then: { action: 'ask', message: 'm', timeout: 5 } }])).toEqual([]);
   });
 
-  it('is warned about where it has a timeout and asks nobody', () => {
+  it('gets a warning if it has a timeout but never asks', () => {
     expect(codes([{ ...preRule, then: { action: 'block', message: 'm', timeout: 5 } }])).toEqual([
       'timeout_unused',
     ]);
     expect(codes([{ ...sandboxRule, timeout_effect: 'allow' }])).toEqual(['timeout_unused']);
   });
 
-  it('is shadowed by an earlier block of the same condition', () => {
+  it('is shadowed by an earlier block with the same condition', () => {
     const asks = { ...preRule, id: 'asks', then: { action: 'ask', message: 'm' } };
     expect(codes([preRule, asks])).toEqual(['shadowed']);
     expect(codes([{ ...preRule, tool: '*' }, asks])).toEqual(['shadowed']);
@@ -129,7 +129,7 @@ describe('a rule', () => {
     expect(codes([{ ...preRule, tool: 'Other' }, asks])).toEqual([]);
   });
 
-  it('names tools that exist, where they are known', () => {
+  it('may only name existing tools, if the tools are known', () => {
     const perTool = { ...sessionRule, limits: { max_calls_per_tool: { Bsah: 1 } } };
     const warnings = lintRules(compose([preRule, perTool, { ...preRule, id: 'glob', tool: 'mcp_*' }]), [
       'Bash',
@@ -140,7 +140,7 @@ describe('a rule', () => {
     ]);
   });
 
-  it('is named with its line', () => {
+  it('is reported with its line', () => {
     const text = JSON.stringify(
       rulesetOf([{ ...preRule, when: { 'args.a': { not_in: [1] } } }]),
       undefined,
@@ -154,14 +154,14 @@ describe('a rule', () => {
 });
 
 describe('contracts', () => {
-  it('cover every tool, or the ones they leave out are named', () => {
+  it('cover every tool, or the warning names those left out', () => {
     expect(lintRules(compose([preRule, sessionRule]), ['Bash', 'Read'])).toMatchObject([
       { code: 'uncovered_tool', message: expect.stringContaining('"Read"') as unknown },
     ]);
     expect(codes([{ ...preRule, tool: '*' }], ['Bash', 'Read'])).toEqual([]);
   });
 
-  it('that only observe by default are reminded of it', () => {
+  it('that only observe by default get a reminder', () => {
     const watching = compose([preRule, { ...preRule, id: 'x', tool: 'X', mode: 'enforce' }], {
       defaults: { mode: 'observe' },
     });
@@ -170,7 +170,7 @@ describe('contracts', () => {
     ]);
   });
 
-  it('without anything strange are left alone', () => {
+  it('without problems get no warning', () => {
     expect(codes([preRule, sessionRule, sandboxRule], ['Bash', 'Read', 'Write'])).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** What is legal in contracts and probably not meant, for people who check them before they are in force. */
+/** Finds valid but probably unintended parts of contracts, for people who check them before use. */
 import { canonicalJson } from '../../base/canonical.ts';
 import type { Steps } from '../../base/steps.ts';
 import { finishSteps } from '../../base/steps.ts';
@@ -13,11 +13,11 @@ import { defaultTimeout } from '../language/rule-shape.ts';
 import { toolsOfRule } from '../language/rule-tools.ts';
 import type { Rule } from '../language/ruleset.ts';
 
-/** `knownTools` are the tools there are, where they are known: then names are checked, too. */
+/** If `knownTools` lists the existing tools, tool names are checked too. */
 export const lintRules = (composed: ComposedRules, knownTools?: readonly string[]): readonly LintWarning[] =>
   finishSteps(lintInSteps(composed, knownTools));
 
-/** The same with a step for each rule, for a process that has other work meanwhile. */
+/** Like `lintRules`, but yields after each rule so that the process can do other work. */
 export function* lintInSteps(
   composed: ComposedRules,
   knownTools?: readonly string[],
@@ -41,7 +41,7 @@ export function* lintInSteps(
     ...composed.report.warnings.map((message): LintFinding => ({
       code: 'composition',
       message,
-      advice: 'Leave it if it is meant.',
+      advice: 'Keep it if it is intended.',
     })),
   ];
   return [
@@ -61,22 +61,22 @@ function lintTimeout(rule: Rule | CodeRule): readonly LintFinding[] {
     return [
       {
         code: 'timeout_allows',
-        message: `Nobody's answer within ${rule.timeoutSeconds} s counts as a yes: the call runs without a person.`,
-        advice: 'Leave timeout_effect out, or set it to block.',
+        message: `If no person answers within ${rule.timeoutSeconds} s, the call runs without approval.`,
+        advice: 'Remove timeout_effect, or set it to block.',
       },
     ];
   if (asks || (rule.timeoutEffect === 'block' && rule.timeoutSeconds === defaultTimeout)) return [];
   return [
     {
       code: 'timeout_unused',
-      message: 'The rule has a timeout and asks nobody, so nothing is ever waited for.',
+      message: 'The rule has a timeout but never asks, so the timeout has no effect.',
       advice:
         rule.type === 'pre' ? 'Remove the timeout, or use action: ask.' : 'Remove it, or use outside: ask.',
     },
   ];
 }
 
-/** An enforced block of the same condition is all that anybody will ever hear of. */
+/** If an enforced rule blocks on the same condition, only that block is ever reported. */
 function lintShadow(each: ComposedRule, blocking: Map<string, ComposedRule>): readonly LintFinding[] {
   const { rule, mode, candidate } = each;
   if (rule.type !== 'pre' || candidate) return [];
@@ -89,13 +89,13 @@ function lintShadow(each: ComposedRule, blocking: Map<string, ComposedRule>): re
   return [
     {
       code: 'shadowed',
-      message: `Rule ${earlier.id} blocks the same calls on the same condition, so this one never decides.`,
+      message: `Rule ${earlier.id} blocks the same calls on the same condition, so this rule never decides.`,
       advice: 'Remove one of them.',
     },
   ];
 }
 
-/** Two conditions are the same where this is. */
+/** Two conditions are the same if this JSON is the same. */
 function toJson(expression: Expression): Parameters<typeof canonicalJson>[0] {
   switch (expression.type) {
     case 'leaf': {
@@ -118,8 +118,10 @@ function lintDefault({ rules }: ComposedRules): readonly LintFinding[] {
   return [
     {
       code: 'observe_default',
-      message: `defaults.mode is observe: ${byDefault.length} of ${rules.length} rules only watch and stop nothing.`,
-      advice: 'Set defaults.mode to enforce once they have been watched long enough.',
+      message:
+        `defaults.mode is observe: ${byDefault.length} of ${rules.length} rules only observe and block ` +
+        'nothing.',
+      advice: 'Set defaults.mode to enforce once you have observed the rules long enough.',
     },
   ];
 }
@@ -134,8 +136,8 @@ function lintToolNames(rule: Rule | CodeRule, knownTools: readonly string[]): re
         code: 'unknown_tool',
         message:
           glob.exact === undefined
-            ? `No tool has a name like ${quote(pattern)}, so the rule is about none.`
-            : `There is no tool named ${quote(pattern)}, so the rule is about none.`,
+            ? `No tool name matches ${quote(pattern)}, so the rule applies to no tool.`
+            : `There is no tool named ${quote(pattern)}, so the rule applies to no tool.`,
         advice: nearest === undefined ? 'Correct the name, or remove it.' : `Did you mean ${nearest}?`,
       },
     ];
@@ -147,7 +149,7 @@ function lintCoverage(
   knownTools: readonly string[],
 ): readonly LintFinding[] {
   const isDenied = unlistedTools?.mode === 'enforce';
-  // A limit on the number of calls says nothing about what a call may do.
+  // A limit on the number of calls does not say what a call may do.
   const patterns = rules
     .filter(({ candidate }) => !candidate)
     .flatMap(({ rule }) => (rule.type === 'session' ? [] : toolsOfRule(rule)))
@@ -158,10 +160,10 @@ function lintCoverage(
     .map((name) => ({
       code: 'uncovered_tool',
       message: isDenied
-        ? `Nothing names the tool ${quote(name)}: every call of it is blocked.`
-        : `No rule is about the tool ${quote(name)}: every call of it is allowed.`,
+        ? `No rule or tools entry names the tool ${quote(name)}: every call of it is blocked.`
+        : `No rule applies to the tool ${quote(name)}: every call of it is allowed.`,
       advice: isDenied
-        ? 'Name it under tools if it may be called.'
-        : 'Add a rule for it, or one for all tools with tool: "*", or set defaults.unlisted_tools to block.',
+        ? 'List it under tools if it may be called.'
+        : 'Add a rule for it or for all tools (tool: "*"), or set defaults.unlisted_tools to block.',
     }));
 }

@@ -1,8 +1,8 @@
 import type { ToolFacts } from '../language/ruleset.ts';
 
 /**
- * What later documents say about tools over what earlier ones say, fact by fact. A name that is said again moves to
- * the end: where two patterns match one tool the later counts.
+ * Merges facts about tools, fact by fact: later documents override earlier ones. A repeated name moves to the end,
+ * because the later of two matching patterns wins.
  */
 export function mergeToolFacts(...lists: readonly (readonly ToolFacts[])[]): readonly ToolFacts[] {
   const merged = new Map<string, ToolFacts>();

@@ -29,13 +29,13 @@ describe('a ruleset that extends another', () => {
     expect(resolve(child, root, middle).rules.map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('gives its default mode and its metadata to all of them', () => {
+  it('applies its default mode and metadata to all of them', () => {
     const resolved = resolve(child, root, middle);
     expect(resolved).toMatchObject({ name: 'child', mode: 'observe', extends: undefined });
     expect(resolved.rules.map(({ mode }) => mode)).toEqual(['enforce', undefined, undefined, undefined]);
   });
 
-  it('adds to what is said about tools, fact by fact', () => {
+  it('adds facts about tools, fact by fact', () => {
     expect(resolve(middle, root).tools).toEqual([
       { tool: 'Bash', sideEffect: undefined, idempotent: false },
       { tool: 'Read', sideEffect: 'read', idempotent: true },
@@ -47,7 +47,7 @@ describe('a ruleset that extends another', () => {
     expect(resolve(middle, root).positions.get('a')?.source).toBe('root.yaml');
   });
 
-  it('changes its version with any of its parents', () => {
+  it('changes its version when any parent changes', () => {
     expect(resolve(root).version).toBe(root.version);
     expect(resolve(middle, root).version).toBe(sha256Hex(`${root.version}:${middle.version}`));
   });
@@ -56,12 +56,12 @@ describe('a ruleset that extends another', () => {
     expect(resolve(named('bare', [], { extends: 'root' }), root).rules).toHaveLength(2);
   });
 
-  it('may not use an id of a parent, not even to switch the rule off', () => {
+  it('may not reuse an id of a parent, even to disable the rule', () => {
     expect(refusal(named('x', [rule('a')], { extends: 'root' }), root)).toMatch(
-      /"a" is used by a rule it extends \(in root\.yaml\)/,
+      /"a" is already used by a rule in root\.yaml, which this ruleset extends/,
     );
     expect(refusal(named('x', [rule('a', { enabled: false })], { extends: 'root' }), root)).toMatch(
-      /"a" is used/,
+      /"a" is already used/,
     );
   });
 
@@ -69,11 +69,11 @@ describe('a ruleset that extends another', () => {
     expect(refusal(child, middle)).toMatch(/"root", which is not among the documents: child → middle → root/);
   });
 
-  it('does not extend itself, by any way round', () => {
-    expect(refusal(named('a', [], { extends: 'a' }))).toMatch(/circle: a → a/);
+  it('must not extend itself, directly or indirectly', () => {
+    expect(refusal(named('a', [], { extends: 'a' }))).toMatch(/circular: a → a/);
     const [a, b] = [named('a', [], { extends: 'b' }), named('b', [], { extends: 'a' })];
-    expect(refusal(a, b)).toMatch(/circle: a → b → a/);
-    expect(String(thrownBy(() => resolveExtends(a, () => a)))).toMatch(/circle/);
+    expect(refusal(a, b)).toMatch(/circular: a → b → a/);
+    expect(String(thrownBy(() => resolveExtends(a, () => a)))).toMatch(/circular/);
   });
 
   it('has at most fifty parents', () => {

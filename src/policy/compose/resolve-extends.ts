@@ -1,10 +1,10 @@
 /**
- * Puts a ruleset together with the ones it extends.
+ * Combines a ruleset with the rulesets it extends.
  *
- * 1. Parents' rules stand before their children's, and every one of them holds: a child adds and never takes away.
- *    So an id that a parent uses is refused in a child, switched off or not. (To replace or switch off a rule,
- *    documents are composed: that is reported.)
- * 2. The child's default mode and metadata stand for all of it.
+ * 1. Parents' rules come before their children's, and all of them apply: a child adds rules and never removes any. So
+ *    a child may not reuse the id of a parent's rule, disabled or not. (To replace or disable a rule, compose the
+ *    documents: that is reported.)
+ * 2. The child's default mode and metadata apply to the whole ruleset.
  */
 import { quote } from '../../base/nearest.ts';
 import { contractsError, type ContractsProblem } from '../language/contracts-problem.ts';
@@ -12,13 +12,16 @@ import { mergeToolFacts } from './merge-tool-facts.ts';
 import type { Ruleset } from '../language/ruleset.ts';
 import { joinVersions } from '../language/join-versions.ts';
 
-/** Extending is counted from a child: fifty parents above it, and no more. */
+/** Counted from a child: at most fifty parents above it. */
 const mostParents = 50;
 
-/** Finds a ruleset by the name its metadata gives it. What it finds is not resolved yet. */
+/** Finds a ruleset by the name in its metadata. The returned ruleset is not resolved yet. */
 export type FindRuleset = (name: string) => Ruleset | undefined;
 
-/** The ruleset with everything it inherits. Throws `contracts.invalid` where a parent is missing or goes in circles. */
+/**
+ * The ruleset with everything it inherits. Throws `contracts.invalid` if a parent is missing or the chain is
+ * circular.
+ */
 export function resolveExtends(child: Ruleset, find: FindRuleset): Ruleset {
   const chain = findChain(child, find);
   const [root = child, ...rest] = chain.toReversed();
@@ -42,15 +45,14 @@ function findChain(child: Ruleset, find: FindRuleset): readonly Ruleset[] {
         { source: last.source, line: undefined, column: undefined, field: 'extends', message },
       ]);
     };
-    if (chain.some(({ name }) => name === last.extends))
-      refuse(`extends goes in a circle: ${showChain(shown)}.`);
+    if (chain.some(({ name }) => name === last.extends)) refuse(`extends is circular: ${showChain(shown)}.`);
     if (chain.length > mostParents)
-      refuse(`extends goes through more than ${mostParents} parents: ${showChain(shown)}.`);
+      refuse(`extends has more than ${mostParents} parents: ${showChain(shown)}.`);
     const parent =
       find(last.extends) ??
       refuse(`extends names ${quote(last.extends)}, which is not among the documents: ${showChain(shown)}.`);
-    // A lookup may know a ruleset by another name than its own.
-    if (chain.includes(parent)) refuse(`extends goes in a circle: ${showChain(shown)}.`);
+    // The lookup may know a ruleset by a name other than its own.
+    if (chain.includes(parent)) refuse(`extends is circular: ${showChain(shown)}.`);
     chain.push(parent);
     last = parent;
   }
@@ -75,8 +77,9 @@ function refuseCollisions(parent: Ruleset, child: Ruleset): readonly ContractsPr
         column: undefined,
         field: `rules.${id}`,
         message:
-          `The id ${quote(id)} is used by a rule it extends (in ${theirs?.source ?? parent.source}). Extending ` +
-          'only adds rules: choose another id, or compose the documents to replace the rule.',
+          `The id ${quote(id)} is already used by a rule in ${theirs?.source ?? parent.source}, which ` +
+          'this ruleset extends. Extending only adds rules: choose another id, or compose the ' +
+          'documents to replace the rule.',
       };
     });
 }

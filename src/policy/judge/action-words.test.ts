@@ -34,11 +34,11 @@ test.each<readonly [string, PolicyStep, readonly string[]]>([
   ['a call that never ran', { ...session, type: 'tool.responded', attempt: 0, toolSuccess: undefined }, []],
   ['a change by hand', { ...session, type: 'workflow.updated' }, ['workflow_state_updated']],
   ['the end of a workflow', { ...session, type: 'workflow.completed', stageId: 'x' }, ['workflow_completed']],
-])('%s has its words', (_, step, words) => {
+])('%s has its own words', (_, step, words) => {
   expect(toActionWords([step]).map(({ action }) => action)).toEqual(words);
 });
 
-test('a word carries its session, the session it came from and where the workflow stands', () => {
+test('a word carries its session, the parent session and the stage of the workflow', () => {
   const workflow = workflowOf(...releaseStages);
   const state = parseWorkflowState(workflow, {
     active_stage: 'review',
@@ -85,7 +85,7 @@ test('a word carries its session, the session it came from and where the workflo
 });
 
 describe('events in words', () => {
-  /** Made as readers find them: unknown to the compiler, with what the projection looks at. */
+  /** Made as readers find them: of unknown type, with the fields that the projection reads. */
   const event = (type: string, more: object = {}): QuittanceEvent =>
     ({ id: type, type, sessionId: 's', turnId: 't', at: 0, cause: undefined, callId: 'c', ...more }) as never;
   const flow = (type: string, active_stage: string, more: object = {}): QuittanceEvent =>
@@ -96,7 +96,7 @@ describe('events in words', () => {
       ...more,
     });
 
-  test('carry where the workflow of their session stood then, and which session they came from', () => {
+  test("carry the stage that the session's workflow had then, and the parent session", () => {
     const records = eventsToActionWords([
       event('turn.opened', { parentSessionId: 'p' }),
       event('tool.decided', { decision: 'allow', rules: [] }),
@@ -127,7 +127,7 @@ describe('events in words', () => {
     ]);
   });
 
-  test('say what a rule that only observes would have blocked, and pass over what they do not know', () => {
+  test('report what an observing rule would have blocked, and skip unknown events', () => {
     const rules = [{ ruleId: 'r', action: 'block', message: 'm', observed: true }];
     const records = eventsToActionWords([
       event('tool.decided', { decision: 'allow', rules }),

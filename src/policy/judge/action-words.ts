@@ -1,6 +1,6 @@
 /**
- * What happened to calls, in the words other implementations of the language use in their audit trails. A projection:
- * nothing in here decides anything.
+ * Describes what happened to calls in the words that other implementations of the language use in their audit trails.
+ * This is a projection: it decides nothing.
  */
 import type { JsonObject } from '../../base/json.ts';
 import { defineMember } from '../../base/json.ts';
@@ -8,17 +8,17 @@ import type { QuittanceEvent, WorkflowEvent } from '../../call/event.ts';
 import type { WorkflowState } from '../workflow/workflow-state.ts';
 import { parseState, statusToWire } from '../workflow/workflow-state.ts';
 
-/** One fact about a call or a workflow, named as our events name it. What has no word of its own is left out before. */
+/** One fact about a call or a workflow, named as in our events. Facts without a word are left out before. */
 export type PolicyStep = {
   readonly sessionId: string;
   readonly parentSessionId?: string | undefined;
-  /** Where the workflow stood when the fact was written. */
+  /** State of the workflow when the fact was written. */
   readonly workflow?: WorkflowSnapshot | undefined;
 } & (
   | {
       readonly type: 'tool.decided';
       readonly decision: 'allow' | 'deny' | 'ask';
-      /** A rule that only observes would have blocked. */
+      /** An observing rule would have blocked. */
       readonly wouldBlock?: boolean;
     }
   | { readonly type: 'tool.held' }
@@ -68,8 +68,8 @@ export const toActionWords = (steps: readonly PolicyStep[]): readonly ActionReco
   );
 
 /**
- * Reads events in the order they were kept. A call carries where the workflow of its session stood, as the last event
- * about it said; before the first one nothing is known of it.
+ * Reads events in stored order. Each call carries the state of its session's workflow as of the last workflow event.
+ * Before the first such event the state is unknown.
  */
 export function eventsToActionWords(events: readonly QuittanceEvent[]): readonly ActionRecord[] {
   const workflows = new Map<string, WorkflowSnapshot>();
@@ -104,7 +104,7 @@ type Fact = PolicyStep extends infer Step
     : never
   : never;
 
-/** Undefined for an event the other trails have no word for. */
+/** Undefined for an event that the other trails have no word for. */
 function toFact(event: QuittanceEvent): Fact | undefined {
   switch (event.type) {
     case 'tool.decided': {
@@ -113,7 +113,7 @@ function toFact(event: QuittanceEvent): Fact | undefined {
       return { type, decision, wouldBlock };
     }
     case 'tool.responded':
-      // An attempt that is tried again has not ended its call.
+      // A retried attempt has not ended its call.
       return event.final
         ? { type: event.type, attempt: event.attempt, toolSuccess: event.toolSuccess }
         : undefined;
@@ -157,7 +157,7 @@ function toFact(event: QuittanceEvent): Fact | undefined {
     case 'session.forked':
       return undefined;
     default:
-      // Carried from a later version of the format.
+      // Written by a later version of the format.
       event satisfies never;
       return undefined;
   }
@@ -177,7 +177,7 @@ function wordsFor(step: PolicyStep): readonly ActionWord[] {
     case 'confirmation.expired':
       return ['call_approval_timeout'];
     case 'tool.responded':
-      // A call whose body never ran has been told of by whatever stopped it.
+      // The event that stopped a call before its body ran has already reported it.
       if (step.attempt === 0) return [];
       return [step.toolSuccess === true ? 'call_executed' : 'call_failed'];
     case 'workflow.advanced':
@@ -196,7 +196,7 @@ function decisionWords(decision: 'allow' | 'deny' | 'ask'): readonly ActionWord[
     case 'deny':
       return ['call_blocked'];
     case 'ask':
-      return []; // the hold that follows says it
+      return []; // the hold that follows reports it
   }
 }
 

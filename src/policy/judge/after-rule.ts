@@ -1,4 +1,4 @@
-/** Rules that look at what came of a call, each as one function. None of them throws. */
+/** Rules that judge the result of a call, each compiled to one function that never throws. */
 import type { Awaitable, JsonValue } from '../../base/json.ts';
 import { toJson } from '../../base/json.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
@@ -15,12 +15,12 @@ import { redactMatches } from './redact-matches.ts';
 import type { PostRule } from '../language/ruleset.ts';
 import type { FiredRule } from '../language/ruling.ts';
 
-/** That a rule fired, and what it leaves of the output. */
+/** Reports that a rule fired, and the output it leaves. */
 export type AfterVerdict = {
-  /** Its words, once all rules have been asked. */
+  /** Fills in the rule's message, after all rules have been asked. */
   readonly fire: (call: PolicyCall, output: OutputView) => FiredRule;
   readonly observed: boolean;
-  /** Undefined where it takes nothing away. */
+  /** Undefined if the rule removes nothing. */
   readonly end: ToolEnd | undefined;
 };
 
@@ -32,7 +32,7 @@ export type AfterRule = (
 
 type Indexed = { readonly tools: readonly string[]; readonly entry: AfterRule };
 
-/** Undefined for rules about what comes before. */
+/** Undefined for rules that judge calls before they run. */
 export function compileAfterRule(composed: ComposedRule, context: CompileContext): Indexed | undefined {
   const { rule } = composed;
   if (rule.type === 'post') return { tools: [rule.tool], entry: compilePost(composed, rule, context) };
@@ -86,7 +86,7 @@ function compileCode(
   const read = (answer: unknown, end: ToolEnd): AfterVerdict | undefined => {
     if (answer === undefined) return undefined;
     const reading = readAnswer(answer);
-    if (reading === undefined) return fail('it answered with something that is no answer of a rule.');
+    if (reading === undefined) return fail('it returned a value that is not a valid rule answer.');
     return reading.action === 'redact'
       ? say('redact', reading.message, false, replaceEnd(end, reading.output))
       : say(reading.action, reading.message, false);
@@ -104,13 +104,13 @@ function compileCode(
   };
 }
 
-/** What stands for an error stays a text. */
+/** The replacement for an error stays a text. */
 function replaceEnd(end: ToolEnd, output: JsonValue): ToolEnd {
   if (end.type === 'result') return { type: 'result', value: output };
   return { type: 'error', text: typeof output === 'string' ? output : JSON.stringify(output) };
 }
 
-/** A rule of code may be plain JavaScript: what it gives is looked at before it counts. */
+/** A code rule may be plain JavaScript, so its answer is checked before use. */
 function readAnswer(answer: unknown): AfterAnswer {
   if (typeof answer !== 'object' || answer === null) return undefined;
   const { action, message, output } = answer as Record<string, unknown>;

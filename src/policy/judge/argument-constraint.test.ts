@@ -37,7 +37,7 @@ describe('a condition on arguments', () => {
     [{ not: { not: { 'args.a': { not_equals: 1 } } } }, {}],
     [{ not: { any: [{ 'args.a': { equals: 1 } }, { 'args.b': { equals: 1 } }] } }, { a: 2 }],
     [{ not: { all: [{ 'args.a': { equals: 1 } }] } }, {}],
-  ])('does not hold by what is missing: %j of %j', (where, input) => {
+  ])('does not hold for a missing value: %j of %j', (where, input) => {
     expect(holds(where, input)).toBe(false);
   });
 
@@ -46,11 +46,11 @@ describe('a condition on arguments', () => {
     [{ not: { 'args.a': { lte: 5 } } }, { a: '3' }],
     [{ not: { 'args.a': { contains: 'x' } } }, { a: 7 }],
     [{ any: [{ 'args.a': { gt: 0 } }, { 'args.b': { equals: 1 } }] }, { a: 'x', b: 1 }],
-  ])('does not hold where a value has the wrong type: %j of %j', (where, input) => {
+  ])('does not hold for a value of the wrong type: %j of %j', (where, input) => {
     expect(holds(where, input)).toBe(false);
   });
 
-  it('can ask for what is missing, in so many words', () => {
+  it('can require that a value is missing, with exists: false', () => {
     expect(holds({ 'args.force': { exists: false } }, {})).toBe(true);
     expect(holds({ 'args.force': { exists: false } }, { force: false })).toBe(false);
   });
@@ -62,17 +62,19 @@ describe('a condition on arguments', () => {
     ).toBe(false);
   });
 
-  it('looks at arguments and at nothing else', () => {
+  it('looks only at arguments', () => {
     for (const selector of ['principal.role', 'env.HOME', 'tool.name', 'metadata.x', 'snapshot.x'])
       expect(problems({ [selector]: { equals: 'x' } })).toContain('only args.');
     expect(problems({ not: { 'output.text': { contains: 'x' } } })).toContain('after the tool has run');
   });
 
-  it('says everything that is wrong with it', () => {
+  it('reports everything that is wrong with it', () => {
     expect(problems({})).toContain('where');
     expect(problems({ 'args.a': { equal: 1 } })).toContain('Did you mean equals');
     expect(problems({ 'args.a': { equals: 1, lt: 2 } })).toContain('one operator');
-    expect(problems({ 'args.a': { equals: 1, on_missing: 'fire' } })).toContain('satisfies nothing');
+    expect(problems({ 'args.a': { equals: 1, on_missing: 'fire' } })).toContain(
+      'a missing value never satisfies a permission',
+    );
     expect(problems({ 'args.a': { matches: '(' } })).toContain('regular expression');
     const both = problems({ all: [{ 'args.a': { equal: 1 } }, { nonsense: { equals: 1 } }] });
     expect(both.split('\n').length).toBeGreaterThan(1);
@@ -81,14 +83,14 @@ describe('a condition on arguments', () => {
     expect(problems(deep)).toContain('too deep');
   });
 
-  it('shows what it compares arguments with, where it would stand', () => {
+  it('shows each operand at the place of its argument', () => {
     const reading = parseArgumentConstraint({
       all: [{ 'args.to.iban': { equals: 'x' } }, { 'args.n': { exists: true } }],
     });
     expect(reading.ok && reading.constraint.samples).toEqual([{ to: { iban: 'x' } }]);
   });
 
-  it('never throws and never holds of nothing, unless it asks for that', () => {
+  it('never throws, and holds for no arguments only if it asks for that', () => {
     const leaf = fc.constantFrom<JsonObject>(
       { 'args.a': { equals: 1 } },
       { 'args.a': { not_in: ['x'] } },

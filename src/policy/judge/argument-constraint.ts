@@ -1,9 +1,9 @@
 /**
- * A condition on the arguments of calls, in the words of contracts, but read as what somebody permits.
+ * A condition on the arguments of calls, written like a contract condition, but read as a permission.
  *
- * 1. It looks at `args.*` and at nothing else, with the operators of the language.
- * 2. What is missing, null or of the wrong type satisfies nothing, under `not` as little as elsewhere: where a rule
- *    that cannot tell fires, a permission that cannot tell does not hold. `exists: false` asks for what is missing.
+ * 1. It looks only at `args.*`, with the operators of the language.
+ * 2. A value that is missing, null or of the wrong type satisfies nothing, even under `not`. A rule that cannot tell
+ *    fires; a permission that cannot tell does not hold. `exists: false` asks for a missing value.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { defineMember } from '../../base/json.ts';
@@ -20,7 +20,7 @@ import { createReadSettings } from '../read/read-options.ts';
 
 export type ArgumentConstraint = {
   readonly holds: (input: JsonObject) => boolean;
-  /** What arguments are compared with, each where it would stand among them: for whoever must keep no secret. */
+  /** The operands, each placed where its argument would be, so that a caller can check them for secrets. */
   readonly samples: readonly JsonObject[];
 };
 
@@ -28,7 +28,7 @@ export type ConstraintReading =
   | { readonly ok: true; readonly constraint: ArgumentConstraint }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Reads a condition that came as JSON, or says everything that is wrong with it. */
+/** Reads a condition given as JSON, or reports everything that is wrong with it. */
 export function parseArgumentConstraint(where: JsonObject): ConstraintReading {
   const problems: ContractsProblem[] = [];
   const reading = { source: 'where', locate: () => ({ line: 1, column: 1 }), problems };
@@ -47,7 +47,7 @@ export function parseArgumentConstraint(where: JsonObject): ConstraintReading {
     world: nowhere,
     readRegex: (pattern) => {
       const found = parseRegex(pattern);
-      if (!found.ok) throw new TypeError(`${pattern} was read and cannot be used: ${found.problem}`);
+      if (!found.ok) throw new TypeError(`${pattern} cannot be used as a pattern: ${found.problem}`);
       return found.regex;
     },
   });
@@ -76,15 +76,16 @@ const inWords = (field: string, message: string): string =>
 
 function refuseLeaf({ selector, onMissing }: Leaf): string[] {
   if (selector.source !== 'args')
-    return [`${quote(selector.text)} is no argument; only args.<name> can be asked for here.`];
+    return [`${quote(selector.text)} is not an argument; only args.<name> can be used here.`];
   return onMissing === 'fire'
     ? [
-        `${quote(selector.text)} says on_missing: fire; what is missing satisfies nothing here. Use exists: false.`,
+        `${quote(selector.text)} has on_missing: fire, but a missing value never satisfies a ` +
+          'permission. Use exists: false.',
       ]
     : [];
 }
 
-/** A leaf about something missing says whatever keeps the whole from holding. */
+/** A leaf about a missing value takes the truth that keeps the whole condition from holding. */
 function toStrict(at: Expression, affirmed: boolean): Expression {
   switch (at.type) {
     case 'all':
@@ -119,7 +120,7 @@ function toSample({ selector, operand }: Leaf): JsonObject {
   return value as JsonObject; // a selector of arguments has at least one step
 }
 
-/** Arguments are all there is to look at. */
+/** Only arguments can be looked at. */
 const nowhere: PolicyWorld = Object.freeze({
   environment: '',
   env: () => undefined,

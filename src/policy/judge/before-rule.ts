@@ -1,4 +1,4 @@
-/** Rules that look at a call before it runs, each as one function. None of them throws. */
+/** Rules that judge a call before it runs, each compiled to one function that never throws. */
 import type { Awaitable } from '../../base/json.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
@@ -14,12 +14,12 @@ import type { PreRule, SandboxRule, SessionRule } from '../language/ruleset.ts';
 import { compileSandbox } from '../sandbox/sandbox.ts';
 import { compileSessionLimits } from '../language/session-limits.ts';
 
-/** What the rule says, or nothing. */
+/** The fired rule, or undefined. */
 export type BeforeRule = (facts: CallFacts) => Awaitable<FiredRule | undefined>;
 
 type Indexed = { readonly tools: readonly string[] | undefined; readonly entry: BeforeRule };
 
-/** Undefined for rules about what comes after. Without `tools` the rule is about every tool. */
+/** Undefined for rules that judge results. Without `tools` the rule applies to every tool. */
 export function compileBeforeRule(composed: ComposedRule, context: CompileContext): Indexed | undefined {
   const { rule } = composed;
   switch (rule.type) {
@@ -63,13 +63,13 @@ function compileSandboxed(rule: SandboxRule, fire: FireRule): BeforeRule {
         ? fire(facts.call, undefined, false)
         : undefined;
     } catch {
-      // A port of the host failed. What cannot be shown to lie inside lies outside.
+      // A port of the host failed. A resource counts as outside unless it is shown to be inside.
       return fire(facts.call, undefined, true);
     }
   };
 }
 
-/** Says nothing where nobody counts: then the limits are reserved elsewhere. */
+/** Never fires without counters: in that case the limits are reserved elsewhere. */
 function compileSession(composed: ComposedRule, rule: SessionRule, fire: FireRule): BeforeRule {
   const { isUsedUp } = compileSessionLimits(rule, composed);
   return ({ call, counters }) =>
@@ -102,14 +102,14 @@ function compileCode(
     if (answer === undefined) return undefined;
     const reading = readAnswer(answer);
     return reading === undefined
-      ? fail('it answered with something that is no answer of a rule.')
+      ? fail('it returned a value that is not a valid rule answer.')
       : fire(reading, false);
   };
   return ({ call }) => {
     try {
       const answer: unknown = rule.check(call);
       if (!isPromiseLike(answer)) return read(answer);
-      // What a host hands out is only promised to be a promise; this makes one that keeps the promise's rules.
+      // A host may return any thenable. `Promise.resolve` turns it into a real promise.
       return Promise.resolve(answer)
         .then(read)
         .catch((cause: unknown) => fail(describeThrown(cause)));
@@ -121,7 +121,7 @@ function compileCode(
 
 const isWholeSeconds = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
 
-/** A rule of code may be plain JavaScript: what it gives is looked at before it counts. */
+/** A code rule may be plain JavaScript, so its answer is checked before use. */
 function readAnswer(answer: unknown): BeforeAnswer {
   if (typeof answer !== 'object' || answer === null) return undefined;
   const { action, message, timeoutSeconds, timeoutEffect } = answer as Record<string, unknown>;

@@ -3,7 +3,7 @@ import { policyOf, sampleCall, sampleWorld } from '../../../test/sample-policy.t
 
 const sandbox = (id: string) => ({ id, type: 'sandbox', tool: '*', within: ['/srv/a'], message: 'no' });
 
-test('where a path leads is asked once for all rules of a call, and again for the next call', () => {
+test('a real path is looked up once for all rules of a call, and again for the next call', () => {
   const asked: string[] = [];
   let leadsOut = false;
   const world = sampleWorld({
@@ -20,7 +20,7 @@ test('where a path leads is asked once for all rules of a call, and again for th
   expect(policy.judgeCall(call)).toMatchObject({ decision: 'block' });
 });
 
-test('a look that fails counts for no rule as a place inside', () => {
+test('after a failed lookup no rule treats the path as inside', () => {
   const world = sampleWorld({
     realPath: () => {
       throw new Error('no such device');

@@ -5,7 +5,9 @@ import type { Resources } from '../sandbox/resources.ts';
 import { findResources } from '../sandbox/resources.ts';
 import type { SessionCounters } from '../language/session-metric.ts';
 
-/** What rules are judged by: the call, what its session has used, and what the call names, found when first asked for. */
+/**
+ * The facts that rules judge: the call, the session's counters, and the resources the call names, found on first use.
+ */
 export class CallFacts {
   readonly call: PolicyCall;
   readonly counters: SessionCounters | undefined;
@@ -24,12 +26,12 @@ export class CallFacts {
     return (this.#found ??= findResources(this.call, this.world()));
   }
 
-  /** The same as texts, for conditions. */
+  /** The resources as texts, for conditions. */
   texts(): FoundTexts {
     return (this.#texts ??= toFoundTexts(this.call, this.resources(), this.#world.workingDirectory));
   }
 
-  /** Where a path leads is looked up once for all rules that ask, and never kept for another call. */
+  /** A real path is looked up once for all rules of a call, and never kept for another call. */
   world(): PolicyWorld {
     return (this.#looking ??= rememberPaths(this.#world));
   }

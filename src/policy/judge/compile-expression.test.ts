@@ -101,7 +101,7 @@ const operators: readonly [string, JsonValue][] = [
 ];
 
 test.each(operators)(
-  '%s is false about what is absent or null, so not is true, unless told to fire',
+  '%s is false for an absent or null value, so not is true, unless on_missing says fire',
   (operator, operand) => {
     const expression = leaf('args.field', operator, operand);
     for (const input of [{}, { field: null }, { other: 1 }]) {
@@ -112,7 +112,7 @@ test.each(operators)(
   },
 );
 
-test('exists is about presence and null, whatever on_missing says', () => {
+test('exists tests for presence and null, whatever on_missing says', () => {
   expect(ask(leaf('args.field', 'exists', true, 'fire'), {})).toBe(false);
   expect(ask(leaf('args.field', 'exists', false), { field: null })).toBe(true);
 });
@@ -133,7 +133,7 @@ test.each<[string, Expression, Truth]>([
   expect(ask(expression, {})).toBe(expected);
 });
 
-/** What the language says, written a second time. */
+/** The semantics of the language, written a second time. */
 function meaning(expression: Expression): Truth {
   switch (expression.type) {
     case 'leaf':
@@ -149,7 +149,7 @@ function meaning(expression: Expression): Truth {
   }
 }
 
-test('conditions of any shape mean what the language says', () => {
+test('conditions of any shape follow the semantics of the language', () => {
   const { tree } = fc.letrec<{ tree: Expression }>((tie) => ({
     tree: fc.oneof(
       { maxDepth: 5 },
@@ -168,7 +168,7 @@ test('conditions of any shape mean what the language says', () => {
   );
 });
 
-test('a host operator answers true or false; throwing or anything else is an error', () => {
+test('a host operator answers true or false; throwing or any other answer is an error', () => {
   const operators = {
     odd: (field: JsonValue) => Number(field) % 2 === 1,
     broken: () => {
@@ -187,12 +187,12 @@ test('a host operator answers true or false; throwing or anything else is an err
   expect(answer('constructor', { n: 1 })).toBe('error');
 });
 
-test('a host selector that throws, or answers later, is an error', () => {
+test('a host selector that throws, or returns a promise, is an error', () => {
   const world = sampleWorld({
     selectors: {
       host: ([name]) => {
         if (name === 'broken') throw new Error('no');
-        // A host may forget that it has to answer at once.
+        // A host may return a promise although it must answer synchronously.
         if (name === 'later') return Promise.resolve('value') as unknown as JsonValue;
         return name === 'known' ? 'value' : undefined;
       },

@@ -1,9 +1,10 @@
 /**
- * Turns a condition into a function, once. Three values: true, false, policy error.
+ * Compiles a condition to a function, once. It has three values: true, false, policy error.
  *
- * 1. Left to right, and no further than needed; an error that is reached is the answer.
- * 2. A value that is absent or null makes every operator but `exists` false, unless the leaf says `fire`.
- * 3. Nothing it is given makes it throw: what a host's function throws is an error of the condition.
+ * 1. Evaluation goes from left to right and stops as soon as the result is known. An error that is reached is the
+ *    result.
+ * 2. An absent or null value makes every operator but `exists` false, unless the leaf says `fire`.
+ * 3. No input makes it throw: an exception from a host function becomes an error of the condition.
  */
 import type { JsonValue } from '../../base/json.ts';
 import type { Expression, Leaf } from '../language/expression.ts';
@@ -17,10 +18,10 @@ import { compileSelector } from './compile-selector.ts';
 
 export type Condition = (call: PolicyCall, output: OutputView | undefined) => Truth;
 
-/** A condition with its leaves at hand, for whoever has to say what in the output it is about. */
+/** A condition and its leaves, for code that must find what in the output the condition matched. */
 export type CompiledExpression = {
   readonly evaluate: Condition;
-  /** Those that can make the condition true by being true, from left to right: none under an odd number of `not`. */
+  /** Leaves that can make the condition true by being true, from left to right: none under an odd number of `not`. */
   readonly leaves: readonly CompiledLeaf[];
 };
 
@@ -34,11 +35,11 @@ export type CompiledLeaf = {
 export type ExpressionContext = {
   readonly world: PolicyWorld;
   readonly readRegex: ReadRegex;
-  /** Told of every leaf that is looked at, for explanations. */
+  /** Called for every evaluated leaf, for explanations. */
   readonly traceLeaf?: TraceLeaf | undefined;
 };
 
-/** What a leaf found and made of it. */
+/** Receives the leaf, its value and its result. */
 export type TraceLeaf = (leaf: Leaf, field: JsonValue | undefined, truth: Truth) => void;
 
 export function compileExpression(expression: Expression, context: ExpressionContext): CompiledExpression {
@@ -67,7 +68,7 @@ export function compileExpression(expression: Expression, context: ExpressionCon
   return { evaluate: compile(expression, true), leaves };
 }
 
-/** Goes on as long as the answer is `expected`: true for `all`, false for `any`. */
+/** Continues while the answer is `expected`: true for `all`, false for `any`. */
 const every =
   (conditions: readonly Condition[], expected: boolean): Condition =>
   (call, output) => {
@@ -90,7 +91,7 @@ function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
   const test = compileTest(leaf, context);
   const { holds } = test;
   const whenMissing = leaf.operator === 'exists' ? leaf.operand === false : leaf.onMissing === 'fire';
-  // JSON writes quotes and line breaks as escapes; a text that holds them is found in either spelling.
+  // JSON escapes quotes and line breaks, so a text that contains them is searched in both spellings.
   const inText =
     leaf.selector.source === 'output.text' && test.locate?.inParts === true && test.sameInJson !== true;
   const isList = leaf.selector.source === 'found' && leaf.operator !== 'exists';
@@ -115,7 +116,7 @@ function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
   };
 }
 
-/** For what is found in a call: one that fits is enough, and an error counts. */
+/** For values found in a call: one match is enough, and an error counts. */
 function holdsForOne(holds: Test['holds'], field: JsonValue): Truth {
   for (const each of Array.isArray(field) ? (field as readonly JsonValue[]) : [field]) {
     const truth = holds(each);
@@ -132,7 +133,7 @@ const traced =
     try {
       field = select(call, output);
     } catch {
-      // A host's resolver threw; the truth says so already.
+      // A host's resolver threw; the result already says so.
     }
     trace(leaf, field, truth);
     return truth;
@@ -143,7 +144,7 @@ function compileTest({ operator, operand }: Leaf, { world, readRegex }: Expressi
   const host = Object.hasOwn(world.operators, operator) ? world.operators[operator] : undefined;
   return {
     holds: (field: JsonValue): Truth => {
-      // Whatever it gives that is no answer counts as none; so does a word nobody registered.
+      // Any answer other than true or false is an error; so is an operator that the host did not register.
       const answer: unknown = host?.(field, operand);
       return typeof answer === 'boolean' ? answer : 'error';
     },

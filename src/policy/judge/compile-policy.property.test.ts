@@ -55,7 +55,7 @@ function judge(given: readonly JsonObject[], about: PolicyCall): Ruling {
 const strength = { allow: 0, ask: 1, block: 2 } as const;
 const ids = (fired: Ruling['fired']): string[] => fired.map(({ ruleId }) => ruleId);
 
-test('the order of rules never changes the decision, nor who fired', () => {
+test('the order of rules changes neither the decision nor the set of fired rules', () => {
   const shuffled = rules.chain((given) =>
     fc.tuple(fc.constant(given), fc.shuffledSubarray([...given], { minLength: given.length })),
   );
@@ -69,7 +69,7 @@ test('the order of rules never changes the decision, nor who fired', () => {
   );
 });
 
-test('rules that observe change nothing: without them the decision is the same', () => {
+test('observing rules change nothing: the decision without them is the same', () => {
   fc.assert(
     fc.property(rules, call, (given, about) => {
       const enforced = given.filter(({ mode }) => mode === 'enforce');
@@ -81,7 +81,7 @@ test('rules that observe change nothing: without them the decision is the same',
   );
 });
 
-test('a rule more never allows more', () => {
+test('adding a rule never allows more', () => {
   fc.assert(
     fc.property(rules, body, call, (given, more, about) => {
       const before = strength[judge(given, about).decision];
@@ -90,7 +90,7 @@ test('a rule more never allows more', () => {
   );
 });
 
-test('a rule about the same tool and condition blocks exactly when one that asks would ask', () => {
+test('for the same tool and condition, a blocking rule blocks exactly when an asking rule asks', () => {
   fc.assert(
     fc.property(body, call, (given, about) => {
       const enforced = { ...given, mode: 'enforce' as const };
@@ -100,7 +100,7 @@ test('a rule about the same tool and condition blocks exactly when one that asks
   );
 });
 
-test('judging is pure: the same call gives the same ruling and is left as it was', () => {
+test('judging is pure: the same call gives the same ruling and is not modified', () => {
   fc.assert(
     fc.property(rules, call, (given, about) => {
       const policy = policyOf(given);
@@ -111,14 +111,14 @@ test('judging is pure: the same call gives the same ruling and is left as it was
   );
 });
 
-test('a rule about an inherited key never fires, whatever is sent beside it', () => {
+test('a rule about an inherited key never fires, whatever else the call sends', () => {
   const policy = policyOf([
     preRule('proto', { 'args.__proto__': { exists: true } }),
     preRule('constructor', { 'args.a.constructor': { exists: true } }),
   ]);
   fc.assert(
     fc.property(fc.jsonValue(), (a) => {
-      // Data that really holds such a key is another matter.
+      // Data that really contains such a key is a different case.
       fc.pre(!JSON.stringify(a).includes('constructor'));
       expect(policy.judgeCall(sampleCall({ a: a as JsonValue }))).toMatchObject({ decision: 'allow' });
     }),

@@ -1,6 +1,6 @@
 /**
- * Makes documents ready to judge calls: everything is compiled here, once, and what cannot be is refused here. After
- * that nothing throws. A call pays for the rules that can be about its tool and for no others.
+ * Compiles documents so that they can judge calls. Everything is compiled once, here, and invalid rules are rejected
+ * here; nothing throws later. A call pays only for the rules that can apply to its tool.
  */
 import type { Awaitable } from '../../base/json.ts';
 import type { Redactor } from '../../base/redaction.ts';
@@ -40,34 +40,34 @@ export type { SessionCounters, SessionMetric } from '../language/session-metric.
 export type { KnownToolFacts } from '../language/tool-facts.ts';
 
 export type Policy = {
-  /** Of the documents; on every decision. */
+  /** Version of the documents, recorded with every decision. */
   readonly version: string;
   readonly workflows: readonly Workflow[];
   readonly composed: ComposedRules;
   /**
-   * Asks every pre, sandbox and code rule about a call, and, where counters are given, every session rule. Answers at
-   * once unless a rule of code waits.
+   * Asks every pre, sandbox and code rule about a call. Asks session rules too if counters are given. Answers
+   * synchronously unless a code rule returns a promise.
    */
   readonly judgeCall: (call: PolicyCall, counters?: SessionCounters) => Awaitable<Ruling>;
-  /** Asks every post rule about what came of a call: its result, or the text of its error. */
+  /** Asks every post rule about the end of a call: its result, or the text of its error. */
   readonly judgeOutput: (call: PolicyCall, end: ToolEnd) => Awaitable<OutputRuling>;
-  /** What has to be reserved before a call of this tool may run. Those that only observe are listed too. */
+  /** The limits to reserve before a call of this tool may run. Observing limits are included. */
   readonly limitsFor: (toolName: string) => readonly LimitShare[];
-  /** What conditions and messages look at, for calls of this tool. Numbers that nothing looks at are not kept. */
+  /** The counters that conditions and messages read for calls of this tool. Other counters are not kept. */
   readonly countsFor: (toolName: string) => readonly SessionMetric[];
-  /** Says that a limit was used up when this call wanted its share. */
+  /** The fired rule for a limit that was used up when this call requested its share. */
   readonly limitFired: (share: LimitShare, call: PolicyCall, counters?: SessionCounters) => FiredRule;
   readonly toolFacts: (toolName: string) => KnownToolFacts;
-  /** What the rule of this id says, as a digest; undefined where there is no such rule. */
+  /** Digest of the rule with this id; undefined if there is no such rule. */
   readonly digestOf: (ruleId: string) => string | undefined;
 };
 
 const noLimits: readonly LimitShare[] = Object.freeze([]);
 
 export type PolicyOptions = {
-  /** Masks what messages would show; by default what is hidden everywhere by default. */
+  /** Masks values in messages. Default: the default redaction. */
   readonly redactor?: Redactor | undefined;
-  /** Told of every leaf of every condition that is looked at. */
+  /** Called for every evaluated leaf of every condition. */
   readonly trace?: ((ruleId: string, ...step: Parameters<TraceLeaf>) => void) | undefined;
 };
 
@@ -78,20 +78,20 @@ export const compilePolicy = (
   options: PolicyOptions = {},
 ): Policy => finishSteps(compileInSteps(composed, given, options));
 
-/** The same with a step for each pattern and each rule, for a process that has other work meanwhile. */
+/** Like `compilePolicy`, but yields after each pattern and each rule so that the process can do other work. */
 export function* compileInSteps(
   composed: ComposedRules,
   given: PolicyWorld,
   options: PolicyOptions = {},
 ): Steps<Policy> {
-  // What a call names is found once for all its rules, sandbox rules included.
+  // The resources of a call are found once for all its rules, including sandbox rules.
   const factsOf = new WeakMap<PolicyCall, CallFacts>();
   const found = (call: PolicyCall): ReturnType<CallFacts['texts']> => {
     const facts = factsOf.get(call) ?? new CallFacts(call, undefined, given);
     factsOf.set(call, facts);
     return facts.texts();
   };
-  // Getters are copied, not called: one that throws must do so when a rule asks for it, and count against that call.
+  // Getters are copied, not called: a getter that throws must throw when a rule uses it, and count against that call.
   const world: PolicyWorld = Object.defineProperties({} as PolicyWorld, {
     ...Object.getOwnPropertyDescriptors(given),
     found: { value: found, enumerable: true },
@@ -111,7 +111,7 @@ export function* compileInSteps(
     },
   });
 
-  // Patterns take longest, and one rule may have thousands. Each is read here once, before a rule asks for it.
+  // Patterns take longest, and one rule may have thousands. Each is read once here, before a rule needs it.
   for (const rule of rules)
     for (const pattern of patternsOf(rule.rule)) {
       contextOf(rule).readRegex(pattern);
@@ -185,7 +185,7 @@ function* patternsIn(expression: Expression): Generator<string, void, undefined>
   }
 }
 
-/** Documents have been read with the same engine; rules made by programs have not. */
+/** Patterns of documents were checked when they were read; patterns of programmatic rules were not. */
 function readRegex(pattern: string, id: string, source: string): LinearRegex {
   const reading = parseRegex(pattern);
   if (reading.ok) return reading.regex;
@@ -221,7 +221,7 @@ function compileSession(
   });
 }
 
-/** A share that was reserved under documents which have been replaced since. */
+/** For a share that was reserved under documents which have since been replaced. */
 const unknownLimit = ({ ruleId, message, tags, metadata, mode, candidate }: LimitShare): FiredRule => ({
   ruleId,
   ruleType: 'session',

@@ -50,7 +50,7 @@ test.each([
   'length',
   'constructor.name',
   '__proto__.x',
-])('%s is nothing unless it was sent', (path) => {
+])('%s selects nothing unless it was sent', (path) => {
   for (const holder of [{ a: {} }, { a: [] }, { a: 'text' }, { a: 1 }, { a: [[]] }])
     expect(select(`args.a.${path}`, sampleCall(holder))).toBeUndefined();
   expect(select(`args.${path}`)).toBeUndefined();
@@ -65,7 +65,7 @@ test('prototype keys that were sent are plain data', () => {
   expect(select('args.constructor', sampleCall(sent))).toBe('x');
 });
 
-test('whatever the path and the arguments, only what JSON would show is found', () => {
+test('for any path and arguments, only values that JSON would show are found', () => {
   const key = fc.oneof(
     fc.constantFrom('__proto__', 'constructor', 'length', 'a', '0', 'valueOf'),
     fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !text.includes('.')),
@@ -78,7 +78,7 @@ test('whatever the path and the arguments, only what JSON would show is found', 
   );
 });
 
-test('a principal is asked by the words of the language', () => {
+test('the fields of a principal are selected by the words of the language', () => {
   const call = sampleCall(
     {},
     {

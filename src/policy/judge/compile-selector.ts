@@ -1,6 +1,6 @@
 /**
- * Finds the value a selector names. Follows own keys only, so `__proto__`, `constructor` and the `length` of a list or
- * a text are no values unless somebody sent them as data. Absent and null are the same: undefined.
+ * Finds the value that a selector names. It follows own keys only. So `__proto__`, `constructor` and the `length` of
+ * a list or text select nothing, unless they were sent as data. Absent and null are the same: undefined.
  */
 import type { JsonValue } from '../../base/json.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
@@ -10,7 +10,10 @@ import type { OutputView } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import { countOfMetric, countSelectors } from '../language/session-metric.ts';
 
-/** Gives what is there, or undefined; never null. `output` is undefined before the tool has run. Only a host's resolver throws. */
+/**
+ * Returns the value or undefined, never null. `output` is undefined before the tool has run. Only a host's resolver
+ * throws.
+ */
 export type Select = (call: PolicyCall, output: OutputView | undefined) => JsonValue | undefined;
 
 export function compileSelector({ source, path }: Selector, world: PolicyWorld): Select {
@@ -56,16 +59,16 @@ export function compileSelector({ source, path }: Selector, world: PolicyWorld):
   }
 }
 
-/** A word the host did not register gives nothing; loading has refused it already. */
+/** A word that the host did not register selects nothing; the loader has already rejected it. */
 function compileHostSelector(prefix: string, path: readonly string[], world: PolicyWorld): Select {
   const resolve = Object.hasOwn(world.selectors, prefix) ? world.selectors[prefix] : undefined;
   if (resolve === undefined) return () => undefined;
   return (call) => {
     const value: unknown = resolve(path, call);
-    // Compared with anything, these would quietly be unequal, and the rule would never fire.
+    // Such a value would never equal anything, and the rule would never fire.
     if (isPromiseLike(value) || foreignTypes.has(typeof value))
-      throw new TypeError(`The selector ${prefix} must give JSON at once.`);
-    // The host says it is JSON; what is neither is refused above.
+      throw new TypeError(`The selector ${prefix} must return JSON synchronously.`);
+    // The host says it is JSON; promises and foreign types are rejected above.
     return (value as JsonValue | undefined) ?? undefined;
   };
 }
@@ -91,12 +94,12 @@ function follow(from: JsonValue | undefined, path: readonly string[]): JsonValue
 }
 
 /**
- * An item of a list is found by its index, `args.files.0`: were it not, a rule about it would silently never fire.
- * The length of a list is its own property but was never sent.
+ * An item of a list is found by its index, `args.files.0`. Without this, a rule about an item would silently never
+ * fire. The length of a list is an own property but was never sent.
  */
 function ownMember(holder: object, key: string): JsonValue | undefined {
   if (!Object.hasOwn(holder, key) || (key === 'length' && Array.isArray(holder))) return undefined;
-  // Whatever a JSON value holds under a key of its own is JSON.
+  // Every own member of a JSON value is JSON.
   return (holder as { readonly [key: string]: JsonValue })[key];
 }
 

@@ -1,4 +1,4 @@
-/** Which counts of failures the rules look at in conditions and messages: only these are kept. */
+/** Finds the failure counters that conditions and messages read. Only these are kept. */
 import type { ComposedRule } from '../language/composed-rules.ts';
 import type { Expression, Selector } from '../language/expression.ts';
 import { selectorsIn } from './fill-message.ts';
@@ -8,7 +8,7 @@ import { createRuleIndex } from '../language/rule-index.ts';
 import type { SessionMetric } from '../language/session-metric.ts';
 import { countSelectors, sessionMetrics } from '../language/session-metric.ts';
 
-/** A number of the whole session is counted for every tool, whatever tool the rule is about. */
+/** A counter of the whole session is needed for every tool, whatever tool the rule applies to. */
 export function compileCountsNeeded(
   rules: readonly ComposedRule[],
   world: PolicyWorld,

@@ -25,7 +25,7 @@ const only = ({ rules }: CallExplanation): RuleExplanation => {
   return rule;
 };
 
-test('the leaves that were looked at are listed with what they found, and no others', async () => {
+test('only evaluated leaves are listed, with the values they found', async () => {
   const when = {
     all: [
       { 'args.command': { contains: 'rm' } },
@@ -43,7 +43,7 @@ test('the leaves that were looked at are listed with what they found, and no oth
   ]);
 });
 
-test('a value that is a secret, by its looks or by its name, is masked', async () => {
+test('a value that is secret by its form or by its name is masked', async () => {
   const when = {
     any: [
       { 'args.password': { equals: 'x' } },
@@ -64,7 +64,7 @@ test('long values are cut', async () => {
   expect(JSON.stringify(leaf?.value).length).toBeLessThanOrEqual(202);
 });
 
-test('a value that cannot be judged is said to be why the rule fired', async () => {
+test('the explanation says that the rule fired because a value could not be judged', async () => {
   const rule = only(await explain([preRule('r', { 'args.n': { contains: 'x' } })], sampleCall({ n: 7 })));
   expect(rule).toMatchObject({
     verdict: 'fired',
@@ -73,7 +73,7 @@ test('a value that cannot be judged is said to be why the rule fired', async () 
   });
 });
 
-test('rules about other tools, and rules with nothing to look at, are told apart from quiet ones', async () => {
+test('rules for other tools and rules with no input are distinguished from quiet rules', async () => {
   const post = {
     id: 'p',
     type: 'post',
@@ -99,7 +99,7 @@ test('rules about other tools, and rules with nothing to look at, are told apart
   });
 });
 
-test('a sandbox rule says what it found in the call and what of it is outside', async () => {
+test('a sandbox rule lists the resources it found in the call and which are outside', async () => {
   const rule = {
     id: 'box',
     type: 'sandbox',
@@ -119,7 +119,7 @@ test('a sandbox rule says what it found in the call and what of it is outside', 
   expect(chained.resources[0]).toMatchObject({ kind: 'command', inside: false });
 });
 
-test('what a rule takes out of a result is not shown as what it found', async () => {
+test('values that a rule redacts from a result are not shown as found values', async () => {
   const post = (id: string, action: string): JsonObject => ({
     id,
     type: 'post',
@@ -136,7 +136,7 @@ test('what a rule takes out of a result is not shown as what it found', async ()
   expect(shown.leaves).toMatchObject([{ value: 'hush' }]);
 });
 
-test('a result is judged only where the call would have run', async () => {
+test('a result is judged only if the call would have run', async () => {
   const post = {
     id: 'p',
     type: 'post',
@@ -154,7 +154,7 @@ test('a result is judged only where the call would have run', async () => {
   expect(blocked.rules[1]).toMatchObject({ verdict: 'not_asked' });
 });
 
-test('what is explained is what is decided', async () => {
+test('the explanation matches the decision', async () => {
   const rules = [
     preRule('a', { 'args.a': { gt: 3 } }),
     preRule('b', { not: { 'args.b': { in: ['x', 'y'] } } }, { then: { action: 'ask', message: 'm' } }),
@@ -176,7 +176,7 @@ test('what is explained is what is decided', async () => {
       expect(explained.filter((rule) => rule.fired !== undefined).map(({ ruleId }) => ruleId)).toEqual(
         fired.toSorted(),
       );
-      // The last leaf that was looked at decided; a rule that was asked looked at one at least.
+      // The last evaluated leaf decided, so a rule that was asked has at least one.
       for (const rule of explained) expect(rule.leaves.length).toBeGreaterThan(0);
     }),
   );

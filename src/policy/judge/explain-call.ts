@@ -1,6 +1,6 @@
 /**
- * Why a call would be decided as it would. Nothing is evaluated in another way here: the policy is compiled once more
- * with somebody listening, and asked once.
+ * Explains the decision about a call. The evaluation is the real one: the policy is compiled again with a trace and
+ * asked once.
  */
 import type { JsonValue } from '../../base/json.ts';
 import type { Redactor } from '../../base/redaction.ts';
@@ -28,11 +28,11 @@ import type { WorkflowState } from '../workflow/workflow-state.ts';
 import { initialState } from '../workflow/workflow-state.ts';
 
 export type CallExplanation = {
-  /** Before the call: rules and workflows together. */
+  /** The decision before the call: rules and workflows together. */
   readonly ruling: Ruling;
-  /** About what came of it. Undefined where nothing came, or the call would not have run. */
+  /** The ruling on the result. Undefined if there is no result, or the call would not have run. */
   readonly output: OutputRuling | undefined;
-  /** Every rule, in the order they are asked. */
+  /** All rules, in evaluation order. */
   readonly rules: readonly RuleExplanation[];
   readonly workflows: readonly WorkflowExplanation[];
 };
@@ -43,16 +43,19 @@ export type RuleExplanation = {
   readonly source: string;
   readonly line: number | undefined;
   /**
-   * `fired` counts, `observed` would have; `quiet` was asked and said nothing; `other_tool` is about other tools;
-   * `not_asked` had nothing to look at: a post rule without a result, a limit where nobody counts.
+   * - `fired`: the rule fired and counts.
+   * - `observed`: the rule fired but only observes.
+   * - `quiet`: the rule was asked and did not fire.
+   * - `other_tool`: the rule applies to other tools.
+   * - `not_asked`: the rule had no input, such as a post rule without a result or a limit without counters.
    */
   readonly verdict: 'fired' | 'observed' | 'quiet' | 'other_tool' | 'not_asked';
   readonly fired: FiredRule | undefined;
-  /** The leaves that were looked at, in their order. The last one decided. */
+  /** The evaluated leaves, in order. The last one decided. */
   readonly leaves: readonly LeafExplanation[];
-  /** For a sandbox rule: everything the call names. */
+  /** For a sandbox rule: all resources that the call names. */
   readonly resources: readonly ResourceExplanation[];
-  /** For a session rule: each limit and how much of it was used before. */
+  /** For a session rule: each limit and how much of it was used before the call. */
   readonly limits: readonly { readonly counter: string; readonly limit: number; readonly used: number }[];
 };
 
@@ -60,14 +63,14 @@ export type LeafExplanation = {
   readonly selector: string;
   readonly operator: string;
   readonly operand: JsonValue;
-  /** What was found, secrets masked and cut short. Undefined where nothing is there. */
+  /** The value found, masked and shortened. Undefined if there is none. */
   readonly value: JsonValue | undefined;
   readonly truth: Truth;
 };
 
 export type WorkflowExplanation = {
   readonly workflow: string;
-  /** Where it stood. */
+  /** Current stage before the call. */
   readonly stageBefore: string | undefined;
   readonly decision: 'allow' | 'ask' | 'block';
   readonly message: string | undefined;
@@ -75,12 +78,12 @@ export type WorkflowExplanation = {
 };
 
 export type ExplainOptions = PolicyOptions & {
-  /** What the session has used. Without it limits are not judged. */
+  /** The session's counters. Without them limits are not judged. */
   readonly counters?: SessionCounters | undefined;
-  /** What came of the call, for post rules. */
+  /** The end of the call, for post rules. */
   readonly end?: ToolEnd | undefined;
   readonly workflowHost: WorkflowHost;
-  /** Where workflows stand; at their beginning by default. */
+  /** State of each workflow. Default: its start. */
   readonly stateOf?: ((workflow: Workflow) => WorkflowState) | undefined;
 };
 
@@ -97,7 +100,7 @@ export async function explainCall(
     trace: (ruleId, leaf, field, truth) => {
       const known = leaves.get(ruleId) ?? new Map<Leaf, LeafExplanation>();
       leaves.set(ruleId, known);
-      // Redacting asks again; the first answer is the one that counted.
+      // Redaction evaluates leaves again; the first answer is the one that counted.
       if (!known.has(leaf)) known.set(leaf, explainLeaf(leaf, field, truth, redactor));
     },
   });
@@ -157,7 +160,7 @@ function explainLeaf(
   return { selector: selector.text, operator, operand, value, truth };
 }
 
-/** What a rule takes out of a result, nobody sees here either. */
+/** Values that a rule redacts from a result are hidden here too. */
 function veil(
   { selector: { source } }: Leaf,
   found: LeafExplanation,

@@ -38,7 +38,7 @@ test.each<[message: string, input: JsonObject, expected: string]>([
   expect(fill(message, input)).toBe(expected);
 });
 
-test('what looks like a secret is masked, and so is what stands under the name of one', () => {
+test('a value is masked if it looks like a secret or its name says it is one', () => {
   const token = `ghp_${'a1B2'.repeat(9)}`;
   expect(fill('{args.text}', { text: `use ${token}` })).toBe('use [REDACTED]');
   expect(fill('{args.password}', { password: 'hunter2' })).toBe('[REDACTED]');
@@ -49,19 +49,19 @@ test('what looks like a secret is masked, and so is what stands under the name o
   expect(fill('Tried password={args.word}', { word: 'hunter2' })).toBe('Tried password=[REDACTED]');
 });
 
-test('a secret that would be cut in half is masked first', () => {
+test('a secret is masked before the text is cut', () => {
   const token = `ghp_${'a1B2'.repeat(9)}`;
   const filled = fill('{args.text}', { text: `${'x'.repeat(180)} ${token}` });
   expect(filled).not.toContain('ghp_');
 });
 
-test('a value takes at most 200 characters and the whole at most 500', () => {
+test('a value takes at most 200 characters and the whole message at most 500', () => {
   expect(fill('{args.a}', { a: 'a'.repeat(1_000) })).toHaveLength(200);
   expect(fill('{args.a}{args.a}{args.a}{args.a}', { a: 'a'.repeat(1_000) })).toHaveLength(500);
   expect(fill('{result.list}', {}, { list: Array.from({ length: 1_000 }, () => 'word') })).toHaveLength(200);
 });
 
-test('no cut goes through a character, whatever the values', () => {
+test('no cut splits a character, whatever the values', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), fc.nat(600), (text, pad) => {
       const filled = fill(`${'.'.repeat(Math.min(pad, 450))}{args.a}{args.a}`, {

@@ -1,7 +1,7 @@
 /**
- * Writes the message of a rule for one call: `{selector}` becomes the value, one that finds nothing stays as written.
- * Values are put in once, so a value that looks like a selector stays what it is. Nothing that looks like a secret, or
- * stands under the name of one, gets in.
+ * Fills in a rule's message for one call: `{selector}` becomes its value, or stays as written if there is none.
+ * Values are inserted once, so a value that looks like a selector is not expanded. Secrets are masked by their form
+ * and by their name.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { defineMember } from '../../base/json.ts';
@@ -18,7 +18,7 @@ export type FillMessage = (call: PolicyCall, output: OutputView | undefined) => 
 
 const mostOfMessage = 500;
 const mostOfValue = 200;
-/** Masks look at more than is shown: half a secret does not look like one. */
+/** Masking examines more text than is shown, because half a secret does not look like one. */
 const mostLookedAt = 20_000;
 
 type Part = string | { readonly selector: Selector; readonly select: Select };
@@ -38,17 +38,17 @@ export function compileMessage(message: string, world: PolicyWorld, redactor: Re
   };
 }
 
-/** A message made by code: masked and cut, never filled. */
+/** A message made by code: masked and cut, never filled in. */
 export const tidyMessage = (message: string, redactor: Redactor): string =>
   cutText(redactor.text(cutText(message, mostLookedAt)), mostOfMessage);
 
-/** What a message shows. */
+/** The selectors in a message. */
 export const selectorsIn = (message: string, world: PolicyWorld): readonly Selector[] =>
   readParts(message, world).flatMap((part) => (typeof part === 'string' ? [] : [part.selector]));
 
 function readParts(message: string, world: PolicyWorld): readonly Part[] {
   const hostPrefixes = new Set(Object.keys(world.selectors));
-  // Every second piece stood between braces.
+  // Every second piece is in braces.
   return message.split(/(\{[^{}]*\})/).map((piece, index) => {
     if (index % 2 === 0) return piece;
     const reading = parseSelector(piece.slice(1, -1), hostPrefixes);
@@ -75,12 +75,12 @@ function fillPart(
     );
     return cutText(typeof shown === 'string' ? shown : JSON.stringify(shown), mostOfValue);
   } catch {
-    // A host's resolver threw, or gave what is no JSON.
+    // A host's resolver threw, or returned a value that is not JSON.
     return asWritten;
   }
 }
 
-/** Puts the value back under the names it was found by: `{args.db.password}` hides by name what it would show. */
+/** Puts the value back under its path, so that `{args.db.password}` is masked by name. */
 export function maskSelected({ path }: Selector, value: JsonValue, redactor: Redactor): JsonValue {
   const wrapped = path.reduceRight((inner: JsonValue, key) => {
     const holder: { [key: string]: JsonValue } = {};
@@ -91,7 +91,7 @@ export function maskSelected({ path }: Selector, value: JsonValue, redactor: Red
   if (hidden.length === 0) return value;
   let at: JsonValue | undefined = kept;
   for (const _ of path) {
-    // One of the names announced a secret: all below it is gone.
+    // One of the names marked a secret: everything below it is masked.
     if (typeof at !== 'object' || at === null) break;
     at = Object.values(at as JsonObject)[0];
   }

@@ -10,10 +10,10 @@ import type { AskTimeout, Rule } from '../language/ruleset.ts';
 
 export type CompileContext = ExpressionContext & { readonly redactor: Redactor };
 
-/** Says that a rule fired, in its own words for this call. */
+/** Creates the record of a fired rule, with its message filled in for this call. */
 export type FireRule = (call: PolicyCall, output: OutputView | undefined, policyError: boolean) => FiredRule;
 
-/** Whether what the rule says changes nothing. */
+/** Does the rule only observe? */
 export const onlyObserves = ({ mode, candidate }: Pick<ComposedRule, 'mode' | 'candidate'>): boolean =>
   candidate || mode === 'observe';
 

@@ -26,7 +26,7 @@ const asks = (message: string, more: JsonObject = {}): JsonObject => ({
   then: { action: 'ask', message, ...more },
 });
 
-test('what nothing matches is allowed', () => {
+test('a call that no rule matches is allowed', () => {
   const ruling = judge(
     policyOf([preRule('no-rm', { 'args.command': { contains: 'rm' } })]),
     sampleCall({ command: 'ls' }),
@@ -35,7 +35,7 @@ test('what nothing matches is allowed', () => {
   expect(ruling.policyVersion).toMatch(/^[0-9a-f]{64}$/);
 });
 
-test('block beats ask, wherever it stands, and every rule that fired is listed in order', () => {
+test('block beats ask in any order, and every fired rule is listed in order', () => {
   const ruling = judge(
     policyOf([preRule('a', always, asks('May it?')), preRule('b', always), preRule('c', always)]),
   );
@@ -75,7 +75,7 @@ test('a policy error makes the rule fire and is marked', () => {
   expect(ruling).toMatchObject({ decision: 'block', decidedBy: { policyError: true } });
 });
 
-test('rules about other tools say nothing; patterns and exact names keep the order of the document', () => {
+test('rules for other tools do not fire; patterns and exact names keep the order of the document', () => {
   const policy = policyOf([
     preRule('glob', always, { tool: 'B*' }),
     preRule('other', always, { tool: 'Read' }),
@@ -93,13 +93,13 @@ test('rules about other tools say nothing; patterns and exact names keep the ord
   }
 });
 
-test('any number of tool names is judged, the thousandth as the first', () => {
+test('any number of tool names is judged, the thousandth like the first', () => {
   const policy = policyOf([preRule('glob', always, { tool: 'x*' })]);
   for (let count = 0; count < 3_000; count++)
     expect(judge(policy, sampleCall({}, { toolName: `x${count}` })).decision).toBe('block');
 });
 
-test('a rule that observes lets the call go on and says what it would have done', () => {
+test('an observing rule lets the call continue and reports what it would have done', () => {
   const ruling = judge(
     policyOf([preRule('watch', always, { mode: 'observe' }), preRule('real', always, asks('Sure?'))]),
   );
@@ -126,7 +126,7 @@ const sandbox: JsonObject = {
   message: 'Out: {args.path}',
 };
 
-test('a sandbox rule fires about what lies outside', () => {
+test('a sandbox rule fires for a resource outside', () => {
   const policy = policyOf([sandbox]);
   expect(judge(policy, sampleCall({ path: '/project/a' })).decision).toBe('allow');
   expect(judge(policy, sampleCall({ path: '/etc/passwd' })).decidedBy).toMatchObject({
@@ -145,7 +145,7 @@ test('a candidate only observes even if its mode says otherwise', () => {
   expect([ruling.decision, ruling.observed.length]).toEqual(['allow', 1]);
 });
 
-test('a world that cannot be asked puts the call outside', () => {
+test('without answers from the world a call counts as outside', () => {
   const world = Object.defineProperty(sampleWorld(), 'workingDirectory', {
     get: () => {
       throw new Error('gone');
@@ -155,7 +155,7 @@ test('a world that cannot be asked puts the call outside', () => {
   expect(ruling).toMatchObject({ decision: 'block', decidedBy: { policyError: true } });
 });
 
-test('a port of the host that fails puts the call outside', () => {
+test('a failing port of the host puts the call outside', () => {
   const world = sampleWorld({
     realPath: () => {
       throw new Error('disk on fire');
@@ -193,13 +193,13 @@ test.each<[JsonObject, SessionCounters, Ruling['decision']]>([
   [{ max_calls_per_tool: { 'B*': 3 } }, counters(0, 0, { Bash: 3 }), 'block'],
   [{ max_calls_per_tool: { '*': 2, Bash: 5 } }, counters(0, 0, { Bash: 2 }), 'block'],
   [{ max_tool_calls: 100, max_calls_per_tool: { Bash: 5 } }, counters(10, 0, { Bash: 6 }), 'block'],
-])('limits %j with what was used: %s', (limits, used, decision) => {
+])('limits %j with counters: %s', (limits, used, decision) => {
   const ruling = judge(policyOf([limit(limits)]), sampleCall(), used);
   expect(ruling.decision).toBe(decision);
   expect(ruling.decidedBy?.message).toBe(decision === 'block' ? 'Enough of Bash' : undefined);
 });
 
-test('without counters session rules say nothing', () => {
+test('without counters session rules do not fire', () => {
   expect(judge(policyOf([limit({ max_tool_calls: 1 })])).decision).toBe('allow');
 });
 
@@ -241,7 +241,7 @@ const codeRule = (check: (call: PolicyCall) => unknown, id = 'code'): CodeRule =
   check: (call) => check(call) as undefined,
 });
 
-test('code is judged beside documents, at once where it answers at once', () => {
+test('code rules are judged together with documents, synchronously if they answer synchronously', () => {
   const policy = policyOf([preRule('doc', always, asks('Sure?'))], undefined, [
     codeRule(({ input }) => (input['x'] === 1 ? { action: 'block', message: 'No {args.x}' } : undefined)),
   ]);
@@ -253,7 +253,7 @@ test('code is judged beside documents, at once where it answers at once', () => 
   });
 });
 
-test('code that waits is waited for, and the order stays', async () => {
+test('the policy waits for a code rule that returns a promise, and the order stays', async () => {
   const slow = codeRule(async () => {
     await Promise.resolve();
     return { action: 'ask', message: 'slow' };
@@ -298,7 +298,7 @@ test.each<[string, (call: PolicyCall) => unknown]>([
   expect(ruling).toMatchObject({ decision: 'block', decidedBy: { ruleId: 'code', policyError: true } });
 });
 
-test('what documents say about tools: a name beats a pattern, a later pattern an earlier one', () => {
+test('facts about tools: a name beats a pattern, a later pattern beats an earlier one', () => {
   const tools: JsonValue = {
     Read: { side_effect: 'read' },
     '*': { side_effect: 'write', idempotent: false },
@@ -314,7 +314,7 @@ test('what documents say about tools: a name beats a pattern, a later pattern an
   });
 });
 
-test('a digest tells whether a rule says the same, wherever it stands', () => {
+test('a digest tells whether a rule says the same, in whatever document it is', () => {
   const one = policyOf([preRule('a', always), preRule('b', always)]);
   const other = policyOf([preRule('b', always), preRule('a', always, asks('Sure?'))]);
   expect(one.digestOf('b')).toBe(other.digestOf('b'));

@@ -7,7 +7,7 @@ import { decideRuling } from '../language/ruling.ts';
 
 const nothing: readonly FiredRule[] = Object.freeze([]);
 
-/** Asks every rule, in order; none is left out because another blocked. Waits only for rules that are code and wait. */
+/** Asks every rule in order, even after one has blocked. Waits only for code rules that return promises. */
 export function judgeCall(
   rules: readonly BeforeRule[],
   facts: CallFacts,
@@ -24,7 +24,7 @@ export function judgeCall(
   if (answers === undefined) return decideRuling(nothing, nothing, version);
   if (isWaiting)
     return Promise.all(answers.map(async (answer) => await answer)).then((all) => gather(all, version));
-  // Without a promise among them they are what they will be.
+  // With no promise among them, the answers are final.
   return gather(answers as FiredRule[], version);
 }
 

@@ -27,7 +27,7 @@ const redact = (when: JsonObject): readonly JsonObject[] => [postRule('hide', 'r
 const afterRedaction = (when: JsonObject, value: JsonValue): JsonValue =>
   judgeResult(redact(when), value).output;
 
-test('an output no rule is about passes as it is', () => {
+test('an output that no rule applies to passes unchanged', () => {
   const value = { a: 'fine' };
   const ruling = judgeResult(redact({ 'output.text': { contains: 'secret' } }), value);
   expect(ruling.decision).toBe('pass');
@@ -53,18 +53,18 @@ test.each<[operator: string, operand: JsonValue, before: string, after: string]>
   });
 });
 
-test('text operators on a text that is the whole output work the same', () => {
+test('text operators treat an output that is itself a text the same way', () => {
   expect(afterRedaction({ 'output.text': { matches: 'k-[0-9]+' } }, 'a k-1 b')).toBe('a [REDACTED] b');
   expect(afterRedaction({ 'output.text': { starts_with: 'k-' } }, 'k-1 k-2')).toBe('[REDACTED]1 k-2');
 });
 
-test('a value of the wrong type makes the rule fire and goes as a whole', () => {
+test('a value of the wrong type makes the rule fire and is hidden as a whole', () => {
   const ruling = judgeResult(redact({ 'result.pin': { matches: '^[0-9]+$' } }), { pin: 1234, name: 'x' });
   expect(ruling.output).toEqual({ pin: '[REDACTED]', name: 'x' });
   expect(ruling.decidedBy?.policyError).toBe(true);
 });
 
-test('an item of a list is hidden in its place', () => {
+test('an item of a list is hidden in place', () => {
   expect(
     afterRedaction({ 'result.rows.1.key': { exists: true } }, { rows: [{ key: 1 }, { key: 2, kept: 3 }] }),
   ).toEqual({
@@ -72,7 +72,7 @@ test('an item of a list is hidden in its place', () => {
   });
 });
 
-test('what output.text finds is hidden at any depth, in keys too, and types elsewhere stay', () => {
+test('matches of output.text are hidden at any depth, in keys too, and other values keep their types', () => {
   const value = { a: [{ b: ['x k-1', 2, null] }], 'k-2': true, n: 3, list: [[]] };
   expect(afterRedaction({ 'output.text': { matches: 'k-[0-9]+' } }, value)).toEqual({
     a: [{ b: ['x [REDACTED]', 2, null] }],
@@ -87,17 +87,17 @@ test('part of a key is hidden like part of a text', () => {
   expect(afterRedaction(when, { 'the k-1 key': 1 })).toEqual({ 'the [REDACTED] key': 1 });
 });
 
-test('what stands for something hidden is not found again', () => {
+test('a redaction mark is not matched again', () => {
   const when = { 'output.text': { contains: 'RED' } };
   expect(afterRedaction(when, { a: 'x RED y', b: 'kept' })).toEqual({ a: 'x [REDACTED] y', b: 'kept' });
 });
 
-test('a match of escapes, as JSON writes them, hides what it touches', () => {
+test('a match in escapes, as JSON writes them, hides the values it touches', () => {
   const when = { 'output.text': { contains: String.raw`a\nb","c` } };
   expect(afterRedaction(when, ['a\nb', 'c', 'd'])).toEqual(['[REDACTED]', '[REDACTED]', 'd']);
 });
 
-test('keys that become the same lose no member', () => {
+test('keys that become equal lose no member', () => {
   expect(
     afterRedaction({ 'output.text': { matches: 'k-[0-9]+' } }, { 'k-1': 1, 'k-2': 2, '[REDACTED]': 3 }),
   ).toEqual({
@@ -107,7 +107,7 @@ test('keys that become the same lose no member', () => {
   });
 });
 
-test('a secret with quotes and line breaks in it is found, however JSON would write it', () => {
+test('a secret that contains quotes and line breaks is found, however JSON would write it', () => {
   const key = '-----BEGIN KEY-----\nab"c\\d\n-----END KEY-----';
   const when = { 'output.text': { matches: '(?s)-----BEGIN KEY-----\n.*?-----END KEY-----' } };
   expect(afterRedaction(when, { deep: [`x ${key} y`] })).toEqual({ deep: ['x [REDACTED] y'] });
@@ -116,7 +116,7 @@ test('a secret with quotes and line breaks in it is found, however JSON would wr
   ]);
 });
 
-test('a number is hidden where its digits match', () => {
+test('a number is hidden if its digits match', () => {
   const when = { 'output.text': { matches: '\\b[0-9]{16}\\b' } };
   expect(afterRedaction(when, { card: 4111111111111111, year: 2026 })).toEqual({
     card: '[REDACTED]',
@@ -124,7 +124,7 @@ test('a number is hidden where its digits match', () => {
   });
 });
 
-test('a match that runs over a name and its value hides both, and nothing else', () => {
+test('a match that covers a name and its value hides both, and nothing else', () => {
   const when = { 'output.text': { matches: '"password":"[^"]+"' } };
   expect(afterRedaction(when, { user: 'u', password: 'hunter2', last: 1 })).toEqual({
     user: 'u',
@@ -133,7 +133,7 @@ test('a match that runs over a name and its value hides both, and nothing else',
   });
 });
 
-test('a match of plain text that runs over several values hides each', () => {
+test('a match of plain text that covers several values hides each', () => {
   const when = { 'output.text': { matches: 'line\nbreak","then"' } };
   expect(afterRedaction(when, ['line\nbreak', 'then', 'other'])).toEqual([
     '[REDACTED]',
@@ -142,14 +142,14 @@ test('a match of plain text that runs over several values hides each', () => {
   ]);
 });
 
-test('a match in nothing that could be hidden takes all of the output', () => {
+test('a match that touches no value hides the whole output', () => {
   expect(afterRedaction({ 'output.text': { contains: '[[' } }, [[1]])).toBe('[REDACTED]');
   expect(afterRedaction({ 'output.text': { starts_with: '{"' } }, { a: 1 })).toBe('[REDACTED]');
   expect(afterRedaction({ 'tool.name': { equals: 'Bash' } }, { a: 1 })).toBe('[REDACTED]');
   expect(afterRedaction({ 'result.gone': { exists: false } }, { a: 1 })).toBe('[REDACTED]');
 });
 
-test('every leaf that matched is hidden, reached or not; those under not are not', () => {
+test('every leaf that matched is hidden, evaluated or not; leaves under not are not', () => {
   const when = {
     any: [
       { 'result.a': { contains: 'x' } },
@@ -166,7 +166,7 @@ test('every leaf that matched is hidden, reached or not; those under not are not
   });
 });
 
-test('later rules see what earlier ones left', () => {
+test('later rules see the output that earlier rules left', () => {
   const rules = [
     postRule('first', 'redact', { 'output.text': { contains: 'k-1' } }),
     postRule('second', 'block', { 'output.text': { contains: 'k-1' } }),
@@ -177,7 +177,7 @@ test('later rules see what earlier ones left', () => {
   expect(ruling.decision).toBe('redact');
 });
 
-test('block beats redact beats warn, and all that fired are listed in order', () => {
+test('block beats redact beats warn, and all fired rules are listed in order', () => {
   const rules = [
     postRule('warns', 'warn', { 'output.text': { contains: 'a' } }),
     postRule('hides', 'redact', { 'output.text': { contains: 'b' } }),
@@ -199,7 +199,7 @@ test('the text of an error is judged like an output, and has no result', () => {
   expect(ruling.decision).toBe('redact');
 });
 
-test('a rule that observes changes nothing and says what it would have done', () => {
+test('an observing rule changes nothing and reports what it would have done', () => {
   const value = { a: 'k-1' };
   const rule = postRule('watch', 'redact', { 'output.text': { contains: 'k-1' } }, { mode: 'observe' });
   const ruling = judgeResult([rule], value);
@@ -219,7 +219,7 @@ test('a candidate only observes', () => {
   expect(ruling.observed.map(({ ruleId }) => ruleId)).toEqual(['real:candidate']);
 });
 
-test('a warning does not quote what a later rule hides', () => {
+test('a warning does not quote a value that a later rule hides', () => {
   const rules = [
     postRule(
       'warns',
@@ -232,7 +232,7 @@ test('a warning does not quote what a later rule hides', () => {
   expect(judgeResult(rules, 'it is k-1').fired[0]?.message).toBe('Saw it is [REDACTED]');
 });
 
-test('rules about other tools are not asked', () => {
+test('rules for other tools are not asked', () => {
   const rules = [postRule('other', 'block', { 'output.text': { exists: true } }, { tool: 'Read' })];
   expect(judgeResult(rules, 'x').decision).toBe('pass');
 });
@@ -249,7 +249,7 @@ const codeRule = (check: (output: JsonValue) => unknown): CodeRule => ({
   check: (_call, output) => check(output) as undefined,
 });
 
-test('code may replace the output, also later, and later rules see that', async () => {
+test('code may replace the output, also asynchronously, and later rules see the replacement', async () => {
   const hide = codeRule(async (output) => {
     await Promise.resolve();
     return { action: 'redact', message: 'gone', output: { was: typeof output } };
@@ -279,7 +279,7 @@ test.each<[string, () => unknown]>([
   expect(ruling).toMatchObject({ decision: 'block', decidedBy: { policyError: true } });
 });
 
-test('no secret survives redaction, wherever it stands in an output', () => {
+test('no secret survives redaction, wherever it is in an output', () => {
   const secret = 'k-123456';
   const policy = policyOf(redact({ 'output.text': { matches: 'k-[0-9]{6}' } }));
   const text = fc.oneof(

@@ -1,6 +1,6 @@
 /**
- * Judges what came of a call. Rules are asked in order, and each sees what those before it left. Messages are written
- * last, from what is left at the end: a warning does not quote what a later rule hides.
+ * Judges the end of a call. Rules are asked in order, and each sees the output that earlier rules left. Messages are
+ * written last, from the final output, so a warning never quotes a value that a later rule hides.
  */
 import type { Awaitable, JsonValue } from '../../base/json.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';

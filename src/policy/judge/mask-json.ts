@@ -1,20 +1,22 @@
-/** Copies of JSON with some of it hidden. What is not touched is shared, and a value nothing is hidden in is itself. */
+/**
+ * Copies JSON with some of it hidden. Untouched parts are shared, and a value with nothing hidden is returned itself.
+ */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { defineMember } from '../../base/json.ts';
 import { redacted } from '../../base/text-mask.ts';
 import type { TextSpan } from '../regex/text-span.ts';
 
-/** What becomes of one value and of one key, asked in the order in which they are written as JSON. */
+/** Decides about each value and each key, in the order in which JSON writes them. */
 type Visit = {
   readonly scalar: (value: string | number | boolean | null) => JsonValue;
   readonly key: (key: string) => string;
-  /** Told of the punctuation in between. */
+  /** Called for the punctuation in between. */
   readonly punctuation: (length: number) => void;
 };
 
 const ignore = (): void => undefined;
 
-/** Asks about every text, keys included. */
+/** Calls `mask` for every text, including keys. */
 export const maskJsonTexts = (value: JsonValue, mask: (text: string) => string): JsonValue =>
   walk(value, {
     scalar: (scalar) => (typeof scalar === 'string' ? mask(scalar) : scalar),
@@ -23,8 +25,8 @@ export const maskJsonTexts = (value: JsonValue, mask: (text: string) => string):
   });
 
 /**
- * Hides every value and key that one of the spans touches. The spans are merged and count from the beginning of the
- * value's JSON, whose strings are written with their escapes or plainly. Quotes belong to nobody.
+ * Hides every value and key that one of the spans touches. The spans are merged and count from the start of the
+ * value's JSON. Strings in that JSON are either escaped or plain. Quotes belong to no value.
  */
 export function maskTouched(
   value: JsonValue,
@@ -95,7 +97,7 @@ function walkMembers(members: JsonObject, visit: Visit): JsonValue {
   return isSame ? members : copy;
 }
 
-/** Keys that have become the same get a number each, so that no member is lost. */
+/** Keys that become equal get a number each, so that no member is lost. */
 function createKeyPicker(members: JsonObject): (shown: string) => string {
   const counts = new Map<string, number>();
   const taken = new Set<string>();

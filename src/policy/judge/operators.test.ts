@@ -9,7 +9,7 @@ function readRegex(pattern: string): LinearRegex {
   return reading.regex;
 }
 
-test('text operators say where they hold', () => {
+test('text operators report where they match', () => {
   const where = (
     operator: 'contains' | 'starts_with' | 'ends_with' | 'matches',
     operand: string,
@@ -26,7 +26,7 @@ test('text operators say where they hold', () => {
   expect(where('contains', '', 'abcab')).toEqual([]);
 });
 
-test('operators about a value as a whole do not', () => {
+test('operators on a whole value report no position', () => {
   expect(compileOperator('equals', 'a', readRegex).locate).toBeUndefined();
   expect(compileOperator('gt', 1, readRegex).locate).toBeUndefined();
 });

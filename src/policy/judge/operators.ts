@@ -1,6 +1,6 @@
 /**
- * The operators of the language, one row each: what they make of a value that is there. A value of a type that an
- * operator cannot judge is an error, never a no: a rule that was meant to look at it fires.
+ * The operators of the language, one row each. A value of a type that an operator cannot judge is an error, not
+ * false. The rule fires in that case.
  */
 import type { JsonValue } from '../../base/json.ts';
 import type { BuiltInOperator } from '../language/expression.ts';
@@ -12,27 +12,27 @@ export type Truth = boolean | 'error';
 
 /** An operator with its operand. */
 export type Test = {
-  /** About a value that is present. Never throws. */
+  /** Evaluates a present value. Never throws. */
   readonly holds: (field: JsonValue) => Truth;
   /**
-   * Where in a text that it holds for. Undefined for operators about the value as a whole. `inParts` says whether it may
-   * as well be asked about each text inside a larger one.
+   * Finds the matches in a text. Undefined for operators on the whole value. `inParts`: may it also be asked about
+   * each text inside a larger one?
    */
   readonly locate:
     { readonly find: (text: string) => readonly TextSpan[]; readonly inParts: boolean } | undefined;
   /**
-   * Whether whatever it finds in a text it finds in the JSON of that text too: nothing it looks for is ever escaped.
-   * Then there is no need to look at both.
+   * True if every match in a text is also a match in the JSON of that text, because nothing it looks for is ever
+   * escaped. Then only one of them is searched.
    */
   readonly sameInJson?: boolean;
 };
 
 export type ReadRegex = (pattern: string) => LinearRegex;
 
-/** The operand has the type the operator takes: loading has seen to it. */
+/** The loader has checked the type of the operand. */
 export function compileOperator(operator: BuiltInOperator, operand: JsonValue, readRegex: ReadRegex): Test {
   switch (operator) {
-    // What is asked about at all is there.
+    // Operators are only asked about present values.
     case 'exists':
       return whole(() => operand === true);
     case 'equals':
@@ -86,7 +86,7 @@ const toList = (operand: JsonValue): readonly JsonValue[] =>
   // `isArray` does not narrow a union with a read-only list.
   Array.isArray(operand) ? (operand as readonly JsonValue[]) : [operand];
 
-/** Loading lets nothing but text through where text is wanted; what a program made is taken by its JSON. */
+/** The loader accepts only text for a text operand; for programmatic rules any other value is compared as JSON. */
 const toText = (operand: JsonValue): string =>
   typeof operand === 'string' ? operand : JSON.stringify(operand);
 

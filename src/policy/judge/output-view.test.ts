@@ -12,7 +12,7 @@ const output = fc.oneof(
   fc.dictionary(word, fc.string({ unit: letters, maxLength: 5 }), { maxKeys: 3 }),
 ) as fc.Arbitrary<JsonValue>;
 
-test('a word is found in the text of an output exactly where its JSON or its plain text has it', () => {
+test('a word is found in the text of an output exactly if its JSON or its plain text contains it', () => {
   fc.assert(
     fc.property(output, word, (value, wanted) => {
       const view = viewOutput({ type: 'result', value });

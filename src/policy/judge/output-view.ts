@@ -1,18 +1,18 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 
-/** What came of a call: the tool's result, or the text of its error. */
+/** The end of a call: the tool's result, or the text of its error. */
 export type ToolEnd =
   { readonly type: 'result'; readonly value: JsonValue } | { readonly type: 'error'; readonly text: string };
 
-/** What post rules look at. Texts are made when a rule first asks for one. */
+/** The view of a result for post rules. Texts are made when a rule first asks for one. */
 export type OutputView = {
-  /** Undefined where the tool failed: then there is only its text. */
+  /** Undefined if the tool failed: then there is only the text of its error. */
   readonly result: JsonValue | undefined;
-  /** A result that is a string as it is, any other as JSON. */
+  /** A string result as it is, any other as JSON. */
   readonly text: () => string;
   /**
-   * The same with the escapes of JSON undone, so that a secret with a quote or a line break in it is found however
-   * deep it lies. The very same string where nothing is escaped.
+   * The text without the escapes of JSON. It makes a secret with a quote or a line break findable at any depth. It is
+   * the same string as `text` if nothing is escaped.
    */
   readonly plainText: () => string;
 };
@@ -22,7 +22,7 @@ export function viewOutput(end: ToolEnd): OutputView {
   let text: string | undefined;
   let plain: string | undefined;
   const textOf = (): string => (text ??= typeof value === 'string' ? value : toJsonText(value));
-  // Where no backslash is written, nothing is escaped.
+  // Without a backslash nothing is escaped.
   const plainOf = (): string => (typeof value === 'string' ? value : plainJsonText(value));
   return {
     result: end.type === 'result' ? end.value : undefined,
@@ -33,7 +33,7 @@ export function viewOutput(end: ToolEnd): OutputView {
 
 export const toJsonText = (value: JsonValue): string => JSON.stringify(value);
 
-/** The JSON of a value with its strings written as they are. */
+/** The JSON of a value with its strings unescaped. */
 export function plainJsonText(value: JsonValue): string {
   if (typeof value === 'string') return `"${value}"`;
   if (typeof value !== 'object' || value === null) return String(value);

@@ -1,9 +1,9 @@
 import type { FiredRule, Ruling } from '../language/ruling.ts';
 
-/** A rule that asked when a person approved, and what it said then. */
+/** A rule that asked when a person approved, with its digest at that time. */
 export type ApprovedRule = { readonly ruleId: string; readonly digest: string | undefined };
 
-/** What to keep with an approval of these rules. */
+/** The rules to store with an approval. */
 export const approvedRules = (
   fired: readonly FiredRule[],
   digestOf: (ruleId: string) => string | undefined,
@@ -11,8 +11,9 @@ export const approvedRules = (
   fired.filter(({ action }) => action === 'ask').map(({ ruleId }) => ({ ruleId, digest: digestOf(ruleId) }));
 
 /**
- * Whether an approval still counts under the rules of today, which judged the call anew. It does where they allow, or
- * ask by rules that asked then and say the same; a block denies; any other question has to be answered by a person.
+ * Does an approval still count under the current rules, which judged the call again? It counts if they allow the
+ * call, or if only rules ask that asked then and have not changed. A block denies the call. Any other ask needs a new
+ * answer from a person.
  */
 export function recheckApproval(
   approved: readonly ApprovedRule[],

@@ -1,10 +1,10 @@
 /**
- * Takes out of an output what a rule found in it.
+ * Redacts the matches of a rule from an output.
  *
- * 1. Text operators lose what they matched, others the whole value they looked at.
- * 2. `output.text` is looked for in every text at any depth, keys included, and then once more in the JSON as a whole:
- *    a match that runs over several values hides each value it touches.
- * 3. Where nothing can be pointed at, all of the output goes. Too much is hidden rather than too little.
+ * 1. Text operators hide what they matched; other operators hide the whole value.
+ * 2. `output.text` is searched in every text at any depth, including keys. Then the JSON is searched as a whole: a
+ *    match that covers several values hides each value it touches.
+ * 3. If no match can be located, the whole output is hidden. Hiding too much is better than too little.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { redacted } from '../../base/text-mask.ts';
@@ -20,7 +20,10 @@ import { maskJsonTexts, maskTouched } from './mask-json.ts';
 
 type Locate = NonNullable<Test['locate']>;
 
-/** The output without what the leaves found. Each is asked again: one that was never reached may have found something. */
+/**
+ * The output without the matches of the leaves. Each leaf is evaluated again, because one that was not reached may
+ * match too.
+ */
 export function redactMatches(
   end: ToolEnd,
   view: OutputView,
@@ -43,7 +46,7 @@ export function redactMatches(
 const hideAll = (end: ToolEnd): ToolEnd =>
   end.type === 'result' ? { type: 'result', value: redacted } : { type: 'error', text: redacted };
 
-/** Undefined where the leaf is about something else, or says no. */
+/** Undefined if the leaf is about something else, or does not hold. */
 function redactLeaf(
   end: ToolEnd,
   view: OutputView,
@@ -68,7 +71,7 @@ function redactLeaf(
   return { type: 'result', value: path.length === 0 ? hidden : replaceAt(end.value, path, hidden) };
 }
 
-/** A match of nothing, as of `x*`, cannot be pointed at. */
+/** An empty match, as of `x*`, cannot be located. */
 function redactText(text: string, locate: Locate): string {
   const spans = mergeSpans(locate.find(text));
   return spans.length === 0 ? redacted : maskSpans(text, spans);
@@ -87,7 +90,7 @@ function redactValue(value: JsonValue, locate: Locate): JsonValue {
   return kept === value ? redacted : kept;
 }
 
-/** What is found elsewhere than inside what stands for something hidden. */
+/** Matches outside existing redaction marks. */
 function findOutside(text: string, locate: Locate): readonly TextSpan[] {
   const spans = mergeSpans(locate.find(text));
   if (spans.length === 0) return spans;
@@ -98,6 +101,6 @@ function findOutside(text: string, locate: Locate): readonly TextSpan[] {
 }
 
 function replaceAt(root: JsonValue, path: readonly string[], value: JsonValue): JsonValue {
-  // Something was found below it, so it is an object or a list; lists have keys as objects do.
+  // A value was found below it, so it is an object or a list; lists have keys as objects do.
   return editJson(root as JsonObject, [{ path, value }]);
 }

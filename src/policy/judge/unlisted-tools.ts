@@ -6,22 +6,22 @@ import { onlyObserves } from './fire-rule.ts';
 import { compileGlob } from '../regex/glob.ts';
 import { toolsOfRule } from '../language/rule-tools.ts';
 
-/** No rule of a document can have this id: ids have no dots. */
+/** No rule of a document can have this id, because rule ids contain no dots. */
 export const unlistedRuleId = 'defaults.unlisted_tools';
 
-/** Undefined where the documents leave the switch off. */
+/** Undefined if the documents do not enable the switch. */
 export function compileUnlistedTools({ unlistedTools, rules, tools }: ComposedRules): BeforeRule | undefined {
   if (unlistedTools === undefined) return undefined;
   const patterns = [
     ...tools.map(({ tool }) => tool),
-    // A rule that only watches says nothing about what may run, and a rule about every tool names none.
+    // A rule that only observes does not say what may run, and a rule about every tool names none.
     ...rules.filter((rule) => !onlyObserves(rule)).flatMap(({ rule }) => toolsOfRule(rule)),
   ].filter((pattern) => pattern !== '*');
   const globs = patterns.map((pattern) => compileGlob(pattern));
   const known = new Map<string, boolean>();
   const isListed = (toolName: string): boolean => {
     const found = known.get(toolName) ?? globs.some((glob) => glob.matches(toolName));
-    // A model may make up names without end.
+    // A model may invent any number of names.
     if (known.size < mostKnown) known.set(toolName, found);
     return found;
   };

@@ -1,4 +1,4 @@
-/** A rule written as a function. Stands beside rules of documents and is judged like them. */
+/** A rule written as a function. It is judged together with the rules of documents. */
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import type { PolicyCall } from './policy-call.ts';
 import type { RuleMode } from './ruleset.ts';
@@ -15,12 +15,12 @@ export type CodeRule = {
   | { readonly when: 'before'; readonly check: (call: PolicyCall) => Awaitable<BeforeAnswer> }
   | {
       readonly when: 'after';
-      /** Given the result, or the text of the error where the tool failed. */
+      /** Receives the result, or the text of the error if the tool failed. */
       readonly check: (call: PolicyCall, output: JsonValue) => Awaitable<AfterAnswer>;
     }
 );
 
-/** Undefined lets the call go on. Throwing is a policy error: the rule blocks. */
+/** Undefined lets the call continue. Throwing is a policy error: the rule blocks. */
 export type BeforeAnswer =
   | undefined
   | {
@@ -30,7 +30,7 @@ export type BeforeAnswer =
       readonly timeoutEffect?: 'block' | 'allow';
     };
 
-/** `redact` gives the output to use instead. */
+/** `redact` returns the output to use instead. */
 export type AfterAnswer =
   | undefined
   | { readonly action: 'warn' | 'block'; readonly message: string }

@@ -1,18 +1,18 @@
-/** Documents put together: parents before children, later documents over earlier ones. Nothing compiled yet. */
+/** Composed documents: parents before children, later documents over earlier ones. Nothing is compiled yet. */
 import type { JsonObject } from '../../base/json.ts';
 import type { CodeRule } from './code-rule.ts';
 import type { Rule, RuleMode, ToolFacts } from './ruleset.ts';
 import type { Workflow } from './workflow.ts';
 
 export type ComposedRules = {
-  /** In the order they are evaluated; candidates after all others. */
+  /** In evaluation order; candidates come last. */
   readonly rules: readonly ComposedRule[];
   readonly tools: readonly ToolFacts[];
   readonly workflows: readonly Workflow[];
   readonly observability: JsonObject | undefined;
-  /** Whether calls of tools that nothing here names are blocked, and in which mode. Absent: they are allowed. */
+  /** Mode in which calls of unlisted tools are blocked. Absent: they are allowed. */
   readonly unlistedTools?: { readonly mode: RuleMode };
-  /** Of all documents, later ones over earlier ones. */
+  /** Merged from all documents; later ones override earlier ones. */
   readonly metadata?: { readonly name: string; readonly description?: string };
   /** sha256 of the only document, or over the stamps of several joined by `:`. */
   readonly version: string;
@@ -25,9 +25,9 @@ export type ComposedRule = {
   readonly rule: Rule | CodeRule;
   readonly mode: RuleMode;
   readonly candidate: boolean;
-  /** The document it stands in. */
+  /** The document that contains it. */
   readonly source: string;
-  /** Where in it, from 1; absent for rules that are code. */
+  /** Line in the document, from 1; absent for code rules. */
   readonly line?: number;
 };
 
@@ -38,6 +38,6 @@ export type CompositionReport = {
     readonly by: string;
   }[];
   readonly candidates: readonly { readonly id: string; readonly from: string }[];
-  /** Things worth knowing that stop nothing, e.g. a duplicate that was left out. */
+  /** Remarks that stop nothing, e.g. about an ignored duplicate. */
   readonly warnings: readonly string[];
 };

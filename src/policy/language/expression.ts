@@ -1,4 +1,4 @@
-/** What a rule asks of a call, as read from its document: one selector with one operator, combined. */
+/** The condition of a rule, as read from its document: selectors with operators, combined. */
 import type { JsonValue } from '../../base/json.ts';
 
 export type Expression =
@@ -12,18 +12,18 @@ export type Leaf = {
   /** A word of the language, or one the host registered. */
   readonly operator: string;
   readonly operand: JsonValue;
-  /** What the leaf says about a field that is absent or null. `exists` never asks. */
+  /** The result for a field that is absent or null. `exists` ignores it. */
   readonly onMissing: 'fire' | 'skip';
-  /** The document says `on_missing: skip` itself: that leaving the field out is harmless is meant. */
+  /** The document itself says `on_missing: skip`, so omitting the field is intended to be harmless. */
   readonly saysMissing?: true;
 };
 
-/** Where a value comes from: `args.path.to` is source `args`, path `['path', 'to']`. */
+/** The source of a value: `args.path.to` has the source `args` and the path `['path', 'to']`. */
 export type Selector = {
   /** As written, for messages. */
   readonly text: string;
   readonly source: SelectorSource | { readonly hostPrefix: string };
-  /** Own keys to follow below the source. Empty where the source is a value itself. */
+  /** Own keys to follow below the source. Empty if the source is itself a value. */
   readonly path: readonly string[];
 };
 
@@ -37,9 +37,9 @@ export type SelectorSource =
   | 'output.text'
   | 'result'
   | 'snapshot'
-  /** What the call names, found in all arguments: a list, of which one has to fit. */
+  /** Resources that the call names, found in all arguments. A list: one match is enough. */
   | 'found'
-  /** What is counted for the session: always there, and a number. */
+  /** Counters of the session: always present, always a number. */
   | 'session';
 
 export type BuiltInOperator =

@@ -1,12 +1,12 @@
-/** Something about contracts that is legal and probably not meant. Stops nothing. */
+/** A valid but probably unintended part of contracts. It stops nothing. */
 export type LintWarning = {
   readonly code: LintCode;
-  /** Undefined where it is about the contracts as a whole. */
+  /** Undefined if the warning is about the contracts as a whole. */
   readonly ruleId: string | undefined;
   readonly source: string | undefined;
-  /** From 1; undefined where it is not known. */
+  /** From 1; undefined if unknown. */
   readonly line: number | undefined;
-  /** What is so. */
+  /** A sentence about the finding. */
   readonly message: string;
   /** What to do about it. */
   readonly advice: string;
@@ -27,5 +27,5 @@ export type LintCode =
   | 'holds_own_files'
   | 'composition';
 
-/** What one check found; whoever runs it knows the rule. */
+/** The finding of one check. The caller adds the rule and its line. */
 export type LintFinding = Pick<LintWarning, 'code' | 'message' | 'advice'>;

@@ -1,4 +1,4 @@
-/** What may stand beside each operator of the language. One table, for the loader and for the schema of documents. */
+/** The operand type of each operator. One table, used by the loader and by the schema of documents. */
 import type { BuiltInOperator } from './expression.ts';
 
 export type OperandKind =

@@ -1,6 +1,6 @@
 /**
- * Which rules concern a tool. Rules about other tools cost a call nothing: exact names are looked up, patterns are tried
- * once per name and the answer is kept. Names come from models, so only so many are kept.
+ * Finds the rules that apply to a tool, so that other rules cost a call nothing. Exact names are looked up. Patterns
+ * are tried once per name and the answer is cached. Names come from models, so the cache is bounded.
  */
 import { compileGlob } from '../regex/glob.ts';
 
@@ -9,7 +9,7 @@ const mostKeptNames = 1_024;
 /** Finds the entries for a tool name, in the order they were given. */
 export type RuleIndex<Entry> = (toolName: string) => readonly Entry[];
 
-/** An entry is listed once, however many of its patterns match. No patterns at all means every tool. */
+/** An entry is listed once, however many of its patterns match. An entry without patterns applies to every tool. */
 export function createRuleIndex<Entry>(
   entries: readonly { readonly tools: readonly string[] | undefined; readonly entry: Entry }[],
 ): RuleIndex<Entry> {
@@ -28,7 +28,7 @@ export function createRuleIndex<Entry>(
     return (
       [...positions]
         .sort((left, right) => left - right)
-        // Every position is that of an entry.
+        // Every position belongs to an entry.
         .map((position) => (entries[position] as { entry: Entry }).entry)
     );
   };
@@ -39,7 +39,7 @@ export function createRuleIndex<Entry>(
     if (known !== undefined) return known;
     const found = find(name);
     if (kept.size >= mostKeptNames) kept.clear();
-    // A name can be a megabyte long; keeping a thousand of those would be a leak as well.
+    // A name can be a megabyte long; caching a thousand of those would also be a leak.
     if (name.length <= 256) kept.set(name, found);
     return found;
   };

@@ -1,4 +1,4 @@
-/** Which fields each kind of object in a ruleset has. One table, for the loader and for the schema of documents. */
+/** The fields of each kind of object in a ruleset. One table, used by the loader and by the schema of documents. */
 import type { Rule } from './ruleset.ts';
 
 export const apiVersion = 'edictum/v1';
@@ -13,7 +13,7 @@ export const rulesetShape: ObjectShape = {
   optional: ['rules', 'tools', 'observability', 'observe_alongside', 'extends'],
 };
 export const metadataShape: ObjectShape = { required: ['name'], optional: ['description'] };
-// `unlisted_tools` is beyond the public language.
+// `unlisted_tools` extends the public language.
 export const defaultsShape: ObjectShape = { required: ['mode'], optional: ['unlisted_tools'] };
 export const toolFactsShape: ObjectShape = { required: [], optional: ['side_effect', 'idempotent'] };
 export const limitsShape: ObjectShape = {
@@ -22,7 +22,7 @@ export const limitsShape: ObjectShape = {
     'max_tool_calls',
     'max_attempts',
     'max_calls_per_tool',
-    // Beyond the public language.
+    // Extends the public language.
     'max_failures',
     'max_consecutive_failures',
     'max_failures_per_tool',
@@ -38,13 +38,13 @@ const conditionRule: ObjectShape = {
 };
 
 export const ruleShapes: { readonly [Type in Rule['type']]: ObjectShape } = {
-  // Without `when` a pre rule applies to every call of its tools. Beyond the public language.
+  // Without `when` a pre rule applies to every call of its tools. This extends the public language.
   pre: { required: ['id', 'type', 'tool', 'then'], optional: ['when', 'enabled', 'mode'] },
   post: conditionRule,
   session: { required: ['id', 'type', 'limits', 'then'], optional: ['enabled', 'mode'] },
   sandbox: {
     required: ['id', 'type', 'message'],
-    // Besides: one of tool and tools, and at least one of within and allows.
+    // In addition: one of tool and tools, and at least one of within and allows.
     optional: [
       'tool',
       'tools',
@@ -72,7 +72,7 @@ export const thenShapes: { readonly [Type in 'pre' | 'post' | 'session']: Object
 
 export const ruleTypes: readonly Rule['type'][] = ['pre', 'post', 'session', 'sandbox'];
 
-/** What a rule of each type may do; for a sandbox that is what `outside` says. */
+/** The allowed actions of each rule type; for a sandbox rule, the values of `outside`. */
 export const actionsOf: {
   readonly pre: readonly ['block', 'ask'];
   readonly post: readonly ['warn', 'redact', 'block'];
@@ -86,9 +86,9 @@ export const actionsOf: {
 };
 
 export const ruleModes = ['enforce', 'observe'] as const;
-/** What happens to calls of tools that the documents do not name. */
+/** The effect on calls of tools that the documents do not name. */
 export const unlistedEffects = ['allow', 'block'] as const;
-/** Whether a chain of commands is outside as a whole, or judged command by command. */
+/** Is a chain of commands outside as a whole, or judged command by command? */
 export const chainWords = ['refuse', 'judge'] as const;
 export const sideEffects = ['pure', 'read', 'write', 'irreversible'] as const;
 export const timeoutEffects = ['block', 'allow'] as const;
@@ -96,11 +96,11 @@ export const timeoutEffects = ['block', 'allow'] as const;
 export const namePattern: RegExp = /^[a-z0-9][a-z0-9._-]*$/;
 export const ruleIdPattern: RegExp = /^[a-z0-9][a-z0-9_-]*$/;
 export const longestMessage = 500;
-/** About thirty years, in seconds: longer is a slip, and a date that no calendar shows. */
+/** About thirty years, in seconds. A longer timeout is a mistake, and its date would overflow calendars. */
 export const longestTimeout = 1_000_000_000;
 export const defaultTimeout = 300;
 
-/** Spellings of earlier versions of the language, accepted wherever the new ones are. */
+/** Spellings of earlier versions of the language, accepted in place of the new ones. */
 export const olderKeys: Readonly<Record<string, string>> = {
   contracts: 'rules',
   effect: 'action',

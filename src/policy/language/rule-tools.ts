@@ -2,7 +2,7 @@ import type { CodeRule } from './code-rule.ts';
 import type { Rule } from './ruleset.ts';
 import { perToolLimits } from './session-limits.ts';
 
-/** The names and patterns by which a rule says which tools it is about. */
+/** The names and patterns of the tools that a rule applies to. */
 export function toolsOfRule(rule: Rule | CodeRule): readonly string[] {
   switch (rule.type) {
     case 'pre':

@@ -1,4 +1,4 @@
-/** A rule document after loading: legacy words replaced, shape checked, nothing compiled. */
+/** A rule document after loading: older words replaced, shape checked, nothing compiled. */
 import type { JsonObject } from '../../base/json.ts';
 import type { Expression } from './expression.ts';
 
@@ -7,13 +7,13 @@ export type RuleMode = 'enforce' | 'observe';
 export type Ruleset = {
   readonly name: string;
   readonly description: string | undefined;
-  /** For rules that say nothing themselves. */
+  /** For rules without a mode of their own. */
   readonly mode: RuleMode;
-  /** What happens to calls of tools that nothing here names. Undefined where the document does not say. */
+  /** The effect on calls of tools that the document does not name. Undefined if the document does not say. */
   readonly unlistedTools: 'allow' | 'block' | undefined;
-  /** Without those that say `enabled: false`. Ids are unique. */
+  /** Without rules that say `enabled: false`. Ids are unique. */
   readonly rules: readonly Rule[];
-  /** Ids of the rules that are switched off. */
+  /** Ids of the disabled rules. */
   readonly disabled: readonly string[];
   /** By name or glob, in the order written. */
   readonly tools: readonly ToolFacts[];
@@ -34,14 +34,14 @@ export type Rule = PreRule | PostRule | SessionRule | SandboxRule;
 
 type RuleBase = {
   readonly id: string;
-  /** Undefined where the document's default holds. */
+  /** Undefined if the document's default applies. */
   readonly mode: RuleMode | undefined;
   readonly message: string;
   readonly tags: readonly string[];
   readonly metadata: JsonObject | undefined;
 };
 
-/** How long a person may take over an `ask`, and what happens then. */
+/** How long a person may take to answer an `ask`, and what happens after that. */
 export type AskTimeout = { readonly timeoutSeconds: number; readonly timeoutEffect: 'block' | 'allow' };
 
 export type PreRule = RuleBase &
@@ -68,12 +68,12 @@ export type SessionRule = RuleBase & {
 /** By tool name or glob, in the order written. */
 export type PerToolLimit = readonly (readonly [tool: string, limit: number])[];
 
-/** At least one. N allows N. */
+/** At least one is set. A limit of N allows N calls. */
 export type SessionLimits = {
   readonly maxToolCalls: number | undefined;
   readonly maxAttempts: number | undefined;
   readonly maxCallsPerTool: PerToolLimit;
-  /** Beyond the public language, like the rest: these depend on the success check. Absent where nothing is said. */
+  /** These extend the public language, because they depend on the success check. Absent if not set. */
   readonly maxFailures?: number;
   readonly maxConsecutiveFailures?: number;
   readonly maxFailuresPerTool?: PerToolLimit;
@@ -89,14 +89,14 @@ export type SandboxRule = RuleBase &
     readonly allowedCommands: readonly string[] | undefined;
     readonly allowedDomains: readonly string[] | undefined;
     readonly deniedDomains: readonly string[];
-    /** Whether chains of commands are outside as such, or judged command by command. Beyond the public language. */
+    /** Are chains of commands outside as a whole, or judged command by command? Extends the public language. */
     readonly chains: 'refuse' | 'judge' | undefined;
     readonly outside: 'block' | 'ask';
   };
 
 export type SideEffect = 'pure' | 'read' | 'write' | 'irreversible';
 
-/** What a document says about tools that answer to a name or glob. */
+/** Facts about tools whose names match a name or glob. */
 export type ToolFacts = {
   readonly tool: string;
   readonly sideEffect: SideEffect | undefined;

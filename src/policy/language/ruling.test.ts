@@ -18,22 +18,22 @@ const ask = (ruleId: string, timeoutSeconds: number, timeoutEffect: 'block' | 'a
 const decide = (...fired: readonly FiredRule[]): ReturnType<typeof decideRuling> =>
   decideRuling(fired, [], 'v');
 
-test('several asks make one: the earliest timeout, and block beats allow', () => {
+test('several asks become one: the earliest timeout, and block beats allow', () => {
   const fired = [ask('a', 60, 'allow'), rule('w', 'warn'), ask('b', 10, 'allow'), ask('c', 300, 'block')];
   expect(mergeAsks(fired)).toEqual({ timeoutSeconds: 10, timeoutEffect: 'block' });
   expect(timeoutDecision(fired)).toMatchObject({ decision: 'block', decidedBy: { ruleId: 'c' } });
 });
 
-test('when all allow, the call goes on in the name of the first', () => {
+test('when all allow, the timeout decision names the first rule', () => {
   const fired = [ask('a', 60, 'allow'), ask('b', 10, 'allow')];
   expect(timeoutDecision(fired)).toMatchObject({ decision: 'allow', decidedBy: { ruleId: 'a' } });
 });
 
-test('an ask that says nothing waits five minutes and then blocks', () => {
+test('an ask without a timeout waits five minutes and then blocks', () => {
   expect(mergeAsks([rule('a', 'ask')])).toEqual({ timeoutSeconds: 300, timeoutEffect: 'block' });
 });
 
-test('where nobody asks there is nothing to wait for, and running out blocks', () => {
+test('without an ask there is nothing to wait for, and a timeout blocks', () => {
   expect(mergeAsks([rule('a', 'block')])).toBeUndefined();
   expect(timeoutDecision([])).toEqual({ decision: 'block', decidedBy: undefined });
 });
@@ -62,7 +62,7 @@ test.each([
   expect(recheckApproval(approved, ruling, digestOf)).toBe(expected);
 });
 
-test('an approval of rules without a digest counts for nothing later', () => {
+test('an approval of rules without a digest no longer counts', () => {
   const nothingKnown = digests({});
   const held = approvedRules([ask('a', 1, 'block')], nothingKnown);
   expect(recheckApproval(held, decide(ask('a', 1, 'block')), nothingKnown)).toBe('ask');

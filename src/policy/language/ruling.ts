@@ -1,8 +1,8 @@
-/** What a policy says about one call before it runs, and about what came of it. */
+/** The ruling of a policy on a call before it runs, and on its result. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { AskTimeout } from './ruleset.ts';
 
-/** One rule that had something to say. */
+/** One rule that fired. */
 export type FiredRule = {
   readonly ruleId: string;
   readonly ruleType: 'pre' | 'post' | 'session' | 'sandbox' | 'workflow' | 'code';
@@ -13,9 +13,9 @@ export type FiredRule = {
   readonly metadata: JsonObject | undefined;
   /** The condition met a value of the wrong type, which makes a rule fire. */
   readonly policyError: boolean;
-  /** It only says what it would have done. */
+  /** The rule only reports what it would have done. */
   readonly observed: boolean;
-  /** For an `ask`: how long a person has and what happens then. */
+  /** For an `ask`: how long a person may take, and what happens after that. */
   readonly timeoutSeconds?: number;
   readonly timeoutEffect?: 'block' | 'allow';
 };
@@ -25,27 +25,27 @@ export type Ruling = {
   readonly decision: 'allow' | 'ask' | 'block';
   /** The first rule that blocks, else the first that asks. */
   readonly decidedBy: FiredRule | undefined;
-  /** Every rule that fired and counts, in the order of the documents. */
+  /** Every fired rule that counts, in the order of the documents. */
   readonly fired: readonly FiredRule[];
-  /** Every rule that fired and only observes, candidates last. */
+  /** Every fired rule that only observes, candidates last. */
   readonly observed: readonly FiredRule[];
   readonly policyVersion: string;
 };
 
-/** What post rules make of a result. */
+/** The ruling of post rules on a result. */
 export type OutputRuling = {
   readonly decision: 'pass' | 'warn' | 'redact' | 'block';
   readonly decidedBy: FiredRule | undefined;
   readonly fired: readonly FiredRule[];
   readonly observed: readonly FiredRule[];
-  /** The result, or the text of the error, after redaction; the very same value where nothing was redacted. */
+  /** The result, or the text of the error, after redaction; the same value if nothing was redacted. */
   readonly output: JsonValue;
   readonly policyVersion: string;
 };
 
 const nothing: readonly FiredRule[] = Object.freeze([]);
 
-/** Puts together what fired, from pre, session, sandbox and code rules and from workflows alike. */
+/** Combines the fired rules: pre, session, sandbox and code rules, and workflows. */
 export function decideRuling(
   fired: readonly FiredRule[],
   observed: readonly FiredRule[],
@@ -67,7 +67,7 @@ const firstOf = (fired: readonly FiredRule[], action: FiredRule['action']): Fire
 
 const defaultTimeout: AskTimeout = { timeoutSeconds: 300, timeoutEffect: 'block' };
 
-/** Several asks make one confirmation: the earliest timeout, and block beats allow. Undefined where nobody asks. */
+/** Several asks become one confirmation: the earliest timeout, and block beats allow. Undefined if no rule asks. */
 export function mergeAsks(fired: readonly FiredRule[]): AskTimeout | undefined {
   const asks = fired.filter(({ action }) => action === 'ask').map(timeoutOf);
   if (asks.length === 0) return undefined;
@@ -77,7 +77,7 @@ export function mergeAsks(fired: readonly FiredRule[]): AskTimeout | undefined {
   };
 }
 
-/** What happens when nobody answered in time, and the rule that says so. Block where no rule asks. */
+/** The effect of a confirmation timeout, and the rule that sets it. Block if no rule asks. */
 export function timeoutDecision(fired: readonly FiredRule[]): {
   readonly decision: 'allow' | 'block';
   readonly decidedBy: FiredRule | undefined;

@@ -1,7 +1,7 @@
 /**
- * The limits of session rules, as shares of counters. What is counted belongs to the session and not to a rule: two
- * rules about `max_tool_calls` look at one number, and a document that is loaded anew goes on where it was. A limit of
- * N lets N through: it bites when N were counted before.
+ * The limits of session rules, as shares of counters. A counter belongs to the session, not to a rule: two rules
+ * about `max_tool_calls` read one number, and a reloaded document continues from it. A limit of N allows N calls: it
+ * applies once N have been counted.
  */
 import type { JsonObject } from '../../base/json.ts';
 import { createRuleIndex } from './rule-index.ts';
@@ -9,35 +9,35 @@ import type { RuleMode, SessionLimits, SessionRule } from './ruleset.ts';
 import type { SessionCounters, SessionMetric } from './session-metric.ts';
 import { counterNameOf, countOfMetric } from './session-metric.ts';
 
-/** What one rule allows of one counter. */
+/** The part of one counter that one rule allows. */
 export type LimitShare = {
   readonly ruleId: string;
   readonly metric: SessionMetric;
-  /** Names the number within its session: the same for every rule that counts the same thing. */
+  /** Name of the counter within its session: the same for every rule that counts the same thing. */
   readonly counter: string;
   readonly limit: number;
   /** As in the document; `limitFired` fills it in. */
   readonly message: string;
   readonly tags: readonly string[];
   readonly metadata: JsonObject | undefined;
-  /** Under `observe`, and for a candidate, nothing is refused: `limitFired` says what would have been. */
+  /** Under `observe`, and for a candidate, nothing is denied: `limitFired` reports what would have been. */
   readonly mode: RuleMode;
   readonly candidate: boolean;
 };
 
-/** A rule's limits, made ready. */
+/** The compiled limits of a rule. */
 export type CompiledLimits = {
-  /** What they hold for a call of this tool. */
+  /** Their shares for a call of this tool. */
   readonly sharesOf: (toolName: string) => readonly LimitShare[];
-  /** Whether one of them is used up. */
+  /** Is one of them used up? */
   readonly isUsedUp: (toolName: string, counters: SessionCounters) => boolean;
 };
 
 type Bound = { readonly metric: SessionMetric; readonly limit: number };
 
 /**
- * In a limit per tool a pattern gives each tool it matches that many of its own: that is what "per tool" says. Where
- * several entries match a tool, all of them hold.
+ * In a limit per tool, a pattern gives each matching tool its own count: that is the meaning of "per tool". If
+ * several entries match a tool, all of them apply.
  */
 export function compileSessionLimits(
   { limits, message, tags, metadata }: SessionRule,
@@ -81,7 +81,7 @@ const wholeLimits: readonly (readonly [KeysOf<number | undefined>, SessionMetric
   ['maxConsecutiveFailures', 'consecutive_failures'],
 ];
 
-/** With the field of the limits of a document that each comes of. */
+/** Each metric with its field in the limits of a document. */
 export const perToolLimits: readonly (readonly [
   KeysOf<readonly (readonly [string, number])[] | undefined>,
   SessionMetric,

@@ -1,6 +1,6 @@
 /**
- * What is counted for a session, for limits and conditions. `failures` and its like follow the success check: a call
- * counts once, when it ends, and only where its body started.
+ * The counters of a session, for limits and conditions. `failures` and related counters follow the success check: a
+ * call counts once, when it ends, if its body started.
  */
 import type { EndMetric } from '../../call/event.ts';
 
@@ -13,17 +13,17 @@ export type SessionMetric =
   | 'failures_per_tool'
   | 'consecutive_failures_per_tool';
 
-/** How much a session has used, before the call that is judged. A field that is absent stands for zero. */
+/** Usage of a session before the judged call. An absent field means zero. */
 export type SessionCounters = {
   /** Calls whose body started. */
   readonly toolCalls: number;
-  /** Calls that reached the policy, denied ones too. */
+  /** Calls that reached the policy, including denied ones. */
   readonly attempts: number;
   /** Calls of one tool, by its exact name, whose body started. */
   readonly callsOf: (toolName: string) => number;
   /** Calls whose body started and that did not succeed. */
   readonly failures?: number | undefined;
-  /** The same since the last success of the session. */
+  /** The same since the session's last success. */
   readonly consecutiveFailures?: number | undefined;
   /** Failures of one tool, by its exact name. */
   readonly failuresOf?: ((toolName: string) => number) | undefined;
@@ -32,9 +32,9 @@ export type SessionCounters = {
 };
 
 type MetricFacts = {
-  /** Whether every tool has a number of its own. */
+  /** Does every tool have its own count? */
   readonly perTool: boolean;
-  /** What the end of a call does to it. Undefined for what is counted when a call begins. */
+  /** The effect of a call's end on it. Undefined for counters that change when a call begins. */
   readonly byEnd: EndMetric | undefined;
 };
 
@@ -56,7 +56,7 @@ export const countSelectors: ReadonlyMap<string, SessionMetric> = new Map([
   ['tool.consecutive_failures', 'consecutive_failures_per_tool'],
 ]);
 
-/** Names the number within its session. */
+/** Name of the counter within its session. */
 export const counterNameOf = (metric: SessionMetric, toolName: string): string =>
   sessionMetrics[metric].perTool ? `${metric}/${JSON.stringify(toolName)}` : metric;
 
@@ -83,7 +83,7 @@ export function countOfMetric(
   }
 }
 
-/** The counters of a session for calls of one tool, from what was read of each. */
+/** The session's counters for calls of one tool, from the value read for each. */
 export const countersFrom = (read: (metric: SessionMetric) => number): SessionCounters => ({
   toolCalls: read('tool_calls'),
   attempts: read('attempts'),

@@ -2,20 +2,20 @@ import { compileGlob } from '../regex/glob.ts';
 import { createRuleIndex } from './rule-index.ts';
 import type { SideEffect, ToolFacts } from './ruleset.ts';
 
-/** What documents say about one tool. */
+/** The facts that documents state about one tool. */
 export type KnownToolFacts = {
-  /** Irreversible where nobody says anything: unknown never means safe. */
+  /** Irreversible by default: unknown never means safe. */
   readonly sideEffect: SideEffect;
-  /** False withdraws what a tool declared; true grants nothing. */
+  /** False withdraws the tool's own declaration; true grants nothing. */
   readonly idempotent: boolean | undefined;
 };
 
 const unlisted: KnownToolFacts = Object.freeze({ sideEffect: 'irreversible', idempotent: undefined });
 
-/** Each fact by itself: its exact name beats a pattern, a later pattern an earlier one. */
+/** Each fact is resolved separately: an exact name beats a pattern, a later pattern beats an earlier one. */
 export function compileToolFacts(facts: readonly ToolFacts[]): (toolName: string) => KnownToolFacts {
   const compiled = facts.map((fact) => ({ fact, glob: compileGlob(fact.tool) }));
-  // From the most to the least telling.
+  // From the most to the least specific.
   const ranked = [
     ...compiled.filter(({ glob }) => glob.exact !== undefined).reverse(),
     ...compiled.filter(({ glob }) => glob.exact === undefined).reverse(),

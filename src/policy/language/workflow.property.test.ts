@@ -79,7 +79,7 @@ const steps: fc.Arbitrary<Step> = fc.record({
 
 type Watch = (before: WorkflowState, ruling: WorkflowRuling, step: Step) => void;
 
-/** Makes the calls one after the other: asks, approves where the step says so, records what was allowed. */
+/** Makes the calls in sequence: asks, approves if the step says so, records what was allowed. */
 function run(workflow: Workflow, from: WorkflowState, calls: readonly Step[], watch?: Watch): WorkflowState {
   let state = from;
   for (const step of calls)
@@ -103,7 +103,7 @@ function now<Value extends object>(value: Value | PromiseLike<Value>): Value {
   return value;
 }
 
-/** The conditions once more, as plainly as possible. */
+/** The conditions again, written as plainly as possible. */
 function holds(
   condition: StageCondition,
   workflow: Workflow,
@@ -136,7 +136,7 @@ function holds(
   }
 }
 
-/** Tools and commands of a stage once more. */
+/** The tools and commands of a stage again. */
 function takes(stage: Stage, { toolName, input: { command } }: Step): boolean {
   if (stage.tools.length > 0 && !stage.tools.some(({ pattern }) => pattern === toolName)) return false;
   if (toolName !== 'Bash') return true;
@@ -145,7 +145,7 @@ function takes(stage: Stage, { toolName, input: { command } }: Step): boolean {
   );
 }
 
-test('no stage is entered or left while a gate or an approval stands against it', () => {
+test('no stage is entered or left while a gate or an approval prevents it', () => {
   fc.assert(
     fc.property(workflows, fc.array(steps, { maxLength: 25 }), (workflow, calls) => {
       run(workflow, initialState(workflow), calls, (before, ruling) => {
@@ -175,7 +175,7 @@ test('no stage is entered or left while a gate or an approval stands against it'
   );
 });
 
-test('a call is allowed only by a stage that takes it, or after the last', () => {
+test('a call is allowed only by a stage that accepts it, or after the last stage', () => {
   fc.assert(
     fc.property(workflows, fc.array(steps, { maxLength: 25 }), (workflow, calls) => {
       run(workflow, initialState(workflow), calls, (_, ruling, step) => {
@@ -189,7 +189,7 @@ test('a call is allowed only by a stage that takes it, or after the last', () =>
   );
 });
 
-test('deciding changes nothing it is given, loses no evidence, and decides the same again', () => {
+test('deciding modifies no input, loses no evidence, and is repeatable', () => {
   fc.assert(
     fc.property(workflows, fc.array(steps, { maxLength: 25 }), (workflow, calls) => {
       let seen = initialState(workflow).evidence;
@@ -210,7 +210,7 @@ test('deciding changes nothing it is given, loses no evidence, and decides the s
   );
 });
 
-test('a workflow that was reset to its first stage goes as a new one does', () => {
+test('a workflow that was reset to its first stage proceeds like a new one', () => {
   fc.assert(
     fc.property(
       workflows,

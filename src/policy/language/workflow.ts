@@ -1,4 +1,4 @@
-/** An order of calls: stages with what may be called in them, and what must be true to enter and leave. */
+/** An order of calls: stages with the calls they allow, and the conditions to enter and leave them. */
 import type { Glob } from '../regex/glob.ts';
 import type { LinearRegex } from '../regex/linear-regex.ts';
 
@@ -6,7 +6,7 @@ export type Workflow = {
   readonly name: string;
   readonly description: string | undefined;
   readonly version: string | undefined;
-  /** At least one, with ids of their own. Only the last may be terminal. */
+  /** At least one, with unique ids. Only the last may be terminal. */
   readonly stages: readonly Stage[];
   /** sha256 of the bytes it was read from. */
   readonly stamp: string;
@@ -17,7 +17,7 @@ export type Stage = {
   readonly description: string | undefined;
   readonly entry: readonly StageGate[];
   readonly exit: readonly StageGate[];
-  /** Empty means any tool, on a terminal stage none. */
+  /** Empty means any tool; on a terminal stage, no tool. */
   readonly tools: readonly Glob[];
   readonly checks: readonly StageCheck[];
   readonly approvalMessage: string | undefined;
@@ -34,7 +34,7 @@ export type StageCheck = {
 export type StageCondition =
   | { readonly type: 'stage_complete'; readonly stageId: string }
   | { readonly type: 'file_read'; readonly path: string }
-  /** Of the stage it stands in, where no id is given. */
+  /** Without an id: the stage that contains the condition. */
   | { readonly type: 'approval'; readonly stageId: string | undefined }
   | { readonly type: 'command_matches' | 'command_not_matches'; readonly regex: LinearRegex }
   | {
@@ -45,14 +45,14 @@ export type StageCondition =
     }
   | { readonly type: 'exec'; readonly command: string; readonly exitCode: number };
 
-/** A stage that takes no call itself: there is something to be shown or approved, and then the next one begins. */
+/** A stage that accepts no call itself: it needs evidence or an approval, and then the next stage begins. */
 export const isBoundary = (stage: Stage): boolean =>
   !stage.terminal && stage.tools.length === 0 && stage.checks.length === 0 && mustBeLeft(stage);
 
-/** Whether leaving the stage takes more than a call that belongs to the next. */
+/** Does leaving the stage take more than a call that belongs to the next one? */
 export const mustBeLeft = (stage: Stage): boolean =>
   stage.exit.length > 0 || stage.approvalMessage !== undefined;
 
-/** Where a stage stands; -1 where there is no such stage. */
+/** Index of a stage; -1 if there is no such stage. */
 export const stageIndex = (workflow: Workflow, stageId: string): number =>
   workflow.stages.findIndex(({ id }) => id === stageId);

@@ -1,12 +1,12 @@
 /**
- * A command text taken apart as far as it goes: every simple command in it with its words. Unlike command-line.ts this
- * never gives up. It serves a list of what is forbidden, where each word that can be read is one more that is checked.
+ * A command text split as far as possible: every simple command in it with its words. Unlike command-line.ts this
+ * never gives up. It serves a deny list, where every readable word is one more that is checked.
  */
 
 export type CommandPiece = {
-  /** Quotes and escapes removed. */
+  /** Quotes and escapes are removed. */
   readonly words: readonly string[];
-  /** Words behind `>`, `>>` and the like. */
+  /** Words after `>`, `>>` and the like. */
   readonly writesTo: readonly string[];
 };
 
@@ -16,7 +16,7 @@ export type ReadCommand = {
   readonly feedsArguments: boolean;
 };
 
-/** A command in a command, such as `sh -c "…"`. */
+/** For commands inside commands, such as `sh -c "…"`. */
 const deepest = 4;
 const mostWords = 4_000;
 
@@ -25,7 +25,7 @@ export function readCommandPieces(text: string, depth = 0): ReadCommand {
   let words: string[] = [];
   let writesTo: string[] = [];
   let word: string | undefined;
-  /** The word with its backslashes, where they may separate the components of a path. */
+  /** The word with its backslashes, in case they separate the components of a path. */
   let withBackslashes: string | undefined;
   let redirects = false;
   let feedsArguments = /\$\(|`|\b(?:xargs|eval|parallel)\b/.test(text);
@@ -60,7 +60,7 @@ export function readCommandPieces(text: string, depth = 0): ReadCommand {
     const unit = text.charAt(at);
     if (unit === "'" || unit === '"') {
       const quoted = readQuoted(text, at + 1, unit);
-      // `$'…'` holds escapes such as `\\x2e`.
+      // `$'…'` contains escapes such as `\\x2e`.
       const hasEscapes = unit === "'" && word?.endsWith('$') === true;
       if (hasEscapes) word = word?.slice(0, -1);
       const inner = hasEscapes ? decodeEscapes(quoted.text) : quoted.text;
@@ -85,7 +85,7 @@ export function readCommandPieces(text: string, depth = 0): ReadCommand {
   return { pieces, feedsArguments };
 }
 
-/** The same for a command that comes as a list of words. */
+/** The same for a command given as a list of words. */
 export function readWordList(list: readonly string[]): ReadCommand {
   const nested = list.map((word) => (/\s/.test(word) ? readCommandPieces(word, 1) : undefined));
   return {

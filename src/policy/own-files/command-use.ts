@@ -1,21 +1,21 @@
 /**
- * What a simple command does with the files and folders it names, as far as its program says. A program that is not
- * listed here may do anything.
+ * Finds what a simple command does with the files and folders it names, according to its program. A program that is
+ * not listed here may do anything.
  */
 
 /**
- * - `lists`: shows names and facts, never contents;
+ * - `lists`: shows names and metadata, never contents;
  * - `reads`: shows or compares contents;
- * - `changes`: removes, moves, overwrites or changes rights;
+ * - `changes`: removes, moves, overwrites or changes permissions;
  * - `unknown`: nothing is known.
  */
 export type FileUse = 'lists' | 'reads' | 'changes' | 'unknown';
 
 export type CommandUse = {
   readonly use: FileUse;
-  /** Acts on the directory it runs in although it names none. */
+  /** Acts on its working directory although it names none. */
   readonly actsOnWorkingDirectory: boolean;
-  /** Runs the command line of this package for more than help and contract checks. */
+  /** Runs this package's command line for more than help and contract checks. */
   readonly runsQuittance: boolean;
 };
 
@@ -39,7 +39,7 @@ const wrappers = words(
     'ksh fish ssh flock exec command builtin eval strace docker podman kubectl npx bunx pnpx pnpm yarn npm bun node ' +
     'tsx deno corepack',
 );
-/** Programs that search the directory they run in unless they are given another. */
+/** Programs that search their working directory unless given another. */
 const searchers = words('rg ag ack');
 const harmlessSubcommands = words('contracts help completion init --help -h --version -v');
 
@@ -101,7 +101,7 @@ function useOfFind(rest: readonly string[]): FileUse {
   return rest.some((word) => changers.has(baseName(word))) ? 'changes' : 'unknown';
 }
 
-/** In place, into a file of the script, or by another program. */
+/** Writes in place, into a file named by the script, or by means of another program. */
 const mayWrite = (rest: readonly string[]): boolean =>
   rest.some((word) => /^-[a-z]*i|^--in-place|>|\bsystem\b|(?:^|[;\d/$}\s])[wW]\s|inplace|\|/.test(word));
 

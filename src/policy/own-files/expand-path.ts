@@ -1,12 +1,12 @@
-/** A path as a shell expands it before it opens anything: variables whose value is known, tails, braces. */
+/** Expands a path as a shell does before it opens a file: variables with known values, tails, braces. */
 
-/** Variables whose value is known. */
+/** Replaces variables whose value is known. */
 export const expandPathVariables = (text: string): string =>
   text
     .replace(/^(?:\$HOME|\$\{HOME\}|%USERPROFILE%|\$env:(?:HOME|USERPROFILE))(?=$|[/\\])/i, '~')
     .replace(/^(?:\$PWD|\$\{PWD\}|%CD%|~\+)(?=$|[/\\])/i, '.');
 
-/** What stands behind the last variable, substitution or foreign home. */
+/** The part after the last variable, substitution or other user's home. */
 export function tailOf(text: string): string | undefined {
   if (!/\$|`|%\w+%|^~[^/\\]/.test(text)) return undefined;
   const tail = text
@@ -19,7 +19,7 @@ export function tailOf(text: string): string | undefined {
 const mostBraces = 64;
 const braces = /\{([^{}\s"']*(?:,|\.\.)[^{}\s"']*)\}/;
 
-/** `a{b,c}` as a shell reads it. Too many become a wildcard. */
+/** `a{b,c}` as a shell reads it. Too many alternatives become a wildcard. */
 export function expandBraces(text: string): readonly string[] {
   if (!braces.test(text)) return [text];
   let all = [text];

@@ -1,4 +1,4 @@
-/** Which sandbox rules let the agent into a folder that holds the runtime's own files. */
+/** Finds sandbox rules that allow the agent into a folder with the runtime's own files. */
 import type { ComposedRules } from '../language/composed-rules.ts';
 import { readBase, type Base } from '../sandbox/found-path.ts';
 import { foldParts, readPath } from '../sandbox/path-spelling.ts';
@@ -9,12 +9,12 @@ export type Exposure = {
   readonly ruleId: string;
   readonly source: string | undefined;
   readonly line: number | undefined;
-  /** The entry of `within`, as it is written. */
+  /** The entry of `within`, as written. */
   readonly area: string;
   readonly file: OwnFile;
 };
 
-/** The package lies in `node_modules` of most projects and may be read: it is no reason to warn. */
+/** The package lies in `node_modules` of most projects and may be read, so it needs no warning. */
 const isWorthAWarning = ({ kind }: OwnFile): boolean => kind !== 'runtime_package';
 
 export function findExposures(
@@ -41,7 +41,7 @@ const covers = (place: Base, own: ReturnType<typeof locateOwnFile>): boolean =>
   relatePath(readParts([place.root, ...place.parts], false), own) !== undefined &&
   own.paths.some(({ parts }) => parts.length > place.parts.length);
 
-/** Where a prefix of a rule begins: as it is spelled, and where it leads. */
+/** Start of a rule's prefix: as spelled, and with links resolved. */
 function placesOf(area: string, world: Parameters<typeof findExposures>[2]): readonly Base[] {
   return (readPath(area) ?? []).flatMap((spelling) => {
     const starts =

@@ -1,10 +1,11 @@
 /**
- * Whether a call stays away from the runtime's own files.
+ * Keeps calls away from the runtime's own files.
  *
- * | own file    | the call names it, or something in it | the call names a folder above it                    |
- * | ----------- | ------------------------------------- | --------------------------------------------------- |
- * | `sealed`    | refused                               | refused, unless the call only lists names           |
- * | `read_only` | refused, unless the call only reads   | refused if the call removes, moves or overwrites it |
+ * A call that names a `sealed` file, or something in it, is denied. A call that names a folder above a `sealed` file is
+ * denied unless it only lists names.
+ *
+ * A call that names a `read_only` file is denied unless it only reads. A call that names a folder above a `read_only`
+ * file is denied if it removes, moves or overwrites the folder.
  */
 import type { JsonObject } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -33,14 +34,14 @@ export type OwnFileBreach =
   | { readonly type: 'runs_runtime' }
   | { readonly type: 'too_many_paths' };
 
-/** In steps, because a call may name a thousand paths. Undefined where nothing in the call can be a path. */
+/** Runs in steps, because a call may name a thousand paths. Undefined if nothing in the call can be a path. */
 export type JudgeOwnFiles = (call: JudgedCall) => Steps<OwnFileBreach | undefined> | undefined;
 
 const mostBases = 16;
 // oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
 const isPlainText = /^[\x00-\x7f]*$/;
 
-/** Looks where the own files lie once; after that a call is judged by what it names. */
+/** Locates the own files once. After that, a call is judged by the paths it names. */
 export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld): JudgeOwnFiles {
   const placed = files.map((file) => locateOwnFile(file, world.realPath));
   const starts = [...new Set(placed.flatMap(({ paths }) => paths.map(({ names: [name = ''] }) => name)))];
@@ -141,7 +142,7 @@ function judgePlace(
     const named = readParts([at.root, ...at.parts], naming.inCommand);
     for (const own of placed) {
       const relation = relatePath(named, own);
-      // Every machine has this package below its root. With nothing else to protect, rules decide about the root.
+      // Every machine has this package below its root. If nothing else is protected, the rules decide about the root.
       if (relation?.type === 'contains' && spelled === '/' && own.file.kind === 'runtime_package') continue;
       if (relation !== undefined && isRefused(relation, own.file, naming))
         return { type: relation.type, file: own.file, named: spelled };
@@ -153,7 +154,7 @@ function judgePlace(
     : undefined;
 }
 
-/** The path as a text leads, and as the kernel goes: `link/..` is another place for each. */
+/** The path by its text, and the path as the kernel follows it: `link/..` differs between the two. */
 function realPlaces(
   root: string,
   parts: readonly string[],
@@ -173,7 +174,7 @@ function realPlaces(
 
 function isRefused(relation: Relation, file: OwnFile, { use, isTarget }: Naming): boolean {
   if (relation.type === 'inside') {
-    // A pattern that only lists names may list these as well.
+    // A pattern that only lists names may list these too.
     if (file.access === 'sealed') return !(relation.byPattern && use === 'lists');
     return use !== 'lists' && use !== 'reads';
   }
@@ -181,7 +182,7 @@ function isRefused(relation: Relation, file: OwnFile, { use, isTarget }: Naming)
   return file.access === 'sealed' ? use !== 'lists' : use === 'changes';
 }
 
-/** How a tool treats what it names outside of commands: its mode says so, else it may write. */
+/** How a tool treats files that it names outside of commands: by its mode, else it may write. */
 function useOfTool({ mode, toolName }: JudgedCall): FileUse {
   if (mode === 'destructive') return 'changes';
   const isLister =
@@ -192,7 +193,7 @@ function useOfTool({ mode, toolName }: JudgedCall): FileUse {
   return mode === 'read' ? 'reads' : 'unknown';
 }
 
-/** Most words of one call lie in the same few folders: each folder is looked up once for the call. */
+/** Most paths of one call lie in the same few folders, so each folder is looked up once per call. */
 function rememberParents({ realPath, isLink }: OwnFilesWorld): OwnFilesWorld['realPath'] {
   const known = new Map<string, string>();
   return (path) => {
@@ -205,7 +206,7 @@ function rememberParents({ realPath, isLink }: OwnFilesWorld): OwnFilesWorld['re
   };
 }
 
-/** What a spelling may start from. */
+/** The directories that a spelling may start from. */
 function startsOf(spelling: PathSpelling, bases: readonly Base[], world: OwnFilesWorld): readonly Base[] {
   if (spelling.root === undefined) return bases;
   if (spelling.root === '~') {
@@ -221,7 +222,7 @@ const toText = (root: string, parts: readonly string[]): string =>
 const spell = ({ root, parts }: PathSpelling): string =>
   root === undefined ? parts.join('/') : root === '/' ? `/${parts.join('/')}` : `${root}/${parts.join('/')}`;
 
-/** The memory of a process holds the key, whichever files are protected. */
+/** The memory of a process contains the key, whichever files are protected. */
 const isProcessMemory = (place: string): boolean =>
   /^\/proc\/(?:self|thread-self|\d+)\/(?:task\/\d+\/)?(?:mem|map_files)(?:\/|$)/.test(place);
 

@@ -1,6 +1,6 @@
 /**
- * Every path that the arguments of a call name, for the protection of the runtime's own files. All arguments are read,
- * at every depth, whatever the tool declares: a list of what is forbidden is only as good as what it sees.
+ * Finds every path that the arguments of a call name, to protect the runtime's own files. It reads all arguments, at
+ * every depth, whatever the tool declares: a deny list is only as good as the paths it sees.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
@@ -16,9 +16,9 @@ import { expandBraces, expandPathVariables, tailOf } from './expand-path.ts';
 export type NamedPath = {
   readonly spelling: PathSpelling;
   readonly use: FileUse;
-  /** A folder that is named here is acted upon, and not only where something starts. */
+  /** The folder is acted upon, not only used as a starting point. */
   readonly isTarget: boolean;
-  /** Stands in a command: a shell leaves hidden names out of its wildcards. */
+  /** The path is in a command: a shell's wildcards skip hidden names. */
   readonly inCommand: boolean;
   /** Starts at a place the runtime does not know, such as a variable. */
   readonly isTail: boolean;
@@ -28,19 +28,19 @@ export type NamedPaths = {
   readonly paths: readonly NamedPath[];
   /** Directories that relative paths may start from, as the call spells them. */
   readonly directories: readonly PathSpelling[];
-  /** What is done to the directory a command runs in. */
+  /** Uses of the directory that a command runs in. */
   readonly workingDirectoryUses: readonly FileUse[];
   readonly runsQuittance: boolean;
-  /** More paths than can be checked. */
+  /** There are more paths than can be checked. */
   readonly tooMany: boolean;
 };
 
 export type NamingCall = {
   readonly input: JsonObject;
   readonly resources: ToolResources | undefined;
-  /** What the tool does with a file that is no part of a command. */
+  /** The tool's use of a file that is not part of a command. */
   readonly use: FileUse;
-  /** Whether a text holds the name of an own file. */
+  /** Does a text contain the name of an own file? */
   readonly holdsOwnName: (text: string) => boolean;
 };
 
@@ -55,17 +55,17 @@ const mostCandidates = 1_500;
 const mostDataTokens = 300;
 const longestPath = 4_096;
 const deepestText = 3;
-/** Taking a longer text apart is a step of some length. */
+/** Splitting a longer text is a step of its own. */
 const longText = 8_192;
 const strength: Readonly<Record<FileUse, number>> = { lists: 0, reads: 1, unknown: 2, changes: 3 };
 
-/** What a quick look at arguments needs; roles are remembered, since the same names come with every call. */
+/** State for the quick check of arguments. Roles are cached, since the same names come with every call. */
 export type QuickLook = {
   readonly holdsOwnName: (text: string) => boolean;
   readonly roles: Map<string, boolean>;
 };
 
-/** False where nothing in the arguments can be a path: most calls end here. */
+/** False if nothing in the arguments can be a path: most calls end here. */
 export function mayNamePaths(value: JsonValue, look: QuickLook): boolean {
   if (typeof value === 'string') return mayNamePath(value, look);
   if (typeof value !== 'object' || value === null) return false;
@@ -81,7 +81,7 @@ export function mayNamePaths(value: JsonValue, look: QuickLook): boolean {
   return false;
 }
 
-/** Among other words, and in addresses of mail, a dot says little: there only the names of own files count. */
+/** In a text of several words and in mail addresses a dot says little, so only the names of own files count. */
 function mayNamePath(text: string, { holdsOwnName }: QuickLook): boolean {
   if (text === '') return false;
   if (separatorLike.test(text)) return true;
@@ -89,7 +89,7 @@ function mayNamePath(text: string, { holdsOwnName }: QuickLook): boolean {
   return holdsOwnName(text);
 }
 
-/** A separator or a letter that becomes one, an escape, a pattern, a variable. */
+/** A separator, a character that normalises to one, an escape, a pattern or a variable. */
 const separatorLike =
   /[/\\~%$*?[\u2024-\u2026\u2044\u2215\u29f5\u29f8\u29f9\ufe30-\ufe6f\uff00-\uffef]|(?:^|\s)\.(?:$|\s)|quittance/i;
 const pathLike = new RegExp(`${separatorLike.source}|\\.\\w{1,12}\\b`, 'i');
@@ -122,10 +122,10 @@ class Finding {
     { readonly reader: ResourceReader; readonly how: Omit<NamedPath, 'spelling'> }
   >();
   readonly #direct = new Map<string, NamedPath>();
-  /** Texts that were read already, by what is done to them: a long script names the same files again and again. */
+  /** Texts already read, by use: a long script names the same files repeatedly. */
   readonly #read = new Set<string>();
   readonly #directories: string[] = [];
-  /** Arguments that may name a folder to start from, or one to act upon. */
+  /** Arguments that may name a folder to start from, or a folder to act upon. */
   readonly #folders: string[] = [];
   readonly #workingDirectoryUses: FileUse[] = [];
   #runsQuittance = false;
@@ -164,13 +164,13 @@ class Finding {
     }
   }
 
-  /** The call is refused then, whatever else it names. */
+  /** If so, the call is denied, whatever else it names. */
   #isFull(): boolean {
     return this.#count > mostCandidates;
   }
 
   finish(): NamedPaths {
-    // A folder beside other paths or commands is where those start; alone it is what the call is about.
+    // Next to other paths or commands, a folder is their starting point. Alone, it is the target of the call.
     for (const folder of this.#folders)
       this.#readPath(folder, {
         use: this.#use,
@@ -255,13 +255,13 @@ class Finding {
     if (text.length <= longestPath) this.#readPath(text.trim(), this.#plain());
     if (!/[\s"'`,;|()<>]/.test(text)) return;
     if (text.length > longText) yield 'rest';
-    // A text whose first word is a program with a meaning of its own is a command, whatever its argument is called.
+    // A text that starts with a known program is a command, whatever its argument is called.
     const command = readCommandPieces(text.slice(0, 100_000));
     const first = command.pieces[0]?.words ?? [];
     if (first.length > 1 && readCommandUse(first).use !== 'unknown') yield* this.#readCommand(command);
     else if (command.pieces.some((piece) => readCommandUse(piece.words).runsQuittance))
       this.#runsQuittance = true;
-    // A long text is data. Of its many words only those that look like an own file are followed to the end.
+    // A long text is data. Only words that look like an own file are followed.
     const before = this.#count;
     for (const [index, token] of tokensOf(text).entries())
       if (index < mostDataTokens || this.#holdsOwnName(token)) {
@@ -351,15 +351,15 @@ class Finding {
       if (tail !== undefined) this.#readerFor({ ...how, isTail: true }).readPath(tail, true);
       this.#readerFor(how).readPath(known, true);
       this.#spellDirectly(known, how);
-      // Any scheme may stand before a path: `sqlite:x`, `jar:file:x`.
+      // Any scheme may come before a path: `sqlite:x`, `jar:file:x`.
       const bare = known.replace(/^(?:[a-z][a-z0-9+.-]+:)+(?:\/\/(?=\/))?/i, '');
       if (bare !== known && bare !== '') this.#readerFor(how).readPath(bare.split(/[?#!]/, 1)[0] ?? '', true);
     }
   }
 
   /**
-   * What an allow-list cannot read, such as `/proc/self/fd/3` or the stream of a file, still leads somewhere: the file
-   * system is asked where.
+   * An allow list cannot read paths such as `/proc/self/fd/3` or a file stream. They still lead to a file, so the
+   * file system is asked.
    */
   #spellDirectly(text: string, how: Omit<NamedPath, 'spelling'>): void {
     for (const one of new Set([text.trim(), decodePercent(text).trim()])) {
@@ -391,7 +391,7 @@ const keyOfHow = ({ use, isTarget, inCommand, isTail }: Omit<NamedPath, 'spellin
 const keyOf = (how: Omit<NamedPath, 'spelling'>, { root, parts }: PathSpelling): string =>
   `${keyOfHow(how)} ${root ?? ''} ${parts.join('/')}`;
 
-/** `{command: {program: 'rm', rest: ['x']}}`: what stands in a command is part of it. */
+/** `{command: {program: 'rm', rest: ['x']}}`: members of a command are part of it. */
 const inherited = (role: ArgumentRole): ArgumentRole =>
   role === 'command' || role === 'words' || role === 'path' ? role : 'other';
 
@@ -402,7 +402,7 @@ const tokensOf = (text: string): readonly string[] =>
 
 function parseLeniently(text: string): JsonValue | undefined {
   try {
-    // What JSON.parse gives is a JSON value.
+    // JSON.parse returns a JSON value.
     return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;

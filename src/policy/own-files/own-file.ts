@@ -1,13 +1,13 @@
 /**
  * The runtime's own files. No call may reach them, whatever the contracts say.
  *
- * A `sealed` file is neither read nor written by any call: the ledger, its key, its tokens. A `read_only` file may be
- * read and must not be written: contract files in force, the runtime package, the module that makes the runtime.
+ * No call may read or write a `sealed` file: the ledger, its key, its tokens. Calls may read a `read_only` file but
+ * not write it: contract files in force, the runtime package, the module that creates the runtime.
  */
 import { readBase } from '../sandbox/found-path.ts';
 
 export type OwnFile = {
-  /** Absolute. A folder stands for everything in it. */
+  /** Absolute. A folder includes everything in it. */
   readonly path: string;
   readonly kind: 'ledger' | 'contract_file' | 'runtime_module' | 'runtime_package' | 'host_file';
   readonly access: 'sealed' | 'read_only';
@@ -21,7 +21,7 @@ export const describeOwnFile = ({ kind }: OwnFile): string => kinds[kind];
 const kinds: Readonly<Record<OwnFile['kind'], string>> = {
   ledger: 'the ledger of this runtime',
   contract_file: 'a contract file in force',
-  runtime_module: 'the module that makes this runtime',
+  runtime_module: 'the module that creates this runtime',
   runtime_package: 'the code of this runtime',
   host_file: 'a file of the host',
 };
@@ -30,18 +30,18 @@ const kinds: Readonly<Record<OwnFile['kind'], string>> = {
 export type OwnFilesWorld = {
   /** The path with every link of its longest existing ancestor resolved. */
   readonly realPath: (absolutePath: string) => string;
-  /** Whether the path itself is a symbolic link. */
+  /** Is the path itself a symbolic link? */
   readonly isLink: (absolutePath: string) => boolean;
   /** Device and inode of a file that has more than one name (hard links). Undefined for every other path. */
   readonly sharedInode: (absolutePath: string) => string | undefined;
-  /** Device and inode of every file that the path and its companions hold now. */
+  /** Device and inode of every current file that the path and its companions cover. */
   readonly inodesOf: (file: OwnFile) => readonly string[];
   /** Directories that a relative path may start from. */
   readonly workingDirectories: () => readonly string[];
   readonly homeDirectory: string | undefined;
 };
 
-/** Names that the runtime writes beside a ledger, for patterns such as `*.key`. */
+/** Suffixes of files that the runtime writes next to a ledger, for patterns such as `*.key`. */
 const companionSuffixes = [
   '-wal',
   '-shm',
@@ -67,7 +67,7 @@ export type LocatedOwnFile = {
 export type OwnFilePath = {
   /** Root first, normalised for comparison. */
   readonly parts: readonly string[];
-  /** What the last component may be called, for patterns. */
+  /** Possible names of the last component, for patterns. */
   readonly names: readonly string[];
 };
 
@@ -85,9 +85,9 @@ export function locateOwnFile(file: OwnFile, realPath: (path: string) => string)
 }
 
 /**
- * One form for every spelling that some file system takes for the same name: capitals, composed letters, and what
- * Windows drops (blanks and dots at the end, the name of a stream). Elsewhere those are other files, which are then
- * protected as well: a false alarm about a name like `LEDGER.DB` harms nobody.
+ * One form for all spellings that some file system treats as the same name. It covers case, composed letters, and
+ * what Windows drops: trailing spaces and dots, stream names. On other systems these are different files, which are
+ * then protected as well. A false alarm about a name like `LEDGER.DB` does no harm.
  */
 export function normalisePart(part: string): string {
   const folded = part.normalize('NFKC').toLowerCase();

@@ -1,11 +1,11 @@
-/** How a path that a call names lies to one of the runtime's own files. Wildcards in the path are taken into account. */
+/** Relates a path that a call names to one of the runtime's own files. Handles wildcards in the path. */
 import { compileGlob } from '../regex/glob.ts';
 import { normalisePart, type OwnFilePath, type LocatedOwnFile } from './own-file.ts';
 
 export type Relation = {
   /** `inside`: the path is the file, or lies in the folder. `contains`: the path is a folder above it. */
   readonly type: 'inside' | 'contains';
-  /** Whether only a wildcard leads there. */
+  /** Does only a wildcard lead there? */
   readonly byPattern: boolean;
 };
 
@@ -23,7 +23,7 @@ export function readParts(parts: readonly string[], skipsHidden: boolean): reado
     const text = normalisePart(part);
     if (!/[*?[]/.test(part)) return { text, matches: undefined, deep: false };
     const globs = [compileGlob(part), compileGlob(part.normalize('NFC').toLowerCase())];
-    // A shell leaves names that begin with a dot out, unless the pattern begins with one.
+    // A shell skips names that start with a dot, unless the pattern starts with one.
     const isHidden = (name: string): boolean => skipsHidden && name.startsWith('.') && !part.startsWith('.');
     return {
       text,
@@ -76,7 +76,7 @@ const fitsLast = (given: NamedPart, { parts, names }: OwnFilePath, withCompanion
 const continuation = (text: string, start: string): string | undefined =>
   text.startsWith(start) ? text.slice(start.length) : undefined;
 
-/** Behind `**` only the last component says what is meant. One that matches everything means the folder. */
+/** After `**` only the last component is significant. If it matches everything, the folder itself is meant. */
 function relateDeep(rest: readonly NamedPart[], { names }: OwnFilePath): Relation | undefined {
   const last = rest.at(-1);
   if (last === undefined || last.deep || last.text === '*') return { type: 'contains', byPattern: true };
@@ -84,8 +84,8 @@ function relateDeep(rest: readonly NamedPart[], { names }: OwnFilePath): Relatio
 }
 
 /**
- * The same for a path that starts at a place the runtime does not know: a variable, another user's home, or `..` from
- * a directory that only the tool knows. It counts if it ends like the path of an own file.
+ * The same for a path that starts at a place the runtime does not know. Examples are a variable, another user's home,
+ * or `..` from a directory that only the tool knows. The path counts if it ends like the path of an own file.
  *
  * `isAnchored`: the text itself says that it leads elsewhere. Then one common component is enough for a sealed file.
  */

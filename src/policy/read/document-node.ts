@@ -1,4 +1,4 @@
-/** A document as a tree that remembers where everything stands. Data only: every value in it is JSON. */
+/** A document as a tree with source positions. Data only: every value in it is JSON. */
 import type { JsonPrimitive, JsonValue } from '../../base/json.ts';
 import { defineMember } from '../../base/json.ts';
 
@@ -14,7 +14,7 @@ export type DocumentEntry = {
   readonly value: DocumentNode;
 };
 
-/** The tree of a value that did not come as text, and so stands nowhere. */
+/** The tree of a value that did not come as text and has no positions. */
 export function nodeFromJson(value: JsonValue): DocumentNode {
   if (typeof value !== 'object' || value === null) return { type: 'scalar', value, offset: undefined };
   // The guard does not narrow read-only arrays away by itself.

@@ -1,10 +1,10 @@
 /**
- * Reads a document field by field and collects everything that is wrong with it.
+ * Reads a document field by field and collects all its problems.
  *
- * 1. No method throws. One that finds something else than it was asked for adds a problem and gives undefined,
- *    so a reader goes on to the next field and the caller looks at the problems at the end.
- * 2. Every object is closed: a key nobody asked for is a problem.
- * 3. Every problem names the field by the word of the language, also where the document uses an older one.
+ * 1. No method throws. A method that does not find what it expects adds a problem and returns undefined. The reader
+ *    continues with the next field, and the caller checks the problems at the end.
+ * 2. Every object is closed: an unknown key is a problem.
+ * 3. Every problem names the field by the current word of the language, even if the document uses an older one.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -13,7 +13,7 @@ import type { ContractsProblem } from '../language/contracts-problem.ts';
 import type { DocumentEntry, DocumentNode } from './document-node.ts';
 import { jsonFromNode } from './document-node.ts';
 
-/** The document that is being read, and what was found wrong with it so far. */
+/** The document being read, and the problems found so far. */
 export type DocumentReading = {
   readonly source: string;
   /** Line and column, from 1, of a position in the text. */
@@ -26,7 +26,7 @@ export type TextLimits = {
   /** In characters, not UTF-16 units. */
   readonly most?: number;
   readonly pattern?: RegExp;
-  /** What the pattern wants, e.g. `lower-case letters, digits, "-" and "_"`. */
+  /** Description of the pattern, e.g. `lower-case letters, digits, "-" and "_"`. */
   readonly patternWords?: string;
 };
 
@@ -35,7 +35,7 @@ export type OlderWords = Readonly<Record<string, string>>;
 
 const noOlderWords: OlderWords = Object.freeze({});
 
-/** A value of a document, at its place. */
+/** A value of a document, with its position. */
 export class DocumentReader {
   readonly node: DocumentNode;
   readonly reading: DocumentReading;
@@ -73,12 +73,12 @@ export class DocumentReader {
     return plain ? `${before}${before === '' ? '' : '.'}${this.#step}` : `${before}[${quote(this.#step)}]`;
   }
 
-  /** From 1; undefined where the document did not come as text. */
+  /** From 1; undefined if the document did not come as text. */
   get line(): number | undefined {
     return this.#offset === undefined ? undefined : this.reading.locate(this.#offset).line;
   }
 
-  /** Adds a problem with this value. Gives undefined, for `return this.refuse(…)`. */
+  /** Adds a problem with this value. Returns undefined, for `return this.refuse(…)`. */
   refuse(message: string): undefined {
     const place = this.#offset === undefined ? undefined : this.reading.locate(this.#offset);
     this.reading.problems.push({
@@ -91,7 +91,7 @@ export class DocumentReader {
     return undefined;
   }
 
-  /** Adds a problem: this is not what was expected. */
+  /** Adds a problem: the value is not what was expected. */
   expected(what: string): undefined {
     const written =
       typeof this.#step === 'string' && this.#step !== this.name ? ` (written ${this.#step})` : '';
@@ -119,7 +119,7 @@ export class DocumentReader {
     return new ClosedObject(this, found);
   }
 
-  /** The members of an object whose keys are names the author chooses. */
+  /** The members of an object whose keys the author chooses. */
   members(expectation = 'an object'): readonly DocumentMember[] | undefined {
     if (this.node.type !== 'map') return this.expected(expectation);
     return this.node.entries.map((entry) => ({
@@ -144,7 +144,7 @@ export class DocumentReader {
     if (node.type !== 'scalar' || typeof node.value !== 'string')
       return this.expected(isQuotable(node) ? 'text: put it in quotes' : 'text');
     const { value } = node;
-    // Counting characters is only worth it where the units could be too many.
+    // Characters are only counted if there may be too many.
     const length = most !== undefined && value.length > most ? Array.from(value).length : value.length;
     if (length < least)
       return this.expected(least === 1 ? 'text that is not empty' : `at least ${least} characters`);
@@ -187,12 +187,12 @@ export class DocumentReader {
     return typeof value === 'boolean' ? value : this.expected('true or false');
   }
 
-  /** A list of texts, none empty. The good ones, where some are not. */
+  /** A list of texts, none empty. If some are invalid, the valid ones. */
   texts(least = 0): readonly string[] | undefined {
     return this.items(least, 'texts')?.flatMap((item) => item.text() ?? []);
   }
 
-  /** An object with whatever is in it. */
+  /** An object with any content. */
   object(): JsonObject | undefined {
     const value = this.json();
     return isJsonObject(value) ? value : this.expected('an object');
@@ -224,7 +224,7 @@ export class DocumentReader {
   }
 }
 
-/** A member of an object, with a place for complaints about its name. */
+/** A member of an object, with a reader for problems with its name. */
 export type DocumentMember = {
   readonly key: string;
   readonly keyAt: DocumentReader;
@@ -250,7 +250,7 @@ export class ClosedObject<Key extends string> {
   }
 
   required(key: Key): DocumentReader | undefined {
-    return this.#found.get(key) ?? this.at.refuse(`${key} is missing: ${this.at.name} needs one.`);
+    return this.#found.get(key) ?? this.at.refuse(`${key} is missing: ${this.at.name} requires it.`);
   }
 }
 
@@ -260,7 +260,7 @@ export function listWords(words: readonly string[], before = 'and'): string {
   return `${words.slice(0, -1).join(', ')} ${before} ${words.at(-1)}`;
 }
 
-/** What stands there, in words for a message. */
+/** Describes the value in words, for a message. */
 export function describeNode(node: DocumentNode): string {
   switch (node.type) {
     case 'list':

@@ -108,7 +108,7 @@ const workflow: JsonObject = {
   ],
 };
 
-/** Every place in a document. */
+/** Every path in a document. */
 function places(value: JsonValue, path: JsonPath = []): JsonPath[] {
   if (Array.isArray(value))
     return [
@@ -124,17 +124,17 @@ const wrongValues: readonly JsonValue[] = [
   null, true, 0, 1, -1, 1.5, 2 ** 53, '', 'x', 'UPPER', 'block', 'ask', 'warn', 'deny', 'observe', [], ['x'], [1], {}, { x: 1 }, 'x'.repeat(501), 'args.x', 'pre', 'session',
 ]; // prettier-ignore
 
-/** What the schema cannot know, and so leaves to loading. */
+/** Constraints that the schema cannot express and leaves to the loader. */
 const beyondSchema =
   /Duplicate id|duplicate|valid regular expression|invalid regex|condition is wrong|unknown stage|too deep|only the last/;
 
 describe('the schema of documents', () => {
-  it.each([everything, older, workflow])('takes what loads', (document) => {
+  it.each([everything, older, workflow])('accepts documents that load', (document) => {
     expect(problemsOf(document)).toEqual([]);
     expect(check(document)).toEqual([]);
   });
 
-  it('agrees with the loader about documents in which one thing was changed', () => {
+  it('agrees with the loader about documents with one change', () => {
     const mutation = fc.constantFrom(everything, older, workflow).chain((document) =>
       fc.record({
         document: fc.constant(document),
@@ -166,7 +166,7 @@ describe('the schema of documents', () => {
       fc.property(mutation, ({ document, path, change }) => {
         const at = change.type === 'add' ? [...path, change.key] : path;
         const edit = { path: at, value: change.type === 'drop' ? undefined : change.value };
-        // Written and read again: an item that was dropped leaves a hole.
+        // Serialised and parsed again, because a dropped item leaves a hole.
         const changed = JSON.parse(JSON.stringify(editJson(document, [edit]))) as JsonValue;
         const problems = problemsOf(changed);
         const left = problems.filter((problem) => !beyondSchema.test(problem));
@@ -176,7 +176,7 @@ describe('the schema of documents', () => {
     );
   });
 
-  it('refuses two spellings of one field, as loading does', () => {
+  it('rejects two spellings of one field, as the loader does', () => {
     const then = { action: 'ask', message: 'm', timeout_effect: 'block', timeout_action: 'block' };
     for (const document of [
       rulesetOf([{ ...preRule, then }]),
@@ -185,7 +185,7 @@ describe('the schema of documents', () => {
       expect([fits(document), loads(document)]).toEqual([false, false]);
   });
 
-  it('knows the words of a host where it is told them', () => {
+  it('includes the words of a host if given', () => {
     const options = { operators: ['is_near'], selectors: ['geo'] };
     const document = rulesetOf([{ ...preRule, when: { 'geo.city': { is_near: [1] } } }]);
     expect(fits(document)).toBe(false);
@@ -193,7 +193,7 @@ describe('the schema of documents', () => {
     expect(problemsOf(document, options)).toEqual([]);
   });
 
-  it('refuses what exists only after the run in a rule before it', () => {
+  it('rejects selectors for results in a rule that runs before the call', () => {
     const document = rulesetOf([{ ...preRule, when: { 'output.text': { contains: 'x' } } }]);
     expect([fits(document), loads(document)]).toEqual([false, false]);
   });

@@ -1,9 +1,9 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language, and of JSON Schema */
 /**
- * A JSON Schema (draft 2020-12) of both kinds of documents, for editors. Made from the tables the loader uses.
+ * A JSON Schema (draft 2020-12) of both kinds of documents, for editors. Built from the tables that the loader uses.
  *
- * Whatever loads fits it. What does not fit does not load; but of what loading refuses it cannot say everything: two
- * rules of one id, a pattern that is no regular expression, an expression that is too deep, the order of stages.
+ * Every document that loads is valid under it, and an invalid document does not load. It cannot express everything
+ * that the loader rejects. Examples: two rules with one id, an invalid regular expression, a deep expression.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { expressionSchemaDefinitions } from './expression-schema.ts';
@@ -47,7 +47,7 @@ const message: JsonObject = {
   type: 'string',
   minLength: 1,
   maxLength: longestMessage,
-  description: 'What is said when the rule fires. {selector} is replaced by its value.',
+  description: 'The message when the rule fires. {selector} is replaced by its value.',
 };
 const words = (known: readonly string[], older: Readonly<Record<string, string>> = {}): JsonObject => ({
   enum: [...known, ...Object.keys(older).filter((word) => known.includes(older[word] ?? ''))],
@@ -56,7 +56,7 @@ const mode = words(ruleModes);
 
 type Fields = { readonly [field: string]: JsonValue };
 
-/** A closed object. An older spelling of a field may stand in its place, not beside it. */
+/** A closed object. An older spelling of a field may replace it, but not accompany it. */
 function closed(shape: ObjectShape, fields: Fields, more: JsonObject = {}): JsonObject {
   const keys = keysOf(shape);
   const properties: [string, JsonValue][] = keys.map((key) => [key, fields[key] ?? true]);
@@ -85,7 +85,12 @@ const eitherOf = (...keys: readonly string[]): JsonObject => ({
 });
 
 const timeouts: Fields = {
-  timeout: { type: 'integer', minimum: 1, maximum: longestTimeout, description: 'Seconds a person has.' },
+  timeout: {
+    type: 'integer',
+    minimum: 1,
+    maximum: longestTimeout,
+    description: 'Seconds that a person has to answer.',
+  },
   timeout_effect: words(timeoutEffects, olderTimeoutEffects),
 };
 
@@ -189,7 +194,7 @@ function rulesetSchema(): JsonObject {
         mode,
         unlisted_tools: {
           ...words(unlistedEffects),
-          description: 'What happens to calls of tools that no rule and no entry of tools names.',
+          description: 'The effect on calls of tools that neither a rule nor an entry under tools names.',
         },
       }),
       rules,
@@ -206,7 +211,7 @@ function rulesetSchema(): JsonObject {
   );
 }
 
-/** The schema, with the words a host added to the language if it names them. */
+/** The schema, including the words that a host added to the language. */
 export function createDocumentSchema({ operators = [], selectors = [] }: ReadOptions = {}): JsonObject {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -219,7 +224,7 @@ export function createDocumentSchema({ operators = [], selectors = [] }: ReadOpt
     else: ref('ruleset'),
     $defs: {
       ruleset: rulesetSchema(),
-      // By its type, so that an editor complains about the fields of that type alone.
+      // By type, so that an editor reports only the fields of that type.
       rule: {
         type: 'object',
         required: ['type'],

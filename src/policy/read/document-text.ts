@@ -1,4 +1,4 @@
-/** The bytes of a document as text that may be read, with the stamp of exactly these bytes. */
+/** Decodes the bytes of a document to text, with the stamp of exactly these bytes. */
 import type { DocumentReading } from './document-reader.ts';
 import { DocumentReader } from './document-reader.ts';
 import { sha256Hex } from '../language/join-versions.ts';
@@ -11,7 +11,7 @@ export type DocumentText = {
   readonly version: string;
 };
 
-/** Undefined where there is something that no document may hold; then there are problems. */
+/** Undefined if the document contains something forbidden; then there are problems. */
 export function readDocumentText(
   given: string | Uint8Array,
   source: string,
@@ -27,14 +27,14 @@ export function readDocumentText(
     return refuse(0, `The document has ${bytes.byteLength} bytes; expected at most ${mostBytes} (1 MiB).`);
   if (text === undefined) return refuse(0, 'The document is not UTF-8 text.');
   // Such text has no bytes of its own: two different documents would get one stamp.
-  if (!text.isWellFormed()) return refuse(0, 'The document holds half a character (a lone surrogate).');
+  if (!text.isWellFormed()) return refuse(0, 'The document contains half a character (a lone surrogate).');
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   const control = text.search(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/);
   if (control >= 0) {
     const code = text.charCodeAt(control).toString(16).toUpperCase().padStart(4, '0');
     return refuse(
       control,
-      `The document holds a control character (U+${code}); write it as an escape in quotes.`,
+      `The document contains a control character (U+${code}); write it as an escape in quotes.`,
     );
   }
   return { text, version: sha256Hex(bytes), reading };
@@ -48,7 +48,7 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Line and column by position. Lines are only counted once somebody asks. */
+/** Line and column by position. Lines are counted on first use. */
 export function createLocator(text: string): DocumentReading['locate'] {
   let starts: readonly number[] | undefined;
   return (offset) => {

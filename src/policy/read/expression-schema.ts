@@ -1,4 +1,4 @@
-/** The part of the schema of documents that is about `when`. */
+/** The part of the document schema that covers `when`. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { operandKinds, type OperandKind } from '../language/operand.ts';
 import { foundKinds } from '../language/found-kinds.ts';
@@ -13,12 +13,12 @@ const operandSchemas: { readonly [Kind in OperandKind]: JsonObject } = {
   scalars: { type: 'array', minItems: 1, items: { type: ['string', 'number', 'boolean', 'null'] } },
   text: { type: 'string' },
   texts: { type: 'array', minItems: 1, items: { type: 'string' } },
-  regex: { type: 'string', description: 'A regular expression in the syntax of RE2.' },
+  regex: { type: 'string', description: 'A regular expression in RE2 syntax.' },
   regexes: { type: 'array', minItems: 1, items: { type: 'string' } },
   number: { type: 'number' },
 };
 
-/** Definitions for the two places an expression stands in: before and after the run. */
+/** Definitions for the two places of an expression: before and after the run. */
 export function expressionSchemaDefinitions({ operators, selectors }: HostWords): JsonObject {
   const operands: [string, JsonValue][] = [
     ...Object.entries(operandKinds).map(([word, kind]): [string, JsonValue] => [word, operandSchemas[kind]]),
@@ -28,7 +28,7 @@ export function expressionSchemaDefinitions({ operators, selectors }: HostWords)
     type: 'object',
     properties: {
       ...Object.fromEntries(operands),
-      on_missing: { enum: ['fire', 'skip'], description: 'What the leaf says about an absent field.' },
+      on_missing: { enum: ['fire', 'skip'], description: 'The result for an absent field.' },
     },
     additionalProperties: false,
     oneOf: operands.map(([word]) => ({ required: [word] })),

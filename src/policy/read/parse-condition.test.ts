@@ -25,7 +25,7 @@ describe('a condition', () => {
     expect(conditionOf(text)).toEqual(condition);
   });
 
-  test('holds a pattern whose backslashes are written twice', () => {
+  test('contains a pattern whose backslashes are written twice', () => {
     const reading = parse('command_matches("^git\\\\s+\\"x\\"$")');
     expect(reading.ok && reading.condition).toMatchObject({
       type: 'command_matches',
@@ -33,7 +33,7 @@ describe('a condition', () => {
     });
   });
 
-  test('gives back any text that was written into it', () => {
+  test('returns any text that was written into it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), (path) => {
         expect(conditionOf(`file_read(${JSON.stringify(path)})`)).toEqual({ type: 'file_read', path });
@@ -41,7 +41,7 @@ describe('a condition', () => {
     );
   });
 
-  test('is refused or read, whatever stands there, and never throws', () => {
+  test('is rejected or read, whatever the input, and never throws', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('exec', '"', '\\', ',', ')', '=0', ' ', 'u', 'exit_code') }),
@@ -53,33 +53,33 @@ describe('a condition', () => {
   });
 });
 
-describe('what is no condition', () => {
+describe('an invalid condition', () => {
   test.each([
-    ['', /no condition/],
-    ['file_read', /no condition/],
+    ['', /not a condition/],
+    ['file_read', /not a condition/],
     ['file_raed("x")', /Did you mean file_read\?/],
     ['constructor("x")', /no condition named "constructor"/],
     ['file_read()', /has 0 texts; expected file_read\("path"\)/],
     ['file_read("a", "b")', /has 2 texts/],
-    ['file_read("")', /names no path/],
+    ['file_read("")', /an empty path/],
     ["file_read('a')", /double quotes/],
-    ['file_read("a', /not closed/],
-    ['file_read("a"', /not closed/],
+    ['file_read("a', /no closing quotation mark/],
+    ['file_read("a"', /no closing parenthesis/],
     ['file_read("a",)', /double quotes/],
-    ['file_read("a") or approval()', /one gate holds one condition/],
+    ['file_read("a") or approval()', /a gate has exactly one condition/],
     ['file_read("a", exit_code=1)', /takes no exit_code/],
     ['approval("a", "b")', /has 2 texts/],
-    ['exec("")', /names no command/],
+    ['exec("")', /an empty command/],
     ['exec("a", exit_code=-1)', /double quotes/],
     ['exec("a", exit_code=1x)', /double quotes/],
     ['exec(exit_code=1)', /has 0 texts/],
-    ['exec(exit_code=1, "a")', /not closed/],
+    ['exec(exit_code=1, "a")', /no closing parenthesis/],
     ['mcp_result_matches("a", "b")', /has 2 texts/],
     ['command_matches("(")', /regex "\(" of command_matches is invalid/],
     ['command_matches("a\\s")', /a backslash is written twice/],
     ['command_not_matches("push\\b")', /a word boundary is written \\\\b/],
     ['command_matches("a(?=b)")', /lookahead/],
-  ])('is refused: %s', (text, problem) => {
+  ])('is rejected: %s', (text, problem) => {
     expect(conditionOf(text)).toMatch(problem);
   });
 });

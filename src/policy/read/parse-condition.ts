@@ -1,6 +1,6 @@
 /**
- * The conditions of stage gates: a name and its arguments, `exec("npm test", exit_code=0)`. Texts stand in double
- * quotes with the escapes of JSON, so a backslash of a regular expression is written twice.
+ * Parses the conditions of stage gates: a name and its arguments, `exec("npm test", exit_code=0)`. Texts are in
+ * double quotes with JSON escapes, so a backslash of a regular expression is written twice.
  */
 import { nearestNames, quote } from '../../base/nearest.ts';
 import type { RegexReading } from '../regex/linear-regex.ts';
@@ -10,7 +10,7 @@ export type ConditionReading =
   | { readonly ok: true; readonly condition: StageCondition }
   | { readonly ok: false; readonly problem: string };
 
-/** Each with what it looks like. */
+/** The syntax of each condition. */
 const forms = {
   stage_complete: 'stage_complete("stage")',
   file_read: 'file_read("path")',
@@ -30,7 +30,7 @@ export function parseCondition(
 ): ConditionReading {
   const name = /^\s*([A-Za-z_]\w*)\s*\(/.exec(text);
   if (name?.[1] === undefined)
-    return refuse(`${quote(text)} is no condition; expected one of ${formList()}.`);
+    return refuse(`${quote(text)} is not a condition; expected one of ${formList()}.`);
   if (!isConditionName(name[1])) {
     const [nearest] = nearestNames(name[1], Object.keys(forms), 1);
     const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
@@ -60,15 +60,15 @@ function build(
     case 'stage_complete':
       return accept({ type: name, stageId: first });
     case 'file_read':
-      return first === '' ? refuse('file_read names no path.') : accept({ type: name, path: first });
+      return first === '' ? refuse('file_read has an empty path.') : accept({ type: name, path: first });
     case 'approval':
       return accept({ type: name, stageId: first });
     case 'command_matches':
     case 'command_not_matches': {
-      // In a text of JSON `\b` is a backspace: a pattern that could never match, and a check that never bites.
+      // In JSON text `\b` is a backspace: the pattern could never match, and the check would never apply.
       if (/[\b\f]/.test(first))
         return refuse(
-          `The pattern of ${name} holds a backspace or form feed; a word boundary is written \\\\b.`,
+          `The pattern of ${name} contains a backspace or form feed; a word boundary is written \\\\b.`,
         );
       const reading = parseRegex(first);
       if (!reading.ok) return refuse(`The regex ${quote(first)} of ${name} is invalid: ${reading.problem}`);
@@ -78,14 +78,14 @@ function build(
       return accept({ type: name, tool: first, field: second ?? '', value: third ?? '' });
     case 'exec':
       return first.trim() === ''
-        ? refuse('exec names no command.')
+        ? refuse('exec has an empty command.')
         : accept({ type: name, command: first, exitCode: exitCode ?? 0 });
   }
 }
 
 type Arguments = { readonly texts: readonly string[]; readonly exitCode: number | undefined };
 
-/** Texts, then perhaps an exit code, then the closing parenthesis and nothing more; else what is wrong. */
+/** Texts, then an optional exit code, then the closing parenthesis; else the problem. */
 function readArguments(source: string, start: number): Arguments | string {
   const texts: string[] = [];
   let exitCode: number | undefined;
@@ -94,29 +94,29 @@ function readArguments(source: string, start: number): Arguments | string {
   for (;;) {
     if (source[at] === '"') {
       const end = endOfText(source, at);
-      if (end === undefined) return 'A text is not closed by a quotation mark.';
+      if (end === undefined) return 'A text has no closing quotation mark.';
       const text = unescape(source.slice(at, end));
       if (text === undefined)
-        return `${quote(source.slice(at, end))} is no text as JSON writes it; a backslash is written twice.`;
+        return `${quote(source.slice(at, end))} is not a valid JSON string; a backslash is written twice.`;
       texts.push(text);
       at = end;
     } else {
       const code = /^exit_code\s*=\s*(\d{1,10})(?!\w)/.exec(source.slice(at, at + 64));
       if (code?.[1] === undefined)
-        return `Found ${quote(source.slice(at, at + 20))} where a text in double quotes belongs.`;
+        return `Found ${quote(source.slice(at, at + 20))}; expected a text in double quotes.`;
       exitCode = Number(code[1]);
       at += code[0].length;
     }
     at = skipSpace(source, at);
     if (source[at] === ')') return endsAt(source, at) ?? { texts, exitCode };
-    if (source[at] !== ',' || exitCode !== undefined) return 'The condition is not closed by a parenthesis.';
+    if (source[at] !== ',' || exitCode !== undefined) return 'The condition has no closing parenthesis.';
     at = skipSpace(source, at + 1);
   }
 }
 
 function endsAt(source: string, parenthesis: number): string | undefined {
   const rest = source.slice(parenthesis + 1).trim();
-  return rest === '' ? undefined : `${quote(rest)} follows the condition; one gate holds one condition.`;
+  return rest === '' ? undefined : `${quote(rest)} follows the condition; a gate has exactly one condition.`;
 }
 
 function skipSpace(source: string, start: number): number {
@@ -125,7 +125,7 @@ function skipSpace(source: string, start: number): number {
   return at;
 }
 
-/** Behind the closing quotation mark. */
+/** The position after the closing quotation mark. */
 function endOfText(source: string, start: number): number | undefined {
   for (let at = start + 1; at < source.length; at++)
     if (source[at] === '\\') at++;

@@ -75,7 +75,7 @@ describe('a document', () => {
     expect(JSON.stringify(load(good).rules)).toBe(JSON.stringify(load(`\n\n${good}`).rules));
   });
 
-  it('reports all of its problems at once, each at its place', () => {
+  it('reports all of its problems at once, each with its position', () => {
     const text = `${head}rules:
   - id: Bad
     type: pre
@@ -109,7 +109,7 @@ extra: 1
   });
 });
 
-describe('YAML that is refused', () => {
+describe('rejected YAML', () => {
   it.each([
     [
       'a key that appears twice',
@@ -117,9 +117,9 @@ describe('YAML that is refused', () => {
       /11:5 .*"tool" appears twice/,
     ],
     ['a syntax error', good.replace('{ contains: rm }', '{ contains: rm'), /not valid YAML/],
-    ['a second document', `${good}---\n${good}`, /second document begins here.*one document in a file/],
-    ['a tag', good.replace('message: no', 'message: !js/function no'), /not YAML that is read here/],
-    ['binary data', good.replace('message: no', 'message: !!binary aGk='), /not YAML that is read here/],
+    ['a second document', `${good}---\n${good}`, /second document begins here.*one file per document/],
+    ['a tag', good.replace('message: no', 'message: !js/function no'), /This YAML is not supported/],
+    ['binary data', good.replace('message: no', 'message: !!binary aGk='), /This YAML is not supported/],
     ['an older YAML', `%YAML 1.1\n---\n${good}`, /YAML 1\.1; expected YAML 1\.2/],
     [
       'a merge key',
@@ -128,7 +128,11 @@ describe('YAML that is refused', () => {
     ],
     ['a key that is no text', good.replace('tool: Bash', '? [a]\n    : b'), /A key must be text/],
     ['an alias of nothing', good.replace('message: no', 'message: *nothing'), /anchor|alias/i],
-    ['an alias inside itself', good.replace('{ contains: rm }', '&a { in: [*a] }'), /stands inside itself/],
+    [
+      'an alias inside itself',
+      good.replace('{ contains: rm }', '&a { in: [*a] }'),
+      /alias "a" contains itself/,
+    ],
     ['infinity', good.replace('{ contains: rm }', '{ gt: .inf }'), /finite/],
     [
       'an integer that is none',
@@ -145,7 +149,7 @@ describe('YAML that is refused', () => {
       /Unknown field "__proto__"/,
     ],
     ['a constructor', `${good}constructor: 1`, /Unknown field "constructor"/],
-  ])('holds %s', (_, text, expected) => {
+  ])('contains %s', (_, text, expected) => {
     expect(problems(text).join('\n')).toMatch(expected);
   });
 
@@ -159,7 +163,7 @@ describe('YAML that is refused', () => {
     expect(problems(new Uint8Array([0xff, 0xfe, 0x61, 0]))).toEqual([expect.stringContaining('not UTF-8')]);
   });
 
-  it('is nested too deep to read, in any of the ways there are', () => {
+  it('is nested too deep, in any possible way', () => {
     for (const text of ['['.repeat(100_000), '{a: '.repeat(50_000), '- '.repeat(50_000)])
       expect(problems(text).join('\n')).toMatch(/nested too deep/);
   });
@@ -192,7 +196,7 @@ describe('YAML that is refused', () => {
 });
 
 describe('any text', () => {
-  it('gives a document or problems, and throws nothing', () => {
+  it('gives a document or problems, and never throws', () => {
     const piece = fc.constantFrom(
       'rules', ': ', '\n', '  ', '- ', '{', '}', '[', ']', '&a ', '*a', '!t ', '"', "'", '|\n', '>', '#', '%', '---\n', '~', '<<', '? ', good, head, '\t', ',',
     ); // prettier-ignore
@@ -208,7 +212,7 @@ describe('any text', () => {
     );
   });
 
-  it('any value, too', () => {
+  it('any value gives a document or problems, too', () => {
     fc.assert(
       fc.property(fc.anything({ withBigInt: true, withMap: true }), (value) => {
         const result = readDocumentValue(value, 'v');
@@ -219,8 +223,8 @@ describe('any text', () => {
   });
 });
 
-describe('a value of a program', () => {
-  it('is read like the text of it, without lines', () => {
+describe('a value given by a program', () => {
+  it('is read like its text, without lines', () => {
     expect(problemsOf(rulesetOf([{ ...preRule, tool: 1 }]))).toEqual([
       'rules[0].tool: tool is the number 1; expected text: put it in quotes.',
     ]);

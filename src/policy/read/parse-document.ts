@@ -1,4 +1,4 @@
-/** Contract documents: from the text of a file, or from a value of a program, to what they say. */
+/** Reads contract documents from the text of a file, or from a value given by a program. */
 import { canonicalJson } from '../../base/canonical.ts';
 import { formatPath, toJson } from '../../base/json.ts';
 import type { ContractsProblem } from '../language/contracts-problem.ts';
@@ -22,12 +22,12 @@ export type ParsedDocument =
   | { readonly kind: 'Ruleset'; readonly source: string; readonly ruleset: Ruleset }
   | { readonly kind: 'Workflow'; readonly source: string; readonly workflow: Workflow };
 
-/** A document, or everything that is wrong with it. */
+/** A document, or all of its problems. */
 export type DocumentResult =
   | { readonly ok: true; readonly document: ParsedDocument }
   | { readonly ok: false; readonly problems: readonly ContractsProblem[] };
 
-/** Reads the text of one document. Throws `config.invalid` only, for words a host may not register. */
+/** Reads the text of one document. Throws only `config.invalid`, for words that a host may not register. */
 export function readDocument(
   text: string | Uint8Array,
   source: string,
@@ -41,7 +41,7 @@ export function readDocument(
   return conclude(document, problems, source);
 }
 
-/** The same for a document that a program holds as a value. Its version is over its canonical JSON. */
+/** The same for a document given as a value. Its version is the digest of its canonical JSON. */
 export function readDocumentValue(value: unknown, source: string, options?: ReadOptions): DocumentResult {
   const settings = createReadSettings(options);
   const problems: ContractsProblem[] = [];
@@ -74,12 +74,12 @@ function conclude(
 ): DocumentResult {
   if (problems.length > 0) return { ok: false, problems };
   if (document !== undefined) return { ok: true, document };
-  // A reader that gives nothing says why. Should one forget, nothing is in force all the same.
+  // A reader that returns nothing reports why. If one forgets, the document is still rejected.
   const message = 'The document could not be read.';
   return { ok: false, problems: [{ source, line: undefined, column: undefined, field: '', message }] };
 }
 
-/** The kind decides what else there may be, so a document of no known kind is not read further. */
+/** The kind decides which other fields may follow, so a document of unknown kind is not read further. */
 function readKind(
   node: DocumentNode,
   reading: DocumentReading,
@@ -101,7 +101,7 @@ function readKind(
   const versionAt = members.find(({ key }) => key === 'apiVersion')?.value;
   if (versionAt === undefined) at.refuse(`apiVersion is missing: expected ${apiVersion}.`);
   else versionAt.oneOf([apiVersion]);
-  // A kind that is missing or misspelt is most likely this one, and its other problems are worth telling.
+  // If the kind is missing or misspelt, it is most likely this one, and its other problems are worth reporting.
   const looksLikeRules = members.some(({ key }) => key === 'rules' || key === 'contracts');
   if (kind === undefined && !looksLikeRules) return undefined;
   const ruleset = readRuleset(at, settings, version);

@@ -16,7 +16,7 @@ describe('a selector', () => {
     ['env.a.b', 'env', ['a.b']],
     ['principal.user_id', 'principal', ['user_id']],
     ['principal.claims.a.b', 'principal', ['claims', 'a', 'b']],
-  ])('%s names a value', (text, source, path) => {
+  ])('%s selects a value', (text, source, path) => {
     expect(parseSelector(text)).toEqual({ ok: true, selector: { text, source, path } });
   });
 
@@ -33,16 +33,16 @@ describe('a selector', () => {
     ['output', 'Did you mean output.text?'],
     ['environment.x', 'Did you mean environment?'],
     ['principal.name', 'user_id, service_id, org_id, role, ticket_ref or claims.<name>'],
-    ['principal.role.x', 'nothing a principal has'],
+    ['principal.role.x', 'not a field of a principal'],
     ['principals.role', 'Did you mean principal?'],
     ['__proto__.x', 'No selector begins with "__proto__"'],
     ['geo.x', 'No selector begins with "geo"'],
-  ])('%s names none', (text, problem) => {
+  ])('%s selects none', (text, problem) => {
     const reading = parseSelector(text);
     expect(reading).toEqual({ ok: false, problem: expect.stringContaining(problem) as unknown });
   });
 
-  it('begins with a word of the host, if that registered one', () => {
+  it('may start with a word that the host registered', () => {
     expect(parseSelector('geo.a.b', new Set(['geo']))).toMatchObject({
       ok: true,
       selector: { source: { hostPrefix: 'geo' }, path: ['a', 'b'] },

@@ -1,4 +1,4 @@
-/** Reads the text of a selector, e.g. `args.path.to`, or says what is wrong with it. */
+/** Parses a selector, e.g. `args.path.to`, or reports its problem. */
 import { nearestNames, quote } from '../../base/nearest.ts';
 import type { Selector, SelectorSource } from '../language/expression.ts';
 import { foundKinds } from '../language/found-kinds.ts';
@@ -7,14 +7,14 @@ import { countSelectors } from '../language/session-metric.ts';
 export type SelectorReading =
   { readonly ok: true; readonly selector: Selector } | { readonly ok: false; readonly problem: string };
 
-/** Sources that are values themselves: nothing follows them. */
+/** Sources that are values themselves and take no path. */
 const wholeSources = ['tool.name', 'environment', 'output.text'] as const;
 /** Sources whose members are selected by keys. */
 const keyedSources = ['args', 'metadata', 'result', 'snapshot'] as const;
 
 const principalFields: readonly string[] = ['user_id', 'service_id', 'org_id', 'role', 'ticket_ref'];
 
-/** What exists only once the tool has run. */
+/** Sources that exist only after the tool has run. */
 export const postSources: ReadonlySet<SelectorSource> = new Set(['output.text', 'result']);
 
 /** The words before the first dot. A host may not register them. */
@@ -31,7 +31,7 @@ export const builtInPrefixes: readonly string[] = [
   'found',
 ];
 
-/** What is counted for the session. A host may have the word for itself: then its meaning counts. */
+/** Counters of the session. If the host registers this word, the host's meaning wins. */
 const sessionPrefix = 'session';
 
 const noPrefixes: ReadonlySet<string> = new Set();
@@ -48,7 +48,7 @@ export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = 
   const path = rest.split('.');
 
   if (hostPrefixes.has(prefix)) {
-    // What the host keeps under its word may be one value.
+    // The host may use its word for a single value.
     if (dot < 0) return take({ hostPrefix: prefix }, []);
     return path.includes('') ? refuse(emptyStep(text)) : take({ hostPrefix: prefix }, path);
   }
@@ -56,7 +56,7 @@ export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = 
     return countSelectors.has(rest)
       ? take('session', path)
       : refuse(
-          `${quote(text)} is nothing that is counted for a session. Expected session. followed by ` +
+          `${quote(text)} is not a counter of a session. Expected session. followed by ` +
             `${[...countSelectors.keys()].join(', ')}.`,
         );
   if (!builtInPrefixes.includes(prefix))
@@ -65,9 +65,10 @@ export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = 
   if (whole !== undefined) return refuse(`${quote(text)} selects nothing. Did you mean ${whole}?`);
   if (rest === '')
     return refuse(
-      `${quote(text)} selects nothing: a name must follow, e.g. ${examples[prefix] ?? `${prefix}.name`}.`,
+      `${quote(text)} selects nothing: a name must follow, e.g. ` +
+        `${examples[prefix] ?? `${prefix}.name`}.`,
     );
-  // A variable's name may hold dots, and is one name.
+  // The name of a variable may contain dots, and is one name.
   if (prefix === 'env') return take('env', [rest]);
   if (path.includes('')) return refuse(emptyStep(text));
   if (prefix === 'principal') return readPrincipal(text, path, take);
@@ -75,7 +76,8 @@ export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = 
     return path.length === 1 && foundKinds.some((kind) => kind === path[0])
       ? take('found', path)
       : refuse(
-          `${quote(text)} is nothing that is found in calls. Expected found. followed by ${foundKinds.join(', ')}.`,
+          `${quote(text)} cannot be found in calls. Expected found. followed by ` +
+            `${foundKinds.join(', ')}.`,
         );
   const source = keyedSources.find((each) => each === prefix);
   return source === undefined ? refuse(`${quote(text)} selects nothing.`) : take(source, path);
@@ -90,8 +92,8 @@ function readPrincipal(
   if (field === 'claims' || (principalFields.includes(field) && path.length === 1))
     return take('principal', path);
   return refuse(
-    `${quote(text)} is nothing a principal has. Expected principal. followed by ${principalFields.join(', ')} or ` +
-      'claims.<name>.',
+    `${quote(text)} is not a field of a principal. Expected principal. followed by ` +
+      `${principalFields.join(', ')} or claims.<name>.`,
   );
 }
 
@@ -108,5 +110,8 @@ const examples: Readonly<Record<string, string>> = {
 function describeUnknown(text: string, prefix: string, prefixes: readonly string[]): string {
   const [nearest] = nearestNames(prefix, prefixes, 1);
   const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
-  return `No selector begins with ${quote(prefix)} (in ${quote(text)}).${meant} Known beginnings: ${prefixes.join(', ')}.`;
+  return (
+    `No selector begins with ${quote(prefix)} (in ${quote(text)}).${meant} Known prefixes: ` +
+    `${prefixes.join(', ')}.`
+  );
 }

@@ -1,4 +1,4 @@
-/** Reads what stands under `when`: all, any, not, or one selector with one operator. */
+/** Reads the value of `when`: all, any, not, or one selector with one operator. */
 import type { JsonValue } from '../../base/json.ts';
 import { nearestNames, quote } from '../../base/nearest.ts';
 import { cutText } from '../../base/cut-text.ts';
@@ -14,7 +14,7 @@ export const deepestExpression = 50;
 /** Where an expression stands, and what may be used in it. */
 export type ExpressionContext = { readonly ruleType: 'pre' | 'post'; readonly settings: ReadSettings };
 
-/** Undefined where there are problems. */
+/** Undefined if there are problems. */
 export function readExpression(
   at: DocumentReader,
   place: ExpressionContext,
@@ -22,7 +22,7 @@ export function readExpression(
 ): Expression | undefined {
   if (depth > deepestExpression)
     return at.refuse(
-      `${at.name} is nested too deep: an expression has a depth of at most ${deepestExpression}.`,
+      `${at.name} is nested too deep: an expression may be at most ${deepestExpression} levels deep.`,
     );
   const wanted = 'all, any, not or one selector such as args.path';
   const members = at.members(`an object with ${wanted}`);
@@ -31,8 +31,8 @@ export function readExpression(
   if (only === undefined) return at.expected(wanted);
   if (second !== undefined)
     return at.refuse(
-      `${at.name} holds ${listWords(members.map(({ key }) => quote(key)))}; expected exactly one of ${wanted}. ` +
-        'Put several conditions in a list under all or any.',
+      `${at.name} contains ${listWords(members.map(({ key }) => quote(key)))}; expected exactly one of ` +
+        `${wanted}. Put several conditions in a list under all or any.`,
     );
   switch (only.key) {
     case 'all':
@@ -64,8 +64,8 @@ function readLeaf({ key, keyAt, value }: DocumentMember, place: ExpressionContex
     );
   if (second !== undefined)
     return value.refuse(
-      `${value.name} holds ${listWords(words.map((word) => quote(word.key)))}; expected one operator. ` +
-        'Put several conditions in a list under all or any.',
+      `${value.name} contains ${listWords(words.map((word) => quote(word.key)))}; expected one ` +
+        'operator. Put several conditions in a list under all or any.',
     );
   const operand = readOperand(operator, place.settings);
   if (selector === undefined || operand === undefined) return undefined;
@@ -90,7 +90,7 @@ function readSelector(
   if (ruleType === 'pre' && typeof source === 'string' && postSources.has(source))
     return at.refuse(`${quote(text)} exists only after the tool has run; use it in rules of type post.`);
   if (ruleType === 'post' && source === 'session')
-    return at.refuse(`${quote(text)} is what was counted before the call; use it in rules of type pre.`);
+    return at.refuse(`${quote(text)} is counted before the call; use it in rules of type pre.`);
   return reading.selector;
 }
 
@@ -109,7 +109,7 @@ const operandReaders: { readonly [Kind in OperandKind]: OperandReader } = {
   boolean: (at) => at.flag(),
   scalar: readScalar,
   scalars: (at) => readList(at, 'texts, numbers, true or false', readScalar),
-  // Empty text occurs in every text: legal, and something for the lint to ask about.
+  // Empty text occurs in every text: valid, but the lint reports it.
   text: (at) => at.text({ least: 0 }),
   texts: (at) => readList(at, 'texts', (item) => item.text({ least: 0 })),
   regex: readRegex,
@@ -135,5 +135,5 @@ function readRegex(at: DocumentReader, settings: ReadSettings): string | undefin
   if (pattern === undefined) return undefined;
   const reading = settings.parseRegex(pattern);
   if (reading.ok) return pattern;
-  return at.refuse(`${at.name} is not a valid regular expression here: ${cutText(reading.problem, 300)}`);
+  return at.refuse(`${at.name} is not a valid regular expression: ${cutText(reading.problem, 300)}`);
 }

@@ -1,4 +1,4 @@
-/** What a host may add to the language, and how documents are read because of it. */
+/** The words that a host may add to the language, and the settings for reading documents with them. */
 import { QuittanceError } from '../../base/error.ts';
 import { quote } from '../../base/nearest.ts';
 import type { RegexReading } from '../regex/linear-regex.ts';
@@ -7,13 +7,13 @@ import { isBuiltInOperator } from '../language/operand.ts';
 import { builtInPrefixes } from './parse-selector.ts';
 
 export type ReadOptions = {
-  /** Words of operators that the host registered. */
+  /** Operators that the host registered. */
   readonly operators?: readonly string[];
   /** First words of selectors that the host registered. */
   readonly selectors?: readonly string[];
 };
 
-/** The same with every question answered. */
+/** The options with all defaults filled in. */
 export type ReadSettings = {
   readonly operators: ReadonlySet<string>;
   readonly selectors: ReadonlySet<string>;
@@ -22,7 +22,7 @@ export type ReadSettings = {
 
 const reservedWords: readonly string[] = ['all', 'any', 'not', 'on_missing'];
 
-/** Throws `config.invalid` where a host's word is one of the language, or could not be written in a document. */
+/** Throws `config.invalid` if a host's word belongs to the language or cannot be written in a document. */
 export function createReadSettings(options: ReadOptions = {}): ReadSettings {
   const operators = new Set(options.operators);
   const selectors = new Set(options.selectors);
@@ -50,7 +50,7 @@ function refuse(problem: string): never {
   throw new QuittanceError('config.invalid', `${problem}. Expected another word of letters, digits and "_".`);
 }
 
-/** Rules tend to repeat their patterns, and reading one is what costs most after the text itself. */
+/** Rules often repeat patterns, and parsing them is the largest cost after the text itself. */
 function rememberRegexes(): (pattern: string) => RegexReading {
   const known = new Map<string, RegexReading>();
   return (pattern) => {

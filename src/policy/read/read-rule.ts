@@ -28,16 +28,16 @@ import type {
 export type ReadRule = {
   readonly id: string;
   readonly enabled: boolean;
-  /** Undefined where it has problems. */
+  /** Undefined if it has problems. */
   readonly rule: Rule | undefined;
 };
 
-/** What every type of rule has. */
+/** The fields of every type of rule. */
 type RuleHead = { readonly id: string; readonly mode: RuleMode | undefined };
 
-/** Undefined where not even the id can be told. */
+/** Undefined if even the id is unknown. */
 export function readRule(at: DocumentReader, settings: ReadSettings): ReadRule | undefined {
-  // The type says which fields there may be, so it is looked at before they are checked.
+  // The type decides which fields are allowed, so it is read before they are checked.
   const known = peekType(at);
   const object = at.closed(keysOf(known === undefined ? anyRuleShape : ruleShapes[known]), olderKeys);
   if (object === undefined) return undefined;
@@ -48,7 +48,7 @@ export function readRule(at: DocumentReader, settings: ReadSettings): ReadRule |
   const type = object.required('type')?.oneOf(ruleTypes);
   const enabled = object.optional('enabled')?.flag() ?? true;
   const mode = object.optional('mode')?.oneOf(ruleModes);
-  // The rest is read also when the id is wrong, so that all problems are told at once.
+  // The rest is read even if the id is wrong, so that all problems are reported at once.
   const rule = type && readBody(object, type, { id: id ?? '', mode }, settings);
   return id === undefined ? undefined : { id, enabled, rule };
 }
@@ -82,7 +82,7 @@ function readBody(
   }
 }
 
-/** The condition of a rule that has none: nothing has to hold. */
+/** The condition of a rule without one: it always holds. */
 const always: Expression = { type: 'all', of: [] };
 
 function readPreRule(

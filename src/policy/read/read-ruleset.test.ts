@@ -25,7 +25,7 @@ const without = (rule: JsonObject, key: string): JsonObject =>
 const only = (document: JsonObject): string => problemsOf(document).join('\n');
 
 describe('a ruleset', () => {
-  it('may hold rules of all four types', () => {
+  it('may contain rules of all four types', () => {
     const { rules } = loadRuleset(rulesetOf([preRule, postRule, sessionRule, sandboxRule]));
     expect(rules).toMatchObject([
       { type: 'pre', timeoutSeconds: 300, timeoutEffect: 'block', tags: [], mode: undefined },
@@ -41,7 +41,7 @@ describe('a ruleset', () => {
     ]);
   });
 
-  it('keeps what it says about tools, and whatever it says about observability', () => {
+  it('keeps its facts about tools, and any observability section', () => {
     const ruleset = loadRuleset(
       rulesetOf([preRule], {
         tools: { Read: { side_effect: 'read', idempotent: true }, 'mcp_*': {} },
@@ -64,7 +64,7 @@ describe('a ruleset', () => {
     });
   });
 
-  it('checks rules that are switched off, and leaves them out', () => {
+  it('checks disabled rules, and leaves them out', () => {
     const off = { ...preRule, id: 'off', enabled: false };
     expect(loadRuleset(rulesetOf([preRule, off]))).toMatchObject({
       rules: [{ id: 'no-rm' }],
@@ -73,7 +73,7 @@ describe('a ruleset', () => {
     expect(only(rulesetOf([preRule, { ...off, tool: '' }]))).toMatch(/^rules\[1\]\.tool/);
   });
 
-  it('needs rules unless it extends another', () => {
+  it('needs rules unless it extends another ruleset', () => {
     expect(only(rulesetOf([]))).toMatch(/rules is an empty list/);
     expect(only(without(rulesetOf([]), 'rules'))).toMatch(/rules is missing/);
     expect(only(rulesetOf([], { extends: 'base' }))).toBe('');
@@ -109,7 +109,7 @@ describe('a ruleset', () => {
     ['not_allows alone', rulesetOf([{ ...sandboxRule, not_allows: { domains: ['x'] } }]), /not_allows needs allows/],
     ['not_allows of domains alone', rulesetOf([{ ...sandboxRule, allows: { commands: ['ls'] }, not_allows: { domains: ['x'] } }]), /not_allows\.domains needs allows\.domains/],
     ['a then on a sandbox', rulesetOf([{ ...sandboxRule, then: { action: 'block', message: 'm' } }]), /Unknown field "then"/],
-  ])('is refused with %s', (_, document, expected) => {
+  ])('is rejected with %s', (_, document, expected) => {
     expect(only(document)).toMatch(expected);
   }); // prettier-ignore
 
@@ -149,14 +149,14 @@ describe('older words', () => {
     expect(loadRuleset({ ...bundle, kind: 'Ruleset' }).rules).toEqual(loadRuleset(bundle).rules);
   });
 
-  it('are named with the new ones in problems', () => {
+  it('are replaced by the new ones in problems', () => {
     const [rule] = bundle.contracts;
     expect(only({ ...bundle, contracts: [{ ...rule, then: { effect: 'warn', message: 'm' } }] })).toBe(
       'contracts[0].then.effect: action (written effect) is "warn"; expected block or ask.',
     );
   });
 
-  it('may not stand beside the new ones', () => {
+  it('may not be used together with the new ones', () => {
     expect(only({ ...bundle, rules: [preRule] })).toMatch(
       /"rules" and "contracts" are two spellings of rules/,
     );
@@ -200,7 +200,7 @@ describe('an expression', () => {
     ['a not of a list', { not: [] }, /not is an empty list/],
     ['no operator', { 'args.a': {} }, /has no operator/],
     ['on_missing alone', { 'args.a': { on_missing: 'fire' } }, /has no operator/],
-    ['two operators', { 'args.a': { gt: 1, lt: 2 } }, /holds "gt" and "lt"; expected one operator/],
+    ['two operators', { 'args.a': { gt: 1, lt: 2 } }, /contains "gt" and "lt"; expected one operator/],
     ['an unknown operator', { 'args.a': { equal: 1 } }, /No operator named "equal". Did you mean equals\?/],
     ['an inherited operator', { 'args.a': { constructor: 1 } }, /No operator named "constructor"/],
     ['exists of a word', { 'args.a': { exists: 'yes' } }, /exists is "yes"; expected true or false/],
@@ -212,15 +212,15 @@ describe('an expression', () => {
     ['a broken regex', { 'args.a': { matches: '(' } }, /matches is not a valid regular expression/],
     ['a broken regex of several', { 'args.a': { matches_any: ['a', '['] } }, /matches_any\[1\] is not a valid/],
     ['a lookahead', { 'args.a': { matches: '(?=a)' } }, /matches is not a valid regular expression/],
-    ['an unknown selector', { 'arg.a': { exists: true } }, /No selector begins with "arg".*Did you mean args\?.*Known beginnings: args, tool/],
+    ['an unknown selector', { 'arg.a': { exists: true } }, /No selector begins with "arg".*Did you mean args\?.*Known prefixes: args, tool/],
     ['an output before the run', { 'output.text': { contains: 'a' } }, /only after the tool has run/],
     ['a result before the run', { 'result.a': { contains: 'a' } }, /only after the tool has run/],
     ['a strange on_missing', { 'args.a': { equals: 1, on_missing: 'block' } }, /on_missing is "block"; expected fire or skip/],
-  ])('is refused as %s', (_, expression, expected) => {
+  ])('is rejected as %s', (_, expression, expected) => {
     expect(only(when(expression))).toMatch(expected);
   }); // prettier-ignore
 
-  it('is at most fifty deep', () => {
+  it('is at most fifty levels deep', () => {
     const nest = (depth: number): JsonValue => {
       let expression: JsonValue = { 'args.a': { exists: true } };
       for (let level = 1; level < depth; level++)
@@ -228,13 +228,13 @@ describe('an expression', () => {
       return expression;
     };
     expect(only(when(nest(50)))).toBe('');
-    expect(only(when(nest(51)))).toMatch(/depth of at most 50/);
+    expect(only(when(nest(51)))).toMatch(/at most 50 levels deep/);
     expect(problemsOf(when(nest(150)))).toHaveLength(1);
   });
 });
 
 describe('words of a host', () => {
-  it('are operators and beginnings of selectors', () => {
+  it('are operators and first words of selectors', () => {
     const expression = { all: [{ 'geo.country': { is_near: { lat: 1 } } }, { geo: { exists: true } }] };
     const { rules } = loadRuleset(when(expression), 'a', { operators: ['is_near'], selectors: ['geo'] });
     expect(rules).toMatchObject([
@@ -262,7 +262,7 @@ describe('words of a host', () => {
     { selectors: ['all'] },
     { selectors: ['a.b'] },
     { selectors: ['__proto__x y'] },
-  ])('are not those of the language: %j', (options) => {
+  ])('may not be those of the language: %j', (options) => {
     const error = thrownBy(() => problemsOf(when({ 'args.a': { exists: true } }), options));
     expect(isQuittanceError(error, 'config.invalid')).toBe(true);
   });

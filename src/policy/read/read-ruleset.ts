@@ -17,7 +17,7 @@ import {
 } from '../language/rule-shape.ts';
 import type { Rule, RulePosition, Ruleset, ToolFacts } from '../language/ruleset.ts';
 
-/** The problems decide whether what comes back may be used. */
+/** The result may only be used if there are no problems. */
 export function readRuleset(
   at: DocumentReader,
   settings: ReadSettings,
@@ -66,8 +66,8 @@ function readRules(document: ClosedObject<string>, settings: ReadSettings): Read
     if (read === undefined) continue;
     const earlier = positions.get(read.id);
     if (earlier !== undefined) {
-      const where = earlier.line === undefined ? '' : ` (there is one on line ${earlier.line})`;
-      item.refuse(`Duplicate id ${quote(read.id)}: expected one that no other rule has${where}.`);
+      const where = earlier.line === undefined ? '' : `(the other is on line ${earlier.line})`;
+      item.refuse(`Duplicate id ${quote(read.id)}: every rule needs its own id${where}.`);
       continue;
     }
     positions.set(read.id, { source: item.reading.source, line: item.line });

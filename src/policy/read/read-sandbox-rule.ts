@@ -1,4 +1,4 @@
-/** Reads a rule that says which paths, commands and domains a call may name. */
+/** Reads a rule that limits the paths, commands and domains that a call may name. */
 import type { ClosedObject } from './document-reader.ts';
 import { readMessage, readAskTimeout } from './read-then.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../language/rule-shape.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
 
-/** Undefined where there are problems. */
+/** Undefined if there are problems. */
 export function readSandboxRule(
   rule: ClosedObject<string>,
   head: Pick<SandboxRule, 'id' | 'mode'>,
@@ -35,17 +35,13 @@ export function readSandboxRule(
   if (allows !== undefined && !allows.has('commands') && !allows.has('domains'))
     allowsAt?.refuse('allows has neither commands nor domains; expected at least one of them.');
   if (rule.has('not_within') && !rule.has('within'))
-    rule
-      .optional('not_within')
-      ?.refuse('not_within needs within: it takes something out of what is allowed.');
+    rule.optional('not_within')?.refuse('not_within needs within: it removes part of what within allows.');
   if (rule.has('not_allows') && !rule.has('allows'))
-    rule
-      .optional('not_allows')
-      ?.refuse('not_allows needs allows: it takes something out of what is allowed.');
+    rule.optional('not_allows')?.refuse('not_allows needs allows: it removes part of what allows permits.');
   else if (notAllows?.has('domains') === true && allows?.has('domains') === false)
     notAllows
       .optional('domains')
-      ?.refuse('not_allows.domains needs allows.domains: it takes something out of what is allowed.');
+      ?.refuse('not_allows.domains needs allows.domains: it removes part of what that permits.');
 
   if (tools === undefined || message === undefined) return undefined;
   return {

@@ -1,4 +1,4 @@
-/** Reads what a rule does: its action and message, what it is tagged with, how long a person may take. */
+/** Reads the effect of a rule: its action, message and tags, and the timeout of an ask. */
 import type { JsonObject } from '../../base/json.ts';
 import type { ClosedObject, DocumentReader } from './document-reader.ts';
 import {
@@ -22,11 +22,11 @@ export type Then<Type extends ThenType> = {
   readonly message: string;
   readonly tags: readonly string[];
   readonly metadata: JsonObject | undefined;
-  /** For whatever else this type may hold. */
+  /** The other fields of this type. */
   readonly fields: ClosedObject<string>;
 };
 
-/** Undefined where there are problems. */
+/** Undefined if there are problems. */
 export function readThen<Type extends ThenType>(
   at: DocumentReader | undefined,
   type: Type,

@@ -14,7 +14,7 @@ test('a workflow is read with its stages in order', () => {
   });
 });
 
-test('a gate that says nothing gets a message that does', () => {
+test('a gate without a message gets a default message', () => {
   const gates = [
     'stage_complete("a")',
     'file_read("x")',
@@ -33,14 +33,14 @@ test('a gate that says nothing gets a message that does', () => {
       "This stage must be approved first",
       "Stage "a" must be approved first",
       "A command that matches "x" must have succeeded first",
-      "A command that matches "x" was run, which this gate rules out",
-      ""t" must first give a result whose "f" is "v"",
-      ""x" must end with exit code 0 first",
+      "A command that matches "x" was run, which this gate forbids",
+      ""t" must first return a result whose "f" is "v"",
+      ""x" must first end with exit code 0",
     ]
   `);
 });
 
-test('a last stage may be anything, also nothing', () => {
+test('the last stage may be of any form, even empty', () => {
   expect(problemsOf({ id: 'only' })).toEqual([]);
   expect(problemsOf({ id: 'only', terminal: true })).toEqual([]);
 });
@@ -89,12 +89,12 @@ test.each<readonly [what: string, stages: readonly unknown[], problem: RegExp]>(
     /checks\[0\]\.command_matches: .*invalid regex/,
   ],
   ['a stage that is no object', ['a'], /stages\[0\] is "a"/],
-])('a document with %s is refused', (_, stages, problem) => {
-  // Some of these are not even objects, which is the point.
+])('a document with %s is rejected', (_, stages, problem) => {
+  // Some of these are not even objects, on purpose.
   expect(problemsOf(...(stages as readonly JsonObject[])).join('\n')).toMatch(problem);
 });
 
-test('a terminal stage that is not the last has that one problem', () => {
+test('a terminal stage that is not the last has only that problem', () => {
   expect(problemsOf({ id: 'a', terminal: true }, { id: 'b' })).toHaveLength(1);
 });
 
@@ -104,7 +104,7 @@ test('a workflow has at most 500 stages', () => {
   expect(problemsOf(...stages)).toEqual([': stages has 501 items; expected at most 500.']);
 });
 
-test('all problems are told at once, with their lines', () => {
+test('all problems are reported at once, with their lines', () => {
   const result = readDocument(
     [
       'apiVersion: edictum/v2',
@@ -133,7 +133,7 @@ test('all problems are told at once, with their lines', () => {
   ]);
 });
 
-test('patterns that RE2 cannot take are refused, with the way to rewrite them', () => {
+test('patterns that RE2 does not support are rejected, with a way to rewrite them', () => {
   const text = [
     'apiVersion: edictum/v1',
     'kind: Workflow',

@@ -1,4 +1,4 @@
-/** Reads a document of kind Workflow. Everything that is wrong with it is found at once. */
+/** Reads a document of kind Workflow and reports all its problems at once. */
 import { describeUnknownName, quote } from '../../base/nearest.ts';
 import type { ClosedObject, DocumentReader } from './document-reader.ts';
 import { compileGlob } from '../regex/glob.ts';
@@ -12,17 +12,17 @@ const nameLimits = {
   patternWords: 'lower-case letters, digits, ".", "_" and "-", beginning with a letter or digit',
 };
 const messageLimits = { most: 500 };
-/** One call may pass through many stages, and looks ahead at all of them: more than these serve nobody. */
+/** One call may pass through many stages and looks ahead at all of them, so their number is bounded. */
 const mostStages = 500;
 const stageKeys = ['id', 'description', 'entry', 'exit', 'tools', 'checks', 'approval', 'terminal'] as const;
 type StageKey = (typeof stageKeys)[number];
-/** A stage that others follow needs one of these, or nothing would ever lead out of it. */
+/** A stage that others follow needs one of these, because otherwise no call could leave it. */
 const waysOn: readonly StageKey[] = ['tools', 'checks', 'exit', 'approval'];
 const checkTypes = ['command_matches', 'command_not_matches'] as const;
 
 type ParseRegex = (pattern: string) => RegexReading;
 
-/** Undefined where there is no workflow to speak of; look at the problems of the reading in any case. */
+/** Undefined if there is no usable workflow; check the problems of the reading in any case. */
 export function readWorkflow(
   document: DocumentReader,
   stamp: string,
@@ -77,7 +77,8 @@ function readStage(at: DocumentReader, isLast: boolean, parseRegex: ParseRegex):
   };
   if (!isLast && !stage.terminal && !waysOn.some((key) => hasContent(fields, key)))
     at.refuse(
-      `Stage ${quote(id ?? at.name)} has none of tools, checks, exit and approval, so every call would stay in it; only the last stage may be so.`,
+      `Stage ${quote(id ?? at.name)} has none of tools, checks, exit and approval, so no call could ` +
+        'leave it; only the last stage may be empty.',
     );
   return {
     stage: id === undefined ? undefined : { id, ...stage },
@@ -94,7 +95,7 @@ function readTerminal(fields: ClosedObject<StageKey>, isLast: boolean): boolean 
   return terminal;
 }
 
-/** There, and not an empty list. What is there but wrong has been refused already. */
+/** Present, and not an empty list. An invalid value was already reported. */
 function hasContent(fields: ClosedObject<StageKey>, key: StageKey): boolean {
   const node = fields.optional(key)?.node;
   return node !== undefined && !(node.type === 'list' && node.items.length === 0);
@@ -152,7 +153,7 @@ function refuseUnknownStage(at: DocumentReader, condition: StageCondition, known
   at.refuse(`condition names an unknown stage. ${describeUnknownName('stage', condition.stageId, known)}`);
 }
 
-/** For a gate that says nothing itself. */
+/** For a gate without its own message. */
 function defaultMessage(condition: StageCondition): string {
   switch (condition.type) {
     case 'stage_complete':
@@ -166,10 +167,13 @@ function defaultMessage(condition: StageCondition): string {
     case 'command_matches':
       return `A command that matches ${quote(condition.regex.source)} must have succeeded first`;
     case 'command_not_matches':
-      return `A command that matches ${quote(condition.regex.source)} was run, which this gate rules out`;
+      return `A command that matches ${quote(condition.regex.source)} was run, which this gate forbids`;
     case 'mcp_result_matches':
-      return `${quote(condition.tool)} must first give a result whose ${quote(condition.field)} is ${quote(condition.value)}`;
+      return (
+        `${quote(condition.tool)} must first return a result whose ${quote(condition.field)} is ` +
+        `${quote(condition.value)}`
+      );
     case 'exec':
-      return `${quote(condition.command)} must end with exit code ${condition.exitCode} first`;
+      return `${quote(condition.command)} must first end with exit code ${condition.exitCode}`;
   }
 }

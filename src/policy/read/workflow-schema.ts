@@ -1,4 +1,4 @@
-/** The part of the schema of documents that is about workflows. Conditions are text here; loading reads them. */
+/** The part of the document schema that covers workflows. Conditions are plain text here; the loader parses them. */
 import type { JsonObject } from '../../base/json.ts';
 import { apiVersion, longestMessage, namePattern } from '../language/rule-shape.ts';
 

@@ -1,10 +1,10 @@
 /**
- * YAML text as a tree of JSON values with places. The one user of the package `yaml`.
+ * Parses YAML text to a tree of JSON values with positions. Only this file uses the package `yaml`.
  *
- * 1. YAML 1.2 with its core schema: `no` is text, `<<` is a key like any other, tags beyond the schema are refused.
- * 2. What comes out is what was written: keys that appear twice, integers a number cannot hold and values JSON has
- *    no form for are problems.
- * 3. The tree is bounded: nested at most `deepest`, and aliases may multiply it up to `mostNodes` and no further.
+ * 1. YAML 1.2 with its core schema: `no` is text, `<<` is an ordinary key, tags outside the schema are rejected.
+ * 2. The output is what was written: duplicate keys, integers too large for a number and values without a JSON form
+ *    are problems.
+ * 3. The tree is bounded: it is nested at most `deepest` levels, and aliases may expand it to at most `mostNodes`.
  */
 import type { CST, Document, Node, Pair, Scalar } from 'yaml';
 import { Composer, isAlias, isMap, isScalar, isSeq, Parser } from 'yaml';
@@ -16,10 +16,10 @@ import { DocumentReader } from './document-reader.ts';
 
 const deepest = 512;
 const mostNodes = 500_000;
-/** More say nothing new: everything after a quote that was never closed is wrong. */
+/** More would add nothing: everything after an unclosed quote is wrong. */
 const mostSyntaxProblems = 20;
 
-/** Reads one document. Undefined where the text is not one; then there are problems. */
+/** Reads one document. Undefined if the text is not one; then there are problems. */
 export function readYamlDocument(text: string, reading: DocumentReading): DocumentNode | undefined {
   const tokens = [...new Parser().parse(text)];
   const tooDeep = findTooDeep(tokens);
@@ -32,8 +32,8 @@ export function readYamlDocument(text: string, reading: DocumentReading): Docume
     return refuseAt(
       reading,
       second.range[0],
-      'A second document begins here. Keep one document in a file, and load several files together: each has a ' +
-        'name and a version of its own.',
+      'A second document begins here. Use one file per document and load the files together: each has ' +
+        'its own name and version.',
     );
   if (refuseSyntax(document, reading)) return undefined;
   const before = reading.problems.length;
@@ -41,15 +41,15 @@ export function readYamlDocument(text: string, reading: DocumentReading): Docume
   return reading.problems.length === before ? node : undefined;
 }
 
-/** True where the text is not YAML, or not the YAML we read. */
+/** True if the text is not YAML, or not supported YAML. */
 function refuseSyntax(document: Document, reading: DocumentReading): boolean {
   const { errors, warnings, directives } = document;
   for (const { pos, message } of errors.slice(0, mostSyntaxProblems))
     refuseAt(reading, pos[0], `This is not valid YAML: ${endSentence(message)}`);
-  // What the package only warns about (an unknown tag or directive) would be read as something else than meant.
+  // The package only warns about unknown tags and directives, but the value would not be what the author meant.
   if (errors.length === 0)
     for (const { pos, message } of warnings.slice(0, mostSyntaxProblems))
-      refuseAt(reading, pos[0], `This is not YAML that is read here: ${endSentence(message)}`);
+      refuseAt(reading, pos[0], `This YAML is not supported: ${endSentence(message)}`);
   const { version } = directives?.yaml ?? {};
   if (version !== undefined && version !== '1.2')
     refuseAt(reading, 0, `The document says that it is YAML ${version}; expected YAML 1.2.`);
@@ -62,7 +62,7 @@ function refuseAt(reading: DocumentReading, offset: number, message: string): un
   return new DocumentReader({ type: 'scalar', value: null, offset }, reading).refuse(message);
 }
 
-/** Where the nesting passes the limit. Looked for before anything recurses over it. */
+/** The position at which the nesting passes the limit. Found before any recursion. */
 function findTooDeep(tokens: readonly CST.Token[]): number | undefined {
   const rest: [token: CST.Token, depth: number][] = tokens.map((token) => [token, 0]);
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
@@ -82,7 +82,7 @@ function findTooDeep(tokens: readonly CST.Token[]): number | undefined {
 class TreeBuilder {
   readonly #reading: DocumentReading;
   readonly #anchors = new Map<string, Node>();
-  /** What an alias stands inside of, so that one that holds itself is seen. */
+  /** The nodes around an alias, to detect an alias that contains itself. */
   readonly #open = new Set<Node>();
   #depth = 0;
   #nodes = 0;
@@ -94,7 +94,7 @@ class TreeBuilder {
   build(node: unknown): DocumentNode | undefined {
     const offset = offsetOf(node);
     if (++this.#nodes > mostNodes || this.#depth > deepest) {
-      // Said once: everything that is left would be refused for the same reason.
+      // Reported once: everything after this would be rejected for the same reason.
       if (this.#nodes !== Number.POSITIVE_INFINITY)
         refuseAt(this.#reading, offset, 'The document is too large once its aliases are written out.');
       this.#nodes = Number.POSITIVE_INFINITY;
@@ -119,10 +119,10 @@ class TreeBuilder {
   #follow(name: string, offset: number): DocumentNode | undefined {
     const target = this.#anchors.get(name);
     if (target === undefined)
-      return this.#refuse(offset, `No anchor named ${quote(name)} stands before this.`);
-    if (this.#open.has(target)) return this.#refuse(offset, `The alias ${quote(name)} stands inside itself.`);
+      return this.#refuse(offset, `No anchor named ${quote(name)} comes before this.`);
+    if (this.#open.has(target)) return this.#refuse(offset, `The alias ${quote(name)} contains itself.`);
     const built = this.build(target);
-    // A problem with the value is a problem of this place.
+    // A problem with the value is reported at this position.
     return built === undefined ? undefined : { ...built, offset };
   }
 
@@ -144,7 +144,7 @@ class TreeBuilder {
     });
   }
 
-  /** A number or a boolean as a key is read as it is written: names are names. */
+  /** A number or boolean as a key is read as written: keys are names. */
   #key(node: unknown, offset: number): string | undefined {
     if (isScalar(node) && node.value !== null) {
       if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
@@ -156,7 +156,7 @@ class TreeBuilder {
   #scalar({ value, source }: Scalar, offset: number): DocumentNode | undefined {
     const problem = refuseScalar(value, source);
     if (problem !== undefined) return this.#refuse(offset, problem);
-    // What else a scalar could be was just refused.
+    // All other scalars were rejected above.
     return { type: 'scalar', value: (Object.is(value, -0) ? 0 : value) as JsonPrimitive, offset };
   }
 

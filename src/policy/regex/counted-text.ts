@@ -1,10 +1,10 @@
-/** Thrown by a text that was looked at more often than allowed. Caught by whoever set the bound. */
+/** Thrown by a text that was read more often than allowed. The code that set the bound catches it. */
 export class LookedTooOften extends Error {}
 
 /**
- * A text that counts how often it is looked at. An engine that is linear for one match is not for all of them: where a
- * longer match is hoped for to the very end, each short one costs a walk over the whole rest. Time would depend on the
- * machine; looks do not.
+ * A text that counts how often it is read. An engine that is linear for one match is not linear for all matches.
+ * While it hopes for a longer match, each short match costs a scan of the rest. Counting reads is independent of the
+ * machine; measuring time is not.
  */
 export class CountedText extends String {
   readonly #text: string;

@@ -1,11 +1,11 @@
 /**
- * Tool names and hosts by pattern: `*` any run of characters, `?` one, `[a-z]` and `[!a-z]` one of a set. Compares
- * UTF-16 units as given; matching never throws and takes time in the product of both lengths at worst.
+ * Matches tool names and hosts: `*` any run of characters, `?` one, `[a-z]` and `[!a-z]` one of a set. Compares
+ * UTF-16 units as given. Matching never throws, and its time is at most proportional to the product of both lengths.
  */
 
 export type Glob = {
   readonly pattern: string;
-  /** The one name it matches, where it holds no wildcard. */
+  /** The only name it matches, if it has no wildcard. */
   readonly exact: string | undefined;
   readonly matches: (name: string) => boolean;
 };
@@ -35,7 +35,7 @@ function readParts(pattern: string): readonly Part[] {
   return parts;
 }
 
-/** A set runs to its `]`; one that stands first belongs to it. Without an end, `[` is itself. */
+/** A set ends at its `]`; a `]` in first position belongs to it. Without an end, `[` is a literal. */
 function readSet(pattern: string, start: number): { readonly part: Part; readonly end: number } | undefined {
   const negated = pattern[start + 1] === '!' || pattern[start + 1] === '^';
   const first = start + (negated ? 2 : 1);

@@ -1,12 +1,12 @@
 /**
- * Says of some patterns that they match nothing at all. Sound, not complete: it looks at the top level of a pattern
- * only and answers for what it understands, so `undefined` means nothing.
+ * Detects some patterns that match nothing. Sound, not complete: it reads only the top level of a pattern, so
+ * `undefined` says nothing about the pattern.
  */
 
-/** Longer patterns are not written by hand. */
+/** People do not write longer patterns by hand. */
 const longest = 2_000;
 
-/** One piece of a pattern, and whether a match must use at least one character for it. */
+/** One piece of a pattern. `consumes`: a match must use at least one character for it. */
 type Piece = { readonly text: string; readonly kind: 'start' | 'end' | 'none' | 'consumes' | 'unknown' };
 
 export function whyRegexImpossible(pattern: string): string | undefined {
@@ -18,17 +18,16 @@ export function whyRegexImpossible(pattern: string): string | undefined {
   const lastConsuming = pieces.findLastIndex(({ kind }) => kind === 'consumes');
   if (firstConsuming < 0) return undefined;
   const start = pieces.findLastIndex(({ kind }) => kind === 'start');
-  if (start > firstConsuming)
-    return `${pieces[start]?.text} stands after something that must match before it`;
+  if (start > firstConsuming) return `${pieces[start]?.text} comes after a part that must match before it`;
   const end = pieces.findIndex(({ kind }) => kind === 'end');
   if (end >= 0 && end < lastConsuming)
-    return `${pieces[end]?.text} stands before something that must match after it`;
+    return `${pieces[end]?.text} comes before a part that must match after it`;
   return undefined;
 }
 
-/** Undefined where alternatives, flags or comments could make anything of it. */
+/** Undefined if alternatives, flags or comments could change the meaning. */
 function readPieces(pattern: string): readonly Piece[] | undefined {
-  // `(?m)` changes what ^ and $ mean, `(?x)` what is a character at all; `\Q` quotes.
+  // `(?m)` changes the meaning of ^ and $, `(?x)` that of characters; `\Q` quotes.
   if (pattern.length > longest) return undefined;
   if (pattern.includes('(?') || pattern.includes('\\Q')) return undefined;
   const pieces: Piece[] = [];
@@ -56,7 +55,7 @@ function kindOf(atom: string): Piece['kind'] {
   if (atom === '^' || atom === '\\A') return 'start';
   if (atom === '$' || atom === '\\z') return 'end';
   if (/^\[\^(?:\\s\\S|\\S\\s|\\d\\D|\\D\\d|\\w\\W|\\W\\w)\]$/.test(atom)) return 'none';
-  // What a group needs is not looked at, and an escape may be a boundary, a class or half of a code.
+  // Groups are not analysed, and an escape may be a boundary, a class or part of a code.
   if (atom === '(' || atom === ')') return 'unknown';
   if (atom.startsWith('\\')) return /^\\[dDsSwW.\-/^$*+?()[\]{}|\\]$/.test(atom) ? 'consumes' : 'unknown';
   return 'consumes';
@@ -68,7 +67,7 @@ function findGroupEnd(pattern: string, start: number): number | undefined {
   for (let at = start; at < pattern.length; at++) {
     const unit = pattern[at];
     if (unit === '\\') at++;
-    // A bracket inside a set is no group; where one would have to be told from the other, nothing is said.
+    // A parenthesis inside a set is not a group. This function does not tell them apart, so it gives up.
     else if (unit === '[') return undefined;
     else if (unit === '(') depth++;
     else if (unit === ')' && --depth === 0) return at + 1;

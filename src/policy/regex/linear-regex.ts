@@ -1,9 +1,10 @@
 /**
- * Regular expressions that answer in time linear in their input, whatever the pattern. With find-matches.ts the one user of RE2JS.
+ * Regular expressions that run in time linear in their input, whatever the pattern. Only this file and
+ * find-matches.ts use RE2JS.
  *
- * 1. `test` reads the whole text. Literals that a pattern cannot do without are looked for first, by the platform where
- *    they begin it and else by RE2JS, so a long text without them costs no more than a search for them.
- * 2. A pattern that RE2 cannot take (lookaround, backreference) is refused, with the way to rewrite it.
+ * 1. `test` reads the whole text. Literals that every match needs are searched first: by the platform if every match
+ *    begins with one, else by RE2JS. So a long text without them costs no more than a search for them.
+ * 2. A pattern that RE2 does not support (lookaround, backreference) is rejected, with a way to rewrite it.
  */
 import { RE2JS } from 're2js';
 import { findMatches } from './find-matches.ts';
@@ -13,11 +14,11 @@ import { explainLongReference, explainUnsupportedConstruct } from './unsupported
 
 export type LinearRegex = {
   readonly source: string;
-  /** Whether the pattern occurs anywhere in the text. */
+  /** Does the pattern occur anywhere in the text? */
   readonly test: (text: string) => boolean;
   /**
-   * Where the pattern occurs, from left to right, without overlaps and without matches of nothing. Where finding them
-   * one by one would take time beyond all proportion to the text, the last span is all of the rest.
+   * All non-empty matches from left to right, without overlaps. If finding them one by one would take excessive time,
+   * the last span covers the rest of the text.
    */
   readonly findAll: (text: string) => readonly TextSpan[];
 };
@@ -39,7 +40,7 @@ export function parseRegex(pattern: string): RegexReading {
 
 const escapes = /\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|\\u([\da-f]{4})|\\Z|\\[^]/gi;
 
-/** Spellings of other engines that mean one thing only: `\u20ac`, and `\Z` for the end of the text. */
+/** Spellings of other engines with only one meaning: `\u20ac`, and `\Z` for the end of the text. */
 const translate = (pattern: string): string =>
   pattern.includes('\\Q')
     ? pattern
@@ -54,7 +55,7 @@ const translate = (pattern: string): string =>
 
 function toLinear(pattern: string, compiled: RE2JS): LinearRegex {
   const required = requiredText(pattern);
-  // What every match begins with is where the automaton may begin too: nothing before it can matter.
+  // Every match begins with such a literal, so the automaton may start at the first one.
   const startIn = required === undefined ? () => 0 : (text: string) => text.search(required);
   return {
     source: pattern,

@@ -37,11 +37,11 @@ test.each([
   '(ab|)c',
   'ab[[:alpha:]|x]|y',
   '(ab|cd)(?)?',
-])('%s needs nothing that could be read off', (pattern) => {
+])('%s has no required text that could be found', (pattern) => {
   expect(requiredText(pattern)).toBeUndefined();
 });
 
-test('no text that a pattern matches lacks what the pattern needs', () => {
+test('no text that matches a pattern lacks its required text', () => {
   const piece = fc.constantFrom(
     'a',
     'k',

@@ -1,10 +1,9 @@
 /**
- * What a text must hold for a pattern to match it, as a search the platform does at full speed: literals, one of which
- * begins every match. Long outputs without any are then passed over in no time. Where nothing of the kind can be read
- * off the pattern's beginning, there is no such search.
+ * A fast platform search for literals, one of which begins every match of a pattern. It skips long outputs without
+ * any of them quickly. Undefined if the start of the pattern shows no such literals.
  */
 
-/** A run of characters that mean themselves. */
+/** A run of literal characters. */
 const literalRun = /^[\w \-=:/@#%&,;"'<>~!]+/;
 /** Words in one group: `(password|secret)`. */
 const literalGroup = /^\((?:\?:)?([\w \-=:/@#%&,;"'<>~!]+(?:\|[\w \-=:/@#%&,;"'<>~!]+)+)\)/;
@@ -12,7 +11,7 @@ const literalGroup = /^\((?:\?:)?([\w \-=:/@#%&,;"'<>~!]+(?:\|[\w \-=:/@#%&,;"'<
 export function requiredText(pattern: string): RegExp | undefined {
   const [flags = ''] = /^\(\?i\)/.exec(pattern) ?? [];
   const body = pattern.slice(flags.length);
-  // One more alternative for the whole could begin with anything.
+  // A further top-level alternative could begin with anything.
   if (hasTopLevelChoice(body)) return undefined;
   const literals = readGroup(body) ?? readRun(body);
   if (literals === undefined) return undefined;
@@ -20,7 +19,7 @@ export function requiredText(pattern: string): RegExp | undefined {
   return new RegExp(literals.join('|'), flags === '' ? '' : 'iu');
 }
 
-/** Flags in between stand for nothing: in `ab(?i)*` it is the b that is repeated. */
+/** Flags in between have no effect on it: in `ab(?i)*` the b is repeated. */
 const isRepeated = (rest: string): boolean => /^(?:\(\?[a-zA-Z-]*\))*[*?{]/.test(rest);
 
 function readGroup(body: string): readonly string[] | undefined {
@@ -28,16 +27,16 @@ function readGroup(body: string): readonly string[] | undefined {
   return words === undefined || isRepeated(body.slice(all.length)) ? undefined : words.split('|');
 }
 
-/** The last of the run may be left out of a match where it is repeated. One letter alone is found everywhere. */
+/** If the last character of the run is repeated, a match may omit it. A single letter is too common to search for. */
 function readRun(body: string): readonly string[] | undefined {
   const [run = ''] = literalRun.exec(body) ?? [];
   const sure = isRepeated(body.slice(run.length)) ? run.slice(0, -1) : run;
   return sure.length < 2 ? undefined : [sure];
 }
 
-/** True where in doubt: with classes and escapes read by their first and last characters only. */
+/** True if in doubt: classes and escapes are read only by their first and last characters. */
 function hasTopLevelChoice(body: string): boolean {
-  // What is escaped or in a class cannot be a choice; `[]a]` and `[^]a]` keep their first bracket.
+  // An escaped `|` or one in a class is not a choice; `[]a]` and `[^]a]` keep their first bracket.
   const bare = body.replaceAll(/\\[^]|\[\^?\]?(?:\\[^]|\[:\w+:\]|[^\]\\])*\]/g, '.');
   let depth = 0;
   for (const char of bare)
@@ -47,5 +46,5 @@ function hasTopLevelChoice(body: string): boolean {
   return bare.includes('[') || quotes.test(body);
 }
 
-/** `\Q…\E` takes what is between as it is. */
+/** `\Q…\E` quotes the text in between. */
 const quotes = /\\Q/;

@@ -1,6 +1,6 @@
 import { redacted } from '../../base/text-mask.ts';
 
-/** Part of a text, from the first unit to the one after the last. */
+/** Part of a text, from its first unit to the one after its last. */
 export type TextSpan = readonly [start: number, end: number];
 
 /** In order, without overlaps. */
@@ -27,7 +27,7 @@ export function maskSpans(text: string, spans: readonly TextSpan[]): string {
   return masked + text.slice(done);
 }
 
-/** Whether one of the spans, which are in order, holds all of it. */
+/** Does one of the spans, which are in order, contain it completely? */
 export function inSomeSpan([start, end]: TextSpan, spans: readonly TextSpan[]): boolean {
   let low = 0;
   let high = spans.length;

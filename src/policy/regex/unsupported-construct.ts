@@ -1,7 +1,7 @@
-/** Constructs of other regex engines that RE2 cannot take, with the way to rewrite each of them. */
+/** Constructs of other regex engines that RE2 does not support, with a way to rewrite each of them. */
 
 type Construct = {
-  /** How the construct begins. */
+  /** Matches the start of the construct. */
   readonly opening: RegExp;
   /** In words, after "it uses". */
   readonly name: string;
@@ -13,24 +13,27 @@ const constructs: readonly Construct[] = [
     opening: /^\(\?=/,
     name: 'lookahead `(?=`',
     rewrite:
-      'Match each part in a condition of its own and join them with `all`, or write what must follow into the pattern: `ab` for `a(?=b)`.',
+      'Match each part in its own condition and join them with `all`, or include the following text in ' +
+      'the pattern: `ab` for `a(?=b)`.',
   },
   {
     opening: /^\(\?!/,
     name: 'negative lookahead `(?!`',
     rewrite:
-      'Match what must not be there in a second condition under `not` and join both with `all` (in a workflow: `command_not_matches`), or write out what may follow: `a(?:[^b]|$)` for `a(?!b)`.',
+      'Match the forbidden text in a second condition under `not` and join both with `all` (in a ' +
+      'workflow: `command_not_matches`). Or list what may follow: `a(?:[^b]|$)` for `a(?!b)`.',
   },
   {
     opening: /^\(\?<=/,
     name: 'lookbehind `(?<=`',
-    rewrite: 'Write what must come before into the pattern: `ab` for `(?<=a)b`.',
+    rewrite: 'Include the preceding text in the pattern: `ab` for `(?<=a)b`.',
   },
   {
     opening: /^\(\?<!/,
     name: 'negative lookbehind `(?<!`',
     rewrite:
-      'Write out what may come before: `(?:^|[^a])b` for `(?<!a)b`. Or match the unwanted text in a second condition under `not` and join both with `all`.',
+      'List what may come before: `(?:^|[^a])b` for `(?<!a)b`. Or match the unwanted text in a second ' +
+      'condition under `not` and join both with `all`.',
   },
   {
     opening: /^(?:\(\?(?:R|P>|&|[+-]?\d)|\\g(?:<|'))/,
@@ -51,7 +54,7 @@ const constructs: readonly Construct[] = [
   {
     opening: /^(?:[*+?]|\{[\d,]+\})\+/,
     name: 'a possessive quantifier',
-    rewrite: 'Leave out its last `+`: matching takes linear time without it.',
+    rewrite: 'Remove its last `+`: matching takes linear time without it.',
   },
   {
     opening: /^\(\?\(/,
@@ -71,27 +74,27 @@ const constructs: readonly Construct[] = [
   {
     opening: /^\(\?#/,
     name: 'a comment `(?#`',
-    rewrite: 'Leave it out, or write a YAML comment.',
+    rewrite: 'Remove it, or write a YAML comment.',
   },
   {
     opening: /^\(\?[a-zA-Z^-]*x/,
     name: 'the flag `x`',
-    rewrite: 'Leave out the flag, and the spaces and comments that it permits.',
+    rewrite: 'Remove the flag, and the spaces and comments that it permits.',
   },
   {
     opening: /^\(\?[a-zA-Z^-]/,
     name: 'a flag other than `i`, `m`, `s` and `U`',
-    rewrite: 'Leave it out.',
+    rewrite: 'Remove it.',
   },
   {
     opening: /^\\K/,
     name: '`\\K`',
-    rewrite: 'Leave it out: then the text before it is part of the match.',
+    rewrite: 'Remove it: then the text before it is part of the match.',
   },
   {
     opening: /^\\G/,
     name: '`\\G`',
-    rewrite: 'Anchor the pattern with `^`, or leave it out.',
+    rewrite: 'Anchor the pattern with `^`, or remove it.',
   },
   { opening: /^\\h/, name: '`\\h`', rewrite: 'Write `[ \\t]`.' },
   { opening: /^\\H/, name: '`\\H`', rewrite: 'Write `[^ \\t]`.' },
@@ -106,11 +109,13 @@ const constructs: readonly Construct[] = [
   },
 ];
 
-/** What the pattern uses that RE2 cannot take; undefined if `found`, RE2's own message, reports a plain mistake. */
+/**
+ * Names the unsupported construct in the pattern; undefined if `found`, RE2's own message, reports a plain mistake.
+ */
 export function explainUnsupportedConstruct(pattern: string, found: string): string | undefined {
   const token = /: `([^]*)`$/.exec(found)?.[1];
   if (token === undefined) return undefined;
-  // RE2 quotes only the beginning of some constructs, `(?P` for `(?P=name)`, so the pattern itself is looked at.
+  // RE2 quotes only the start of some constructs, `(?P` for `(?P=name)`, so the pattern itself is checked.
   const texts = [token];
   if (!token.startsWith('{'))
     for (let at = pattern.indexOf(token); at >= 0; at = pattern.indexOf(token, at + 1))
@@ -120,8 +125,8 @@ export function explainUnsupportedConstruct(pattern: string, found: string): str
 }
 
 /**
- * RE2 reads `\10` as an octal code, other engines as a backreference if the pattern has ten groups. The pattern would
- * be loaded with another meaning, so it is refused.
+ * RE2 reads `\10` as an octal code, other engines as a backreference if the pattern has ten groups. The meaning would
+ * change silently, so the pattern is rejected.
  */
 export function explainLongReference(pattern: string, groups: number): string | undefined {
   if (groups < 10 || pattern.includes('\\Q')) return undefined;

@@ -1,6 +1,6 @@
 /**
- * What an argument is by its name, for tools that do not declare their resources. Only a guess: a name that says
- * nothing is judged by what its value looks like, and `resources` of the tool replaces all of this.
+ * The role of an argument by its name, for tools that do not declare their resources. This is a guess: if the name
+ * says nothing, the form of the value decides. The tool's `resources` replace all of this.
  */
 
 export type ArgumentRole =
@@ -8,10 +8,10 @@ export type ArgumentRole =
   | 'directory'
   | 'path'
   | 'command'
-  /** Words of a command that stands in another argument. */
+  /** Words of a command whose program is in another argument. */
   | 'words'
   | 'url'
-  /** Text for people or for a file: names a resource only if it is nothing but one absolute path or url. */
+  /** Text for people or for a file. It names a resource only if it is exactly one absolute path or URL. */
   | 'prose'
   | 'other';
 
@@ -60,6 +60,6 @@ export function argumentRoleOf(name: string): ArgumentRole {
   );
 }
 
-/** `text` is prose, `alt_text` may be anything: only a whole name takes an argument out of sight. */
+/** `text` is prose, but `alt_text` may be anything: only a whole name exempts an argument. */
 const proseOnlyWhole = (role: ArgumentRole | undefined): ArgumentRole | undefined =>
   role === 'prose' ? undefined : role;

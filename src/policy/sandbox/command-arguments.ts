@@ -1,7 +1,7 @@
 /**
- * One command spelled over several arguments: `{command: 'git', args: ['status']}`, `{program, argv}`,
- * `{cmd, flags: {force: true}}`, `{shell: 'bash', command: 'ls'}`, with an environment beside it. Every way to put the
- * words together is given, and rules must allow all of them.
+ * Reads one command that is spread over several arguments: `{command: 'git', args: ['status']}`, `{program, argv}`,
+ * `{cmd, flags: {force: true}}`, `{shell: 'bash', command: 'ls'}`, possibly with an environment. It returns every way
+ * to combine the words, and rules must allow all of them.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { argumentRoleOf } from './argument-role.ts';
@@ -10,14 +10,14 @@ import { harmlessVariables } from './program-grammar.ts';
 
 export type CommandArguments = {
   readonly lines: readonly CommandLine[];
-  /** The members that were used, so that they are not read as commands again. */
+  /** The members used, so that they are not read as commands again. */
   readonly used: ReadonlySet<string>;
 };
 
 const nothing: CommandArguments = { lines: [], used: new Set() };
 const mostWords = 2000;
 
-/** What the members of one object say together. `inCommand`: the object itself is the value of a command argument. */
+/** Reads the members of one object together. `inCommand`: the object itself is the value of a command argument. */
 export function readCommandArguments(input: JsonObject, inCommand: boolean): CommandArguments {
   const programs: (readonly [key: string, text: string])[] = [];
   const wordLists: (readonly string[])[] = [];
@@ -28,7 +28,7 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
   const lines: CommandLine[] = [];
   for (const [key, value] of entries) {
     const role = argumentRoleOf(key);
-    // Each of several commands is one of its own.
+    // Each of several commands stands alone.
     if (
       Array.isArray(value) &&
       role === 'command' &&
@@ -71,7 +71,7 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
   return { lines, used };
 }
 
-/** `{command: 'view', path: 'a.txt'}`: the verb of an editor that works on a path, not a program. */
+/** `{command: 'view', path: 'a.txt'}`: the verb of an editor tool that takes a path, not a program. */
 const isEditorVerb = (
   programs: readonly (readonly [key: string, text: string])[],
   entries: readonly (readonly [key: string, value: JsonValue])[],
@@ -82,7 +82,7 @@ const isEditorVerb = (
   entries.some(([key]) => argumentRoleOf(key) === 'path') &&
   !entries.some(([key]) => argumentRoleOf(key) === 'words');
 
-/** Without a program beside it `argv` is the whole command. */
+/** Without a program next to it, `argv` is the whole command. */
 function readArgv(input: JsonObject): CommandArguments {
   const entry = Object.entries(input).find(([key]) => /^argv$/i.test(key));
   if (entry === undefined || !Array.isArray(entry[1])) return nothing;
@@ -114,14 +114,14 @@ function isHarmlessEnvironment(value: JsonValue): boolean {
   return names.every((name) => harmlessVariables.has(name));
 }
 
-/** Undefined for a member that holds no words of the command. */
+/** Undefined for a member that contains no words of the command. */
 function readWords(key: string, value: JsonValue, program: string): readonly string[] | undefined {
   const role = argumentRoleOf(key);
   const mayBeWords = /^(?:options|opts|params|parameters|switches|extra|rest|additional)/i.test(key);
   if (typeof value === 'string') {
     if (role !== 'words' && !(role === 'other' && /^\s*[-+]/.test(value))) return undefined;
     const line = readCommandLine(value);
-    // What is not plain stays one word, which no list of words may hold.
+    // A text that is not plain stays one word, which no list of words may contain.
     return line.plain ? line.words.map(({ text }) => text) : [value];
   }
   if (Array.isArray(value)) {
@@ -135,7 +135,7 @@ function readWords(key: string, value: JsonValue, program: string): readonly str
   return undefined;
 }
 
-/** Members become options: `{force: true, C: '/x'}` is `--force -C /x`. Undefined where there are too many. */
+/** Members become options: `{force: true, C: '/x'}` is `--force -C /x`. Undefined if there are too many. */
 function flatten(value: JsonValue): readonly string[] | undefined {
   const words: string[] = [];
   const visit = (at: JsonValue, depth: number): boolean => {

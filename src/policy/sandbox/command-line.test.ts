@@ -40,7 +40,7 @@ describe('a command line', () => {
     expect(wordsOf(text)).toBeUndefined();
   });
 
-  test('tells words the shell would look up from words it would not', () => {
+  test('distinguishes words that the shell would expand from words that it would not', () => {
     const line = readCommandLine(`ls *.py '*.py' \\* "?" a[b]`);
     expect(line.plain && line.words.map(({ wildcard }) => wildcard)).toEqual([
       false,
@@ -52,7 +52,7 @@ describe('a command line', () => {
     ]);
   });
 
-  test('given as a list is not split, and holds nothing a shell would act on', () => {
+  test('given as a list is not split, and contains nothing that a shell would act on', () => {
     expect(readArgumentList(['ls', 'a b'])).toEqual([
       {
         plain: true,
@@ -61,7 +61,7 @@ describe('a command line', () => {
           { text: 'a b', wildcard: false },
         ],
       },
-      // As a tool would run it that joins the words.
+      // As run by a tool that joins the words.
       readCommandLine('ls a b'),
     ]);
     expect(readArgumentList(['ls', '$x'])).toEqual([{ plain: false, chain: undefined }]);

@@ -1,15 +1,15 @@
 /**
- * A command line as a POSIX shell would read it, as far as every word is known from the text alone.
+ * Reads a command line as a POSIX shell would, as far as every word is known from the text alone.
  *
  * - Plain: one command, nothing else.
  * - A chain: several commands joined by `|`, `&&`, `||`, `;` or line breaks, or a command with redirections. Each
- *   command and each redirected file is known. Rules refuse chains unless they say otherwise.
+ *   command and each redirected file is known. Rules reject chains unless they say otherwise.
  * - Unreadable: everything else. Substitutions, variables, groups, braces, background jobs, here documents, comments.
  */
 
 export type CommandLine =
   | { readonly plain: true; readonly words: readonly ShellWord[] }
-  /** `chain` is undefined where the text is unreadable. */
+  /** `chain` is undefined if the text is unreadable. */
   | { readonly plain: false; readonly chain: readonly SimpleCommand[] | undefined };
 
 export type SimpleCommand = {
@@ -19,19 +19,19 @@ export type SimpleCommand = {
 };
 
 export type ShellWord = {
-  /** Quotes and escapes removed. */
+  /** Quotes and escapes are removed. */
   readonly text: string;
-  /** The shell would look for files by this pattern. */
+  /** The shell would expand this pattern to file names. */
   readonly wildcard: boolean;
 };
 
 export const unreadableLine: CommandLine = { plain: false, chain: undefined };
 
-/** Control characters have no business in a command; a shell that drops them reads other words than this file. */
+/** Control characters do not belong in a command: a shell that drops them reads other words than this file. */
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
 const strange = /[\0-\x08\x0b-\x1f\x7f\x85\u2028\u2029]/;
 
-/** More commands in one line than anyone writes by hand. */
+/** More commands in one line than people write by hand. */
 const mostCommands = 50;
 
 export function readCommandLine(text: string): CommandLine {
@@ -45,7 +45,7 @@ export function readCommandLine(text: string): CommandLine {
   return { plain: true, words: only?.words ?? [] };
 }
 
-/** The commands of a line, plain or chained. Undefined where it is unreadable. */
+/** The commands of a line, plain or chained. Undefined if it is unreadable. */
 export const commandsInLine = (line: CommandLine): readonly SimpleCommand[] | undefined =>
   line.plain ? [{ words: line.words, files: [] }] : line.chain;
 
@@ -58,7 +58,7 @@ class LineReading {
   #wildcard = false;
   /** The next word is the file of a redirection. */
   #redirecting = false;
-  /** A separator was read that needs a command behind it. */
+  /** A separator was read that needs a command after it. */
   #expectsCommand = false;
   /** Separators or redirections were read. */
   hasOperators = false;
@@ -106,7 +106,7 @@ class LineReading {
           this.#add(unit);
           break;
         case '{':
-          // `{}` is a word like any other; with something inside it may be several.
+          // `{}` is an ordinary word; with content it may be several.
           if (text.charAt(at + 1) !== '}') return undefined;
           this.#add(unit);
           break;
@@ -166,7 +166,7 @@ class LineReading {
     this.#wildcard = false;
   }
 
-  /** False where a shell would report an error: a separator without a command, a redirection without a file. */
+  /** False if a shell would report an error: a separator without a command, a redirection without a file. */
   #endCommand(expectsMore: boolean): boolean {
     this.#endWord();
     if (this.#redirecting) return false;
@@ -181,11 +181,11 @@ class LineReading {
     return true;
   }
 
-  /** `>file`, `2>>file`, `<file`, `2>&1`. Gives the length of the operator; undefined for any other redirection. */
+  /** `>file`, `2>>file`, `<file`, `2>&1`. Returns the length of the operator; undefined for any other redirection. */
   #redirect(at: number): number | undefined {
     const rest = this.#text.slice(at, at + 4);
     if (this.#word !== undefined) {
-      // Digits glued to the operator are the stream; any other word ends here.
+      // Digits directly before the operator are the stream; any other word ends here.
       if (/^\d$/.test(this.#word) && !this.#wildcard) this.#word = undefined;
       else this.#endWord();
     }
@@ -199,7 +199,9 @@ class LineReading {
   }
 }
 
-/** Between double quotes a shell still substitutes, and takes a backslash away only before what it protects from. */
+/**
+ * Inside double quotes a shell still substitutes, and removes a backslash only before a character that it escapes.
+ */
 function readDoubleQuoted(
   text: string,
   start: number,
@@ -218,8 +220,9 @@ function readDoubleQuoted(
 }
 
 /**
- * The same for a command given as a list: nothing is split, and no word may hold what a shell would act on. A tool may
- * join the words before it runs them, so a list with blanks inside its words has a second reading; both are given.
+ * The same for a command given as a list: nothing is split, and no word may contain what a shell would act on. A tool
+ * may join the words before it runs them. So a list whose words contain spaces has a second reading; both are
+ * returned.
  */
 export function readArgumentList(list: readonly string[]): readonly CommandLine[] {
   if (list.some((text) => strange.test(text) || /[;&|<>()`\n]|\$[\w{(['"@*#?$!-]/.test(text)))
@@ -228,6 +231,6 @@ export function readArgumentList(list: readonly string[]): readonly CommandLine[
   const joined = list.join(' ');
   if (!list.some((text) => /[\s'"\\]/.test(text))) return [asGiven];
   const asJoined = readCommandLine(joined);
-  // Quotes that do not match are an error in a shell; braces may become other words.
+  // Unbalanced quotes are an error in a shell; braces may become other words.
   return asJoined.plain ? [asGiven, asJoined] : joined.includes('{') ? [unreadableLine] : [asGiven];
 }

@@ -1,6 +1,6 @@
 /**
- * What a call names, one thing at a time, and whether a sandbox rule would keep it in. The rule itself is asked about
- * each thing alone, as if the call named nothing else; only the rule asked about everything decides.
+ * Lists the resources that a call names, and whether a sandbox rule would allow each. The rule is asked about each
+ * resource alone, as if the call named nothing else. Only the rule's answer about all of them decides.
  */
 import type { Redactor } from '../../base/redaction.ts';
 import { commandsInLine } from './command-line.ts';
@@ -13,11 +13,11 @@ import { compileSandbox } from './sandbox.ts';
 
 export type ResourceExplanation = {
   readonly kind: 'path' | 'command' | 'host';
-  /** In the spelling it is judged by, secrets masked; in words where it cannot be read. */
+  /** The spelling it is judged by, with secrets masked; a description if it cannot be read. */
   readonly text: string;
-  /** Where links lead to another place: that place. */
+  /** The target, if links lead elsewhere. */
   readonly leadsTo: readonly string[];
-  /** Undefined where the rule says nothing about this kind. */
+  /** Undefined if the rule does not constrain this kind. */
   readonly inside: boolean | undefined;
 };
 
@@ -77,17 +77,21 @@ function pathText(path: FoundPath): string {
     case 'pattern':
       return `${path.folder.path.replace(/\/$/, '')}/${path.parts.join('/')}`;
     case 'floating':
-      return `${path.parts.join('/')} (relative; the option workingDirectory says to which folder)`;
+      return `${path.parts.join('/')} (relative; set the option workingDirectory to its folder)`;
     case 'unreadable':
-      return 'a path nobody can read off the call';
+      return 'a path that cannot be determined from the call';
   }
 }
 
 function leadsTo(path: FoundPath): readonly string[] {
   if (path.type !== 'placed') return [];
   const real = path.real();
-  return real === undefined ? ['a place nobody knows'] : real.filter((place) => place !== path.path);
+  return real === undefined ? ['an unknown location'] : real.filter((place) => place !== path.path);
 }
 
 const hostText = ({ name, port }: FoundHost): string =>
-  name === undefined ? 'a host nobody can read off the call' : port === undefined ? name : `${name}:${port}`;
+  name === undefined
+    ? 'a host that cannot be determined from the call'
+    : port === undefined
+      ? name
+      : `${name}:${port}`;

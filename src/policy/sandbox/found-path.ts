@@ -1,7 +1,7 @@
 /**
- * A path that a call names, put where it leads. One spelling can lead to two places: whoever normalises the text first
- * reads `a/link/../b` as `a/b`, the kernel goes through the link and up from there. Both are kept, and a path is only
- * inside where both are.
+ * Resolves a path that a call names. One spelling can lead to two places. Code that normalises the text first reads
+ * `a/link/../b` as `a/b`. The kernel follows the link and goes up from there. Both are kept, and a path is inside
+ * only if both are.
  */
 import { findLinks, isPathPattern } from './path-pattern.ts';
 import { climbs, foldParts, type PathSpelling } from './path-spelling.ts';
@@ -9,9 +9,9 @@ import type { PolicyWorld } from '../language/policy-call.ts';
 
 export type PlacedPath = {
   readonly type: 'placed';
-  /** Absolute, `..` resolved by the text alone. */
+  /** Absolute, with `..` resolved by the text alone. */
   readonly path: string;
-  /** Every place it may lead to once links are followed, asked of the world when first needed. Undefined: unknown. */
+  /** Every place it may lead to once links are followed, looked up on first use. Undefined: unknown. */
   readonly real: () => readonly string[] | undefined;
 };
 
@@ -23,18 +23,18 @@ export type FoundPath =
       /** The folder that the components without a pattern lead to. */
       readonly folder: PlacedPath;
       readonly parts: readonly string[];
-      /** The links it matches, where a shell would expand it; undefined where they are not known. */
+      /** The links it matches, if a shell would expand it; undefined if they are unknown. */
       readonly links: () => readonly PlacedPath[] | undefined;
     }
-  /** Relative to a directory nobody declared, and never above it. */
+  /** Relative to an undeclared directory, and never above it. */
   | { readonly type: 'floating'; readonly parts: readonly string[]; readonly guessed: boolean }
-  /** Nobody can say where it leads. */
+  /** The target cannot be determined. */
   | { readonly type: 'unreadable' };
 
 /** An absolute directory as its root and components. */
 export type Base = { readonly root: string; readonly parts: readonly string[] };
 
-/** As many `..` behind a name as are followed; each costs a look at the file system. */
+/** Most `..` that are followed after a name; each costs a file system lookup. */
 const mostTurns = 40;
 
 export function placePath(base: Base, parts: readonly string[], world: PolicyWorld): PlacedPath {
@@ -79,14 +79,17 @@ function parentOf(root: string, path: string): string {
   return end <= 0 || path.slice(0, end) === root ? formatPlace(root, []) : path.slice(0, end);
 }
 
-/** Where a spelling starts, as far as it says so itself. Undefined for a relative one, or a home nobody told us. */
+/**
+ * The start of a spelling, if it names one itself. Undefined for a relative path, or if the home directory is
+ * unknown.
+ */
 export function baseOf({ root }: PathSpelling, world: PolicyWorld): Base | undefined {
   if (root === undefined) return undefined;
   if (root === '~') return world.homeDirectory === undefined ? undefined : readBase(world.homeDirectory);
   return { root, parts: [] };
 }
 
-/** A directory the host declared. */
+/** A directory that the host declared. */
 export function readBase(directory: string): Base | undefined {
   const drive = /^([a-z]:)[/\\]/i.exec(directory)?.[1];
   if (drive === undefined && !directory.startsWith('/')) return undefined;
@@ -97,7 +100,7 @@ export function readBase(directory: string): Base | undefined {
   };
 }
 
-/** A path that may hold patterns. `expanded`: a shell would replace it by the files it matches. */
+/** A path that may contain patterns. `expanded`: a shell would replace it by the files it matches. */
 export function placeSpelling(
   base: Base,
   parts: readonly string[],
@@ -107,7 +110,7 @@ export function placeSpelling(
   const first = parts.findIndex(isPathPattern);
   if (first < 0) return placePath(base, parts, world);
   const rest = parts.slice(first);
-  // Where a pattern leads up from is not known.
+  // The parent of a pattern's matches is unknown.
   if (rest.includes('..')) return { type: 'unreadable' };
   const folder = placePath(base, parts.slice(0, first), world);
   return {
@@ -126,7 +129,7 @@ export function placeSpelling(
 const splitBelow = (root: string, path: string): readonly string[] =>
   (root === '/' ? path : path.slice(root.length)).split('/').filter((part) => part !== '');
 
-/** A relative path against everything it may be relative to. */
+/** Resolves a relative path against every directory it may be relative to. */
 export function placeRelative(
   parts: readonly string[],
   { guessed, expanded }: { readonly guessed: boolean; readonly expanded: boolean },

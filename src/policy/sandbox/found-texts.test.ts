@@ -66,6 +66,6 @@ test.each([
   expect(await decide(when, input)).toBe('allow');
 });
 
-test('a kind that does not exist is refused when the document is loaded', async () => {
+test('an unknown kind is rejected when the document is loaded', async () => {
   await expect(decide({ 'found.files': { exists: true } }, {})).rejects.toThrow(/contracts/i);
 });

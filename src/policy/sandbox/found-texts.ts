@@ -1,7 +1,7 @@
 /**
- * What a call names, as texts for conditions: `found.paths`, `found.names`, `found.hosts`, `found.commands`,
- * `found.urls`. Found in all arguments, at every depth, as for sandbox rules; a condition holds if it holds for one of
- * them.
+ * The resources that a call names, as texts for conditions: `found.paths`, `found.names`, `found.hosts`,
+ * `found.commands`, `found.urls`. They are found in all arguments, at every depth, as for sandbox rules. A condition
+ * holds if it holds for one of them.
  */
 import type { JsonValue } from '../../base/json.ts';
 import { argumentRoleOf, type ArgumentRole } from './argument-role.ts';
@@ -12,9 +12,9 @@ import type { PolicyCall } from '../language/policy-call.ts';
 import type { Resources } from './resources.ts';
 import type { ProgramRun } from './run-programs.ts';
 
-/** No system takes a longer name, escapes included. */
+/** No system accepts a longer name, including escapes. */
 const longestName = 4096;
-/** JSON in texts is read, but not for ever. */
+/** JSON inside texts is read up to this depth. */
 const deepestText = 3;
 const mostRounds = 6;
 
@@ -48,7 +48,7 @@ export function toFoundTexts(
   };
 }
 
-/** The text itself, and what it becomes when its escapes are decoded and its letters normalised, again and again. */
+/** The text itself, and its forms after repeated decoding of escapes and normalising of letters. */
 function decodings(text: string): readonly string[] {
   const found = [text];
   for (let round = 0; round < mostRounds; round++) {
@@ -62,7 +62,7 @@ function decodings(text: string): readonly string[] {
 
 type Item = { readonly value: JsonValue; readonly role: ArgumentRole; readonly textDepth: number };
 
-/** Every text of the arguments with the role of its place. Keys are texts of their own, and JSON in a text is read. */
+/** Every text of the arguments with its role. Keys count as texts, and JSON in a text is read. */
 function readStrings(input: JsonValue, visit: (text: string, role: ArgumentRole) => void): void {
   const rest: Item[] = [{ value: input, role: 'other', textDepth: 0 }];
   for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
@@ -85,14 +85,14 @@ function readStrings(input: JsonValue, visit: (text: string, role: ArgumentRole)
 function parseText(text: string): JsonValue | undefined {
   if (!/^\s*[{["]/.test(text)) return undefined;
   try {
-    // What JSON.parse gives is a JSON value.
+    // JSON.parse returns a JSON value.
     return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;
   }
 }
 
-/** Below the working directory as `./…`: the names of the folders above say nothing about the call. */
+/** Paths below the working directory become `./…`: the names of the folders above say nothing about the call. */
 function relate(path: string, directory: string | undefined): string {
   const base = directory?.replace(/\/+$/, '');
   return base !== undefined && base !== '' && path.startsWith(`${base}/`)
@@ -113,7 +113,7 @@ function pathTexts(path: FoundPath): readonly string[] {
   }
 }
 
-/** The words of a command and of those it runs, the program without its folder. */
+/** The words of a command and of the commands it runs, with the program's folder removed. */
 function runTexts({ words, inner }: ProgramRun): readonly string[] {
   const [first = '', ...rest] = words.map(({ text }) => text);
   const program = first.slice(first.lastIndexOf('/') + 1);

@@ -1,6 +1,6 @@
 /**
- * Scripts that are given to a program in one of its words. A script is harmless if it is of a simple form that neither
- * runs a program nor names a file. What is not recognised is not harmless.
+ * Scripts that a program receives in one of its words. A script is harmless if it has a simple form that neither runs
+ * a program nor names a file. An unrecognised script is not harmless.
  */
 export type ScriptLanguage = 'awk' | 'sed' | 'sql' | 'git-remote';
 
@@ -15,17 +15,17 @@ export function isHarmlessScript(language: ScriptLanguage, text: string): boolea
         text,
       );
     case 'git-remote':
-      // `ext::sh -c …` runs a command, `fd::7` and other helpers are programs as well.
+      // `ext::sh -c …` runs a command; `fd::7` and other helpers are programs too.
       return !/^[\w+-]+::/.test(text);
   }
 }
 
-/** No call to `system`, no pipe, no `getline`, no output to a file. Strings and patterns are left out first. */
+/** No call to `system`, no pipe, no `getline`, no output to a file. Strings and patterns are removed first. */
 function isHarmlessAwk(text: string): boolean {
   if (text.length > 4096) return false;
   const bare = text
     .replace(/"(?:[^"\\\n]|\\.)*"/g, '""')
-    // A slash begins a pattern only where no value stands before it; elsewhere it divides.
+    // A slash begins a pattern only if no value precedes it; elsewhere it divides.
     .replace(/(^|[({,~!;&|]|\bprint\s)(\s*)\/(?:[^/\\\n]|\\.)*\//g, '$1$2""')
     .replaceAll('||', ' ');
   if (/"(?!")/.test(bare.replaceAll('""', ''))) return false;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { looksLikeHost, normaliseHost, readHostName } from './host-name.ts';
 
-describe('the host a text names', () => {
+describe('the host that a text names', () => {
   test.each([
     ['https://Example.COM./x', 'example.com', '443'],
     ['http://example.com:8080', 'example.com', '8080'],
@@ -27,11 +27,11 @@ describe('the host a text names', () => {
     'https://a.com:x',
     'http://1.2.3.4.5',
     '',
-  ])('nobody can say which %j is', (text) => {
+  ])('cannot be determined for %j', (text) => {
     expect(readHostName(text).name).toBeUndefined();
   });
 
-  test('is no name if it is long, empty or holds what ends a name', () => {
+  test('is not a name if it is long, empty or contains a character that ends a name', () => {
     for (const name of ['', '.', 'a/b', 'a@b', 'a:80', 'a'.repeat(2000), '[::'])
       expect(normaliseHost(name)).toBeUndefined();
   });

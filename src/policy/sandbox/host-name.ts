@@ -1,14 +1,16 @@
 /**
- * Which host a text names, in one spelling: lower case, punycode, no trailing dot, `127.0.0.1` for `0x7f.1`. The
- * platform's URL does the work; what different parsers read differently (`https://a\@b`, escapes in the name, blanks)
- * has no name and lies outside every list, `*` included.
+ * Reads the host that a text names, in one spelling: lower case, punycode, no trailing dot, `127.0.0.1` for `0x7f.1`.
+ * The platform's URL does the work. Texts that parsers read differently (`https://a\@b`, escapes in the name, spaces)
+ * have no name and are outside every list, including `*`.
  */
 
 export type FoundHost = {
-  /** Undefined where nobody can say which host will be asked. */
+  /** Undefined if it cannot be determined which host will be contacted. */
   readonly name: string | undefined;
   readonly port: string | undefined;
-  /** IPv4 addresses that an IPv6 address leads to through a translator or a tunnel. Rules that deny one deny it too. */
+  /**
+   * IPv4 addresses that an IPv6 address reaches through a translator or a tunnel. Rules that deny one deny it too.
+   */
   readonly carries?: readonly string[];
 };
 
@@ -26,7 +28,7 @@ const defaultPorts: ReadonlyMap<string, string> = new Map([
 export function readHostName(text: string): FoundHost {
   let rest = text.trim();
   let scheme: string | undefined;
-  // `jar:https://…`, `view-source:https://…`: the last scheme is the one that is asked.
+  // `jar:https://…`, `view-source:https://…`: the last scheme is the one that is contacted.
   for (let found = schemeOf(rest); found !== undefined; found = schemeOf(rest)) {
     scheme = found.toLowerCase();
     rest = rest.slice(found.length + 1);
@@ -36,7 +38,7 @@ export function readHostName(text: string): FoundHost {
   return readAuthority(rest.slice(slashes.length), scheme);
 }
 
-/** The word before a colon, unless what follows is a port. */
+/** The word before a colon, unless a port follows. */
 function schemeOf(text: string): string | undefined {
   const found = /^([a-z][a-z0-9+.-]*):(?!\d{1,5}(?:[/?#]|$))/i.exec(text)?.[1];
   // A name with a dot before a colon is a host before a path: `example.com:repo.git`.
@@ -55,7 +57,7 @@ function readAuthority(text: string, scheme: string | undefined): FoundHost {
   const parts = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/s.exec(host);
   if (parts === null) return unreadable;
   const [, name = '', after] = parts;
-  // After an scp-like colon stands a path: `git@example.com:repo.git`.
+  // A path follows a colon in scp syntax: `git@example.com:repo.git`.
   const port = after !== undefined && /^\d{1,5}$/.test(after) ? after : undefined;
   if (after !== undefined && after !== '' && port === undefined && scheme !== undefined) return unreadable;
   const host4 = normaliseHost(name);
@@ -67,7 +69,7 @@ function readAuthority(text: string, scheme: string | undefined): FoundHost {
   };
 }
 
-/** In the one spelling that lists are compared in. Undefined for what is no host name. */
+/** The spelling in which lists are compared. Undefined for a text that is not a host name. */
 export function normaliseHost(name: string): string | undefined {
   // `URL` would read these as the end of the name, or decode them.
   if (name === '' || name.length > 1024 || /[\0-\x20/\\?#@%<>^|]/.test(name)) return undefined;
@@ -85,8 +87,13 @@ export function normaliseHost(name: string): string | undefined {
 }
 
 /**
- * The IPv4 addresses inside an IPv6 address: NAT64 (64:ff9b::/96 and the local 64:ff9b:1::/48), 6to4 (2002::/16), Teredo
- * (2001::/32, server and client), translated (::ffff:0:0/96) and ISATAP (…:5efe:a.b.c.d).
+ * The IPv4 addresses inside an IPv6 address:
+ *
+ * - NAT64: 64:ff9b::/96 and the local 64:ff9b:1::/48;
+ * - 6to4: 2002::/16;
+ * - Teredo: 2001::/32, server and client;
+ * - translated: ::ffff:0:0/96;
+ * - ISATAP: …:5efe:a.b.c.d.
  */
 export function carriedAddresses(host: string): readonly string[] {
   const groups = readGroups(host);
@@ -124,7 +131,7 @@ function readGroups(host: string): readonly number[] | undefined {
   return groups.length === 8 ? groups : undefined;
 }
 
-/** Endings of files that are no top-level domain: a name with one of them is a file, not a host. */
+/** File extensions that are not top-level domains: a name with one of them is a file, not a host. */
 const fileEndings: ReadonlySet<string> = new Set(
   (
     'bak bin bmp c cfg cjs conf cpp csv cts css dat db dll docx exe env gif gitignore go gz h hpp htm html ico ini ipynb ' +
@@ -133,7 +140,7 @@ const fileEndings: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Whether a text without blanks and without a scheme looks like a host: dotted, an address, or `localhost`. */
+/** Does a text without spaces and without a scheme look like a host: dotted, an address, or `localhost`? */
 export function looksLikeHost(text: string): boolean {
   if (text.length > 2048) return false;
   const bare = /^(?:[^@/\\]*@)?(\[[0-9a-f:.]+\]|[^/\\:@?#[\]()*]+)(?::[^/]*)?(?:[/?#].*)?$/is.exec(text);

@@ -1,12 +1,12 @@
 /**
- * Whether a text is a command although the name of its argument does not say so: `{job: 'rm -rf build'}`. A text counts
- * if it begins with a known program and goes on like a command: with an option, an operator, a path. Programs whose
- * names are English words need an option, so that "make it short" stays a sentence.
+ * Recognises a command by its text, if the name of its argument does not say so: `{job: 'rm -rf build'}`. A text
+ * counts if it starts with a known program and continues like a command: with an option, an operator, a path.
+ * Programs whose names are English words need an option, so that "make it short" stays a sentence.
  */
 import { splitNameWords } from '../../tool/name-words.ts';
 import { isKnownProgram } from './program-grammar.ts';
 
-/** Programs that an agent may be told to run and that have no row in the grammar. */
+/** Programs that an agent may run and that have no row in the grammar. */
 const plainPrograms: ReadonlySet<string> = new Set(
   (
     'cat cd chgrp chmod chown cp dd df diskutil du echo fdisk format halt hostname ifconfig init insmod ip iptables ' +
@@ -18,7 +18,7 @@ const plainPrograms: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Programs with the name of a common word. */
+/** Programs whose names are common words. */
 const englishWords: ReadonlySet<string> = new Set(
   (
     'at batch builtin cat command cut echo env eval exec expect expand file find fish fold format go halt head help ' +
@@ -29,7 +29,7 @@ const englishWords: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Programs that destroy or hand over rights: any word behind them makes a command. */
+/** Programs that destroy data or transfer rights: any word after them makes a command. */
 const drastic: ReadonlySet<string> = new Set(
   'rm rmdir chmod chown chgrp dd mkfs shred wipefs fdisk sudo doas su userdel usermod visudo iptables pkill killall'.split(
     ' ',
@@ -57,13 +57,15 @@ export function looksLikeCommand(text: string): boolean {
 export const areWordsOfCommand = (words: readonly string[]): boolean =>
   words.length > 1 && !/\s/.test(words[0] ?? '') && looksLikeCommand(words.join(' '));
 
-/** For the tools that run commands by their name: a known program in front is enough. */
+/** For tools that run commands according to their name: a known program at the start is enough. */
 export function beginsWithProgram(text: string): boolean {
   const found = beginning.exec(text);
   return found !== null && programOf(found[2] ?? '') !== undefined;
 }
 
-/** `bash`, `run_shell_command`, `terminal`: what such a tool gets is a command, however its arguments are named. */
+/**
+ * `bash`, `run_shell_command`, `terminal`: the input of such a tool is a command, whatever its arguments are called.
+ */
 export const runsCommandsByName = (toolName: string): boolean =>
   splitNameWords(toolName).some((word) =>
     /^(?:bash|sh|zsh|shell|exec|execute|terminal|console|cmd|command|powershell|pwsh|tty)$/.test(word),

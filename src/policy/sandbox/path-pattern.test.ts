@@ -31,7 +31,7 @@ describe('a pattern', () => {
     expect(mayReach(pattern.split('/'), denied.split('/'))).toBe(expected);
   });
 
-  test('matches links, of which each is told', () => {
+  test('matches links and reports each of them', () => {
     const here = world({
       '/p': [
         { name: 'src', kind: 'folder' },
@@ -46,7 +46,7 @@ describe('a pattern', () => {
     expect(findLinks('/p', ['*'], { ...here, listFolder: undefined })).toBeUndefined();
   });
 
-  test('that needs too many folders is not read', () => {
+  test('is not expanded if it needs too many folders', () => {
     const many = Array.from({ length: 6000 }, (_, index): FolderEntry => ({
       name: `f${index}`,
       kind: 'file',
@@ -55,7 +55,7 @@ describe('a pattern', () => {
   });
 });
 
-test('names are the same in other letters', () => {
+test('names with different letters are the same', () => {
   for (const name of ['Secrets', 'secrets.', 'secrets ', 'SECRET~1'])
     expect(mayBeName(name, 'secrets')).toBe(true);
   expect(mayBeName('GIT~1', '.git')).toBe(true);

@@ -1,16 +1,16 @@
 /**
- * Patterns among paths. `src/*.ts` names many files: it is inside where its folder is, where it cannot match what a
- * rule takes away, and where no link that it matches leads outside.
+ * Patterns in paths. `src/*.ts` names many files. It is inside if its folder is, if it cannot match a denied place,
+ * and if no link that it matches leads outside.
  *
- * A lone `*` or `**` does not match names that begin with a dot, as shells and search tools have it. Any other pattern
- * may match whatever its text allows.
+ * A lone `*` or `**` does not match names that start with a dot, as in shells and search tools. Any other pattern may
+ * match whatever its text allows.
  */
 import { compileGlob } from '../regex/glob.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
 
 export const isPathPattern = (part: string): boolean => /[*?[]/.test(part);
 
-/** The same name in other letters: case, composition, dots and blanks that Windows drops, short names. */
+/** The same name in different letters: case, composition, dots and spaces that Windows drops, short names. */
 export function mayBeName(part: string, name: string): boolean {
   const written = foldName(part);
   const wanted = foldName(name);
@@ -31,9 +31,9 @@ function mayMatch(part: string, name: string): boolean {
   return part.length > 256 || compileGlob(foldName(part)).matches(foldName(name));
 }
 
-/** Whether the components may name the denied place or something below it. */
+/** Can the components name the denied place or something below it? */
 export function mayReach(parts: readonly string[], denied: readonly string[]): boolean {
-  // Positions in `denied` that the components so far may have come to.
+  // Positions in `denied` that the components so far may have reached.
   let reached = new Set([0]);
   for (const part of parts) {
     const next = new Set<number>();
@@ -55,10 +55,10 @@ export function mayReach(parts: readonly string[], denied: readonly string[]): b
   return reached.has(denied.length);
 }
 
-/** Looking into folders costs time at every call; a pattern that needs more is not read. */
+/** Listing folders costs time at every call; a pattern that needs more entries is not expanded. */
 const mostEntries = 5000;
 
-/** The links that a pattern below a folder matches. Undefined where they cannot be found out. */
+/** The links that a pattern below a folder matches. Undefined if they cannot be determined. */
 export function findLinks(
   folder: string,
   parts: readonly string[],

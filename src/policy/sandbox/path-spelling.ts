@@ -1,23 +1,25 @@
 /**
- * How a text names a path: from where, and which components, `..` kept. Nothing is resolved here, since `link/..` is
- * another directory for the kernel than for a program that only looks at the text (found-path.ts judges both).
+ * Parses a text as a path: its start and its components, with `..` kept. Nothing is resolved here, because `link/..`
+ * differs between the kernel and a program that only reads the text (found-path.ts judges both).
  */
 import { compileGlob } from '../regex/glob.ts';
 
 export type PathSpelling = {
-  /** `/`, a drive such as `C:`, `~`, or undefined for a path relative to wherever the tool runs. */
+  /** `/`, a drive such as `C:`, `~`, or undefined for a path relative to the tool's directory. */
   readonly root: '/' | '~' | `${string}:` | undefined;
   /** Without empty and `.` components. */
   readonly parts: readonly string[];
 };
 
-/** Braces may stand for this many paths; more are not read one by one. */
+/** Most paths that braces may expand to. */
 const mostAlternatives = 64;
 
 /**
- * The ways to read the text as a path: a backslash may be a separator or a letter, blanks around it may be cut off,
- * braces may stand for several. Undefined where the text does not say what it names: a NUL, the home of another user, a
- * variable, a pattern that may stand for `..`, a stream of a file, another name for the root.
+ * The ways to read the text as a path. A backslash may be a separator or a letter. Surrounding spaces may be trimmed,
+ * and braces may expand.
+ *
+ * Undefined if the text does not determine a path. Examples are a NUL, another user's home, a variable, a pattern that
+ * may match `..`, a file stream, and another name for the root.
  */
 export function readPath(text: string): readonly PathSpelling[] | undefined {
   if (text.includes('\0') || text.includes('`') || hasVariable(text)) return undefined;
@@ -38,8 +40,8 @@ export function readPath(text: string): readonly PathSpelling[] | undefined {
 }
 
 /**
- * `$HOME`, `${X}`, `$(x)`, `%APPDATA%`, anywhere in the path. A name with small letters only, as `$postId.tsx`, is a
- * name of a file unless it stands first: programs that expand variables use capitals or underscores.
+ * `$HOME`, `${X}`, `$(x)`, `%APPDATA%`, anywhere in the path. A name with only small letters, such as `$postId.tsx`,
+ * is a file name unless it comes first: programs that expand variables use capitals or underscores.
  */
 function hasVariable(text: string): boolean {
   if (!/[$%]/.test(text)) return false;
@@ -60,7 +62,7 @@ function readOne(text: string): PathSpelling | undefined {
   const parts = rest.split(drive === undefined ? '/' : /[/\\]/).filter((part) => part !== '' && part !== '.');
   if (parts.some(mayClimbUnseen) || parts.some(namesAStream) || leadsThroughSystem(root, parts))
     return undefined;
-  // The drive is a letter and a colon by the expression above.
+  // The regular expression above guarantees a letter and a colon.
   return { root: root === 'drive' ? (drive!.toUpperCase() as `${string}:`) : root, parts };
 }
 
@@ -76,7 +78,7 @@ function leadsThroughSystem(root: string | undefined, parts: readonly string[]):
   return top === 'dev' && /^(?:fd|std(?:in|out|err)|tcp|udp)$/.test(next);
 }
 
-/** A component that is not `..` but may become it: by a pattern, or when blanks and invisible letters are dropped. */
+/** A component that is not `..` but may become it: by a pattern, or when spaces and invisible letters are dropped. */
 function mayClimbUnseen(part: string): boolean {
   if (part === '..') return false;
   if (part.charCodeAt(0) === 0x2e) {
@@ -86,7 +88,7 @@ function mayClimbUnseen(part: string): boolean {
   return part.length < 64 && /[*?[]/.test(part) && compileGlob(part).matches('..');
 }
 
-/** Undefined where there are too many, or a range of letters, which may hold any character. */
+/** Undefined if there are too many, or for a range of letters, which may contain any character. */
 function expandBraces(text: string): readonly string[] | undefined {
   if (!text.includes('{')) return [text];
   let texts: readonly string[] = [text];
@@ -97,7 +99,7 @@ function expandBraces(text: string): readonly string[] | undefined {
       const found = /\{([^{}]*)\}/.exec(one);
       if (found === null || !/,|\.\./.test(found[1] ?? '')) {
         next.push(one);
-        // Braces that hold no list are letters; a list behind them still counts.
+        // Braces without a list are literal; a list after them still counts.
         if (found !== null && /\{[^{}]*(?:,|\.\.)[^{}]*\}/.test(one.slice(found.index + 1))) return undefined;
         continue;
       }
@@ -115,14 +117,14 @@ function expandBraces(text: string): readonly string[] | undefined {
   return undefined;
 }
 
-/** Whether following the components leads above where they start. */
+/** Do the components lead above their start? */
 export function climbs(parts: readonly string[]): boolean {
   let depth = 0;
   for (const part of parts) if ((depth += part === '..' ? -1 : 1) < 0) return true;
   return false;
 }
 
-/** With `..` resolved by the text alone; above the top there is only the top. */
+/** Resolves `..` by the text alone; the parent of the top is the top. */
 export function foldParts(parts: readonly string[]): readonly string[] {
   if (!parts.includes('..')) return parts;
   const folded: string[] = [];

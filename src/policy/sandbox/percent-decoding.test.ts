@@ -18,7 +18,7 @@ describe('decoding percent escapes', () => {
     expect(decodePercent(text)).toBe(decoded);
   });
 
-  test('gives back whatever was encoded', () => {
+  test('returns whatever was encoded', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         expect(decodePercent(encodeURIComponent(text))).toBe(text);

@@ -1,10 +1,10 @@
 /**
- * What a text with percent escapes may become in the hands of whoever decodes it. Lenient on purpose: overlong
- * UTF-8 (`%c0%ae` for a dot) and `%u002e` are read as the most careless decoder would, since a gate must see every
- * path that anybody behind it could see. What is no escape stays as it is; nothing throws.
+ * Decodes percent escapes as any later decoder might. Lenient on purpose: overlong UTF-8 (`%c0%ae` for a dot) and
+ * `%u002e` are read as the most careless decoder would. A gate must see every path that code behind it could see.
+ * Other text stays as it is; nothing throws.
  */
 
-/** One round of decoding. The same text where there was nothing to decode. */
+/** One round of decoding. Returns the same text if there was nothing to decode. */
 export function decodePercent(text: string): string {
   if (!text.includes('%')) return text;
   return text.replace(/(?:%[0-9a-f]{2})+|%u[0-9a-f]{4}/gi, (run) =>
@@ -25,7 +25,7 @@ function decodeRun(run: string): string {
   return decoded;
 }
 
-/** No check for the shortest form: that is the trick this must see through. */
+/** The shortest form is not required: overlong forms are the trick that this must detect. */
 function joinBytes(run: string, at: number, lead: number, length: number): number | undefined {
   let code = length === 1 ? lead : lead & (0xff >> (length + 1));
   for (let index = 1; index < length; index++) {
@@ -36,6 +36,6 @@ function joinBytes(run: string, at: number, lead: number, length: number): numbe
   return code > 0x10ffff ? undefined : code;
 }
 
-/** The byte of the escape at this place; beyond the end, one that continues nothing. */
+/** The byte of the escape at this position; past the end, a byte that continues nothing. */
 const byteAt = (run: string, at: number): number =>
   at < run.length ? Number.parseInt(run.slice(at + 1, at + 3), 16) : 0;

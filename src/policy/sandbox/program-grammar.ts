@@ -1,6 +1,6 @@
 /**
- * How programs are told to run other programs. One row a program: which options take a value, and which of them, or of
- * its operands, name a program, a shell text or code. A program without a row is read generically: options whose name
+ * How programs run other programs. One row per program: the options that take a value, and the options or
+ * operands that name a program, a shell text or code. A program without a row is read generically: options whose name
  * says that they run something (`--exec`, `--pager`) are refused.
  *
  * To add a program, add a row. A missing row can only matter for a program that a rule lists.
@@ -15,21 +15,21 @@ export type OptionMeaning =
   | 'value'
   /** Takes a value that names nothing: a pattern, a message, a format. */
   | 'data'
-  /** The same, and no operand is a pattern then. */
+  /** Like `data`, and then no operand is a pattern. */
   | 'pattern'
-  /** Takes a file with patterns, and no operand is a pattern then. */
+  /** Takes a file with patterns, and then no operand is a pattern. */
   | 'patterns'
-  /** Makes the program run or load what cannot be read off the words. */
+  /** Makes the program run or load something that the words do not show. */
   | 'refused'
   /** Makes the program connect to hosts that its words do not name. Outside every rule. */
   | 'reroutes'
-  /** Its value is a file with names of files. */
+  /** Its value is a file that lists file names. */
   | 'names'
   /** Its value is a module that is run. */
   | 'module'
-  /** Its value is a text for a shell. */
+  /** Its value is a shell text. */
   | 'text'
-  /** Its value is a program, perhaps with arguments. */
+  /** Its value is a program, possibly with arguments. */
   | 'program'
   /** Its value is a script in the language of the program. */
   | 'script'
@@ -46,13 +46,13 @@ export type OptionMeaning =
 
 export type ProgramGrammar = {
   readonly options?: Readonly<Record<string, OptionMeaning>>;
-  /** The operands behind so many are a command, as words or as a text for a shell. */
+  /** The operands after this many are a command, as words or as a shell text. */
   readonly runs?: { readonly after: number; readonly as: 'words' | 'text' };
-  /** Its first operand is a command of its own. */
+  /** Its first operand is a subcommand. */
   readonly commands?: Readonly<Record<string, ProgramGrammar>> | undefined;
-  /** Commands that are not in the table: refused by default, since they may be aliases and plug-ins. */
+  /** Subcommands that are not in the table: refused by default, since they may be aliases or plug-ins. */
   readonly otherCommands?: 'harmless';
-  /** The command itself runs what cannot be read. */
+  /** The command itself runs something that cannot be read. */
   readonly refused?: true;
   /** The first operand is a script. */
   readonly script?: ScriptLanguage;
@@ -62,15 +62,15 @@ export type ProgramGrammar = {
   readonly operandsAreData?: true;
   /** Every operand must be harmless in this language. */
   readonly scripts?: ScriptLanguage;
-  /** Options of the program stand before its command; behind it they mean something else. */
+  /** Options of the program come before its subcommand; after it they mean something else. */
   readonly ownOptionsFirst?: true;
-  /** Two operands set the first to the second; the first is judged by `isHarmlessSetting`. */
+  /** Two operands set the first to the second; `isHarmlessSetting` judges the first. */
   readonly setsOperand?: true;
-  /** `A=b` before the command is a variable of it; `A=b` anywhere changes what is run. */
+  /** `skip`: `A=b` before the command is a variable of it. `refuse`: `A=b` anywhere changes what is run. */
   readonly assignments?: 'skip' | 'refuse';
   /** Without an operand it runs its input. */
   readonly needsOperand?: true;
-  /** Behind its first operand nothing is an option of its own. */
+  /** After its first operand, nothing is an option of its own. */
   readonly firstOperandEnds?: true;
   readonly optionsFirst?: true;
   readonly longWithOneDash?: true;
@@ -79,7 +79,7 @@ export type ProgramGrammar = {
   readonly isHarmlessSetting?: (setting: string) => boolean;
 };
 
-/** Whether the name of an option says that it runs something. */
+/** Does the name of an option say that it runs something? */
 export function runsAnotherByName(name: string): boolean {
   const words = name
     .replace(/^-+/, '')
@@ -96,7 +96,7 @@ const runningWords: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Variables before a command that choose no program and load no code. */
+/** Variables before a command that neither choose a program nor load code. */
 export const harmlessVariables: ReadonlySet<string> = new Set(
   (
     'CI NODE_ENV FORCE_COLOR NO_COLOR CLICOLOR CLICOLOR_FORCE DEBUG LANG LC_ALL TZ TERM COLUMNS LINES RUST_BACKTRACE ' +
@@ -110,7 +110,7 @@ type Rows = Readonly<Record<string, OptionMeaning>>;
 const mean = (meaning: OptionMeaning, names: string): Rows =>
   Object.fromEntries(names.split(' ').map((name) => [name, meaning]));
 
-/** Programs that run the command behind their options; `values` are the options with a value of their own. */
+/** Programs that run the command after their options; `values` are the options with a value. */
 const prefix = (values: string, after = 0, more: ProgramGrammar = {}): ProgramGrammar => ({
   optionsFirst: true,
   runs: { after, as: 'words' },
@@ -152,7 +152,7 @@ const isHarmlessGitSetting = (setting: string): boolean =>
     setting,
   );
 
-/** What `git` runs by options that several of its commands take. */
+/** What `git` runs by options that several of its subcommands take. */
 const gitTransfer: ProgramGrammar = {
   scripts: 'git-remote',
   options: { ...mean('refused', '--upload-pack --receive-pack --exec -u --server-option --template') },
@@ -602,7 +602,7 @@ const rows: Readonly<Record<string, ProgramGrammar>> = {
     script: 'sql',
   },
 
-  // Programs with an option that runs another.
+  // Programs with an option that runs another program.
   git,
   find: {
     longWithOneDash: true,
@@ -824,7 +824,7 @@ const rows: Readonly<Record<string, ProgramGrammar>> = {
     pattern: true,
     options: {
       ...mean('data', '--indent'),
-      // Some take two values, so that the filter is not told from a file.
+      // Some take two values, so the filter cannot be distinguished from a file.
       ...mean('patterns', '-f --from-file --arg --argjson --slurpfile --rawfile --args --jsonargs'),
       ...mean('value', '-L'),
     },

@@ -1,14 +1,14 @@
 /**
- * Finds in texts what names a path or a host. Every text is read as it is, after percent decoding (again and again),
- * and with compatibility letters folded (`／` is a slash to whoever normalises): a resource counts if any reading
- * names it, so more spellings never mean fewer gates.
+ * Finds paths and hosts in texts. Every text is read as it is, after repeated percent decoding, and with
+ * compatibility letters folded (`／` becomes a slash when normalised). A resource counts if any reading names it, so
+ * more spellings never mean fewer gates.
  *
- * How eagerly a text is read depends on what it is:
- * - a declared or named path or url is one, whatever it looks like;
- * - a word of a command may be a file beside the command, an option with a path inside, a host;
- * - any other value counts by its shape: absolute, under `~`, climbing by `..`, a url; a single word also as a relative
- *   path or a bare host. In several words `and/or` is prose;
- * - prose counts only if it is nothing but one absolute path or url.
+ * How a text is read depends on what it is:
+ * - a declared or named path or URL is one, whatever it looks like;
+ * - a word of a command may be a file in the working directory, an option that contains a path, or a host;
+ * - any other value counts by its form: absolute, under `~`, climbing by `..`, a URL. A single word also counts as a
+ *   relative path or a bare host. In several words `and/or` is prose;
+ * - prose counts only if it is exactly one absolute path or URL.
  */
 import { looksLikeHost, readHostName, type FoundHost } from './host-name.ts';
 import { climbs, readPath, type PathSpelling } from './path-spelling.ts';
@@ -20,20 +20,20 @@ export type SpelledPath = PathSpelling & {
   readonly expanded: boolean;
 };
 
-/** Beyond this many of a kind nobody checks them one by one: the call counts as unreadable. */
+/** With more than this many of a kind, the call counts as unreadable. */
 const mostNamed = 2000;
 const mostRounds = 6;
 const unknownHost: FoundHost = { name: undefined, port: undefined };
-/** No system opens a longer path; what is longer and not named as a path is data. */
+/** No system opens a longer path; a longer text that is not named as a path is data. */
 const longestPath = 4096;
 
-/** One for a call: what its texts name, each thing once. */
+/** One per call: collects the resources that its texts name, each once. */
 export class ResourceReader {
   readonly paths: Map<string, SpelledPath> = new Map();
   readonly hosts: Map<string, FoundHost> = new Map();
   hasUnreadablePath = false;
   #gaveUp = false;
-  /** Short words that were read, so that a text which repeats one a million times costs no million readings. */
+  /** Short words already read, so that a text which repeats one a million times costs only one reading. */
   readonly #seen: Set<string> = new Set();
 
   /** A text that is a path. */
@@ -43,7 +43,7 @@ export class ResourceReader {
     const decoded = decodePercent(text);
     const again = decoded === text ? fold(text) : decoded;
     if (again !== text) this.readPath(again, guessed, round + 1);
-    // Where escapes are decoded the text itself is only one more way to read it.
+    // If escapes are decoded, the text itself is only one more way to read it.
     const alsoGuessed = guessed || again !== text;
     const scheme = schemeOf(text) ?? anySchemeOf(text);
     if (scheme === 'file') return this.#readFileUrl(text, alsoGuessed);
@@ -52,7 +52,7 @@ export class ResourceReader {
       if (!isNetworkScheme(scheme)) this.hasUnreadablePath = true;
     } else if (/^[/\\]{2}[^/\\]/.test(text)) this.#addHost(readHostName(text.replaceAll('\\', '/')));
     this.#addPath(text, alsoGuessed || scheme !== undefined);
-    // Several in one text, as lists are often written. The colon of a drive separates nothing.
+    // Several paths in one text, as lists are often written. The colon of a drive does not separate paths.
     const drive = /^[a-z]:(?=[/\\])/i.exec(text)?.[0] ?? '';
     const pieces = text.slice(drive.length).split(/[\s,;|]+|:(?=[/~])(?!\/\/)/);
     if (pieces.length > 1)
@@ -68,7 +68,7 @@ export class ResourceReader {
     else for (const spelling of spellings) this.#keep(spelling, true, true);
   }
 
-  /** A text that is a url or a host, or several. */
+  /** A text that is one or more URLs or hosts. */
   readUrl(text: string): void {
     const joined = text.replace(/[\t\n\r]/g, '').trim();
     for (const one of new Set([joined, ...text.split(/[\s,]+/)])) {
@@ -86,7 +86,7 @@ export class ResourceReader {
     else this.#addHost(readHostName(text));
   }
 
-  /** A word of a command. `bareNamesAreFiles` for programs that never take a host by its bare name. */
+  /** A word of a command. `bareNamesAreFiles`: the program never takes a host by its bare name. */
   readWord(text: string, bareNamesAreFiles: boolean): void {
     this.#readToken(text, 0, bareNamesAreFiles ? 'file' : 'word');
     if (/[\s"',;|()]/.test(text)) this.#readTokens(text, 0);
@@ -109,7 +109,7 @@ export class ResourceReader {
       this.#readToken(trimmed, 0, 'value');
   }
 
-  /** Words between blanks, quotes and brackets. What is merely relative is taken for prose. */
+  /** Words between spaces, quotes and brackets. Words that are only relative paths count as prose. */
   #readTokens(text: string, round: number): void {
     for (const [written] of text.matchAll(/[^\s"'`,;|()>]+/g)) {
       if (this.#gaveUp) return;
@@ -167,7 +167,7 @@ export class ResourceReader {
       if (climbsAt(text)) this.#addPath(text, true);
       return;
     }
-    // What an unknown scheme opens is known to its program only.
+    // Only its program knows what an unknown scheme opens.
     this.hasUnreadablePath = true;
     this.#addHost(unknownHost);
   }
@@ -181,7 +181,7 @@ export class ResourceReader {
     if (attached !== undefined) this.#readToken(token.slice(attached.length), round + 1, 'text');
   }
 
-  /** `name=/x`, `@/x`, `host:/x`, `a,/x`: what is anchored behind a mark is a path of its own. */
+  /** `name=/x`, `@/x`, `host:/x`, `a,/x`: an anchored part after a mark is a path of its own. */
   #readPieces(token: string, round: number, how: 'word' | 'file' | 'value' | 'text'): void {
     if (!/[=@:,;<]/.test(token)) return;
     const urlAt = startOfUrl(token);
@@ -227,7 +227,7 @@ export class ResourceReader {
     if (this.hosts.size > mostNamed) this.#giveUp();
   }
 
-  /** Nothing that is read later could make it worse, so nothing is. */
+  /** Nothing read later could change the verdict, so reading stops. */
   #giveUp(): void {
     this.#gaveUp = true;
     this.hasUnreadablePath = true;
@@ -237,7 +237,7 @@ export class ResourceReader {
   }
 }
 
-/** The scheme, where the text has one: a word of two letters and more before a colon, and no port behind it. */
+/** The scheme, if the text has one: a word of two or more letters before a colon that no port follows. */
 function schemeOf(text: string): string | undefined {
   const found = /^([a-z][a-z0-9+.-]+):(?!\d{1,5}(?:[/?#]|$))/i.exec(text)?.[1]?.toLowerCase();
   if (found === undefined) return undefined;
@@ -265,7 +265,7 @@ const isNetworkScheme = (scheme: string): boolean => networkSchemes.has(scheme);
 const anySchemeOf = (text: string): string | undefined =>
   /^\s*([a-z][a-z0-9+.-]+):(?!\d+(?:[:.,-]\d+)*$)./is.exec(text)?.[1]?.toLowerCase();
 
-/** Where a url begins inside a word, such as `--url=https://…`. */
+/** The start of a URL inside a word, such as `--url=https://…`. */
 function startOfUrl(text: string): number | undefined {
   const colon = text.indexOf('://');
   if (colon <= 0) return undefined;
@@ -274,14 +274,14 @@ function startOfUrl(text: string): number | undefined {
   return start === colon ? undefined : start;
 }
 
-/** A picture or the like, spelled out in its url: names nothing. */
+/** A picture or similar data inside its URL: it names nothing. */
 const isData = (text: string): boolean => /^data:[\w.+-]+\/[\w.+-]+[;,]/i.test(text);
 
-/** Among other words a lone slash or a comment is no path; behind the anchor must stand a name. */
+/** Among other words a lone slash or a comment is not a path: a name must follow the anchor. */
 const namesSomething =
   /^(?:\\?\/{1,2}|~[\w-]*\/|[a-z]:[/\\]|\$|\\\\|%\w+%[/\\])[\p{L}\p{N}\p{M}_.$%@{[+~?-]/iu;
 
-/** Begins where the text itself says: at the root, a home, a drive, a share or a variable. */
+/** Starts where the text itself says: at the root, a home, a drive, a share or a variable. */
 const isAnchored = (text: string): boolean =>
   /^(?:\/|\\\/|~(?:$|[/\\]|[a-z_+-][\w.-]*(?:[/\\]|$))|[a-z]:[/\\]|\\\\[\w.?-]+\\|\$\{?\w|%\w+%[/\\])/i.test(
     text,
@@ -289,14 +289,17 @@ const isAnchored = (text: string): boolean =>
 
 const hasDots = (text: string): boolean => text.includes('..');
 
-/** Whether its components lead above where it starts, by either slash. */
+/** Do its components lead above its start, with either slash? */
 const climbsAt = (text: string): boolean =>
   hasDots(text) && climbs(text.split(/[/\\]/).filter((part) => part !== '' && part !== '.'));
 
 const isListOfHosts = (text: string): boolean =>
   text.length <= longestPath && text.split(/[\s,;|]+/).every((word) => looksLikeHost(word));
 
-/** Letters that become a slash, a dot or a backslash when a text is normalised, and slashes that only look so. */
+/**
+ * Replaces letters that become a slash, a dot or a backslash when normalised, and letters that only look like a
+ * slash.
+ */
 function fold(text: string): string {
   if (!/[\u{80}-\u{10ffff}]/u.test(text)) return text;
   return text

@@ -1,8 +1,10 @@
 /**
- * What a call names outside itself: paths, command lines, hosts. A tool that declares its `resources` is read there
- * and nowhere else. For any other tool all arguments are read, at every depth, keys included; the name of an argument
- * says how (argument-role.ts), and where it says nothing the value does (resource-reader.ts). Under an allow-list a
- * doubtful value counts as a resource: a false alarm is answered by declaring `resources`, a miss by nobody.
+ * Finds the resources that a call names: paths, command lines, hosts. If a tool declares its `resources`, only those
+ * are read. For any other tool all arguments are read, at every depth, including keys. The name of an argument
+ * decides how (argument-role.ts), or else its value (resource-reader.ts).
+ *
+ * Under an allow list a doubtful value counts as a resource: declaring `resources` fixes a false alarm, but nothing
+ * fixes a miss.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { argumentRoleOf, type ArgumentRole } from './argument-role.ts';
@@ -44,13 +46,15 @@ export type Resources = {
 
 export type FoundCommand = {
   readonly line: CommandLine;
-  /** What it runs, one by one; undefined where that cannot be read. */
+  /** The programs it runs, one by one; undefined if they cannot be read. */
   readonly runs: readonly ProgramRun[] | undefined;
-  /** The files it runs, where its first words are paths: paths like others unless commands are judged by name. */
+  /**
+   * The files it runs, if its first words are paths. They count as ordinary paths unless commands are judged by name.
+   */
   readonly program: readonly FoundPath[];
 };
 
-/** Programs that take a bare dotted name for a file, so that `cat notes.md` asks no host in Moldova. */
+/** Programs that take a bare dotted name for a file, so that `cat notes.md` does not count as a host in Moldova. */
 const fileReaders: ReadonlySet<string> = new Set(
   (
     'awk basename cat chmod cp cut diff dirname du echo egrep fgrep file find git grep head jq less ln ls make md5sum ' +
@@ -58,7 +62,7 @@ const fileReaders: ReadonlySet<string> = new Set(
     'tar tee test touch tree tsc uniq wc zip unzip'
   ).split(' '),
 );
-/** Text inside text: a JSON document in a string is walked as well, but not for ever. */
+/** JSON inside a string is walked too, up to this depth. */
 const deepestText = 3;
 const mostBases = 16;
 
@@ -77,15 +81,15 @@ export function findResources(call: PolicyCall, world: PolicyWorld): Resources {
 type Item = {
   readonly value: JsonValue;
   readonly role: ArgumentRole;
-  /** In how many texts it stood. */
+  /** Number of texts around it. */
   readonly textDepth: number;
 };
 
-/** What was found so far in one call. */
+/** The resources found so far in one call. */
 class Finding {
   readonly #reader = new ResourceReader();
   readonly #lines: Pick<FoundCommand, 'line' | 'runs'>[] = [];
-  /** Where `cd` leads, in the order of the commands. */
+  /** Targets of `cd`, in the order of the commands. */
   readonly #changes: string[][] = [];
   readonly #directories: string[] = [];
   #hasOperators = false;
@@ -100,7 +104,7 @@ class Finding {
     for (let item = rest.pop(); item !== undefined; item = rest.pop()) this.#visit(item, rest);
   }
 
-  /** Everything below the place counts, so that a list needs no `*`. */
+  /** Everything below the path counts, so that a list needs no `*`. */
   readAt(input: JsonObject, dottedPath: string, role: 'path' | 'command' | 'url'): void {
     let values: readonly JsonValue[] = [input];
     const keys = dottedPath.split('.');
@@ -135,7 +139,7 @@ class Finding {
       commands.push({ line: unreadableLine, runs: undefined, program: [] });
 
     const paths = [...placeAll(this.#reader, bases, world)];
-    // A command acts on the directory it runs in, whether it names it or not.
+    // A command acts on its working directory, whether it names it or not.
     if (commands.length > 0) for (const base of bases) paths.push(placePath(base, [], world));
     return { paths, commands, hosts: [...this.#reader.hosts.values()] };
   }
@@ -157,7 +161,7 @@ class Finding {
       if (item.role === 'path' || item.role === 'directory') this.#reader.readPath(key, true);
       else if (item.role === 'url' || /[/\\:%.~]/.test(key)) this.#reader.readValue(key);
       const role = argumentRoleOf(key);
-      // `{command: {program: 'ls'}}`: what says nothing inside a command is the command.
+      // `{command: {program: 'ls'}}`: a member without a role inside a command is part of the command.
       const inherits = role === 'other' && item.role === 'command';
       if (!together.used.has(key))
         rest.push({ value: inner, role: inherits ? 'command' : role, textDepth: item.textDepth });
@@ -225,7 +229,7 @@ class Finding {
         this.#readRun(run);
         if (run.words[0]?.text === 'cd' || run.words[0]?.text === 'pushd') {
           const target = run.words.find(({ text }, index) => index > 0 && !/^-[LPe@]$/.test(text));
-          // Without a target it is the home directory, with `-` the one before.
+          // Without a target it is the home directory, with `-` the previous one.
           if (target === undefined || target.wildcard || target.text === '-')
             this.#reader.hasUnreadablePath = true;
           else changes.push(target.text);
@@ -237,7 +241,7 @@ class Finding {
     this.#lines.push({ line, runs: readable ? runs : undefined });
   }
 
-  /** The words of a command, and of those it runs by a text of its own. */
+  /** The words of a command, and of the commands it runs from a text. */
   #readRun({ words, inner, data, readsNames }: ProgramRun): void {
     if (readsNames) this.#reader.hasUnreadablePath = true;
     const program = words[0]?.text ?? '';
@@ -246,7 +250,7 @@ class Finding {
       if (index === 0 || (isData(index) && !wildcard)) continue;
       if (!wildcard) this.#reader.readWord(text, fileReaders.has(program));
       else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) this.#reader.readUrl(text);
-      // Files beside the command whose names begin like an option: not what anybody reads out of place.
+      // This could only match files that start like an option, which are inside the working directory.
       else if (!text.startsWith('-') || /[/~]/.test(text)) this.#reader.readPattern(text);
     }
     for (const { runs, fromText } of inner)
@@ -278,7 +282,7 @@ class Finding {
   }
 }
 
-/** Words that name nothing, of the command and of those that it runs by its own words. */
+/** Words that name nothing, of the command and of the commands that it runs by its own words. */
 function dataWords(inner: ProgramRun['inner'], data: ReadonlySet<number>): (index: number) => boolean {
   const nested = inner.flatMap(({ at, runs, fromText }) =>
     fromText || typeof runs !== 'object'
@@ -297,14 +301,14 @@ const step = (value: JsonValue, key: string): readonly JsonValue[] => {
 
 function parseLeniently(text: string): JsonValue | undefined {
   try {
-    // What JSON.parse gives is a JSON value.
+    // JSON.parse returns a JSON value.
     return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;
   }
 }
 
-/** The directories that texts name, absolute; a relative one stands below the host's. */
+/** The directories that texts name, absolute; a relative one is below the host's. */
 function toBases(texts: readonly string[], worldBase: Base | undefined, world: PolicyWorld): readonly Base[] {
   const bases = new Map<string, Base>();
   for (const text of texts)
@@ -319,7 +323,7 @@ function toBases(texts: readonly string[], worldBase: Base | undefined, world: P
 
 const keyOf = ({ root, parts }: Base): string => `${root}\0${parts.join('/')}`;
 
-/** What climbs may do so from any directory the call names, and has to stay inside from each of them. */
+/** A climbing path may start from any directory the call names, and must stay inside from each of them. */
 function placeAll(reader: ResourceReader, bases: readonly Base[], world: PolicyWorld): readonly FoundPath[] {
   const found: FoundPath[] = reader.hasUnreadablePath ? [{ type: 'unreadable' }] : [];
   const toClimbFrom = new Map(bases.map((base) => [keyOf(base), base]));

@@ -7,7 +7,7 @@ const read = (text: string): ProgramRun | undefined => {
   return line.plain ? readRun(line.words) : undefined;
 };
 
-/** Every program that is run, or what is said instead. */
+/** Every program that is run, or the reason why it cannot be read. */
 const programs = (run: ProgramRun | undefined): readonly string[] =>
   run === undefined
     ? []
@@ -16,7 +16,7 @@ const programs = (run: ProgramRun | undefined): readonly string[] =>
         ...run.inner.flatMap(({ runs }) => (typeof runs === 'string' ? [runs] : runs.flatMap(programs))),
       ];
 
-describe('the programs a command runs', () => {
+describe('the programs that a command runs', () => {
   test.each([
     ['ls -la', ['ls']],
     ['env -u HOME NODE_ENV=test rm x', ['env', 'rm']],
@@ -57,7 +57,7 @@ describe('the programs a command runs', () => {
     expect(programs(read('env env env env env env ls'))).toContain('unreadable');
   });
 
-  test('say which of their words name nothing', () => {
+  test('report which of their words name nothing', () => {
     expect([...(read("grep -rn 'a/b' src")?.data ?? [])]).toEqual([2]);
     expect([...(read('grep -e x -f list src')?.data ?? [])]).toEqual([2]);
     expect([...(read('git commit -m /etc/passwd')?.data ?? [])]).toEqual([3]);

@@ -1,7 +1,7 @@
 /**
- * The programs a command would run: its first word, and what that program runs in turn as far as its grammar says
- * (program-grammar.ts). Where a program is told to run or load something that cannot be read off the words, the
- * reading says so; it is then allowed only where an entry of the rule names those very words.
+ * Finds the programs that a command would run: its first word, and the programs that this one runs according to its
+ * grammar (program-grammar.ts). Words may make a program run or load something that the words do not show. The
+ * reading reports that, and only an entry of the rule that names those exact words allows it.
  */
 import { commandsInLine, readCommandLine, type ShellWord } from './command-line.ts';
 import { isHarmlessScript } from './harmless-script.ts';
@@ -14,32 +14,31 @@ import {
 } from './program-grammar.ts';
 
 export type ProgramRun = {
-  /** From the program on. */
+  /** The words from the program on. */
   readonly words: readonly ShellWord[];
   readonly inner: readonly InnerRun[];
   /** Words that name nothing: patterns, messages, formats. */
   readonly data: ReadonlySet<number>;
-  /** It takes names of files from its input or from a list, so what it touches is not known. */
+  /** It takes file names from its input or from a list, so the files it touches are unknown. */
   readonly readsNames: boolean;
 };
 
 export type InnerRun = {
-  /** The first word that says so; an entry that reaches further allows it by name. */
+  /** The index of the word that causes it; an entry that reaches further allows it by name. */
   readonly at: number;
   /**
-   * `opaque`: code, a module, or another program by an option of its own. `unreadable`: a text for a shell that cannot
-   * be read.
+   * `opaque`: code, a module, or another program named by an option. `unreadable`: a shell text that cannot be read.
    */
   readonly runs: readonly ProgramRun[] | 'opaque' | 'unreadable';
   /** It is a chain of commands. */
   readonly chained: boolean;
-  /** It stood in a text of its own, so its words are not among those of the outer command. */
+  /** It came from a text, so its words are not among those of the outer command. */
   readonly fromText: boolean;
 };
 
 const deepest = 4;
 
-/** Undefined where the words name no program. */
+/** Undefined if the words name no program. */
 export function readRun(words: readonly ShellWord[], depth = 0): ProgramRun | undefined {
   const start = words.findIndex(({ text }) => !isHarmlessAssignment(text));
   const own = start < 0 ? [] : words.slice(start);
@@ -50,7 +49,7 @@ export function readRun(words: readonly ShellWord[], depth = 0): ProgramRun | un
   return new RunReading(own, grammar, depth).read();
 }
 
-/** `NODE_ENV=test npm test`: a variable that chooses no program and loads no code. */
+/** `NODE_ENV=test npm test`: a variable that neither chooses a program nor loads code. */
 function isHarmlessAssignment(text: string): boolean {
   const found = /^([A-Za-z_]\w*)=([\w.,:@%+-]*)$/.exec(text);
   return found !== null && harmlessVariables.has(found[1] ?? '');
@@ -98,7 +97,7 @@ class RunReading {
         if (sub === undefined) {
           if (grammar.otherCommands !== 'harmless') this.#refuse(at);
           this.#grammar = { ...grammar, commands: undefined };
-          // The word may be an operand itself, as in `git config user.name`.
+          // The word may itself be an operand, as in `git config user.name`.
           if (grammar.otherCommands === 'harmless') at--;
         } else if (grammar.ownOptionsFirst === true) this.#grammar = sub;
         else this.#grammar = { ...sub, options: { ...grammar.options, ...sub.options } };
@@ -135,7 +134,7 @@ class RunReading {
         else this.#runText(at, this.#words.slice(at));
         return this.#finish();
       }
-      // Options of a program behind its file belong to the file: `python a.py -c x`.
+      // Options after a program's file belong to the file: `python a.py -c x`.
       if (grammar.firstOperandEnds === true) return this.#finish();
       if (grammar.optionsFirst === true) optionsOver = true;
     }
@@ -152,7 +151,7 @@ class RunReading {
     this.#inner.push({ at, runs, chained: false, fromText: false });
   }
 
-  /** Gives the index of the last word that belongs to the option. */
+  /** Returns the index of the last word that belongs to the option. */
   #readOption(at: number, { meaning, value }: FoundOption): number {
     const next = this.#words[at + 1]?.text;
     const valueAt = value === undefined ? at + 1 : at;
@@ -208,7 +207,7 @@ class RunReading {
         this.#runNamed(at, 'tee');
         return at + 1;
       case 'exec': {
-        // Up to `;` or `+`, as `find -exec` has it.
+        // Up to `;` or `+`, as in `find -exec`.
         let end = at + 1;
         while (end < this.#words.length && !/^(?:;|\+)$/.test(this.#words[end]?.text ?? '')) end++;
         this.#runWords(at + 1, end);
@@ -237,7 +236,7 @@ class RunReading {
     else this.#inner.push({ at: from, runs: [run], chained: false, fromText: false });
   }
 
-  /** Words that are joined and given to a shell. */
+  /** Words that are joined and passed to a shell. */
   #runText(at: number, words: readonly ShellWord[]): void {
     const line = readCommandLine(words.map(({ text }) => text).join(' '));
     const runs: ProgramRun[] = [];
@@ -253,7 +252,7 @@ class RunReading {
 
 type FoundOption = {
   readonly meaning: OptionMeaning | undefined;
-  /** Glued to the option. */
+  /** Attached to the option. */
   readonly value: string | undefined;
 };
 
@@ -268,7 +267,7 @@ function findOption(text: string, grammar: ProgramGrammar): FoundOption {
   const value = equals < 0 ? undefined : text.slice(equals + 1);
   if (Object.hasOwn(options, name)) return { meaning: options[name], value };
   if (text.startsWith('--')) {
-    // Long options may be cut short as far as they stay unique; one that could be a known one is that one.
+    // Long options may be abbreviated while they stay unique; one that could be a known option counts as that.
     if (name.length > 3)
       for (const [known, meaning] of Object.entries(options))
         if (meaning !== 'flag' && meaning !== 'value' && known.startsWith(name)) return { meaning, value };

@@ -42,7 +42,7 @@ type World = Partial<Pick<PolicyWorld, 'workingDirectory' | 'homeDirectory' | 'r
   readonly resources?: ToolResources;
 };
 
-/** A file system of links: the longest link that a path begins with is followed, again and again. */
+/** A file system with links: the longest link that a path starts with is followed, repeatedly. */
 const linked =
   (links: Readonly<Record<string, string>>) =>
   (path: string): string => {
@@ -210,7 +210,7 @@ describe('a path under within', () => {
     expect(isOutside(within, { parts: ['..', '..', 'x'] }, world)).toBe(false);
   });
 
-  test('may stand under the home directory, where the host says which that is', () => {
+  test('may be in the home directory, if the host says which that is', () => {
     expect(isOutside(within, { path: '~/project/a' }, { homeDirectory: '/home/user' })).toBe(false);
     expect(isOutside(within, { path: '~/other' }, { homeDirectory: '/home/user' })).toBe(true);
     expect(
@@ -219,7 +219,7 @@ describe('a path under within', () => {
     expect(isOutside({ within: ['~/project'] }, { path: '~/project/a' })).toBe(true);
   });
 
-  test('may be relative to nothing where the rule is, too', () => {
+  test('may be relative without a base if the rule is relative too', () => {
     expect(isOutside({ within: ['src'] }, { path: 'src/a' })).toBe(false);
     expect(isOutside({ within: ['.'] }, { path: 'src/a' })).toBe(false);
     expect(isOutside({ within: ['src'] }, { path: 'srcs/a' })).toBe(true);
@@ -230,14 +230,14 @@ describe('a path under within', () => {
     );
   });
 
-  test('may stand on a drive', () => {
+  test('may be on a drive', () => {
     const drive = { within: ['C:\\work'] };
     expect(isOutside(drive, { path: 'c:/work/a' })).toBe(false);
     expect(isOutside(drive, { path: 'C:\\work\\..\\x' })).toBe(true);
     expect(isOutside(drive, { path: 'D:\\work\\a' })).toBe(true);
   });
 
-  test('leads where its links lead, in the rule as in the call', () => {
+  test('is judged by the target of its links, in the rule as in the call', () => {
     const world = {
       realPath: linked({ [`${project}/out`]: '/etc', '/var/here': project, '/srv/alias': '/data/real' }),
     };
@@ -253,7 +253,7 @@ describe('a path under within', () => {
     ).toBe(true);
   });
 
-  test('goes up from where a link leads, not only from where it stands', () => {
+  test('climbs from the target of a link, not only from the link', () => {
     const world = {
       realPath: linked({ [`${project}/down`]: `${project}/a/b/c`, [`${project}/out`]: '/etc/deep' }),
     };
@@ -261,14 +261,14 @@ describe('a path under within', () => {
     expect(isOutside(within, { path: `${project}/down/../x` }, world)).toBe(false);
   });
 
-  test('is outside where the file system cannot be asked', () => {
+  test('is outside if the file system cannot be asked', () => {
     const realPath = (): string => {
       throw new Error('EIO');
     };
     expect(isOutside(within, { path: `${project}/a` }, { realPath })).toBe(true);
   });
 
-  test('is outside what not_within takes away, in every spelling of its letters', () => {
+  test('is outside if not_within denies it, in every spelling of its letters', () => {
     const rule = { within: [project], notWithin: [`${project}/secrets`, `${project}/caf\u00e9`] };
     expect(isOutside(rule, { path: `${project}/secrets` })).toBe(true);
     expect(isOutside(rule, { path: `${project}/a/../secrets/k` })).toBe(true);
@@ -291,8 +291,8 @@ describe('a path under within', () => {
   });
 });
 
-describe('more than anybody can check', () => {
-  test('paths by the thousand are outside, even if each may be inside', () => {
+describe('more than can be checked', () => {
+  test('thousands of paths are outside, even if each may be inside', () => {
     const many = (count: number): JsonObject => ({
       files: Array.from({ length: count }, (_, index) => `${project}/${index}`),
     });
@@ -300,7 +300,7 @@ describe('more than anybody can check', () => {
     expect(isOutside(within, many(3000))).toBe(true);
   });
 
-  test('directories to climb from by the dozen are outside', () => {
+  test('dozens of directories to climb from are outside', () => {
     const from = (count: number): JsonObject => ({
       path: 'a/../../b',
       steps: Array.from({ length: count }, (_, index) => ({ dir: `${project}/${index}` })),
@@ -309,7 +309,7 @@ describe('more than anybody can check', () => {
     expect(isOutside(within, from(20))).toBe(true);
   });
 
-  test('a path that turns without end is outside, after a bounded number of looks at the file system', () => {
+  test('a path with endless turns is outside, after a bounded number of file system lookups', () => {
     let looks = 0;
     const realPath = (path: string): string => (looks++, path);
     expect(isOutside(within, { path: `${project}/a${'/../a'.repeat(30)}` }, { realPath })).toBe(false);
@@ -420,14 +420,14 @@ describe('a command', () => {
   });
 
   test.each(['ls; cat x', 'ls $(x)', 'cat a > b', `cat ${project}/a | sh`])(
-    'that is not plain, as %s, is outside whatever the rule is about',
+    'that is not plain, such as %s, is outside under every rule',
     (command) => {
       expect(isOutside(within, { command, cwd: project })).toBe(true);
       expect(isOutside(domains, { command, url: 'https://api.example.com' })).toBe(true);
     },
   );
 
-  test('is outside where it runs outside', () => {
+  test('is outside if it runs outside', () => {
     expect(isOutside(commands, { command: 'ls', working_directory: '/etc' })).toBe(true);
     expect(isOutside(commands, { command: 'ls' }, { workingDirectory: '/etc' })).toBe(true);
     expect(isOutside(commands, { command: 'ls' }, { workingDirectory: project })).toBe(false);
@@ -447,14 +447,14 @@ describe('a command', () => {
     expect(isOutside(commands, { steps: [{ command: 'ls' }, { command: 'rm x' }] })).toBe(true);
   });
 
-  test('reads a link beside it as the file behind', () => {
+  test('reads a link in its directory as the target file', () => {
     const realPath = linked({ [`${project}/link`]: '/etc/passwd' });
     expect(isOutside(commands, { command: 'cat link', cwd: project }, { realPath })).toBe(true);
     expect(isOutside(commands, { command: 'cat', args: ['link'], cwd: project }, { realPath })).toBe(true);
     expect(isOutside(commands, { command: 'cat lin?', cwd: project }, { realPath })).toBe(true);
   });
 
-  test('that runs another is allowed with both', () => {
+  test('that runs another is allowed only with both', () => {
     const rule = { allowedCommands: ['sudo', 'bash', 'ls', 'xargs', 'eval', 'timeout', 'find'] };
     expect(isOutside(rule, { command: 'sudo ls' })).toBe(false);
     expect(isOutside(rule, { command: 'sudo rm x' })).toBe(true);
@@ -471,7 +471,7 @@ describe('a command', () => {
     expect(isOutside(rule, { command: 'find . -execdir rm {} +' })).toBe(true);
   });
 
-  test('may be a chain where the rule judges chains, and then each of its commands must be inside', () => {
+  test('may be a chain if the rule judges chains, and then each of its commands must be inside', () => {
     const rule = { ...commands, chains: 'judge' as const, notWithin: [`${project}/a/secrets`] };
     const at = { cwd: project };
     for (const command of [
@@ -503,7 +503,7 @@ describe('a command', () => {
     expect(isOutside(withCd, { command: 'cd && cat b', ...at })).toBe(true);
   });
 
-  test('may hold patterns, where the links they match lead inside', () => {
+  test('may contain patterns if the links they match lead inside', () => {
     const realPath = linked({ [`${project}/src/out`]: '/etc' });
     const listFolder = (path: string) =>
       path === `${project}/src`
@@ -518,7 +518,7 @@ describe('a command', () => {
     expect(isOutside(commands, { command: 'cat src/o*/passwd' }, world)).toBe(true);
   });
 
-  test('may be allowed by its first words only, or by its path as written', () => {
+  test('may be allowed only by its first words, or by its path as written', () => {
     const rule = { allowedCommands: ['git status', '/usr/bin/make'] };
     expect(isOutside(rule, { command: 'git  status -s' })).toBe(false);
     expect(isOutside(rule, { command: 'git push' })).toBe(true);
@@ -637,12 +637,12 @@ describe('a host', () => {
     'https://[::ffff:127.0.0.1]/',
     'https://ev\til.com/',
     'https://evil.com\\@x.com',
-  ])('%s is found by what is not allowed', (url) => {
+  ])('%s is matched by a denied pattern', (url) => {
     expect(isOutside(anywhereBut, { url })).toBe(true);
     expect(isOutside(anywhereBut, { url: 'https://good.org' })).toBe(false);
   });
 
-  test('is compared in one spelling with a pattern in any', () => {
+  test('is compared in one spelling with a pattern in any spelling', () => {
     const rule = {
       allowedDomains: ['Bücher.DE', '*.bücher.de', 'https://x.org:8080/y', '[::1]', '10.0.0.*'],
     };
@@ -656,7 +656,7 @@ describe('a host', () => {
   });
 });
 
-describe('what a rule is judged by', () => {
+describe('the kinds of a rule', () => {
   const named = {
     path: { file_path: `${project}/a` },
     command: { command: 'ls' },
@@ -673,7 +673,7 @@ describe('what a rule is judged by', () => {
   const rows = subsets().flatMap((rule) => subsets().map((call) => [rule, call] as const));
 
   test.each(rows.filter(([rule]) => rule.length > 0))(
-    'a rule about %j and a call with %j: one in common is enough',
+    'a rule about %j and a call with %j: one kind in common is enough',
     (rule, call) => {
       const constraints = Object.assign({}, ...rule.map((kind) => constrained[kind])) as Constraints;
       const input = Object.assign({}, ...call.map((kind) => named[kind])) as JsonObject;
@@ -683,7 +683,7 @@ describe('what a rule is judged by', () => {
 });
 
 describe('a tool that declares its resources', () => {
-  test('is judged by them alone', () => {
+  test('is judged only by them', () => {
     const resources = { paths: ['target'], urls: ['pages.*.at'], commands: ['run'] };
     const rule = { ...commands, allowedDomains: ['api.example.com'] };
     const input = {
@@ -705,7 +705,7 @@ describe('a tool that declares its resources', () => {
     );
   });
 
-  test('declares the directory it works in like any path', () => {
+  test('declares its working directory like any path', () => {
     const resources = { paths: ['cwd', 'file'] };
     expect(isOutside(within, { cwd: project, file: 'a' }, { resources })).toBe(false);
     expect(isOutside(within, { cwd: '/etc', file: 'a' }, { resources })).toBe(true);
@@ -739,8 +739,8 @@ describe('one file in many spellings', () => {
         fc.constantFrom(...encodings),
         fc.constantFrom(...wrappings),
         (parts, encode, wrap) => {
-          // After a space, what climbs is read as a word of its own too, unless the spelling hides the space: that
-          // refuses more, never less, as the next test says.
+          // After a space, a climbing part is also read as a separate word, unless the spelling hides the space. That
+          // denies more, never less, as the next test shows.
           fc.pre(!(parts.includes('c d') && parts.includes('..')));
           const path = `${project}/${parts.join('/')}`;
           expect(isOutside(within, wrap(encode(path)))).toBe(isOutside(within, { file_path: path }));
@@ -749,7 +749,7 @@ describe('one file in many spellings', () => {
     );
   });
 
-  test('is outside in each of them if that is where it lies', () => {
+  test('is outside in each spelling if it lies outside', () => {
     fc.assert(
       fc.property(
         fc.array(part, { maxLength: 8 }),
@@ -814,7 +814,7 @@ describe('long arguments', () => {
     ['letters and a mark', `${'a'.repeat(size)}=`],
     ['commas', ',/a'.repeat(size / 3)],
     ['many commas', Array.from({ length: size / 10 }, (_, index) => `,/p/${index}`).join('')],
-  ])('of %s are read in time that grows with their length only', (_, text) => {
+  ])('of %s are read in time proportional to their length', (_, text) => {
     for (const key of ['content', 'x', 'path', 'url', 'command', 'args', 'cwd']) {
       const judge = () =>
         void isOutside({ ...commands, allowedDomains: ['*'] }, { [key]: text, file_path: project });

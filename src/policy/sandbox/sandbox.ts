@@ -1,24 +1,29 @@
 /**
- * Whether a call stays where a sandbox rule keeps it. A rule constrains kinds of resources: `within` paths,
- * `allows.commands` commands, `allows.domains` hosts. Everything found of a constrained kind must be inside, and a
- * call must name at least one thing of a constrained kind: a rule that can see nothing lets nothing through.
+ * Decides whether a call stays inside a sandbox rule. A rule constrains kinds of resources: `within` paths,
+ * `allows.commands` commands, `allows.domains` hosts. Every resource of a constrained kind must be inside. A call must
+ * name at least one resource of a constrained kind: a rule that sees none allows nothing.
  *
- * | the rule has        | the call names     | outside?                                    |
- * | ------------------- | ------------------ | ------------------------------------------- |
- * | within              | paths              | if one path is                              |
- * | within              | only hosts         | yes: nothing to judge it by                 |
- * | within              | a command          | if it is not plain, or its paths are, or it names none and runs nobody knows where |
- * | commands            | a command          | if it is not plain or its program not listed |
- * | commands            | only paths, hosts  | yes: nothing to judge it by                 |
- * | domains             | hosts              | if one host is                              |
- * | domains             | only paths         | yes: nothing to judge it by                 |
- * | domains             | a command          | if it is not plain, or its hosts are, or it names none |
- * | several of them     | some of each       | if anything of a constrained kind is        |
- * | several of them     | only one kind      | if that is; kinds it does not name are not missed |
- * | any                 | nothing            | yes                                         |
+ * A rule with `within`:
+ * - paths: outside if one of them is;
+ * - only hosts: outside, because the rule cannot judge them;
+ * - a command: outside if it is not plain or one of its paths is outside. Also outside if it names no path and its
+ *   working directory is unknown.
  *
- * A command that is not plain is outside every rule: what it names cannot be read off it. With `chains: judge` a chain
- * of readable commands is judged command by command.
+ * A rule with `commands`:
+ * - a command: outside if it is not plain or its program is not listed;
+ * - only paths or hosts: outside, because the rule cannot judge them.
+ *
+ * A rule with `domains`:
+ * - hosts: outside if one of them is;
+ * - only paths: outside, because the rule cannot judge them;
+ * - a command: outside if it is not plain, if one of its hosts is, or if it names no host.
+ *
+ * A rule with several of these:
+ * - resources of several kinds: outside if any resource of a constrained kind is;
+ * - resources of one kind: outside if one of them is. The call need not name the other kinds.
+ *
+ * A call that names nothing is outside every rule. So is a command that is not plain: its text does not show what it
+ * names. With `chains: judge` a chain of readable commands is judged command by command.
  */
 import { compileGlob, type Glob } from '../regex/glob.ts';
 import { baseOf, placePath, readBase, type FoundPath } from './found-path.ts';
@@ -30,7 +35,7 @@ import type { FoundCommand, Resources } from './resources.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
 import type { ProgramRun } from './run-programs.ts';
 
-/** True where the call is outside, and the rule fires. */
+/** True if the call is outside, and the rule fires. */
 export type CompiledSandbox = (resources: () => Resources, world: PolicyWorld) => boolean;
 
 export function compileSandbox(rule: SandboxRule): CompiledSandbox {
@@ -61,7 +66,7 @@ export function compileSandbox(rule: SandboxRule): CompiledSandbox {
   };
 }
 
-/** A chain is readable where the rule judges chains. What a shell is given as a text must be readable like the rest. */
+/** A chain is readable if the rule judges chains. A shell text inside a command must be readable too. */
 function isReadable({ line, runs }: FoundCommand, chains: SandboxRule['chains']): boolean {
   const judged = chains === 'judge';
   const isReadableRun = ({ inner }: ProgramRun): boolean =>
@@ -75,8 +80,8 @@ function isReadable({ line, runs }: FoundCommand, chains: SandboxRule['chains'])
 }
 
 /**
- * An entry of several words allows the commands that begin with them. What a command runs in turn needs an entry too,
- * unless the entry of the outer command reaches that far: `npx tsc` allows `npx tsc`, `npx` alone does not.
+ * An entry of several words allows the commands that start with them. The programs that a command runs need an entry
+ * too, unless the entry of the outer command covers them. `npx tsc` allows `npx tsc`, `npx` alone does not.
  */
 function compileCommands(allowed: readonly string[]): (command: FoundCommand) => boolean {
   const entries = allowed.map((entry) => entry.split(/\s+/).filter((word) => word !== ''));
@@ -101,7 +106,7 @@ function compileHosts(allowed: readonly string[], denied: readonly string[]): (h
     allows.some((pattern) => pattern.glob.matches(name) && (pattern.port ?? port) === port);
 }
 
-/** As a host is spelled after normalising; a port binds where it allows, and is left out where it denies. */
+/** Compared with normalised hosts. A port counts in an allow list and is ignored in a deny list. */
 function readHostPattern(text: string): { readonly glob: Glob; readonly port: string | undefined } {
   const bare =
     text
@@ -112,13 +117,13 @@ function readHostPattern(text: string): { readonly glob: Glob; readonly port: st
   const name = (port === undefined ? bare : bare.slice(0, -port.length - 1)).replace(/\.+$/, '');
   const isAddress = /^\[[0-9a-f:.]+\]$/i.test(name);
   const hasWildcard = !isAddress && /[*?[]/.test(name);
-  // A label alone may be read as a number of an address, so only foreign letters are translated beside a wildcard.
+  // A lone label may be read as part of an address, so next to a wildcard only foreign letters are translated.
   const spelled = hasWildcard
     ? name
         .toLowerCase()
         .replace(/[^\s.*?[\]]*[\u{80}-\u{10ffff}][^\s.*?[\]]*/gu, (label) => normaliseHost(label) ?? label)
     : (normaliseHost(name) ?? name.toLowerCase());
-  // An IPv6 address stands in brackets, which are no set.
+  // The brackets of an IPv6 address are not a set.
   const glob: Glob = isAddress
     ? { pattern: text, exact: spelled, matches: (host) => host === spelled }
     : compileGlob(spelled);
@@ -129,7 +134,7 @@ type Prefix =
   | { readonly type: 'placed'; readonly spellings: readonly string[]; readonly real: readonly string[] }
   | { readonly type: 'floating'; readonly parts: readonly string[] };
 
-/** What a path says about its call. One that is `unknown` neither fails it nor is enough to let it through. */
+/** The verdict on one path. An `unknown` path neither fails the call nor is enough to allow it. */
 type Verdict = 'inside' | 'outside' | 'unknown';
 
 function compilePaths(
@@ -186,7 +191,7 @@ function placePrefix(text: string, world: PolicyWorld): readonly Prefix[] {
   return prefixes;
 }
 
-/** Inside where its folder is, where it cannot match what is denied, and where every link it matches leads inside. */
+/** Inside if its folder is, if it cannot match a denied place, and if every link it matches leads inside. */
 function judgePattern(
   { folder, parts, links }: Extract<FoundPath, { readonly type: 'pattern' }>,
   allowed: readonly Prefix[],
@@ -204,7 +209,7 @@ function judgePattern(
 
 const splitPath = (path: string): readonly string[] => path.split('/').filter((part) => part !== '');
 
-/** Denying, a prefix holds in every spelling; allowing, only where it really leads. */
+/** A denied prefix matches in every spelling; an allowed one only at its real location. */
 function covers(prefix: Prefix, path: string, list: 'allowed' | 'denied'): boolean {
   if (prefix.type === 'floating') return false;
   if (list === 'allowed') return prefix.real.some((real) => isBelow(real, path));
@@ -225,9 +230,9 @@ const isBelow = (prefix: string, path: string): boolean =>
   path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`);
 
 /**
- * Relative to a directory nobody declared. A path by name must be covered by a prefix that is relative like itself; a
- * guessed one stays below a directory the call cannot choose, and is only outside if it leads from an allowed
- * directory into a denied one.
+ * Relative to an undeclared directory. A named path must be covered by a relative prefix. A guessed path stays below
+ * a directory that the call cannot choose. It is outside only if it leads from an allowed directory into a denied
+ * one.
  */
 function judgeFloating(
   parts: readonly string[],

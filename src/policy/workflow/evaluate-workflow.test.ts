@@ -19,7 +19,7 @@ type Situation = {
   readonly state?: JsonObject;
 };
 
-/** Rules on one call, at once. */
+/** Rules on one call, synchronously. */
 function rule(toolName: string, input: JsonObject, situation: Situation = {}): WorkflowRuling {
   const workflow = situation.workflow ?? release;
   const state = parseWorkflowState(workflow, situation.state ?? {});
@@ -43,7 +43,7 @@ const atPush = {
 };
 
 describe('in its stage', () => {
-  test('a call that fits is allowed and moves nothing', () => {
+  test('a matching call is allowed and moves nothing', () => {
     const state = parseWorkflowState(release, {});
     const ruling = evaluateWorkflow(release, state, { toolName: 'Read', input: {} }, host);
     expect(ruling).toEqual({
@@ -56,11 +56,11 @@ describe('in its stage', () => {
     expect('state' in ruling && ruling.state).toBe(state);
   });
 
-  test('a call no stage takes is blocked with what the stage takes', () => {
+  test('a call that no stage accepts is blocked, and the message lists what the stage accepts', () => {
     const ruling = rule('Deploy', {});
     expect(ruling).toMatchObject({
       decision: 'block',
-      message: 'Tool "Deploy" is not allowed in this workflow stage, "study": it takes Read, Grep.',
+      message: 'Tool "Deploy" is not allowed in this workflow stage, "study": it accepts Read, Grep.',
       state: { activeStage: 'study', blockedReason: 'Tool is not allowed in this workflow stage' },
     });
     expect(ruling.state.lastBlockedAction).toEqual({
@@ -72,11 +72,11 @@ describe('in its stage', () => {
     expect(about.state.lastBlockedAction).toMatchObject({ tool: 'Deploy', summary: 'site/index.html' });
   });
 
-  test('checks look at commands only, so a tool that runs none passes them', () => {
+  test('checks apply to commands only, so a tool that runs none passes them', () => {
     expect(rule('Read', { path: 'x' }, { state: atCheck }).decision).toBe('allow');
   });
 
-  test('the first check that fails gives the message', () => {
+  test('the first failing check gives the message', () => {
     expect(bash('git push origin main', { state: atPush }).message).toBe('Push to a branch, never to main');
     expect(bash('ls', { state: atPush }).message).toBe('Only pushes belong in push');
     expect(bash('git push origin main\ngit push origin x', { state: atPush }).decision).toBe('block');
@@ -91,11 +91,11 @@ describe('in its stage', () => {
     const workflow = workflowOf({ id: 'a', checks: [{ command_not_matches: 'main', message: 'm' }] });
     expect(rule('Bash', input, { workflow })).toMatchObject({
       decision: 'block',
-      message: expect.stringMatching(/none as text in "command"/),
+      message: expect.stringMatching(/no command text in "command"/),
     });
   });
 
-  test('commands a tool declares are checked, every one of them', () => {
+  test('commands that a tool declares are all checked', () => {
     const workflow = workflowOf({ id: 'a', checks: [{ command_matches: '^make', message: 'make only' }] });
     const state = parseWorkflowState(workflow, {});
     const decide = (input: JsonObject): unknown =>
@@ -111,7 +111,7 @@ describe('in its stage', () => {
     expect(decide({})).toMatchObject({ decision: 'allow' });
   });
 
-  test('a stage without tools takes any tool, and globs take what they match', () => {
+  test('a stage without tools accepts any tool, and globs accept what they match', () => {
     const any = workflowOf({ id: 'a', checks: [{ command_not_matches: 'rm', message: 'm' }] });
     expect(rule('Whatever', {}, { workflow: any }).decision).toBe('allow');
     const some = workflowOf({ id: 'a', tools: ['mcp__ci__*'] });
@@ -123,13 +123,13 @@ describe('in its stage', () => {
   });
 });
 
-describe('on the way out of a stage with exit gates', () => {
-  test('a call of a later stage meets the gate', () => {
+describe('leaving a stage with exit gates', () => {
+  test('a call of a later stage is stopped by the gate', () => {
     expect(rule('Edit', {})).toMatchObject({ decision: 'block', message: 'Read the plan first' });
     expect(bash('git push origin x')).toMatchObject({ message: 'Read the plan first' });
   });
 
-  test('a call of the next stage goes on once the gate is open', () => {
+  test('a call of the next stage proceeds once the gate is open', () => {
     const ruling = rule('Edit', {}, { state: { evidence: { reads: ['docs/plan.md'] } } });
     expect(ruling).toMatchObject({
       decision: 'allow',
@@ -139,10 +139,10 @@ describe('on the way out of a stage with exit gates', () => {
     });
   });
 
-  test('a call of a stage after the next does not, and hears why from its own stage', () => {
+  test('a call of a stage after the next does not, and gets the reason of its own stage', () => {
     const ruling = bash('make test', { state: { evidence: { reads: ['docs/plan.md'] } } });
     expect(ruling).toMatchObject({ decision: 'block', state: { activeStage: 'study' }, advances: [] });
-    expect(ruling.message).toMatch(/"study": it takes Read, Grep/);
+    expect(ruling.message).toMatch(/"study": it accepts Read, Grep/);
   });
 
   test.each(['docs/plan.md', './docs/plan.md', 'docs//plan.md', './docs/./plan.md', '/repo/docs/plan.md'])(
@@ -170,10 +170,10 @@ describe('on the way out of a stage with exit gates', () => {
   });
 });
 
-describe('on the way out of a stage without', () => {
+describe('leaving a stage without exit gates', () => {
   const atChange = { active_stage: 'change', completed_stages: ['study'] };
 
-  test('a call of the next stage goes on', () => {
+  test('a call of the next stage proceeds', () => {
     expect(bash('make test', { state: atChange })).toMatchObject({
       decision: 'allow',
       stageId: 'check',
@@ -181,7 +181,7 @@ describe('on the way out of a stage without', () => {
     });
   });
 
-  test('an entry gate that is shut gives its message, and nothing moves', () => {
+  test('a closed entry gate gives its message, and nothing moves', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Edit'] },
       {
@@ -201,7 +201,7 @@ describe('on the way out of a stage without', () => {
     });
   });
 
-  test('nobody slips from one stage that asks nothing into another', () => {
+  test('a call cannot slip from one unconditional stage into another', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Bash'], checks: [{ command_not_matches: 'push', message: 'Pushes belong in b' }] },
       { id: 'b', entry: [{ condition: 'stage_complete("a")' }], tools: ['Bash'] },
@@ -213,7 +213,7 @@ describe('on the way out of a stage without', () => {
     });
   });
 
-  test('between two such stages a shut entry gate is named before the reason of the first', () => {
+  test('between two such stages a closed entry gate is reported before the reason of the first', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Read'] },
       { id: 'b', entry: [{ condition: 'file_read("x")', message: 'Read x' }], tools: ['Edit'] },
@@ -223,7 +223,7 @@ describe('on the way out of a stage without', () => {
 });
 
 describe('an approval', () => {
-  test('is asked for at the boundary, which the workflow has reached then', () => {
+  test('is requested at the boundary, which the workflow has then reached', () => {
     expect(bash('git push origin x', { state: checked })).toMatchObject({
       decision: 'ask',
       message: 'Look at the diff before it is pushed',
@@ -237,7 +237,7 @@ describe('an approval', () => {
     });
   });
 
-  test('is not asked for a call that would not be taken behind it', () => {
+  test('is not requested for a call that would not be accepted after it', () => {
     expect(bash('git push origin main', { state: checked })).toMatchObject({
       decision: 'block',
       message: 'Only make test runs in check',
@@ -246,11 +246,11 @@ describe('an approval', () => {
     const atReview = { ...checked, active_stage: 'review' };
     expect(rule('Write', {}, { state: atReview })).toMatchObject({
       decision: 'block',
-      message: expect.stringMatching(/"review": it takes no calls itself/),
+      message: expect.stringMatching(/"review": it accepts no calls itself/),
     });
   });
 
-  test('lets the call go on when it is given', () => {
+  test('lets the call proceed when given', () => {
     const asked = bash('git push origin x', { state: checked });
     const approved = approveStage(release, asked.state, 'review');
     const call = { toolName: 'Bash', input: { command: 'git push origin x' } };
@@ -278,7 +278,7 @@ describe('an approval', () => {
     expect(third).toMatchObject({ decision: 'allow', stageId: 'c', advances: [{ from: 'b', to: 'c' }] });
   });
 
-  test('of a stage that takes calls is asked for only when a call leads out of it', () => {
+  test('of a stage that accepts calls is requested only when a call leads out of it', () => {
     const workflow = workflowOf(
       {
         id: 'a',
@@ -309,7 +309,7 @@ describe('an approval', () => {
   });
 });
 
-describe('at the end', () => {
+describe('the last stage', () => {
   test('a terminal stage without exit blocks every call', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Edit'] },
@@ -322,7 +322,7 @@ describe('at the end', () => {
       });
   });
 
-  test('a call that fits nowhere leads from a stage that asks nothing into a terminal one', () => {
+  test('a call that fits no stage leads from an unconditional stage into a terminal one', () => {
     const workflow = workflowOf({ id: 'a', tools: ['Edit'] }, { id: 'done', terminal: true });
     expect(rule('Read', {}, { workflow })).toMatchObject({
       decision: 'block',
@@ -332,7 +332,7 @@ describe('at the end', () => {
     });
   });
 
-  test('the entry gates of a terminal stage hold as well', () => {
+  test('the entry gates of a terminal stage apply too', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Edit'] },
       { id: 'done', terminal: true, entry: [{ condition: 'file_read("x")', message: 'Read x' }] },
@@ -340,7 +340,7 @@ describe('at the end', () => {
     expect(rule('Read', {}, { workflow })).toMatchObject({ message: 'Read x', state: { activeStage: 'a' } });
   });
 
-  test('a terminal stage with an exit takes its tools until that is satisfied', () => {
+  test('a terminal stage with an exit accepts its tools until the exit is satisfied', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Edit'] },
       { id: 'end', tools: ['Bash'], exit: [{ condition: 'command_matches("^fin$")' }], terminal: true },
@@ -351,17 +351,17 @@ describe('at the end', () => {
     expect(bash('fin', { workflow, state }).message).toMatch(/workflow complete/);
   });
 
-  test('a terminal stage without tools takes none, and is no boundary to look through', () => {
+  test('a terminal stage without tools accepts none, and is not a boundary', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Edit'], exit: [{ condition: 'command_not_matches("x")' }] },
       { id: 'end', exit: [{ condition: 'file_read("x")' }], terminal: true },
     );
     expect(rule('Read', {}, { workflow, state: { active_stage: 'end' } }).message).toMatch(
-      /takes no calls itself/,
+      /accepts no calls itself/,
     );
     expect(rule('Deploy', {}, { workflow })).toMatchObject({
       decision: 'block',
-      message: expect.stringMatching(/"a": it takes Edit/),
+      message: expect.stringMatching(/"a": it accepts Edit/),
     });
   });
 
@@ -372,17 +372,17 @@ describe('at the end', () => {
     });
   });
 
-  test('a last stage that is satisfied is left by a call it does not take', () => {
+  test('a satisfied last stage is left by a call it does not accept', () => {
     const state = { ...atPush, evidence: { stage_calls: { push: ['git push origin x'] } } };
     expect(rule('Write', {}, { state })).toMatchObject({
       decision: 'allow',
       state: { activeStage: undefined },
       advances: [{ from: 'push', to: undefined }],
     });
-    expect(rule('Write', {}, { state: atPush }).message).toMatch(/"push": it takes Bash/);
+    expect(rule('Write', {}, { state: atPush }).message).toMatch(/"push": it accepts Bash/);
   });
 
-  test('a boundary at the end is asked about, and then everything is allowed', () => {
+  test('a boundary at the end needs approval, and then everything is allowed', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Edit'], exit: [{ condition: 'file_read("x")', message: 'Read x' }] },
       { id: 'sign-off', approval: { message: 'Done?' } },
@@ -398,16 +398,16 @@ describe('at the end', () => {
     });
   });
 
-  test('a stage the workflow does not have allows nothing', () => {
+  test('a stage that the workflow does not have allows nothing', () => {
     expect(rule('Read', {}, { state: { active_stage: 'gone' } })).toMatchObject({
       decision: 'block',
-      message: expect.stringMatching(/"gone", which it does not have; reset it to one of study, change/),
+      message: expect.stringMatching(/in the unknown stage "gone"; reset it to one of study, change/),
     });
   });
 });
 
 describe('a block that leads nowhere', () => {
-  test('leaves the workflow where calls can still open the gate', () => {
+  test('leaves the workflow in a stage where calls can still open the gate', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Read'], exit: [{ condition: 'file_read("x")' }] },
       { id: 'b', exit: [{ condition: 'file_read("y")', message: 'Read y' }] },
@@ -422,7 +422,7 @@ describe('a block that leads nowhere', () => {
     });
   });
 
-  test('twice gives the very same state', () => {
+  test('twice gives the same state object', () => {
     const first = rule('Edit', {});
     const again = evaluateWorkflow(release, first.state, { toolName: 'Edit', input: {} }, host);
     expect('state' in again && again.state).toBe(first.state);
@@ -437,12 +437,12 @@ describe('a block that leads nowhere', () => {
 });
 
 describe('gates about commands', () => {
-  test('at the exit look at the commands of their own stage', () => {
+  test('at the exit read the commands of their own stage', () => {
     const state = { ...atCheck, evidence: { stage_calls: { study: ['make test'] } } };
     expect(bash('git push origin x', { state }).message).toBe('Let make test succeed first');
   });
 
-  test('at the entry, and in a boundary, look at the stages before', () => {
+  test('at the entry, and in a boundary, read the stages before', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Bash'], checks: [{ command_not_matches: '^ship', message: 'm' }] },
       {
@@ -483,7 +483,7 @@ describe('gates about MCP results', () => {
     [[{ state: ['green'] }], 'block'],
     [[{ inner: { state: 'green' } }], 'block'],
     [[], 'block'],
-  ])('are open for a result whose field is the very text: %j', (results, decision) => {
+  ])('are open for a result whose field is exactly the text: %j', (results, decision) => {
     const state = { evidence: { mcp_results: { mcp__ci: results } } };
     expect(rule('Edit', {}, { workflow, state }).decision).toBe(decision);
   });
@@ -506,8 +506,8 @@ describe('gates that run a command', () => {
       exec === undefined ? host : { ...host, exec },
     );
 
-  test('are shut where the host runs none, and say so', () => {
-    expect(rule('Edit', {}, { workflow }).message).toMatch(/^Not ready \(exec conditions are off/);
+  test('are closed if the host runs no commands, and say so', () => {
+    expect(rule('Edit', {}, { workflow }).message).toMatch(/^Not ready \(exec conditions are disabled/);
   });
 
   test('are open for the exit code they name', async () => {
@@ -516,7 +516,7 @@ describe('gates that run a command', () => {
     await expect(edit(() => Promise.resolve(0))).resolves.toMatchObject({ message: 'Not ready' });
   });
 
-  test('are shut where the host cannot tell', async () => {
+  test('are closed if the host cannot tell', async () => {
     const throwing = (): number => {
       throw new Error('no shell');
     };
@@ -524,7 +524,7 @@ describe('gates that run a command', () => {
     await expect(edit(() => Promise.reject(new Error('slow')))).resolves.toMatchObject({ decision: 'block' });
   });
 
-  test('are not run for a call that fits, nor for one that fits nowhere', () => {
+  test('are not run for a matching call, nor for one that fits no stage', () => {
     const exec = vi.fn<() => number>(() => 2);
     void evaluateWorkflow(
       workflow,

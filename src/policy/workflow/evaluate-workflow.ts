@@ -1,10 +1,10 @@
 /**
- * Whether a workflow lets a call go on, and where it stands then.
+ * Decides whether a workflow allows a call, and computes the next state.
  *
- * 1. A stage is entered only from the one before it, and only when that one's exit gates and approval and its own
- *    entry gates say so.
- * 2. A call that is blocked moves nothing, unless it ran into a terminal stage: then the workflow is there.
- * 3. Nothing here changes a state or throws. It answers at once unless an `exec` gate has to be asked.
+ * 1. A stage is entered only from the stage before it, if that stage's exit gates and approval and its own entry
+ *    gates allow it.
+ * 2. A blocked call moves nothing, unless it ran into a terminal stage: then the workflow is there.
+ * 3. This code changes no state and never throws. It answers synchronously unless an `exec` gate must run.
  */
 import type { Awaitable } from '../../base/json.ts';
 import { quote } from '../../base/nearest.ts';
@@ -22,16 +22,16 @@ import { isApproved } from './workflow-state.ts';
 
 export type WorkflowRuling = {
   readonly decision: 'allow' | 'ask' | 'block';
-  /** Why not, or what to ask. */
+  /** The reason for a block, or the question of an ask. */
   readonly message: string | undefined;
-  /** The stage that decided: where the call runs, which one is to be approved, which one is in the way. */
+  /** The stage that decided: where the call runs, which stage needs approval, or which one blocks. */
   readonly stageId: string | undefined;
-  /** The very state that was given where nothing changed. */
+  /** The same object as the input if nothing changed. */
   readonly state: WorkflowState;
   readonly advances: readonly StageAdvance[];
 };
 
-/** One step on. To nowhere where the last stage was left: the workflow is complete. */
+/** One step forward. `to` is undefined when the last stage is left: the workflow is complete. */
 export type StageAdvance = { readonly from: string; readonly to: string | undefined };
 
 export function evaluateWorkflow(
@@ -48,13 +48,13 @@ type Walk = {
   readonly workflow: Workflow;
   readonly call: WorkflowCall;
   readonly host: WorkflowHost;
-  /** As it was when the call came. */
+  /** The state when the call came. */
   readonly before: WorkflowState;
   readonly state: WorkflowState;
   readonly advances: readonly StageAdvance[];
 };
 
-/** At a stage: does it take the call? */
+/** Does the stage accept the call? */
 function look(walk: Walk, stageId: string): Awaitable<WorkflowRuling> {
   const { workflow, call, host, state } = walk;
   const index = stageIndex(workflow, stageId);
@@ -65,7 +65,8 @@ function look(walk: Walk, stageId: string): Awaitable<WorkflowRuling> {
       walk,
       undefined,
       inWords(
-        `Workflow ${quote(workflow.name)} stands in stage ${quote(stageId)}, which it does not have; reset it to one of ${known}.`,
+        `Workflow ${quote(workflow.name)} is in the unknown stage ${quote(stageId)}; reset it to one ` +
+          `of ${known}.`,
       ),
     );
   }
@@ -88,7 +89,7 @@ function look(walk: Walk, stageId: string): Awaitable<WorkflowRuling> {
     : drift(walk, stage, index, next, reason);
 }
 
-/** Out of a stage with exit gates or an approval. */
+/** Leaves a stage with exit gates or an approval. */
 function leave(
   walk: Walk,
   stage: Stage,
@@ -107,7 +108,7 @@ function leave(
   });
 }
 
-/** Out of a stage that asks nothing of those who leave it: only a call that clearly belongs to the next one may. */
+/** Leaves a stage without conditions: only a call that clearly belongs to the next stage may. */
 function drift(
   walk: Walk,
   stage: Stage,
@@ -118,11 +119,14 @@ function drift(
   const { workflow, call, host } = walk;
   if (next.terminal) return enter(walk, stage, next);
   if (!isTakenNext(workflow, index, call, host.evidence)) return block(walk, stage, reason);
-  // Nothing would tell the two apart but the agent's wish: then what this stage says about the call holds.
+  // Only the agent's wish would separate the two stages, so this stage's reason against the call applies.
   return enter(walk, stage, next, mustBeLeft(next) ? undefined : reason);
 }
 
-/** Out of the last stage, and so of the workflow. A stage that takes calls is not left by one it refuses. */
+/**
+ * Leaves the last stage and completes the workflow. A call that the stage refuses cannot leave a stage that accepts
+ * calls.
+ */
 function finish(walk: Walk, stage: Stage, reason: StageRefusal): Awaitable<WorkflowRuling> {
   const { workflow, host, state } = walk;
   if (!mustBeLeft(stage)) return block(walk, stage, reason);
@@ -134,7 +138,7 @@ function finish(walk: Walk, stage: Stage, reason: StageRefusal): Awaitable<Workf
   });
 }
 
-/** Through the entry gates of the next stage, unless there is a reason to stay even so. */
+/** Passes the entry gates of the next stage, unless there is a reason to stay anyway. */
 function enter(
   walk: Walk,
   stage: Stage,

@@ -1,6 +1,6 @@
 /**
- * Which calls show something to a workflow: a file that was read, a command that ran, a result of an MCP server.
- * Whatever cannot be told for sure shows nothing: a call must not be able to claim more than it did.
+ * Finds the calls that give a workflow evidence: a file that was read, a command that ran, a result of an MCP server.
+ * Uncertain cases give no evidence: a call must not be able to claim more than it did.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -10,25 +10,28 @@ import { compileGlob } from '../regex/glob.ts';
 import type { PolicyCall } from '../language/policy-call.ts';
 import type { NotedAction } from './workflow-state.ts';
 
-/** What a workflow looks at of a call. */
+/** The parts of a call that a workflow reads. */
 export type WorkflowCall = Pick<PolicyCall, 'toolName' | 'input'> & {
-  /** Which arguments are commands, where the tool says so. */
+  /** The arguments that are commands, if the tool declares them. */
   readonly resources?: PolicyCall['resources'];
-  /** When it was made, for what is noted about it. Milliseconds since 1970. */
+  /** Time of the call, for notes about it. Milliseconds since 1970. */
   readonly at?: number;
 };
 
-/** What calls of one tool show. */
+/** The evidence that calls of one tool give. */
 export type ToolEvidence = {
-  /** Arguments that may hold the path of the file it reads. A call that gives two of them different paths shows nothing. */
+  /**
+   * Arguments that may contain the path of the file it reads. A call with different paths in two of them gives no
+   * evidence.
+   */
   readonly reads?: readonly string[];
-  /** The argument that holds the command it runs. */
+  /** The argument that contains the command it runs. */
   readonly command?: string;
-  /** Whether its results are kept for `mcp_result_matches`; true for tools whose name begins with `mcp__`. */
+  /** Are its results recorded for `mcp_result_matches`? Default: true for tools whose name starts with `mcp__`. */
   readonly results?: boolean;
 };
 
-/** Undefined for a tool that shows nothing. */
+/** Undefined for a tool that gives no evidence. */
 export type EvidenceSources = (toolName: string) => ToolEvidence | undefined;
 
 const pathNames = ['file_path', 'filePath', 'path'];
@@ -38,7 +41,7 @@ const defaults: Readonly<Record<string, ToolEvidence>> = {
   Bash: { command: 'command' },
 };
 
-/** The defaults with what the host says about tools, by name or glob; a name before a glob, else the first. */
+/** The defaults plus the host's entries, by name or glob; a name beats a glob, else the first entry wins. */
 export function evidenceSources(perTool: Readonly<Record<string, ToolEvidence>> = {}): EvidenceSources {
   const globs = Object.entries(perTool).map(([pattern, evidence]) => ({
     ...compileGlob(pattern),
@@ -54,12 +57,12 @@ export function evidenceSources(perTool: Readonly<Record<string, ToolEvidence>> 
   };
 }
 
-/** What a call would run; unclear where its tool runs a command and the call has no text for it. */
+/** The commands a call would run; unclear if its tool runs a command and the call has no text for it. */
 export type CallCommands =
   | { readonly type: 'clear'; readonly texts: readonly string[] }
   | { readonly type: 'unclear'; readonly argument: string };
 
-/** Undefined for a tool that runs no commands. What the tool itself declares counts as well. */
+/** Undefined for a tool that runs no commands. The tool's own declaration counts too. */
 export function commandsOfCall(call: WorkflowCall, sources: EvidenceSources): CallCommands | undefined {
   const argument = sources(call.toolName)?.command;
   const texts: string[] = [];
@@ -76,7 +79,7 @@ export function commandsOfCall(call: WorkflowCall, sources: EvidenceSources): Ca
   return texts.length === 0 ? undefined : { type: 'clear', texts };
 }
 
-/** Below own keys only; `*` stands for every one of them. */
+/** Follows own keys only; `*` stands for every one of them. */
 function valuesAt(input: JsonObject, dottedPath: string): readonly unknown[] {
   let values: readonly unknown[] = [input];
   for (const key of dottedPath.split('.'))
@@ -97,7 +100,7 @@ export function readPathOf(call: WorkflowCall, sources: EvidenceSources): string
   return typeof path === 'string' && path !== '' && given.every((other) => other === path) ? path : undefined;
 }
 
-/** What an MCP tool gave, where that has fields: its structured content, else the result itself. */
+/** The result of an MCP tool, if it has fields: its structured content, else the result itself. */
 export function structuredResultOf(
   call: WorkflowCall,
   output: JsonValue,
@@ -109,7 +112,7 @@ export function structuredResultOf(
   return isEnvelope ? structured : output;
 }
 
-/** The call in a few words, for people. */
+/** A short description of the call, for people. */
 export function noteOf(call: WorkflowCall, sources: EvidenceSources): NotedAction {
   const commands = commandsOfCall(call, sources);
   const summary =
@@ -124,7 +127,7 @@ export function noteOf(call: WorkflowCall, sources: EvidenceSources): NotedActio
   };
 }
 
-/** The file a call is about, by the names arguments for it go by; good enough for people, and for no gate. */
+/** The file of a call, by usual argument names; good enough for people, but not for a gate. */
 const namedPathOf = ({ input }: WorkflowCall): string | undefined =>
   pathNames
     .map((name) => ownValue(input, name))

@@ -1,4 +1,4 @@
-/** Whether a gate of a stage is open, going by what the workflow was shown. */
+/** Decides whether a gate of a stage is open, by the evidence of the workflow. */
 import type { Awaitable } from '../../base/json.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import { whenReady } from '../../base/when-ready.ts';
@@ -8,22 +8,22 @@ import { isBoundary, stageIndex } from '../language/workflow.ts';
 import type { WorkflowState } from './workflow-state.ts';
 import { isApproved, listOf } from './workflow-state.ts';
 
-/** What workflows need of the world. */
+/** What workflows need from the host. */
 export type WorkflowHost = {
   readonly evidence: EvidenceSources;
   /**
-   * Runs a command and gives its exit code; the host bounds it in time. Without it no `exec` gate is ever open; one
-   * that throws or gives no number leaves the gate shut.
+   * Runs a command and returns its exit code; the host limits its time. Without it every `exec` gate is closed. If it
+   * throws or returns no number, the gate is closed.
    */
   readonly exec?: (command: string) => Awaitable<number>;
-  /** What relative paths are relative to: a file below it counts under its relative path too. */
+  /** Base of relative paths: a file below it also counts under its relative path. */
   readonly workingDirectory?: string;
 };
 
-/** Where a gate stands: on the way into a stage or out of it. */
+/** Is the gate at the entry of a stage or at its exit? */
 export type GateSide = 'entry' | 'exit';
 
-/** The first gate that is shut, as the message it gives; undefined where all are open. */
+/** The message of the first closed gate; undefined if all are open. */
 export function firstShutGate(
   gates: readonly StageGate[],
   place: { readonly workflow: Workflow; readonly stage: Stage; readonly side: GateSide },
@@ -40,7 +40,7 @@ export function firstShutGate(
       continue;
     }
     if (host.exec === undefined)
-      return `${gate.message} (exec conditions are off: the host gives no way to run one)`;
+      return `${gate.message} (exec conditions are disabled: the host provides no way to run commands)`;
     const next = index + 1;
     return whenReady(exitsWith(host.exec, condition), (met) =>
       met ? firstShutGate(gates, place, state, host, next) : gate.message,
@@ -50,8 +50,8 @@ export function firstShutGate(
 }
 
 /**
- * The first exit gate that keeps a stage from being left. An `approval()` of a stage that asks for approval is left
- * to the asking: were it a shut gate, nobody would ever be asked.
+ * The first exit gate that keeps a stage from being left. An `approval()` in a stage that asks for approval is left
+ * to that request: as a closed gate it would prevent the request.
  */
 export const shutOnLeaving = (
   workflow: Workflow,
@@ -113,8 +113,8 @@ function isMet(
 }
 
 /**
- * A stage is left by what ran in it. Nothing has run in a stage that is about to be entered, and nothing ever runs in
- * a boundary: there the commands of all stages before count as well.
+ * A stage is left by the commands that ran in it. A stage about to be entered has run none, and a boundary never runs
+ * any. There the commands of all earlier stages count too.
  */
 function commandsFor(
   { workflow, stage, side }: { readonly workflow: Workflow; readonly stage: Stage; readonly side: GateSide },
@@ -128,8 +128,8 @@ function commandsFor(
 }
 
 /**
- * The same file under one spelling, without asking the disk: `./a//b` is `a/b`, and a path below the working directory
- * loses it. `..` stays, since behind a link it may lead elsewhere.
+ * One spelling per file, without reading the disk: `./a//b` is `a/b`, and a path below the working directory becomes
+ * relative. `..` stays, since it may lead elsewhere after a link.
  */
 function plainPath(path: string, workingDirectory: string | undefined): string {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');

@@ -12,7 +12,7 @@ import { initialState, parseWorkflowState } from './workflow-state.ts';
 
 const release = workflowOf(...releaseStages);
 
-/** Records one success in the active stage, at once. */
+/** Records one success in the active stage, synchronously. */
 function record(
   toolName: string,
   input: JsonObject,
@@ -42,14 +42,14 @@ function record(
 }
 
 describe('a read', () => {
-  test.each(['file_path', 'filePath', 'path'])('is kept as %s names it', (key) => {
+  test.each(['file_path', 'filePath', 'path'])('is recorded under the name in %s', (key) => {
     expect(record('Read', { [key]: './a.md' }).state).toMatchObject({
       evidence: { reads: ['./a.md'], stageCalls: {}, mcpResults: {} },
       lastRecordedEvidence: { tool: 'Read', summary: './a.md' },
     });
   });
 
-  test('is kept once, in the order of the first', () => {
+  test('is recorded once, in the order of first reads', () => {
     const first = record('Read', { path: 'a' }).state;
     const second = record('Read', { path: 'b' }, { state: first }).state;
     expect(record('Read', { path: 'a' }, { state: second }).state.evidence.reads).toEqual(['a', 'b']);
@@ -61,12 +61,12 @@ describe('a read', () => {
     [{ path: '' }],
     [{}],
     [JSON.parse('{"__proto__": {"path": "plan.md"}}') as JsonObject],
-  ])('that does not say for sure which file it was shows nothing: %j', (input) => {
+  ])('that does not identify one file gives no evidence: %j', (input) => {
     const state = initialState(release);
     expect(record('Read', input, { state }).state).toBe(state);
   });
 
-  test('of another tool counts where the host says so', () => {
+  test('of another tool counts if the host says so', () => {
     const sources = { 'fs_*': { reads: ['target'] }, fs_stat: {} };
     expect(record('fs_cat', { target: 'a' }, { sources }).state.evidence.reads).toEqual(['a']);
     expect(record('fs_stat', { target: 'a' }, { sources }).state.evidence.reads).toEqual([]);
@@ -75,7 +75,7 @@ describe('a read', () => {
 });
 
 describe('a command', () => {
-  test('is kept for the stage that allowed it, every time', () => {
+  test('is recorded for the stage that allowed it, every time', () => {
     const state = parseWorkflowState(release, {
       active_stage: 'check',
       completed_stages: ['study', 'change'],
@@ -90,7 +90,7 @@ describe('a command', () => {
     expect(twice.evidence.stageCalls).toEqual({ check: ['make test', 'make test'] });
   });
 
-  test('of a stage that was left meanwhile is kept there', () => {
+  test('of a stage that was left meanwhile is recorded there', () => {
     const state = parseWorkflowState(release, { active_stage: 'push' });
     expect(record('Bash', { command: 'x' }, { state, stageId: 'check' }).state.evidence.stageCalls).toEqual({
       check: ['x'],
@@ -102,7 +102,7 @@ describe('a command', () => {
     expect(record('Bash', { command: 'make test' }, { state, stageId: 'check' }).state).toBe(state);
   });
 
-  test('that repeats is not kept for ever, while a new one always is', () => {
+  test('that repeats is recorded a bounded number of times, while a new one always is', () => {
     const many = Array.from({ length: 1000 }, (_, index) => `echo ${index}`);
     const state = parseWorkflowState(release, {
       active_stage: 'check',
@@ -123,27 +123,27 @@ describe('a result of an MCP server', () => {
   ): unknown =>
     record(toolName, {}, { output, ...(sources === undefined ? {} : { sources }) }).state.evidence.mcpResults;
 
-  test('is kept by tool, as it was given', () => {
+  test('is recorded by tool, as it was given', () => {
     expect(results('mcp__ci', { state: 'green', n: 1 })).toEqual({ mcp__ci: [{ state: 'green', n: 1 }] });
   });
 
-  test('is its structured content where it comes in an envelope', () => {
+  test('is its structured content if it comes in an envelope', () => {
     const output = { content: [{ type: 'text', text: '…' }], structuredContent: { state: 'green' } };
     expect(results('mcp__ci', output)).toEqual({ mcp__ci: [{ state: 'green' }] });
   });
 
-  test('is no envelope without content', () => {
+  test('is not an envelope without content', () => {
     const output = { structuredContent: { state: 'green' } };
     expect(results('mcp__ci', output)).toEqual({ mcp__ci: [output] });
   });
 
-  test('without fields is not kept, nor are results of other tools', () => {
+  test('without fields is not recorded, nor are results of other tools', () => {
     expect(results('mcp__ci', 'fine')).toEqual({});
     expect(results('mcp__ci', [{ state: 'green' }])).toEqual({});
     expect(results('ci', { state: 'green' })).toEqual({});
   });
 
-  test('is kept or not as the host says', () => {
+  test('is recorded or not as the host says', () => {
     expect(results('ci', { a: 1 }, { ci: { results: true } })).toEqual({ ci: [{ a: 1 }] });
     expect(results('mcp__ci', { a: 1 }, { mcp__ci: { results: false } })).toEqual({});
     const odd = results('__proto__', { a: 1 }, { '*': { results: true } });
@@ -151,8 +151,8 @@ describe('a result of an MCP server', () => {
   });
 });
 
-describe('nothing is kept', () => {
-  test('of a call that failed', () => {
+describe('nothing is recorded', () => {
+  test('for a call that failed', () => {
     const state = initialState(release);
     expect(record('Read', { path: 'docs/plan.md' }, { state, success: false })).toEqual({
       state,
@@ -183,7 +183,7 @@ describe('the last stage', () => {
     });
   });
 
-  test('stays where it waits for more, for nothing, or is terminal', () => {
+  test('stays if it waits for more, waits for nothing, or is terminal', () => {
     expect(record('Bash', { command: 'git fetch' }, { state: atPush }).completed).toBe(undefined);
     for (const stage of [
       { id: 'a', tools: ['Bash'] },

@@ -1,4 +1,4 @@
-/** Keeps what a call has shown. Only a success shows anything. */
+/** Records the evidence of a call. Only a successful call gives evidence. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Awaitable, JsonValue } from '../../base/json.ts';
 import { whenReady } from '../../base/when-ready.ts';
@@ -14,16 +14,16 @@ import { isApproved, listOf, withMember } from './workflow-state.ts';
 export type CallResult = { readonly success: boolean; readonly output: JsonValue };
 
 export type EvidenceRecord = {
-  /** The very state that was given where the call showed nothing. */
+  /** The same object as the input if the call gave no evidence. */
   readonly state: WorkflowState;
-  /** The last stage, where this was all it waited for. */
+  /** The last stage, if this was all it waited for. */
   readonly completed: string | undefined;
 };
 
 /**
- * `stageId` is the stage that allowed the call, which another call may have left meanwhile; undefined where the
- * workflow was complete already. A stage that lies ahead of the active one was reset while the call ran: then what
- * ran in it no longer counts.
+ * `stageId` is the stage that allowed the call. Another call may have left it meanwhile. It is undefined if the
+ * workflow was already complete. A stage after the active one was reset while the call ran: then the evidence no
+ * longer counts.
  */
 export function recordEvidence(
   workflow: Workflow,
@@ -50,7 +50,7 @@ export function recordEvidence(
   });
 }
 
-/** Undefined where the call shows nothing. */
+/** Undefined if the call gives no evidence. */
 function withCall(
   workflow: Workflow,
   state: WorkflowState,
@@ -77,11 +77,11 @@ function withCall(
   };
 }
 
-/** Active, or left already. */
+/** Active, or already left. */
 const isBehind = (workflow: Workflow, state: WorkflowState, stageId: string): boolean =>
   state.activeStage === undefined || stageIndex(workflow, stageId) <= stageIndex(workflow, state.activeStage);
 
-/** Beyond so many, one that is there already is not kept again: no gate can tell, and the state stays bounded. */
+/** Beyond this number, a repeated command is not recorded again: no gate needs it, and the state stays bounded. */
 const mostRepeated = 1000;
 
 const withItem = <Item>(items: readonly Item[], item: Item): readonly Item[] =>
@@ -89,7 +89,9 @@ const withItem = <Item>(items: readonly Item[], item: Item): readonly Item[] =>
     ? items
     : [...items, item];
 
-/** Whether the last stage has all it waits for. One that waits for nothing, and a terminal one, are never left. */
+/**
+ * Does the last stage have everything it waits for? A terminal stage, or one that waits for nothing, is never left.
+ */
 function isFinished(workflow: Workflow, state: WorkflowState, host: WorkflowHost): Awaitable<boolean> {
   const last = workflow.stages.at(-1);
   if (last === undefined || last.id !== state.activeStage || last.terminal || !mustBeLeft(last)) return false;

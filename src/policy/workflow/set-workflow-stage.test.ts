@@ -23,7 +23,7 @@ const state = parseWorkflowState(workflow, {
 });
 
 describe('a reset', () => {
-  test('keeps what came before the stage and drops what came with it and after', () => {
+  test('keeps evidence from before the stage and drops that of the stage and later ones', () => {
     expect(resetWorkflow(workflow, state, 'ci')).toEqual({
       ...state,
       activeStage: 'ci',
@@ -40,7 +40,7 @@ describe('a reset', () => {
     });
   });
 
-  test('to the first stage keeps nothing that was shown', () => {
+  test('to the first stage keeps no evidence', () => {
     expect(resetWorkflow(workflow, state, 'study')).toMatchObject({
       activeStage: 'study',
       completedStages: [],
@@ -50,7 +50,7 @@ describe('a reset', () => {
     });
   });
 
-  test('brings back a workflow that was complete', () => {
+  test('reopens a complete workflow', () => {
     const complete = { ...state, activeStage: undefined };
     expect(resetWorkflow(workflow, complete, 'change').activeStage).toBe('change');
   });
@@ -67,7 +67,7 @@ test('putting a workflow into a stage keeps approvals and evidence', () => {
   });
 });
 
-test('an approval is kept and answers what was pending', () => {
+test('an approval is stored and clears the pending one', () => {
   const asked = { ...state, approvals: {}, pendingApproval: { stageId: 'ci', message: 'Ship it?' } };
   expect(approveStage(workflow, asked, 'ci')).toMatchObject({
     approvals: { ci: 'approved' },
@@ -76,7 +76,7 @@ test('an approval is kept and answers what was pending', () => {
 });
 
 test.each([resetWorkflow, setWorkflowStage, approveStage])(
-  'a stage that does not exist is named with those that do',
+  'an unknown stage is reported with the known ones',
   (move) => {
     expect(thrownBy(() => move(workflow, state, 'sip'))).toMatchObject({
       code: 'config.invalid',

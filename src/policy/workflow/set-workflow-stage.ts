@@ -1,4 +1,4 @@
-/** What people do to a workflow: approve a stage, send it back to one, put it into one. */
+/** Changes that people make to a workflow: approve a stage, reset to a stage, set a stage. */
 import { QuittanceError } from '../../base/error.ts';
 import { describeUnknownName } from '../../base/nearest.ts';
 import type { Stage, Workflow } from '../language/workflow.ts';
@@ -13,8 +13,8 @@ export function approveStage(workflow: Workflow, state: WorkflowState, stageId: 
 }
 
 /**
- * Back to a stage, as if it and the ones after it had not been: their approvals and commands are dropped, and the MCP
- * results of tools of later stages. Back to the first, nothing that was shown is kept.
+ * Goes back to a stage as if it and later stages had not happened. Drops their approvals and commands,
+ * and the MCP results of tools of later stages. A reset to the first stage keeps no evidence.
  */
 export function resetWorkflow(workflow: Workflow, state: WorkflowState, stageId: string): WorkflowState {
   const index = indexOf(workflow, stageId);
@@ -33,7 +33,7 @@ export function resetWorkflow(workflow: Workflow, state: WorkflowState, stageId:
   });
 }
 
-/** Into a stage, whatever its gates say; approvals and evidence stay. */
+/** Sets the stage, whatever its gates say; approvals and evidence stay. */
 export function setWorkflowStage(workflow: Workflow, state: WorkflowState, stageId: string): WorkflowState {
   return withPending(workflow, { ...state, ...placeAt(workflow, indexOf(workflow, stageId)) });
 }
@@ -48,7 +48,7 @@ const placeAt = (
   completedStages: workflow.stages.slice(0, index).map(({ id }) => id),
 });
 
-/** A stage somebody was put into says at once that it waits for approval, if it does. */
+/** After a move the state says at once if the stage waits for approval. */
 function withPending(workflow: Workflow, state: WorkflowState): WorkflowState {
   const stage = workflow.stages.find(({ id }) => id === state.activeStage);
   const waits = stage?.approvalMessage !== undefined && !isApproved(state, stage.id);

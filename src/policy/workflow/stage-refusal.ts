@@ -1,4 +1,4 @@
-/** Which calls belong to a stage: by the tool's name, and by the command where the tool runs one. */
+/** Decides which calls belong to a stage: by the tool's name, and by the command if the tool runs one. */
 import { cutText } from '../../base/cut-text.ts';
 import { quote } from '../../base/nearest.ts';
 import type { Stage, Workflow } from '../language/workflow.ts';
@@ -6,13 +6,13 @@ import { isBoundary } from '../language/workflow.ts';
 import type { EvidenceSources, WorkflowCall } from './evidence-sources.ts';
 import { commandsOfCall } from './evidence-sources.ts';
 
-/** Why a call is stopped: the reason that the state keeps, and what the caller is told. */
+/** Why a call is stopped: the reason that the state stores, and the message for the caller. */
 export type StageRefusal = { readonly reason: string; readonly message: string };
 
-/** The reason for every tool that a stage does not take, word for word. */
+/** The stored reason for every tool that a stage does not accept, word for word. */
 export const toolNotAllowed = 'Tool is not allowed in this workflow stage';
 
-/** Why the stage does not take the call; undefined where it does. */
+/** Why the stage does not accept the call; undefined if it does. */
 export function reasonAgainst(
   stage: Stage,
   call: WorkflowCall,
@@ -23,12 +23,13 @@ export function reasonAgainst(
       reason: toolNotAllowed,
       message: `Tool ${quote(call.toolName)} is not allowed in this workflow stage, ${quote(stage.id)}: ${whatItTakes(stage)}.`,
     };
-  // Checks are about commands: a tool that runs none has nothing to be checked.
+  // Checks apply to commands: a tool that runs none passes them.
   const commands = stage.checks.length === 0 ? undefined : commandsOfCall(call, sources);
   if (commands === undefined) return undefined;
   if (commands.type === 'unclear')
     return inWords(
-      `Stage ${quote(stage.id)} checks commands, and this call of ${quote(call.toolName)} has none as text in ${quote(commands.argument)}.`,
+      `Stage ${quote(stage.id)} checks commands, but this call of ${quote(call.toolName)} has no ` +
+        `command text in ${quote(commands.argument)}.`,
     );
   const failed = stage.checks.find(
     ({ type, regex }) => !commands.texts.every((text) => regex.test(text) === (type === 'command_matches')),
@@ -36,10 +37,10 @@ export function reasonAgainst(
   return failed && inWords(failed.message);
 }
 
-/** A refusal whose reason is what the caller is told. */
+/** A refusal whose stored reason is also the message. */
 export const inWords = (message: string): StageRefusal => ({ reason: message, message });
 
-/** Whether the stage that follows takes the call, looking through boundaries; after the last one everything is taken. */
+/** Does the next stage accept the call, looking through boundaries? After the last stage every call is accepted. */
 export function isTakenNext(
   workflow: Workflow,
   index: number,
@@ -51,7 +52,7 @@ export function isTakenNext(
   return next === undefined ? after.length > 0 : reasonAgainst(next, call, sources) === undefined;
 }
 
-/** Whether any stage that follows takes the call. */
+/** Does any later stage accept the call? */
 export const isTakenLater = (
   workflow: Workflow,
   index: number,
@@ -70,6 +71,6 @@ function takesTool(stage: Stage, toolName: string): boolean {
 
 function whatItTakes(stage: Stage): string {
   if (stage.tools.length > 0)
-    return `it takes ${cutText(stage.tools.map(({ pattern }) => pattern).join(', '), 200)}`;
-  return 'it takes no calls itself';
+    return `it accepts ${cutText(stage.tools.map(({ pattern }) => pattern).join(', '), 200)}`;
+  return 'it accepts no calls itself';
 }

@@ -7,7 +7,7 @@ import { initialState, isApproved, parseWorkflowState, toWire } from './workflow
 
 const workflow = workflowOf(...releaseStages);
 
-test('a new workflow stands in its first stage, with nothing shown', () => {
+test('a new workflow is in its first stage, without evidence', () => {
   expect(toWire(initialState(workflow))).toEqual({
     active_stage: 'study',
     completed_stages: [],
@@ -45,17 +45,17 @@ const states: fc.Arbitrary<WorkflowState> = fc.record({
   lastRecordedEvidence: fc.option(noted, { nil: undefined }),
 });
 
-test('what is written is read back', () => {
+test('a written state is read back', () => {
   fc.assert(
     fc.property(states, (state) => {
-      // Through text, as in a ledger.
+      // Via text, as in a ledger.
       const wire = JSON.parse(JSON.stringify(toWire(state))) as JsonValue;
       expect(toWire(parseWorkflowState(workflow, wire))).toEqual(wire);
     }),
   );
 });
 
-test('anything else is read without throwing, and nothing but an empty stage means complete', () => {
+test('any other input is read without throwing, and only an empty stage means complete', () => {
   const keys = Object.keys(toWire(initialState(workflow)));
   fc.assert(
     fc.property(
@@ -64,7 +64,7 @@ test('anything else is read without throwing, and nothing but an empty stage mea
         fc.dictionary(fc.constantFrom(...keys), fc.jsonValue()).filter((wire) => wire['active_stage'] !== ''),
       ),
       (wire) => {
-        // fast-check calls JSON what we do.
+        // fast-check's JSON is JSON.
         const state = parseWorkflowState(workflow, wire as JsonValue);
         expect(state.activeStage).not.toBe(undefined);
         expect(isApproved(state, 'review')).toBe(false);

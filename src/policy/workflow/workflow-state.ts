@@ -1,6 +1,6 @@
 /**
- * How far a session has come in a workflow, and what it has shown on the way. Plain data: it is kept in the ledger
- * as `toWire` writes it. Every change makes a new state; one that changes nothing gives the very same object.
+ * The progress of a session in a workflow, and its evidence. Plain data: the ledger stores it as `toWire` writes it.
+ * Every change creates a new state; a change without effect returns the same object.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -30,7 +30,7 @@ export type WorkflowEvidence = {
 
 export type PendingApproval = { readonly stageId: string; readonly message: string };
 
-/** A call in a few words, with the time where the host tells it. */
+/** A short description of a call, with the time if the host gives it. */
 export type NotedAction = { readonly tool: string; readonly summary: string; readonly timestamp?: string };
 
 export const initialState = (workflow: Workflow): WorkflowState => ({
@@ -73,7 +73,7 @@ export const toWire = (state: WorkflowState): JsonObject => ({
   ...statusToWire(state),
 });
 
-/** The part of a state that says what is going on, without what was shown so far. */
+/** The part of a state that describes the current situation, without the evidence. */
 export const statusToWire = (state: WorkflowState): JsonObject => ({
   blocked_reason: state.blockedReason ?? null,
   pending_approval:
@@ -89,13 +89,13 @@ export const statusToWire = (state: WorkflowState): JsonObject => ({
 });
 
 /**
- * Reads what `toWire` wrote, or what another implementation kept. Fields may be missing, and what is not of the
- * expected form is left out, which never opens a gate: only an active stage that is the empty text means complete.
+ * Reads a state that `toWire` or another implementation wrote. Fields may be missing, and invalid values are dropped.
+ * That never opens a gate: only an active stage that is the empty text means complete.
  */
 export const parseWorkflowState = (workflow: Workflow, wire: JsonValue): WorkflowState =>
   isJsonObject(wire) ? parseState(wire, workflow.stages[0]?.id) : initialState(workflow);
 
-/** The same for a workflow of which only its first stage is known, or not even that. */
+/** The same for a workflow of which only the first stage is known, or not even that. */
 export function parseState(wire: JsonObject, firstStage: string | undefined): WorkflowState {
   const activeStage = ownValue(wire, 'active_stage');
   const evidence = ownObject(wire, 'evidence');
