@@ -65,7 +65,7 @@ test('one that comes to an entry that cannot be read is stuck, where and why', a
   expect(out).toMatch(/mail_digest +3 +1 +stuck/);
   expect(out).toMatch(/old.* 4 +free/);
   expect(err).toContain(
-    'mail_digest is stuck: Entry 4 of session "session", at position 4, cannot be read. An entry of the ledger is not one that was written: it is not JSON. `quittance verify` names every such place.',
+    'mail_digest is stuck: Entry 4 of session "session", at position 4, cannot be read. An entry of the ledger is invalid: it is not JSON. Run `quittance verify` to list every such entry.',
   );
   const lines = (await run('--json')).out.trim().split('\n');
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([

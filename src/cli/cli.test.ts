@@ -214,7 +214,7 @@ describe.concurrent('what is not understood', () => {
     [['calls', '--status', 'setled'], '--status is one of requested,', '--status settled'],
     [['calls', '--limit', '0'], '--limit takes a whole number from 1; found "0".', '--limit 100'],
     [['calls', '--since', 'monday'], '--since takes a time span or a date; found "monday".', '--since 7d'],
-    [['calls', '--cursor', 'x'], 'A cursor is the "next" of the page before; found "x".', ''],
+    [['calls', '--cursor', 'x'], 'A cursor must be the "next" of the previous page; found "x".', ''],
     [
       ['calls', 'extra'],
       '"quittance calls" does not know what to do with "extra".',
@@ -234,7 +234,7 @@ describe.concurrent('what is not understood', () => {
       'A ledger in memory ends with its process',
       '--ledger path/to/ledger.db',
     ],
-    [['calls', '--ledger', 'package.json'], 'is no SQLite database', ''],
+    [['calls', '--ledger', 'package.json'], 'is not a SQLite database', ''],
   ])('%j is answered with what to type', async (args, message, next) => {
     const { code, out, err } = await on(...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });

@@ -56,7 +56,7 @@ describe('verify', () => {
     expect(code).toBe(1);
     expect(out).toContain('First bad place: session "ticket-42", entry ');
     expect(out).toContain('position 2');
-    expect(out).toContain('bodies: The bodies are not those that were written.');
+    expect(out).toContain('bodies: The bodies were changed.');
     const [first, ...rest] = (await inFolder('verify', '--ledger', name, '--json')).out.trimEnd().split('\n');
     expect(JSON.parse(first ?? '')).toMatchObject({ type: 'problem', kind: 'bodies', position: 2 });
     expect(JSON.parse(rest.at(-1) ?? '')).toMatchObject({ type: 'totals', good: false });
@@ -66,7 +66,7 @@ describe('verify', () => {
     const gone = tamper('gone.db', 'DELETE FROM entries WHERE position = 5');
     expect(await inFolder('verify', '--ledger', gone)).toMatchObject({
       code: 1,
-      out: expect.stringContaining('sequence: Entry') as string,
+      out: expect.stringContaining('sequence: Expected entry') as string,
     });
     const session = tamper('session.db', 'PRAGMA foreign_keys = OFF; DELETE FROM sessions WHERE session = 1');
     expect(await inFolder('verify', '--ledger', session)).toMatchObject({

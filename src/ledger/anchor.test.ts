@@ -11,12 +11,12 @@ const anchor = createAnchor(heads, 1_790_000_000_000);
 const pair = generateKeyPairSync('ed25519');
 
 describe('an anchor', () => {
-  test('is the same whatever order the heads came in', () => {
+  test('is the same for any order of the heads', () => {
     expect(createAnchor(heads.toReversed(), anchor.at)).toEqual(anchor);
     expect(anchor.heads.map((head) => head.sessionId)).toEqual(['a\ud800"', 'b']);
   });
 
-  test('has one head of each session', () => {
+  test('has one head per session', () => {
     expect(() => createAnchor([...heads, heads[0] as Head], 1)).toThrow('session "b" has two heads');
   });
 
@@ -25,7 +25,7 @@ describe('an anchor', () => {
       expect(parseAnchor(anchorToText(each))).toEqual(each);
   });
 
-  test('is refused when anything in its text was changed', () => {
+  test('is rejected if anything in its text was changed', () => {
     const text = anchorToText(anchor);
     for (const [from, to] of [
       ['"sequence":7', '"sequence":6'],
@@ -34,10 +34,10 @@ describe('an anchor', () => {
       ['"session":"b"', '"session":"c"'],
       ['{"session":"b"', '{"session":"bb","sequence":1,"hash":""},{"session":"b"'],
     ] as const)
-      expect(() => parseAnchor(text.replace(from, to))).toThrow('changed since');
+      expect(() => parseAnchor(text.replace(from, to))).toThrow('its digest does not match');
   });
 
-  test('of a newer version and what is no anchor are refused', () => {
+  test('of a newer version is rejected, and so is a text that is not an anchor', () => {
     expect(() => parseAnchor('{"quittance_anchor":2}')).toThrow('newer version');
     for (const text of [
       '',
@@ -46,14 +46,14 @@ describe('an anchor', () => {
       '{"quittance_anchor":1}',
       '{"quittance_anchor":1,"at":1,"heads":[1],"digest":""}',
     ])
-      expect(() => parseAnchor(text)).toThrow(/This is not an anchor|must be \{session/);
+      expect(() => parseAnchor(text)).toThrow(/This is not a valid anchor|must be \{session/);
   });
 });
 
 describe('a signature', () => {
   const signed = signAnchor(anchor, pair.privateKey);
 
-  test('holds for the key that made it and for this anchor only', () => {
+  test('is valid only for its key and for this anchor', () => {
     expect(verifyAnchor(signed, pair.publicKey)).toBe(true);
     expect(verifyAnchor(signed, generateKeyPairSync('ed25519').publicKey)).toBe(false);
     expect(verifyAnchor(anchor, pair.publicKey)).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * An anchor: where the chains of a ledger stood at some moment, kept where whoever can write the ledger cannot. With
- * it, verifying also finds a chain that was computed anew, a cut tail and a session that is gone.
+ * An anchor: the heads of a ledger's chains at some moment, stored where people who can write the ledger cannot
+ * change it. With an anchor, verification also finds a recomputed chain, a cut tail and a missing session.
  */
 import type { KeyObject } from 'node:crypto';
 import { hash, sign, verify } from 'node:crypto';
@@ -16,13 +16,13 @@ export type Anchor = {
   readonly at: number;
   /** By session id, each once. */
   readonly heads: readonly Head[];
-  /** Of all of the above: short enough to be written down or published. */
+  /** Digest of all of the above: short enough to be written down or published. */
   readonly digest: string;
-  /** By the key of whoever made it, as base64url. */
+  /** Made with the author's key, as base64url. */
   readonly signature?: string;
 };
 
-/** Puts heads into an anchor. `at` is when they were read. */
+/** Creates an anchor from heads. `at` is the time when they were read. */
 export function createAnchor(heads: Iterable<Head>, at: number): Anchor {
   const sorted = [...heads].sort((one, other) => compare(one.sessionId, other.sessionId));
   for (const [index, { sessionId }] of sorted.entries())
@@ -37,7 +37,7 @@ export const signAnchor = (anchor: Anchor, privateKey: KeyObject): Anchor => ({
   signature: sign(undefined, message(anchor), edwards(privateKey, 'private')).toString('base64url'),
 });
 
-/** Whether the anchor was signed with the other half of this key, and is as it was then. */
+/** Was the anchor signed with the other half of this key, and is it unchanged? */
 export const verifyAnchor = (anchor: Anchor, publicKey: KeyObject): boolean =>
   anchor.signature !== undefined &&
   anchor.digest === digestOf(anchor.heads, anchor.at) &&
@@ -48,7 +48,7 @@ export const verifyAnchor = (anchor: Anchor, publicKey: KeyObject): boolean =>
     Buffer.from(anchor.signature, 'base64url'),
   );
 
-/** The anchor as a text to keep: JSON, one head to a line. */
+/** The anchor as text for storage: JSON, one head per line. */
 export function anchorToText({ at, heads, digest, signature }: Anchor): string {
   const lines = heads.map((head) => `    ${JSON.stringify(headToWire(head))}`).join(',\n');
   return (
@@ -59,7 +59,7 @@ export function anchorToText({ at, heads, digest, signature }: Anchor): string {
   );
 }
 
-/** Reads an anchor back. Throws where it is none or its digest says that it was changed. */
+/** Reads an anchor back. Throws if the text is not an anchor or its digest shows a change. */
 export function parseAnchor(text: string): Anchor {
   const value = parse(text);
   if (!isJsonObject(value) || typeof value['quittance_anchor'] !== 'number')
@@ -74,7 +74,7 @@ export function parseAnchor(text: string): Anchor {
     throw damaged('"at", "heads" or "digest" is missing');
   if (typeof signature !== 'string' && signature !== undefined) throw damaged('"signature" is not a text');
   const anchor = createAnchor((heads as readonly JsonValue[]).map(headFromWire), at);
-  if (anchor.digest !== digest) throw damaged('it was changed since: its digest is another one');
+  if (anchor.digest !== digest) throw damaged('its digest does not match, so it was changed');
   return { ...anchor, ...(signature !== undefined && { signature }) };
 }
 
@@ -103,4 +103,4 @@ function parse(text: string): JsonValue {
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
 const damaged = (problem: string, cause?: unknown): QuittanceError =>
-  new QuittanceError('ledger.damaged', `This is not an anchor as it was written: ${problem}.`, {}, cause);
+  new QuittanceError('ledger.damaged', `This is not a valid anchor: ${problem}.`, {}, cause);

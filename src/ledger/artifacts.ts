@@ -23,7 +23,7 @@ export type NewArtifact = {
   readonly content: string | Uint8Array;
 };
 export type StoredArtifact = Pick<NewArtifact, 'artifactId' | 'mimeType' | 'content'> & {
-  /** The call that made it. Left out by stores that nothing outside the process can change. */
+  /** The call that made it. Absent in stores that nothing outside the process can change. */
   readonly callId?: string;
 };
 

@@ -1,9 +1,9 @@
-/** What may be asked of the read tables. They hold nothing that cannot be rebuilt from events. */
+/** Queries of the read tables. The tables contain only data that can be rebuilt from events. */
 import type { CallStatus } from '../call/call.ts';
 import type { DenialReason, ToolOutcome } from '../call/outcome.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 
-/** All that is given must hold. Times are in milliseconds since 1970, `since` included, `until` not. */
+/** All given fields must match. Times are in milliseconds since 1970; `since` is inclusive, `until` exclusive. */
 export type CallQuery = {
   readonly sessionId?: string | undefined;
   readonly toolName?: string | undefined;
@@ -12,9 +12,9 @@ export type CallQuery = {
   /** Several: calls that ended in one of them. */
   readonly outcome?: ToolOutcome['type'] | readonly ToolOutcome['type'][] | undefined;
   readonly code?: string | undefined;
-  /** On whose behalf: the user's id. */
+  /** Id of the user on whose behalf the call is made. */
   readonly userId?: string | undefined;
-  /** Calls whose effect may have happened and that nobody has resolved. */
+  /** Calls whose effect may have happened and that are not resolved. */
   readonly unresolved?: boolean | undefined;
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -22,11 +22,11 @@ export type CallQuery = {
   readonly text?: string | undefined;
   readonly limit?: number | undefined;
   /**
-   * How many calls to look at, about, where no index finds those that are asked for. The page may then be short, or
-   * empty, and have a `next` all the same. All of them unless told.
+   * Approximate number of calls to examine if no index finds the matching ones. The page may then be short or empty
+   * and still have a `next`. Default: all.
    */
   readonly scan?: number | undefined;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string | undefined;
 };
 
@@ -50,7 +50,7 @@ export type CallSummary = {
   readonly outcome: ToolOutcome['type'] | undefined;
   readonly reason: DenialReason | undefined;
   readonly code: string | undefined;
-  /** The error or the details, cut short. */
+  /** The error or the details, shortened. */
   readonly message: string | undefined;
   readonly inputDigest: string | undefined;
   readonly attempts: number;

@@ -1,13 +1,16 @@
 /**
- * Calls counted by what they are and how they ended. Stores keep the counts with their read tables, so that a total
- * costs the same for a hundred calls and for millions.
+ * Counts of calls by their properties and outcome. Stores keep the counts with their read tables, so a total costs
+ * the same for a hundred calls and for millions.
  */
 import type { CallStatus } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { CallSummary } from './call-query.ts';
 
-/** By what calls are told apart. `hour` is that of their request, counted since 1970; `bin` how long they took. */
+/**
+ * The properties that calls are counted by. `hour` is that of the request, counted since 1970; `bin` is that of the
+ * duration.
+ */
 export type TallyKey = {
   readonly hour: number;
   readonly toolName: string;
@@ -15,14 +18,14 @@ export type TallyKey = {
   readonly status: CallStatus;
   /** Empty for a call without an outcome. */
   readonly outcome: ToolOutcome['type'] | '';
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly code: string;
   /** See `latencyBin`. */
   readonly bin: number;
 };
 export type TallyName = keyof TallyKey;
 
-/** Times are in milliseconds since 1970 and are widened to whole hours: `since` downwards, `until` upwards. */
+/** Times are in milliseconds since 1970 and are rounded to whole hours: `since` down, `until` up. */
 export type TallyQuery<Name extends TallyName = TallyName> = {
   readonly by: readonly Name[];
   readonly since?: number | undefined;
@@ -30,10 +33,10 @@ export type TallyQuery<Name extends TallyName = TallyName> = {
   readonly toolName?: string | undefined;
 };
 
-/** One count for each combination of what was asked by that there is, in no order. */
+/** One count for each existing combination of the requested properties, in no particular order. */
 export type CallTally<Name extends TallyName = TallyName> = Readonly<Pick<TallyKey, Name>> & {
   readonly calls: number;
-  /** Of these, calls whose effect may have happened and that nobody has resolved. */
+  /** Number of these calls whose effect may have happened and that are not resolved. */
   readonly unresolved: number;
   readonly costMicros: number;
 };
@@ -44,7 +47,7 @@ export const hourOf = (at: number): number => Math.floor(at / hourMs);
 /** Each bin is a tenth wider than the one before. */
 const binsPerE = 1 / Math.log(1.1);
 
-/** The bin of the time that a call took; -1 for calls whose body never ran, however long it took to find that out. */
+/** The bin of a call's duration; -1 for calls whose body never ran, however long they took. */
 export const latencyBin = ({ elapsedMs, attempts }: Pick<CallSummary, 'elapsedMs' | 'attempts'>): number =>
   elapsedMs === undefined || attempts === 0
     ? -1
@@ -58,7 +61,7 @@ export const latencyBinSql = (elapsedMs: string, attempts: string): string =>
   `CASE WHEN ${elapsedMs} IS NULL OR ${attempts} = 0 THEN -1
      ELSE CAST(ln(max(${elapsedMs}, 1)) * ${binsPerE} + ${rounding} AS INTEGER) END`;
 
-/** A power of 1.1 belongs to the bin it opens, however logarithms are rounded. */
+/** A power of 1.1 belongs to the bin it starts, however logarithms are rounded. */
 const rounding = 1e-9;
 
 export const tallyKeyOf = (call: CallSummary): TallyKey => ({
@@ -71,7 +74,7 @@ export const tallyKeyOf = (call: CallSummary): TallyKey => ({
   bin: latencyBin(call),
 });
 
-/** Counts calls one by one: for stores that keep no counts. */
+/** Counts calls one by one: for stores without stored counts. */
 export function tallyCalls<Name extends TallyName>(
   calls: Iterable<CallSummary>,
   { by, since, until, toolName }: TallyQuery<Name>,
@@ -90,7 +93,7 @@ export function tallyCalls<Name extends TallyName>(
     if (call.unresolved) tally.unresolved++;
   }
   return [...found.values()].map(({ key, ...counts }) => ({
-    // Exactly the names that were asked by.
+    // Exactly the requested names.
     ...(Object.fromEntries(by.map((each) => [each, key[each]])) as Pick<TallyKey, Name>),
     ...counts,
   }));

@@ -1,8 +1,8 @@
 /**
- * Whether the events of one call could have happened: judged again by the rules that let them happen.
+ * Checks that the events of one call could have happened, by the rules that allowed them.
  *
- * A call that is open keeps its events here. One that is settled keeps a few bits, because a ledger may hold millions
- * of them, and because all that may follow can be judged by those bits.
+ * An open call keeps its events here. A settled one keeps a few bits: a ledger may have millions of them, and the
+ * bits are enough to judge everything that may follow.
  */
 import type { Call } from '../call/call.ts';
 import type { CallEvent } from '../call/event.ts';
@@ -24,14 +24,14 @@ import { toCommand } from './to-command.ts';
 
 export type ReportProblem = (kind: VerifyProblemKind, message: string) => void;
 
-/** What is known of a call: all of it while it is open, a few bits once it is settled. */
+/** Knowledge about a call: everything while it is open, a few bits once it is settled. */
 export type CallTrack = OpenTrack | number;
 
 type OpenTrack = {
   version: number;
   call: Call | undefined;
   readonly events: CallEvent[];
-  /** It has events this version does not know, so nothing about its order can be said. */
+  /** It has events this version does not know, so its order cannot be judged. */
   foreign: boolean;
 };
 
@@ -39,19 +39,19 @@ export const newTrack = (): CallTrack => ({ version: 0, call: undefined, events:
 
 export const isOpen = (track: CallTrack): boolean => typeof track !== 'number';
 
-/** Takes one entry about the call, and returns what is known of it afterwards. */
+/** Processes one entry about the call, and returns the updated track. */
 export function trackEntry(track: CallTrack, entry: ReadEntry, report: ReportProblem): CallTrack {
   let next = checkVersion(track, entry, report);
   for (const event of entry.events) {
     if (!('callId' in event) || event.callId !== entry.callId) continue;
-    // A remark of the host's, which no rule about the order of a call's events has anything to say about.
+    // A remark of the host, which no rule about the order of a call's events covers.
     if (isEmittedEvent(event)) continue;
     next = isJudgeable(event) ? trackEvent(next, event, entry.erased, report) : withForeign(next);
   }
   return next;
 }
 
-/** Says what is wrong with a call that is still open when everything was read. */
+/** Reports problems with a call that is still open at the end. */
 export function endTrack(track: CallTrack, report: ReportProblem): void {
   if (typeof track !== 'number' && !track.foreign) checkAudit(track.events, false, report);
 }
@@ -60,7 +60,7 @@ function checkVersion(track: CallTrack, entry: ReadEntry, report: ReportProblem)
   const version = versionOf(track);
   const { expectedVersion } = entry;
   if (expectedVersion === 'any') {
-    if (version === 0) report('version', `Call ${name(entry)} is remarked on before it was requested.`);
+    if (version === 0) report('version', `Call ${name(entry)} has a remark before it was requested.`);
     return track;
   }
   if (expectedVersion !== version)
@@ -71,7 +71,7 @@ function checkVersion(track: CallTrack, entry: ReadEntry, report: ReportProblem)
   return withVersion(track, expectedVersion + 1);
 }
 
-/** Whether this version knows the type of the event, and every word in it that its rules ask for. */
+/** Does this version know the type of the event, and every word in it that its rules need? */
 const isJudgeable = (event: ReadEvent): event is CallEvent =>
   isKnownEvent(event) &&
   (event.type !== 'tool.responded' ||
@@ -87,7 +87,7 @@ function trackEvent(track: CallTrack, event: CallEvent, erased: boolean, report:
   const { call } = track;
   track.events.push(event);
   if (!track.foreign) checkOrder(call, event, report);
-  if (call === undefined && event.type !== 'tool.requested') return withForeign(track); // said already
+  if (call === undefined && event.type !== 'tool.requested') return withForeign(track); // already reported
   track.call = evolve(call, event);
   if (track.call.status !== 'settled') return track;
   const kind = track.foreign ? 0 : checkAudit(track.events, true, report);
@@ -101,7 +101,9 @@ function trackEvent(track: CallTrack, event: CallEvent, erased: boolean, report:
   );
 }
 
-/** What follows an outcome: a late result, a recall, a resolution, an undoing. None of it changes how the call ended. */
+/**
+ * Events after an outcome: a late result, a recall, a resolution, an undo. None of them changes how the call ended.
+ */
 function trackSettled(track: number, event: CallEvent, report: ReportProblem): number {
   if ((track & foreign) !== 0) return track;
   checkOrder(settledCall(track), event, report);
@@ -129,14 +131,14 @@ function checkOrder(call: Call | undefined, event: CallEvent, report: ReportProb
   if (!decision.ok) report('order', `${event.type} (${event.id}): ${decision.refusal}`);
   const attempt = (call?.attempt ?? 0) + (event.type === 'tool.started' ? 1 : 0);
   if ((event.type === 'tool.started' || event.type === 'tool.responded') && event.attempt !== attempt)
-    report('order', `${event.type} (${event.id}) is about attempt ${event.attempt}, and ${attempt} is due.`);
+    report('order', `${event.type} (${event.id}) is about attempt ${event.attempt}, but ${attempt} is next.`);
 }
 
-/** Before there was `retry.requested`, the next attempt began without anybody saying that it was asked for. */
+/** Before `retry.requested` existed, the next attempt began without a recorded request. */
 const asJudgedThen = (call: Call | undefined, { type }: CallEvent): Call | undefined =>
   type === 'tool.started' && call?.failed !== undefined ? { ...call, failed: undefined } : call;
 
-/** Checks the records and says which of `endKinds` settled the call. */
+/** Checks the records and returns which of `endKinds` settled the call. */
 function checkAudit(events: readonly CallEvent[], settled: boolean, report: ReportProblem): number {
   const kinds = kindsOf(events, report);
   const check = checkAuditOrder(kinds, { settled });
@@ -144,19 +146,19 @@ function checkAudit(events: readonly CallEvent[], settled: boolean, report: Repo
   return Math.max(0, endKinds.indexOf(kinds.at(-1) ?? ''));
 }
 
-/** Whoever changed a ledger may have left outcomes no version ever wrote: they are a finding, not a crash. */
+/** A changed ledger may contain outcomes that no version ever wrote: they are a finding, not a crash. */
 function kindsOf(events: readonly CallEvent[], report: ReportProblem): readonly string[] {
   try {
     return projectAudit(events).map(({ outcome }) => outcome.kind);
   } catch {
-    report('audit', 'The outcome of the call is none that can be: no record can be read from it.');
+    report('audit', 'The outcome of the call is impossible: no audit record can be derived from it.');
     return [];
   }
 }
 
 function checkContent(event: CallEvent & { type: 'tool.responded' }, report: ReportProblem): void {
   if (event.content !== outcomeToModelContent(event.outcome))
-    report('told', `What the model was told (${event.id}) is not what the outcome says.`);
+    report('told', `The model content (${event.id}) does not match the outcome.`);
 }
 
 /** The bits of a settled call, below its version. */
@@ -166,7 +168,7 @@ const ran = 4;
 const unsettled = 8;
 const resolved = 16;
 const foreign = 32;
-/** It did what it was to do, by its outcome or by what was found out since. */
+/** It succeeded, by its outcome or by a later resolution. */
 const succeeded = 64;
 const undone = 128;
 const bits = 256;
@@ -188,7 +190,7 @@ function withForeign(track: CallTrack): CallTrack {
 
 const somebody = { type: 'gate', name: 'somebody' } as const;
 
-/** A call with all that the rules ask of one that is settled. */
+/** A call with everything that the rules need of a settled one. */
 const settledCall = (track: number): Call =>
   ({
     status: 'settled',
@@ -201,7 +203,7 @@ const settledCall = (track: number): Call =>
     undone: (track & undone) === 0 ? undefined : { by: somebody },
   }) as unknown as Call;
 
-/** Whether an event belongs where it stands. */
+/** Checks that an event belongs to its entry. */
 export function checkEventPosition(event: ReadEvent, entry: ReadEntry, report: ReportProblem): void {
   if (event.sessionId !== entry.sessionId)
     report(

@@ -1,12 +1,12 @@
-/** What is known only when everything was read: whether every chain is there, and ends where it should. */
+/** Checks that are possible only at the end: is every chain present, and does it end where it should? */
 import type { Anchor } from './anchor.ts';
 import type { Head } from './chain.ts';
 import type { VerifyProblemKind } from './verify-problem.ts';
 
-/** How a session ended up. */
+/** The final state of a session. */
 export type SessionEnd = {
   readonly head: Head;
-  /** When its first entry was made, if that could be read. */
+  /** Time of its first entry, if that could be read. */
   readonly firstAt: number | undefined;
   /** The entry that stands where the anchor has another one. */
   readonly differsFromAnchor: EntryPosition | undefined;
@@ -15,7 +15,7 @@ export type EntryPosition = { readonly sequence: number; readonly position: numb
 
 export type ChainEnds = {
   readonly sessions: ReadonlyMap<string, SessionEnd>;
-  /** Sessions that were removed, as the ledger's own chain has it. */
+  /** Removed sessions, according to the ledger's own chain. */
   readonly dropped: ReadonlyMap<string, Head>;
   readonly say: (
     sessionId: string,
@@ -25,13 +25,15 @@ export type ChainEnds = {
   ) => void;
 };
 
-/** How long before its commit an event may have been made: what an anchor did not see is not a forgery for that. */
+/**
+ * The longest time between an event and its commit: an event that an anchor missed because of it is not a forgery.
+ */
 const slowestCommitMs = 60_000;
 
 export function compareWithAnchor({ at, heads }: Anchor, { sessions, dropped, say }: ChainEnds): void {
   for (const head of heads) {
     const { sessionId } = head;
-    // A session of that name may have begun anew since.
+    // A session of that name may have begun again since.
     if (passesThrough(dropped.get(sessionId), head)) continue;
     const session = sessions.get(sessionId);
     const sequence = session?.head.sequence;
@@ -40,16 +42,16 @@ export function compareWithAnchor({ at, heads }: Anchor, { sessions, dropped, sa
         sessionId,
         session.differsFromAnchor,
         'anchor',
-        'The hash is another one than that of the anchor: the chain was computed anew.',
+        "The hash differs from the anchor's: the chain was recomputed.",
       );
     else if (sequence === undefined)
-      say(sessionId, undefined, 'anchor', `The session is gone: it had ${head.sequence} entries.`);
+      say(sessionId, undefined, 'anchor', `The session is missing: it had ${head.sequence} entries.`);
     else if (sequence < head.sequence)
       say(
         sessionId,
         undefined,
         'anchor',
-        `The chain was cut: it ends at ${sequence}, and had ${head.sequence} entries.`,
+        `The chain was cut: it ends at ${sequence}, but had ${head.sequence} entries.`,
       );
   }
   const known = new Set(heads.map(({ sessionId }) => sessionId));
@@ -59,16 +61,16 @@ export function compareWithAnchor({ at, heads }: Anchor, { sessions, dropped, sa
         sessionId,
         undefined,
         'anchor',
-        'The session says that it began before the anchor, which does not know it.',
+        'The session claims to have begun before the anchor, but the anchor does not list it.',
       );
 }
 
-/** Compares with what says of itself that it lists every session. */
+/** Compares with a list that claims to contain every session. */
 export function compareWithHeads(heads: ReadonlyMap<string, Head>, { sessions, say }: ChainEnds): void {
   for (const [sessionId, head] of heads) {
     const last = sessions.get(sessionId)?.head;
     if (last?.sequence === head.sequence && last.hash === head.hash) continue;
-    const message = `The chain ends at ${last?.sequence ?? 0}, and its head is at ${head.sequence}.`;
+    const message = `The chain ends at ${last?.sequence ?? 0}, but its head is at ${head.sequence}.`;
     say(sessionId, undefined, 'head', message);
   }
   for (const sessionId of sessions.keys())
@@ -76,7 +78,7 @@ export function compareWithHeads(heads: ReadonlyMap<string, Head>, { sessions, s
       say(sessionId, undefined, 'head', 'There are entries of a session that is not listed.');
 }
 
-/** Whether a chain that ended here may have had that head before. */
+/** May a chain that ended here have had that head before? */
 const passesThrough = (end: Head | undefined, head: Head): boolean =>
   end !== undefined &&
   (end.sequence > head.sequence || (end.sequence === head.sequence && end.hash === head.hash));

@@ -5,7 +5,7 @@ import { chainHash, genesisHash, headFromWire, headToWire } from './chain.ts';
 
 const hash = 'ab'.repeat(32);
 
-test('the hashes of format 1 are these, for ever', () => {
+test('the hashes of format 1 never change', () => {
   expect(genesisHash('s')).toBe('88e37dfae4640b675e174caaa6ac8a8a671c7e794879c9b2f01e37c294fff1dd');
   expect(chainHash(genesisHash('s'), 1, '{"v":1}')).toBe(
     '9191987434af45a6c69296122e66290e5ade97060f6fd6855daa797272f91cfe',
@@ -30,7 +30,7 @@ test('another previous hash, sequence or text gives another hash', () => {
   expect(chainHash(hash, 1, '2\nx')).not.toBe(chainHash(hash, 12, 'x'));
 });
 
-test('sessions begin apart, also where only a lone surrogate differs', () => {
+test('sessions start with different hashes, even if only a lone surrogate differs', () => {
   expect(genesisHash('a\ud800')).not.toBe(genesisHash('a\ud801'));
   fc.assert(
     fc.property(anyText, anyText, (one, other) => {
@@ -39,7 +39,7 @@ test('sessions begin apart, also where only a lone surrogate differs', () => {
   );
 });
 
-test('a head is read as it was written, and nothing else is one', () => {
+test('a head is read as it was written, and any other value is rejected', () => {
   const head = { sessionId: 's\ud800', sequence: 3, hash };
   expect(headFromWire(headToWire(head))).toEqual(head);
   for (const wrong of [null, 's', [], {}, { session: 's', sequence: '3', hash }])

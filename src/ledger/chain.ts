@@ -1,32 +1,32 @@
 /**
- * The chain of a session: every entry's hash covers the one before, its place and its text, so that nothing can be
- * changed, taken out or moved without every later hash being another one. Positions of a store are not in it.
+ * The hash chain of a session. Every entry's hash covers the previous hash, the entry's sequence and its text. So
+ * changing, removing or moving an entry changes every later hash. Positions of a store are not part of it.
  */
 import { hash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 
-/** Where the chain of a session stands: its last entry. */
+/** The end of a session's chain: its last entry. */
 export type Head = { readonly sessionId: string; readonly sequence: number; readonly hash: string };
 
-/** Which heads to read: a page of them, in an order of the sessions that is the store's own and always the same. */
+/** Selects a page of heads. The store chooses the order of the sessions and never changes it. */
 export type HeadQuery = {
-  /** Those that come after this session, whether it is still there or not. */
+  /** Sessions after this one, whether it still exists or not. */
   readonly after?: string | undefined;
   readonly limit: number;
-  /** As they stood when the entry at this position was the last. Sessions removed since are left out. */
+  /** As they were when the entry at this position was the last. Sessions removed since are left out. */
   readonly at?: number | undefined;
 };
 
-/** What the first entry of a session follows. */
+/** The hash before the first entry of a session. */
 export const genesisHash = (sessionId: string): string =>
-  // Quoted, because UTF-8 would make one session of all that differ only in a lone surrogate.
+  // Quoted, because in UTF-8 all sessions that differ only in a lone surrogate would be the same.
   hash('sha256', `quittance v1 session ${JSON.stringify(sessionId)}`, 'hex');
 
 /**
- * The hash of an entry. A hash has 64 hex digits, a sequence ends at its line, and the text is all the rest: no two
- * entries are written the same.
+ * The hash of an entry. A hash has 64 hex digits, a sequence ends at its line break, and the text is the rest. So no
+ * two entries have the same input.
  */
 export const chainHash = (previous: string, sequence: number, text: string): string =>
   hash('sha256', `${previous}\n${sequence}\n${text}`, 'hex');
@@ -38,7 +38,7 @@ export const headToWire = ({ sessionId, sequence, hash: last }: Head): JsonObjec
   hash: last,
 });
 
-/** Reads a head back; throws `ledger.damaged` where it is none. */
+/** Reads a head back; throws `ledger.damaged` for any other value. */
 export function headFromWire(value: JsonValue): Head {
   const { session, sequence, hash: last } = isJsonObject(value) ? value : {};
   if (typeof session === 'string' && typeof sequence === 'number' && typeof last === 'string')

@@ -1,4 +1,4 @@
-/** Claims on keys, counters of budgets, and effects in doubt: what an append is checked against. */
+/** Claims on keys, budget counters and unresolved effects: an append is checked against these. */
 import type { Awaitable } from '../base/json.ts';
 
 export interface Claims {
@@ -16,11 +16,11 @@ export interface Claims {
   ): Awaitable<readonly string[]>;
 }
 
-/** Takes a key that a tool made, unless somebody has it. */
+/** Claims a tool's idempotency key, unless another call has it. */
 export type Claim = {
   readonly key: string;
   readonly inputDigest: string;
-  /** A person allowed to run again what this call left in doubt: its claim passes on. */
+  /** A person allowed to rerun what this unresolved call did: its claim passes on. */
   readonly supersedes?: Pick<ClaimHolder, 'sessionId' | 'callId'>;
 };
 export type ClaimHolder = {
@@ -29,9 +29,12 @@ export type ClaimHolder = {
   readonly inputDigest: string;
 };
 
-/** Takes `amount` of what is left under `limit`, or nothing. */
+/** Reserves `amount` if that much is left under `limit`, else nothing. */
 export type Reservation = { readonly counter: string; readonly amount: number; readonly limit: number };
-/** Gives back what was reserved and charges what was used. With `reset` what is used becomes `used`, whatever it was. */
+/**
+ * Returns the reserved amount and charges the used amount. With `reset` the used amount becomes `used`, whatever it
+ * was.
+ */
 export type Settlement = {
   readonly counter: string;
   readonly reserved: number;
@@ -39,5 +42,5 @@ export type Settlement = {
   readonly reset?: true | undefined;
 };
 export type Counter = { readonly used: number; readonly reserved: number };
-/** What a counter has come to with an entry. It is part of the entry's hashed text: see rule 2 of `ledger.ts`. */
+/** The total of a counter after an entry. It is part of the entry's hashed text: see rule 2 of `ledger.ts`. */
 export type CounterTotal = Counter & { readonly counter: string };

@@ -1,17 +1,17 @@
-/** Questions to people, as they are listed. */
+/** Queries for confirmations. */
 import type { ConfirmationStatus } from '../call/call.ts';
 
-/** All that is given must hold. */
+/** All given fields must match. */
 export type ConfirmationQuery = {
   readonly status?: ConfirmationStatus | undefined;
   readonly sessionId?: string | undefined;
   readonly toolName?: string | undefined;
   readonly limit?: number | undefined;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string | undefined;
 };
 
-/** One line about a question: which call it is about, and how it stands. */
+/** One line about a confirmation: its call and its status. */
 export type ConfirmationSummary = {
   readonly confirmationId: string;
   readonly sessionId: string;

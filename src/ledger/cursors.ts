@@ -15,30 +15,30 @@ export interface Cursors {
   move(move: CursorMove): Awaitable<boolean>;
   /** Releases a cursor, which keeps its position. Does nothing if another holder has it. */
   release(name: string, holder: string): Awaitable<void>;
-  /** Removes a cursor for good, also one that is held. False if there is none of this name. */
+  /** Removes a cursor permanently, even if it is held. False if there is none of this name. */
   drop(name: string): Awaitable<boolean>;
 }
 
 /**
- * How far a durable reader of the ledger has got, and who reads for it. It is about positions of this store, so it
- * stands in no chain, and a copy of the ledger has none.
+ * The position of a durable reader of the ledger, and its holder. Positions belong to this store, so a cursor is in
+ * no chain, and a copy of the ledger has none.
  */
 export type Cursor = {
   readonly name: string;
   /** The last entry that was read. */
   readonly position: number;
   readonly holder: string | undefined;
-  /** The owner through whose handle the holder took it: as long as that lives, the holder may. */
+  /** The owner whose handle the holder used: while that owner lives, the holder may live. */
   readonly ownerId: string | undefined;
 };
 export type CursorTake = {
   readonly name: string;
   readonly holder: string;
   readonly instead?: string | undefined;
-  /** Where a cursor that is not there yet begins: with the entry after this position. */
+  /** A new cursor starts with the entry after this position. */
   readonly startAfter: number;
 };
-/** Compare-and-set on a cursor: `holder` must hold it and it must stand at `from`. */
+/** Compare-and-set on a cursor: `holder` must hold it and its position must be `from`. */
 export type CursorMove = {
   readonly name: string;
   readonly holder: string;

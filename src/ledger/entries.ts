@@ -1,10 +1,10 @@
-/** Entries as they are written, in the order of their positions: for tails, behaviors, exports and verification. */
+/** Entries in stored form, in order of position: for tails, behaviors, exports and verification. */
 import type { Awaitable } from '../base/json.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from './stored-entry.ts';
 
 export interface Entries {
   read(query: EntryQuery): Awaitable<readonly StoredEntry[]>;
-  /** About how many bytes each of the entries has. Cheap even for large entries. */
+  /** Approximate number of bytes of each entry. Cheap even for large entries. */
   measure(query: EntryQuery): Awaitable<readonly EntrySize[]>;
   /** Resolves when there is an entry after this position, or when the signal aborts. */
   whenAppended(after: number, signal?: AbortSignal): Promise<void>;

@@ -12,7 +12,7 @@ const plans = Array.from({ length: 40 }, (_, n) => ({
 }));
 const stored = storeEntries(makeEntries(plans));
 
-/** A list of entries to read from, which remembers what was asked. */
+/** A list of entries that remembers the requests. */
 function listOf(entries: readonly StoredEntry[]) {
   const asked: number[] = [];
   return {
@@ -34,7 +34,7 @@ const readAll = async (feed: ReturnType<typeof createFeed>, limit: number, after
   }
 };
 
-test('whoever reads on gets every entry once, in the order of commits, however much at a time', async () => {
+test('a reader gets every entry once, in commit order, for any page size', async () => {
   const feed = createFeed(listOf(stored));
   const expected = stored.map(({ position }) => position);
   const limits = [1, 7, 64, 1_000];
@@ -43,7 +43,7 @@ test('whoever reads on gets every entry once, in the order of commits, however m
   expect(await readAll(feed, 5, 33)).toEqual(expected.slice(33));
 });
 
-test('a hundred who read at one place have it read and decoded once', async () => {
+test('a hundred readers at one position cause one read and one decoding', async () => {
   const list = listOf(stored);
   const feed = createFeed(list);
   const all = await Promise.all(Array.from({ length: 100 }, async () => feed.read(10, 20)));
@@ -54,14 +54,14 @@ test('a hundred who read at one place have it read and decoded once', async () =
   expect(list.asked).toEqual([10]);
 });
 
-test('a hundred who begin at different places soon read together', async () => {
+test('a hundred readers that start at different positions soon read together', async () => {
   const list = listOf(stored);
   const feed = createFeed(list);
   for (let after = 0; after < 40; after++) await readAll(feed, 20, after);
   expect(list.asked.filter((after) => after < 80).length).toBe(4);
 });
 
-test('the end of the ledger is asked for anew each time', async () => {
+test('the end of the ledger is read again each time', async () => {
   const ledger = createMemoryLedger();
   const feed = createFeed(ledger.entries);
   expect(await feed.read(0, 10)).toEqual([]);
@@ -74,7 +74,7 @@ test('the end of the ledger is asked for anew each time', async () => {
   expect(await feed.read(1, 10)).toMatchObject([{ position: 2, depth: 2 }]);
 });
 
-test('nobody can change what others read', async () => {
+test('no reader can change what others read', async () => {
   const feed = createFeed(listOf(stored));
   const [{ events }] = (await feed.read(0, 1)) as unknown as [{ events: { type: string }[] }];
   expect(() => Object.assign(events[1] as object, { type: 'x' })).toThrow(TypeError);
@@ -84,7 +84,7 @@ test('nobody can change what others read', async () => {
   expect((await feed.read(0, 5)).length).toBeGreaterThan(0);
 });
 
-test('what was erased is not given again once the erasure was read', async () => {
+test('an erased body is not returned once the erasure was read', async () => {
   const ledger = createMemoryLedger();
   const feed = createFeed(ledger.entries);
   await ledger.journal.append(new SampleCall('c').whole());
@@ -97,17 +97,20 @@ test('what was erased is not given again once the erasure was read', async () =>
 test.each([
   ['damaged', 'ledger.damaged', (text: string) => text.slice(1)],
   ['of a newer format', 'ledger.newer', (text: string) => text.replace('"v":1', '"v":9')],
-])('an entry that is %s is told to whoever comes to it, and not before', async (_, code, spoil) => {
-  const spoilt = stored.map((entry) =>
-    entry.position === 5 ? { ...entry, text: spoil(entry.text) } : entry,
-  );
-  const feed = createFeed(listOf(spoilt));
-  expect((await feed.read(0, 10)).map(({ position }) => position)).toEqual([1, 2, 3, 4]);
-  for (let time = 0; time < 2; time++) await expect(feed.read(4, 10)).rejects.toMatchObject({ code });
-  expect((await feed.read(5, 10)).length).toBe(10);
-});
+])(
+  'an entry that is %s is reported to the reader that reaches it, and not before',
+  async (_, code, spoil) => {
+    const spoilt = stored.map((entry) =>
+      entry.position === 5 ? { ...entry, text: spoil(entry.text) } : entry,
+    );
+    const feed = createFeed(listOf(spoilt));
+    expect((await feed.read(0, 10)).map(({ position }) => position)).toEqual([1, 2, 3, 4]);
+    for (let time = 0; time < 2; time++) await expect(feed.read(4, 10)).rejects.toMatchObject({ code });
+    expect((await feed.read(5, 10)).length).toBe(10);
+  },
+);
 
-test('a read that failed is tried again, and everybody who shared it is told', async () => {
+test('a failed read is retried, and all readers that shared it get the error', async () => {
   let isBroken = true;
   const list = listOf(stored);
   const feed = createFeed({

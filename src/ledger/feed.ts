@@ -1,9 +1,9 @@
 /**
- * What was committed, decoded once for all who read it: a hundred readers at one place cost about as much as one.
+ * Committed entries, decoded once for all readers: a hundred readers at one position cost about as much as one.
  *
- * 1. Whoever reads on from the last position it was given gets every entry, in the order of commits, and none twice.
- * 2. What is given is shared, and therefore frozen.
- * 3. What was erased or removed is no longer given once anybody was given the entry that says so.
+ * 1. A reader that continues from its last position gets every entry once, in commit order.
+ * 2. Returned entries are shared and therefore frozen.
+ * 3. Erased or removed data is no longer returned once any reader received the entry that records the removal.
  */
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
@@ -18,20 +18,20 @@ import type { ReadEvent } from './unknown-event.ts';
 export type FeedEntry = {
   readonly position: number;
   readonly sessionId: string;
-  /** How many behaviours stand between this and something no behaviour caused. */
+  /** Length of the chain of behaviors that caused this; 0 if no behavior did. */
   readonly depth: number;
   readonly events: readonly ReadEvent[];
 };
 
 export interface Feed {
   /**
-   * Entries after a position, at most so many. Fewer does not mean that there are no more: none does, for now. Where
-   * the first of them cannot be read it throws as `readEntry` does.
+   * Up to `limit` entries after a position. A short page does not mean the end; an empty one does, for now. If the
+   * first entry cannot be read, it throws like `readEntry`.
    */
   read(after: number, limit: number): Promise<readonly FeedEntry[]>;
 }
 
-/** What was read in one go: everything there was after one position up to that of the last entry. */
+/** The result of one read: all entries after one position up to the last one's. */
 type Batch = {
   readonly after: number;
   readonly through: number;
@@ -39,15 +39,15 @@ type Batch = {
   readonly chars: number;
 };
 
-/** Enough for readers a few steps apart. One who is further behind reads for himself. */
+/** Enough for readers a few steps apart. A reader further behind reads separately. */
 const mostBatches = 16;
 const mostChars = 4_000_000;
 
 export function createFeed(source: Pick<Entries, 'read'>): Feed {
   let batches: Batch[] = [];
-  /** Reads that are under way, by where they begin. */
+  /** Reads in progress, by start position. */
   const underWay = new Map<number, Promise<readonly FeedEntry[]>>();
-  /** How often what was kept was thrown away: what was read before that is not kept after it. */
+  /** Number of times the cache was cleared: a read that started before a clearing is not cached. */
   let clearings = 0;
 
   const keep = (batch: Batch, isTrue: boolean): void => {
@@ -86,7 +86,7 @@ export function createFeed(source: Pick<Entries, 'read'>): Feed {
   };
 }
 
-/** Those before the first that cannot be read: whoever comes to that one is told. */
+/** The entries before the first unreadable one: the reader that reaches that one gets the error. */
 function decodeAll(stored: readonly StoredEntry[]): readonly FeedEntry[] {
   const entries: FeedEntry[] = [];
   for (const one of stored)
@@ -101,12 +101,12 @@ function decodeAll(stored: readonly StoredEntry[]): readonly FeedEntry[] {
 
 function decode(stored: StoredEntry): FeedEntry {
   const { depth, events } = readStored(stored);
-  for (const event of events) freezeJson(event as unknown as JsonObject); // events are JSON but for undefined
+  for (const event of events) freezeJson(event as unknown as JsonObject); // events are JSON except for undefined
   Object.freeze(events);
   return Object.freeze({ position: stored.position, sessionId: stored.sessionId, depth, events });
 }
 
-/** Says which entry it is that cannot be read. */
+/** Adds to the error which entry cannot be read. */
 export function readStored(stored: StoredEntry): ReadEntry {
   try {
     return readEntry(stored);
@@ -115,7 +115,8 @@ export function readStored(stored: StoredEntry): ReadEntry {
     const { position, sessionId, sequence } = stored;
     throw new QuittanceError(
       error.code,
-      `Entry ${sequence} of session ${JSON.stringify(sessionId)}, at position ${position}, cannot be read. ${error.message} \`quittance verify\` names every such place.`,
+      `Entry ${sequence} of session ${JSON.stringify(sessionId)}, at position ${position}, cannot be ` +
+        `read. ${error.message} Run \`quittance verify\` to list every such entry.`,
       { sessionId, sequence: String(sequence), position: String(position) },
       error,
     );

@@ -5,13 +5,13 @@ import type { CallEvent, CallNotAccepted, QuittanceEvent } from '../call/event.t
 import { foldCall } from '../call/evolve.ts';
 import type { StoredCall } from './journal.ts';
 
-/** The call a stored row tells of. */
+/** The call of a stored row. */
 export const foldStored = ({ events }: StoredCall): Call | undefined => foldCall(events.filter(isCallEvent));
 
-/** What behaviours emitted about a call tells nothing of how it went. */
+/** Events that behaviors emit about a call do not change its state. */
 export const isCallEvent = (event: QuittanceEvent | EmittedEvent): event is CallEvent =>
   'callId' in event && !isEmittedEvent(event);
 
-/** What audit records are made of. */
+/** The events that audit records are made from. */
 export const isAuditEvent = (event: QuittanceEvent | EmittedEvent): event is CallEvent | CallNotAccepted =>
   isCallEvent(event) || event.type === 'call.not_accepted';

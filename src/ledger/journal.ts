@@ -1,9 +1,9 @@
 /**
- * The journal: where the entries of calls are appended and the calls are read back.
+ * The journal: entries of calls are appended to it, and calls are read from it.
  *
  * 1. An append is all or nothing: its events, its claim, its reservations, its sealed input.
- * 2. A result that a caller must expect is a status: another process was first, the key is taken, the budget is spent.
- *    An exception means that the store could not be reached or could not write, and that it kept nothing.
+ * 2. An expected result is a status: another process was first, the key is taken, the budget is spent. An exception
+ *    means that the store could not be reached or could not write, and that it stored nothing.
  * 3. The version of a call orders the appends about it: an append that names an old version is refused.
  */
 import type { Awaitable, JsonObject } from '../base/json.ts';
@@ -17,11 +17,11 @@ export interface Journal {
   /** The events of a call with the version to name in the next append; undefined for an unknown call. */
   readCall(sessionId: string, callId: string): Awaitable<StoredCall | undefined>;
   /**
-   * About how many bytes `readCall` would read; 0 for an unknown call. Cheap even for a large call: a reader that must
-   * not block asks this first.
+   * Approximate number of bytes that `readCall` would read; 0 for an unknown call. Cheap even for a large call: a
+   * reader that must not block checks this first.
    */
   measureCall(sessionId: string, callId: string): Awaitable<number>;
-  /** Every event of a session in the order of appending, with the events that behaviors emitted: see `isEmittedEvent`. */
+  /** Every event of a session in append order, including those that behaviors emitted: see `isEmittedEvent`. */
   readSession(sessionId: string, scope?: SessionScope): Awaitable<readonly QuittanceEvent[]>;
   /** The state of a subject of the session, for example of a workflow; undefined before its first move. */
   readState(sessionId: string, subject: string): Awaitable<StoredState | undefined>;
@@ -35,8 +35,8 @@ export interface Journal {
 }
 
 /**
- * Which events of a session to read: all, or those of entries that are about no call. A store may answer the second
- * with all events: the scope only saves reading them.
+ * Selects the events of a session to read: all, or those of entries without a call. A store may return all events in
+ * both cases: the scope only saves work.
  */
 export type SessionScope = 'all' | 'without_call';
 
@@ -45,56 +45,56 @@ export type Entry = {
   readonly sessionId: string;
   readonly callId: string | undefined;
   /**
-   * The version the call must have; 0 for a call that must not exist yet. `any` is for remarks, which change nothing
-   * about a call (a recall, a late result): it must exist, and keeps its version. Ignored without a call.
+   * The version the call must have; 0 for a call that must not exist yet. `any` is for remarks, which do not change a
+   * call (a recall, a late result): the call must exist, and keeps its version. Ignored without a call.
    */
   readonly expectedVersion: number | 'any';
   readonly events: readonly (QuittanceEvent | EmittedEvent)[];
   readonly claim?: Claim | undefined;
-  /** Gives a claim up, so that the next call with its key may run. */
+  /** Releases a claim, so that the next call with its key may run. */
   readonly releaseClaim?: string | undefined;
   readonly reserve?: readonly Reservation[] | undefined;
   readonly settle?: readonly Settlement[] | undefined;
-  /** Sealed executed form of the input, kept until it is dropped. */
+  /** The sealed executed form of the input, stored until it is dropped. */
   readonly sealed?: string | undefined;
   readonly dropSealed?: boolean | undefined;
-  /** Subjects of the session whose state is that of the last of these events that tells of them. */
+  /** Subjects of the session that this entry moves. The state of each is in the last of these events about it. */
   readonly moves?: readonly Move[] | undefined;
-  /** Subjects that must stand where they are named, and stay there. A condition only: nothing of it is written. */
+  /** Subjects that must have the given version and keep it. Only a condition: nothing is written. */
   readonly guards?: readonly Move[] | undefined;
-  /** A reader's position, moved in the same commit as what the reader emits. */
+  /** The position of a reader, moved in the same commit as the events that the reader emits. */
   readonly cursor?: CursorMove | undefined;
-  /** How many behaviours stand between this and something no behaviour caused. Left out for none. */
+  /** Length of the chain of behaviors that caused this. Absent if no behavior did. */
   readonly depth?: number | undefined;
 };
 
-/** Compare-and-set on a subject that calls of a session share: it must have this version, 0 if it never moved. */
+/** Compare-and-set on a subject that the calls of a session share: it must have this version, 0 if it never moved. */
 export type Move = { readonly subject: string; readonly expectedVersion: number };
 export type StoredState = { readonly version: number; readonly state: JsonObject };
 
 export type AppendResult =
   | { readonly status: 'appended'; readonly version: number }
-  /** The call has another version: somebody else was first. */
+  /** The call has another version: another process was first. */
   | { readonly status: 'conflict'; readonly version: number }
   | { readonly status: 'claimed'; readonly holder: ClaimHolder }
-  /** A subject has another version: somebody else moved it. */
+  /** A subject has another version: another call moved it. */
   | { readonly status: 'moved'; readonly subject: string; readonly version: number }
-  /** The cursor is held by somebody else, or stands elsewhere. One that is not there is held by nobody, at 0. */
+  /** Another holder has the cursor, or it has another position. A missing cursor has no holder and position 0. */
   | { readonly status: 'displaced'; readonly holder: string | undefined; readonly position: number }
   | { readonly status: 'exhausted'; readonly counter: string; readonly used: number };
 
 export type StoredCall = {
   readonly version: number;
   readonly events: readonly QuittanceEvent[];
-  /** Who moved the call last, other than by deciding about it, and so is at it while it has no outcome. */
+  /** The owner of the call while it has no outcome: the process that last moved it, other than by a decision. */
   readonly ownerId: string;
-  /** How many behaviours stand between its request and something no behaviour caused. Left out for none. */
+  /** Length of the chain of behaviors that caused its request. Absent if no behavior did. */
   readonly depth?: number;
-  /** The key that its last claim is on. It may have been released or passed on since: `readClaim` says who has it. */
+  /** The key of its last claim. It may have been released or passed on since: `readClaim` says who has it. */
   readonly claimKey?: string;
   /**
-   * Says what is wrong where stored entries of the call are not those that were appended. Left out by stores that
-   * nothing outside the process can change.
+   * Describes the problem if stored entries of the call are not the appended ones. Absent in stores that nothing
+   * outside the process can change.
    */
   readonly findAlteration?: () => Awaitable<string | undefined>;
 };

@@ -2,7 +2,7 @@ import type { JsonObject } from '../base/json.ts';
 import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { ReadEvent } from './unknown-event.ts';
 
-/** The subject an event tells the state of, and that state. */
+/** The subject whose state an event records, and that state. */
 export function stateIn(
   event: ReadEvent,
 ): { readonly subject: string; readonly state: JsonObject } | undefined {
@@ -26,11 +26,11 @@ export const grantsSubject = 'grants';
 
 export const workflowSubject = (workflow: string): string => `workflow/${workflow}`;
 
-/** What the last of the events says about a subject. */
+/** The state of a subject according to the last event about it. */
 export function lastState(events: readonly ReadEvent[], subject: string): JsonObject {
   for (const event of events.toReversed()) {
     const told = stateIn(event);
     if (told?.subject === subject) return told.state;
   }
-  throw new TypeError(`An entry moves ${subject} and holds no event that says where to.`);
+  throw new TypeError(`An entry moves ${subject} but contains no event with its new state.`);
 }

@@ -33,7 +33,7 @@ const entries = storeEntries(
 );
 
 describe('an export', () => {
-  test('is read back as it was, whatever is in it', async () => {
+  test('is read back unchanged, whatever its content', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyEntry, { maxLength: 5 }), async (any) => {
         const stored = storeEntries(any);
@@ -48,7 +48,7 @@ describe('an export', () => {
     );
   });
 
-  test('says first what is in it', async () => {
+  test('lists its content in the first line', async () => {
     const [first = ''] = await write(entries);
     expect(JSON.parse(first)).toMatchObject({
       quittance_export: 1,
@@ -59,19 +59,19 @@ describe('an export', () => {
     });
   });
 
-  test('keeps to its heads: what was appended meanwhile is left out', async () => {
+  test('ends at its heads: later appends are left out', async () => {
     const lines = await write(entries, manifestOf(entries.slice(0, 5)));
     expect(await read(lines)).toEqual(entries.slice(0, 5));
   });
 
-  test('takes nothing from an entry but what is chained and what is beside it', async () => {
+  test('contains only the chained text of an entry and its bodies', async () => {
     const [first] = entries as [StoredEntry];
     const sealed = { ...first, sealed: 'v1.secret', owner: 'x' };
     expect((await write([sealed])).join('')).not.toContain('secret');
   });
 });
 
-describe('an export that is not as it was written is refused with the line', () => {
+describe('a changed export is rejected with the line number', () => {
   const refusal = async (change: (lines: string[]) => string[]): Promise<string> => {
     const lines = change(await write(entries));
     return read(lines).then(
@@ -81,53 +81,37 @@ describe('an export that is not as it was written is refused with the line', () 
   };
 
   test.each<[string, (lines: string[]) => string[], string | RegExp]>([
-    ['nothing at all', () => [], 'Line 1 of the export is not as it was written: there is nothing in it.'],
-    [
-      'another file',
-      () => ['{"hello":1}'],
-      'Line 1 of the export is not as it was written: it is not the first line',
-    ],
-    [
-      'no JSON',
-      (lines) => lines.with(3, 'x'),
-      'Line 4 of the export is not as it was written: it is not JSON.',
-    ],
-    [
-      'a list',
-      (lines) => lines.with(3, '[]'),
-      'Line 4 of the export is not as it was written: it is not an object.',
-    ],
+    ['nothing at all', () => [], 'Line 1 of the export is invalid: the file is empty.'],
+    ['another file', () => ['{"hello":1}'], 'Line 1 of the export is invalid: it is not the first line'],
+    ['no JSON', (lines) => lines.with(3, 'x'), 'Line 4 of the export is invalid: it is not JSON.'],
+    ['a list', (lines) => lines.with(3, '[]'), 'Line 4 of the export is invalid: it is not an object.'],
     ['a field missing', (lines) => lines.with(3, '{"session":"a"}'), /Line 4 .*"text" is missing/],
     ['an empty line', (lines) => lines.toSpliced(3, 0, ''), /Line 4 .* not JSON/],
-    [
-      'cut after a line',
-      (lines) => lines.slice(0, 4),
-      'Line 5 of the export is not as it was written: the export was cut',
-    ],
+    ['cut after a line', (lines) => lines.slice(0, 4), 'Line 5 of the export is invalid: the export was cut'],
     ['cut in a line', (lines) => [...lines.slice(0, 3), lines[3]?.slice(0, 50) ?? ''], /Line 4 .*not JSON/],
     ['cut after the first line', (lines) => lines.slice(0, 1), /Line 2 .*was cut/],
-    ['a line taken out', (lines) => lines.toSpliced(3, 1), /Line 9 .*counts 8 entries, and there are 7/],
+    ['a line taken out', (lines) => lines.toSpliced(3, 1), /Line 9 .*counts 8 entries, but there are 7/],
     [
       'two lines swapped',
       (lines) => lines.with(3, lines[4] ?? '').with(4, lines[3] ?? ''),
-      /Line 10 .*not those that were written/,
+      /Line 10 .*were changed/,
     ],
     [
       'a byte changed',
       (lines) => lines.with(3, lines[3]?.replace(/[0-9a-f]{8}/, '00000000') ?? ''),
-      /Line 10 .*not those that were written/,
+      /Line 10 .*were changed/,
     ],
-    ['something behind its end', (lines) => [...lines, lines[1] ?? ''], /Line 11 .*ended before it/],
+    ['something behind its end', (lines) => [...lines, lines[1] ?? ''], /Line 11 .*ends before this line/],
     [
       'its count changed',
       (lines) => lines.with(0, lines[0]?.replace('"entries":8', '"entries":7') ?? ''),
-      /Line 1 .*not those it lists/,
+      /Line 1 .*do not match its list/,
     ],
   ])('%s', async (_, change, message) => {
     expect(await refusal(change)).toMatch(message);
   });
 
-  test('a newer one is refused as such', async () => {
+  test('an export of a newer version is rejected as such', async () => {
     await expect(readExport(['{"quittance_export":2,"tool_version":"9.0.0"}'])).rejects.toThrow(
       'newer version ("9.0.0")',
     );

@@ -1,7 +1,7 @@
 /**
- * A ledger as a file: JSON Lines. The first line says what follows, the last one what all of it comes to, so that a
- * file that was cut or changed is found to be; each line between is an entry exactly as it is kept. Chains can be
- * verified from it alone. Nothing sealed is in it.
+ * A ledger as a file in JSON Lines. The first line describes the content, the last one has the count and digest of
+ * all lines, so a cut or changed file is detected. Each line between is an entry exactly as stored. The file alone is
+ * enough to verify the chains. It contains no sealed data.
  */
 import { createHash } from 'node:crypto';
 import { QuittanceError } from '../base/error.ts';
@@ -16,22 +16,22 @@ import type { StoredEntry } from './stored-entry.ts';
 export type ExportManifest = {
   /** Milliseconds since 1970 by the ledger's clock. */
   readonly createdAt: number;
-  /** The version of the program that wrote it. */
+  /** Version of the program that wrote it. */
   readonly toolVersion: string;
-  /** Where the chain of each exported session stood. What was appended later is not in the export. */
+  /** The end of each exported session's chain. Later entries are not in the export. */
   readonly heads: readonly Head[];
 };
 
 export type LedgerExport = {
   readonly manifest: ExportManifest;
   /**
-   * The entries, numbered as they come. Throws `ledger.damaged` with the number of the line where the text is not as
-   * it was written; that all of it was there is known only when it has come to its end.
+   * The entries, numbered in order. Throws `ledger.damaged` with the line number if the text was changed. Only at its
+   * end is it known that the export is complete.
    */
   readonly entries: AsyncIterable<StoredEntry>;
 };
 
-/** Writes an export, line by line, each with its line end. Entries behind the heads of the manifest are left out. */
+/** Writes an export, line by line, each with its line break. Entries after the heads of the manifest are left out. */
 export async function* writeExport(
   entries: AsyncIterable<StoredEntry> | Iterable<StoredEntry>,
   manifest: ExportManifest,
@@ -43,15 +43,15 @@ export async function* writeExport(
   yield* writeLines([`${toLine(manifestToWire(manifest))}\n`], within());
 }
 
-/** What the first line says beside the heads. */
+/** The content of the first line except the heads. */
 export type ExportOutline = Omit<ExportManifest, 'heads'> & {
   readonly sessions: number;
   readonly entries: number;
 };
 
 /**
- * Writes an export of more heads than anybody would want to hold at once: they come in pages, and the first line goes
- * in as many pieces. The entries must be those of the heads and no others.
+ * Writes an export with more heads than fit in memory: they come in pages, and the first line is written in pieces.
+ * The entries must be exactly those of the heads.
  */
 export async function* writePagedExport(
   entries: AsyncIterable<StoredEntry>,
@@ -70,7 +70,7 @@ export async function* writePagedExport(
     if (sessions !== outline.sessions || length !== outline.entries)
       throw new QuittanceError(
         'ledger.unavailable',
-        'Sessions were removed while the ledger was exported, so this is no whole export. Export it again.',
+        'Sessions were removed during the export, so it is incomplete. Export again.',
       );
     yield ']}\n';
   }
@@ -95,18 +95,18 @@ async function* writeLines(
   yield `${endLine(count, digest.digest('hex'))}\n`;
 }
 
-/** Some readers of lines end one at these two characters, which JSON leaves as they are. */
+/** Some line readers break at these two characters, which JSON does not escape. */
 const toLine = (value: JsonObject): string =>
   JSON.stringify(value).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 
 const endLine = (entries: number, digest: string): string =>
   JSON.stringify({ quittance_export_end: 1, entries, digest: `sha256:${digest}` });
 
-/** Reads an export from its lines, with or without their line ends. */
+/** Reads an export from its lines, with or without line breaks. */
 export async function readExport(lines: AsyncIterable<string> | Iterable<string>): Promise<LedgerExport> {
   const source = numbered(lines);
   const first = await source.next();
-  if (first.done === true) throw damaged(1, 'there is nothing in it');
+  if (first.done === true) throw damaged(1, 'the file is empty');
   const digest = createHash('sha256').update(`${first.value.text}\n`);
   const manifest = manifestFromWire(parse(first.value));
   async function* read(): AsyncGenerator<StoredEntry, void, undefined> {
@@ -119,13 +119,13 @@ export async function readExport(lines: AsyncIterable<string> | Iterable<string>
         if (value['entries'] !== count)
           throw damaged(
             last,
-            `it counts ${JSON.stringify(value['entries'])} entries, and there are ${count}`,
+            `it counts ${JSON.stringify(value['entries'])} entries, but there are ${count}`,
           );
-        // The digest does not cover the line it stands in, so that has to be the very text.
+        // The digest does not cover its own line, so that line must match exactly.
         if (line.text !== endLine(count, digest.digest('hex')))
-          throw damaged(last, 'it or the lines before it are not those that were written');
+          throw damaged(last, 'this line or the lines before it were changed');
         const more = await source.next();
-        if (more.done !== true) throw damaged(more.value.number, 'the export has ended before it');
+        if (more.done !== true) throw damaged(more.value.number, 'the export ends before this line');
         return;
       }
       digest.update(`${line.text}\n`);
@@ -138,7 +138,7 @@ export async function readExport(lines: AsyncIterable<string> | Iterable<string>
 
 type Line = { readonly text: string; readonly number: number };
 
-/** Empty lines at the end are line ends of whoever split the text. */
+/** Empty lines at the end come from splitting the text. */
 async function* numbered(
   lines: AsyncIterable<string> | Iterable<string>,
 ): AsyncGenerator<Line, void, undefined> {
@@ -184,7 +184,7 @@ function manifestFromWire(value: JsonObject): ExportManifest {
     throw damaged(1, '"created", "tool_version" or "heads" is missing');
   const all = (heads as readonly JsonValue[]).map(headFromWire);
   if (sessions !== all.length || entries !== countOf(all))
-    throw damaged(1, 'the sessions or entries it counts are not those it lists');
+    throw damaged(1, 'its counts of sessions or entries do not match its list');
   return { createdAt: created, toolVersion, heads: all };
 }
 
@@ -225,7 +225,7 @@ function parse({ text, number }: Line): JsonObject {
 const damaged = (line: number, problem: string, cause?: unknown): QuittanceError =>
   new QuittanceError(
     'ledger.damaged',
-    `Line ${line} of the export is not as it was written: ${problem}.`,
+    `Line ${line} of the export is invalid: ${problem}.`,
     { line: String(line) },
     cause,
   );

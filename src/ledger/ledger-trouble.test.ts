@@ -16,7 +16,7 @@ import {
 import { SampleCall } from '../testing/sample-call.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
 
-/** A memory ledger that can be told what to refuse, at once or later. */
+/** A memory ledger that refuses chosen appends, synchronously or asynchronously. */
 function brittle(slow = false) {
   const clock = createManualClock();
   const inner = createMemoryLedger({ clock });
@@ -34,7 +34,7 @@ function brittle(slow = false) {
       return act();
     }) as Answer;
   };
-  /** What an append is about, by the last thing it says. */
+  /** The kind of an append: the type of its last event. */
   const boundary = ({ events }: Entry): string => events.at(-1)?.type ?? 'nothing';
   const ledger = alterLedger(inner, {
     journal: {
@@ -109,7 +109,7 @@ describe.each([
     },
   );
 
-  it('at keeping the outcome: it ran, nobody can say how it ended, and asked again it says the same', async () => {
+  it('at the outcome: the body ran, its end is unknown, and a repeated request gets the same answer', async () => {
     const { broken, runtime, turn, runs } = onBrittle(slow);
     broken.add('tool.responded');
     const outcome = await turn.call(envelope('c', 'pay'));
@@ -125,7 +125,7 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
-  it('[nothing-lost] at keeping the outcome, and at spilling it: nobody is told that it was kept', async () => {
+  it('[nothing-lost] at the outcome and at spilling it: no caller sees it as stored', async () => {
     const { broken, runtime, turn, runs } = onBrittle(slow);
     for (const what of ['tool.responded', 'spill']) broken.add(what);
     const outcome = await turn.call(envelope('c', 'pay'));
@@ -137,7 +137,7 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
-  it('[nothing-lost] at keeping and at spilling the outcome of a read: no outcome is told before one is kept', async () => {
+  it('[nothing-lost] at the outcome of a read and at spilling it: no caller sees an outcome before one is stored', async () => {
     const { broken, runtime, turn, runs } = onBrittle(slow);
     for (const what of ['tool.responded', 'spill']) broken.add(what);
     expect(await turn.call(envelope('c', 'get_it'))).toMatchObject(unavailable);
@@ -148,7 +148,7 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
-  it('at keeping the outcome leaves a twin behind: the same under a new id asks a person', async () => {
+  it('at the outcome: the call leaves a twin, and the same request under a new id asks a person', async () => {
     const { broken, runtime, turn } = onBrittle(slow);
     broken.add('tool.responded');
     await turn.call(envelope('c', 'pay'));
@@ -158,7 +158,7 @@ describe.each([
     expect(await auditKinds(runtime, 'd')).toEqual(['requires_confirmation', 'completed']);
   });
 
-  it('at keeping an output aside: it ran, and what it gave stays on its record', async () => {
+  it('at storing a large output: the body ran, and its output stays on the record', async () => {
     const { broken, runtime, turn, runs } = onBrittle(slow);
     broken.add('putArtifact');
     const outcome = await turn.call(envelope('c', 'get_much'));
@@ -175,7 +175,7 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
-  it('at keeping a person’s answer: nothing runs on an approval that is not kept, and asking again asks again', async () => {
+  it('at a person’s answer: nothing runs on an approval that is not stored, and a new request asks again', async () => {
     const { broken, runtime, turn, runs } = onBrittle(slow);
     broken.add('confirmation.decided');
     expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject(unavailable);
@@ -190,7 +190,7 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
-  it('at the intent after an approval: nothing ran, and asking again runs it once', async () => {
+  it('at the intent after an approval: nothing ran, and a new request runs it once', async () => {
     const { broken, runtime, turn, runs } = onBrittle(slow);
     broken.add('tool.started');
     expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject(unavailable);
@@ -200,7 +200,7 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
-  it('at the intent of a submitted call: nothing ran, and asking again runs it once', async () => {
+  it('at the intent of a submitted call: nothing ran, and a new request runs it once', async () => {
     const { broken, runtime, turn, runs } = onBrittle(slow);
     broken.add('tool.started');
     const submitted = turn.submit(envelope('c', 'pay'));
@@ -211,7 +211,7 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
-  it('at the intent of a submitted call: a request that only bears its id does not stand in its way', async () => {
+  it('at the intent of a submitted call: another request with its id does not block it', async () => {
     const { broken, runtime, turn, runs } = onBrittle(slow);
     broken.add('tool.started');
     await turn.submit(envelope('c', 'pay', { n: 1 })).outcome();
@@ -226,7 +226,7 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
-  it('at noting a recall: the recorded outcome is served all the same, never "nothing ran"', async () => {
+  it('at a recall: the recorded outcome is still returned, never "nothing ran"', async () => {
     const { broken, turn } = onBrittle(slow);
     const outcome = await turn.call(envelope('c', 'pay'));
     broken.add('tool.recalled');
@@ -234,7 +234,7 @@ describe.each([
     expect(await turn.call(envelope('c', 'pay', { other: 1 }))).toMatchObject({ reason: 'conflict' });
   });
 
-  it('at keeping a late result: nobody hears of it and nothing breaks', async () => {
+  it('at a late result: it is not reported, and nothing breaks', async () => {
     const { clock, ledger, broken } = brittle(slow);
     const body = deferred<string>();
     const { runtime, turn } = setStage({
@@ -253,7 +253,7 @@ describe.each([
     await expectSettledOnce(runtime);
   });
 
-  it('at the end of a turn: the turn is over all the same, and its questions are withdrawn', async () => {
+  it('at the end of a turn: the turn is still over, and its confirmations are withdrawn', async () => {
     const { clock, ledger, broken } = brittle(slow);
     const { runtime, turn } = setStage({
       clock,
@@ -279,7 +279,7 @@ describe.each([
     expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);
   });
 
-  it('for one call does not trouble another', async () => {
+  it('for one call does not affect another', async () => {
     const { broken, runtime, turn } = onBrittle(slow);
     broken.add('tool.started');
     const failed = turn.call(envelope('a', 'pay'));
@@ -297,7 +297,7 @@ describe.each([
   });
 });
 
-describe('[nothing-lost] a ledger that fails where people decide', () => {
+describe('[nothing-lost] a ledger that fails at people’s decisions', () => {
   const tools = (ran: string[]): AnyTool[] => [
     defineTool({ name: 'delete_it', run: (_, { callId }) => ran.push(callId) }),
     defineTool({ name: 'send_it', mode: 'external', handoff: true }),
@@ -313,7 +313,7 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
       (error: unknown) => (isQuittanceError(error) ? error.code : error),
     );
 
-  it('[nothing-lost] at the hold: the call is not accepted, and the same id is asked about once', async () => {
+  it('[nothing-lost] at the hold: the call is not accepted, and the same id asks once', async () => {
     const { runtime, turn, ran, broken } = staged();
     broken.add('tool.held');
     expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject(unavailable);
@@ -331,7 +331,7 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
     expect(ran).toEqual(['c']);
   });
 
-  it('[nothing-lost] at the decision: it does not count, whoever took it hears so, and can take it again', async () => {
+  it('[nothing-lost] at the decision: it does not count, and the person gets an error and can decide again', async () => {
     const { runtime, turn, ran, broken } = staged();
     const asked = turn.call(envelope('c', 'delete_it'));
     await quiet();
@@ -349,7 +349,7 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
     expect(ran).toEqual(['c']);
   });
 
-  it('[nothing-lost] at the report: the worker hears so, and what it reports again is kept', async () => {
+  it('[nothing-lost] at the report: the worker gets an error, and a repeated report is stored', async () => {
     const { runtime, turn, broken } = staged();
     const asked = turn.call(envelope('c', 'send_it'));
     await quiet();
@@ -362,7 +362,7 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
     await expectSettledOnce(runtime);
   });
   it.each(['lease', 'cancel'])(
-    '[told-equals-kept] at the end of a %s: nothing is told that the ledger does not have',
+    '[told-equals-kept] at the end of a %s: no caller sees anything that the ledger does not have',
     async (kind) => {
       const { clock, ledger, broken } = brittle(false);
       const { runtime, turn } = setStage({ clock, ledger, tools: tools([]) });
@@ -392,7 +392,7 @@ describe('[nothing-lost] a ledger that fails where people decide', () => {
   );
 });
 
-it('[nothing-lost] an outcome that was spilled counts although the session has moved on since', async () => {
+it('[nothing-lost] a spilled outcome counts although the session has moved on since', async () => {
   const clock = createManualClock();
   const inner = createMemoryLedger({ clock });
   const entry: Entry = {
@@ -412,7 +412,7 @@ it('[nothing-lost] an outcome that was spilled counts although the session has m
   expect(dropped).toContain(entry.entryId);
 });
 
-it('[nothing-lost] what a ledger says when it fails is kept with what was spilled, in 500 characters at most', async () => {
+it('[nothing-lost] the error of a failing ledger is stored with the spilled entry, in at most 500 characters', async () => {
   const clock = createManualClock();
   const inner = createMemoryLedger({ clock });
   const spilled: Entry[] = [];

@@ -3,7 +3,7 @@ import type { Awaitable } from '../base/json.ts';
 import { isPromiseLike } from '../base/when-ready.ts';
 import type { Ledger } from './ledger.ts';
 
-/** The ledger could not be reached or could not write; nothing of what was asked is kept. */
+/** The ledger could not be reached or could not write; it stored nothing of the request. */
 export class LedgerTrouble extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
@@ -104,17 +104,17 @@ export function reportTrouble(ledger: Ledger): Ledger {
   };
 }
 
-/** For what a host asks of a runtime beside calls: they end in an outcome, this in an error that says what to do. */
+/** For host requests other than calls: a call ends in an outcome, these in an error that says what to do. */
 export async function orUnavailable<Result>(asked: Promise<Result>): Promise<Result> {
   try {
     return await asked;
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
-    // A refusal of the ledger's own, e.g. that it was closed, says more.
+    // An error of the ledger itself, e.g. that it was closed, says more.
     if (isQuittanceError(error.cause)) throw error.cause;
     throw new QuittanceError(
       'ledger.unavailable',
-      `The ledger could not be used, so nothing was changed; ask again: ${error.message}`,
+      `The ledger failed, so nothing was changed; retry: ${error.message}`,
       {},
       error,
     );

@@ -35,7 +35,7 @@ describe('a call matches a query', () => {
     { text: 'TIMEOUT' },
     { text: 'bank' },
   ];
-  test.each(held)('where all that is asked for holds: %j', (query) => {
+  test.each(held)('if all given fields match: %j', (query) => {
     expect(matchesCall(call, query)).toBe(true);
   });
 
@@ -50,10 +50,10 @@ describe('a call matches a query', () => {
     { since: 101 },
     { until: 100 },
     { text: 'nowhere' },
-    { text: 'ärger' }, // as the index of a database has it: only A to Z are also a to z
+    { text: 'ärger' }, // like a database index: only A to Z match a to z
     { sessionId: 's', text: 'nowhere' },
   ];
-  test.each(not)('and not where one thing does not: %j', (query) => {
+  test.each(not)('and not if one field does not: %j', (query) => {
     expect(matchesCall(call, query)).toBe(false);
   });
 });

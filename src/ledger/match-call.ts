@@ -1,4 +1,4 @@
-/** Whether a call is one of those a query asks for: what a store without an index answers by, and whoever follows one. */
+/** Does a call match a query? Used by stores without an index and by tails. */
 import type { CallQuery, CallSummary } from './call-query.ts';
 
 export const matchesCall = (call: CallSummary, query: CallQuery): boolean =>

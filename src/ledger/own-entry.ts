@@ -1,4 +1,4 @@
-/** What the ledger itself appends: that bodies were erased, that a session was removed, what counters have come to. */
+/** Entries that the ledger itself appends: bodies were erased, a session was removed, counter totals. */
 import type { Ids } from '../base/ids.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import { selfAsserted } from '../call/identity.ts';
@@ -40,9 +40,7 @@ export const removalEntry = (
     reason,
   });
 
-/**
- * States what counters have come to, for entries that did not say so or are gone. It has no events: nothing happened.
- */
+/** States counter totals, for entries that did not state them or are gone. It has no events: nothing happened. */
 export const totalsEntry = (
   totals: readonly CounterTotal[],
   ids: Ids,

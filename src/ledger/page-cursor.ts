@@ -1,4 +1,4 @@
-/** Pages of lists that are read newest first. A place is when a row came and, among those of one moment, which. */
+/** Pages of lists that are read newest first. A place is the time of a row and, within one millisecond, its rank. */
 import { QuittanceError } from '../base/error.ts';
 
 export type PageCursor = readonly [at: number, id: number];
@@ -6,7 +6,7 @@ export type PageCursor = readonly [at: number, id: number];
 const defaultLimit = 50;
 const mostRows = 1_000;
 
-/** How many rows a page may have. */
+/** Number of rows per page. */
 export const clampPageLimit = (limit: number = defaultLimit): number =>
   Math.max(1, Math.min(mostRows, Math.floor(limit)));
 
@@ -18,6 +18,6 @@ export function parseCursor(cursor: string): PageCursor {
   if (more === undefined && toCursor(place) === cursor) return place;
   throw new QuittanceError(
     'config.invalid',
-    `A cursor is the "next" of the page before; found ${JSON.stringify(cursor)}.`,
+    `A cursor must be the "next" of the previous page; found ${JSON.stringify(cursor)}.`,
   );
 }

@@ -1,4 +1,7 @@
-/** Lists for people and for recovery. Read-your-writes: a settled call is visible here when its caller hears of it. */
+/**
+ * Lists for people and for recovery. Read-your-writes: a settled call is visible here when its caller gets the
+ * outcome.
+ */
 import type { Awaitable } from '../base/json.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from './call-tally.ts';
@@ -6,24 +9,24 @@ import type { ConfirmationQuery, ConfirmationSummary } from './confirmation-quer
 
 export interface Queries {
   /**
-   * Calls without an outcome, oldest first: all of them, or a page after the place of a row of the page before. A page
-   * with fewer rows than asked for is the last. Later pages may lack calls that were appended after the first page was
+   * Calls without an outcome, oldest first: all of them, or a page after the place of an earlier row. A page with
+   * fewer rows than requested is the last. Later pages may lack calls that were appended after the first page was
    * read, and may still list calls that have ended since.
    */
   findOpenCalls(query?: OpenCallQuery): Awaitable<readonly OpenCall[]>;
-  /** Calls, newest first, a page at a time. */
+  /** Calls, newest first, one page at a time. */
   findCalls(query: CallQuery): Awaitable<Page<CallSummary>>;
   /** The number of calls of each kind. */
   tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Awaitable<readonly CallTally<Name>[]>;
   /** Sessions with an event in the given time, newest first. The ledger's own session is found only by its id. */
   findSessions(query: SessionQuery): Awaitable<Page<SessionSummary>>;
-  /** Confirmations, newest first, a page at a time. */
+  /** Confirmations, newest first, one page at a time. */
   findConfirmations(query: ConfirmationQuery): Awaitable<Page<ConfirmationSummary>>;
-  /** The confirmation of this id, pending or decided. */
+  /** The confirmation with this id, pending or decided. */
   findConfirmation(confirmationId: string): Awaitable<ConfirmationSummary | undefined>;
 }
 
-/** A call nobody has ended yet, and who was at it last. */
+/** A call without an outcome, and its last owner. */
 export type OpenCall = {
   readonly sessionId: string;
   readonly callId: string;

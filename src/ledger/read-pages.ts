@@ -1,4 +1,4 @@
-/** Lists that are longer than a page: read a page at a time, until there are enough or no more. */
+/** Reads a list that is longer than a page, until there are enough rows or no more. */
 import type { Awaitable } from '../base/json.ts';
 import type { Page } from './call-query.ts';
 
@@ -6,7 +6,7 @@ const mostRowsOfPage = 500;
 
 type Place = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
 
-/** Pages of at most `limit` rows together. `next` of the last says where to go on, if there is more. */
+/** Pages with at most `limit` rows in total. If there is more, `next` of the last page says where to continue. */
 export async function* readPages<Row, Query extends Place>(
   ask: (query: Query) => Awaitable<Page<Row>>,
   query: Query,

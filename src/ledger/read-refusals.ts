@@ -1,8 +1,8 @@
-/** Calls that were not accepted, which the ledger keeps with their session and not as calls. */
+/** Calls that were not accepted. The ledger stores them with their session and not as calls. */
 import type { CallEvent, CallNotAccepted } from '../call/event.ts';
 import type { Ledger } from './ledger.ts';
 
-/** What is on record about a call id from before it was accepted, or without it ever being accepted. */
+/** Records about a call id from before it was accepted, or if it never was. */
 export async function readRefusals(
   ledger: Pick<Ledger, 'journal'>,
   { sessionId, callId }: { readonly sessionId: string; readonly callId: string },
@@ -13,7 +13,7 @@ export async function readRefusals(
     .filter(({ refusedCallId }) => refusedCallId === callId);
 }
 
-/** Both in the order of their times. The order of the call's own events stays as it is. */
+/** Merges both by time. The order of the call's own events stays. */
 export function withRefusals(
   events: readonly CallEvent[],
   refusals: readonly CallNotAccepted[],

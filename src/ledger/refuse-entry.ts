@@ -1,4 +1,4 @@
-/** What every store refuses before it looks at anything. */
+/** Checks that every store makes before anything else. */
 import { QuittanceError } from '../base/error.ts';
 import { isDotSegment } from '../base/dot-segment.ts';
 import { isReservedEventType } from '../call/emitted-event.ts';
@@ -18,59 +18,61 @@ const begins: ReadonlySet<string> = new Set([
 /** Which rules came into force, and how many failed writes are not listed. */
 const aboutAllSessions: ReadonlySet<string> = new Set(['contracts.loaded', 'persistence.unlisted']);
 
-/** Throws where an entry may not be appended by anybody but the ledger, or would not come back as what it is. */
+/** Throws if only the ledger may append an entry, or if reading it back would change it. */
 export function refuseEntry({
   sessionId,
   callId,
   events,
 }: Pick<Entry, 'sessionId' | 'events'> & Partial<Pick<Entry, 'callId'>>): void {
   const dotted = [sessionId, callId].find((id) => id !== undefined && isDotSegment(id));
-  // What an older version began may still be brought to its end.
+  // A call that an older version began may still be completed.
   if (dotted !== undefined && events.some(({ type }) => begins.has(type)))
     throw new QuittanceError(
       'config.invalid',
-      `The id of a session or a call may not be ${JSON.stringify(dotted)}: in an address or a path that means a folder.`,
+      `The id of a session or a call may not be ${JSON.stringify(dotted)}: in a URL or a path that ` +
+        'means a folder.',
     );
   for (const event of events)
     if ('data' in event && isReservedEventType(event.type))
       throw new QuittanceError(
         'config.invalid',
-        `An event of a host's own cannot have the type ${JSON.stringify(event.type)}. Use at least two words of a-z, ` +
-          '0-9 and _ with dots between them, at most 100 characters, that do not begin with a word of ours, e.g. order.flagged.',
+        `A host event cannot have the type ${JSON.stringify(event.type)}. Use at least two words of ` +
+          'a-z, 0-9 and _ joined by dots, e.g. order.flagged. The type has at most 100 characters and ' +
+          'does not start with a reserved word.',
       );
   if (sessionId === ledgerSessionId && !events.every(({ type }) => aboutAllSessions.has(type)))
     throw new QuittanceError(
       'config.invalid',
-      `The session "${ledgerSessionId}" is the ledger's own. Give yours another id.`,
+      `The session "${ledgerSessionId}" belongs to the ledger. Use another session id.`,
     );
 }
 
-/** What is gone for good is kept on record by a name and a reason, which are looked at before anything goes. */
+/** A permanent removal is recorded with a name and a reason, which are checked before anything is removed. */
 export function refuseErasure({ sessionId, entryIds, by, identity, reason }: Erasure): void {
   const problem =
     typeof sessionId !== 'string'
       ? 'sessionId must be the id of a session'
       : typeof by !== 'string' || by.trim() === ''
-        ? 'by must be the name of whoever wants it'
+        ? 'by must be the name of the person who requests it'
         : typeof reason !== 'string'
           ? 'reason must be a text'
           : entryIds !== undefined && !Array.isArray(entryIds)
-            ? 'entryIds must be a list of ids; leave it out for the whole session'
+            ? 'entryIds must be a list of ids; omit it for the whole session'
             : identity !== undefined && readDirectIdentity(identity) === undefined
               ? 'identity must say how the person was identified, e.g. { kind: "os_user", user }'
               : undefined;
   if (problem !== undefined)
-    throw new QuittanceError('config.invalid', `Nothing is erased or removed: ${problem}.`);
+    throw new QuittanceError('config.invalid', `Nothing was erased or removed: ${problem}.`);
 }
 
 export const closedError = (): QuittanceError =>
-  new QuittanceError('ledger.closed', 'The ledger was closed and is of no more use.');
+  new QuittanceError('ledger.closed', 'The ledger was closed and cannot be used any more.');
 
 export const readOnlyError = (cause: unknown): QuittanceError =>
   new QuittanceError(
     'ledger.unavailable',
-    'The ledger can only be read: it was opened with readOnly, or its file or folder may not be written. Open it ' +
-      'without that, by somebody who may write there.',
+    'The ledger is read-only: it was opened with readOnly, or its file or folder is not writable. Open ' +
+      'it without readOnly, as a user who may write there.',
     {},
     cause,
   );
@@ -78,6 +80,7 @@ export const readOnlyError = (cause: unknown): QuittanceError =>
 export const inUseError = (sessionId: string, callId: string): QuittanceError =>
   new QuittanceError(
     'ledger.in_use',
-    `Call ${callId} of session ${sessionId} has no outcome yet, so nothing of it can be erased or removed.`,
+    `Call ${callId} of session ${sessionId} has no outcome yet, so nothing of it can be erased or ` +
+      'removed.',
     { sessionId, callId },
   );

@@ -1,12 +1,12 @@
-/** Removal of old or personal content. Both methods say in the ledger that something was removed. */
+/** Removal of old or personal content. Both methods record the removal in the ledger. */
 import type { Awaitable } from '../base/json.ts';
 import type { DirectIdentity } from '../call/event.ts';
 
 export interface Retention {
   /**
-   * Empties the bodies of entries for good, with the artifacts and sealed inputs of their calls. For a whole session it
-   * also empties the states of its subjects. Appends `body.erased`. Returns the number of entries. Refuses while one of
-   * the calls has no outcome.
+   * Empties the bodies of entries permanently, with the artifacts and sealed inputs of their calls. For a whole
+   * session it also empties the states of its subjects. Appends `body.erased`. Returns the number of entries. Refuses
+   * while one of the calls has no outcome.
    */
   erase(erasure: Erasure): Awaitable<number>;
   /**
@@ -16,12 +16,12 @@ export interface Retention {
   dropSession(removal: Removal): Awaitable<boolean>;
 }
 
-/** What to erase: some entries of a session, or all of them. */
+/** Selects some entries of a session, or all of them. */
 export type Erasure = {
   readonly sessionId: string;
   readonly entryIds?: readonly string[];
   readonly by: string;
-  /** How the host knows who erases. The name counts as self-asserted where nothing is said. */
+  /** How the host identified the person who erases. Default: the name is self-asserted. */
   readonly identity?: DirectIdentity;
   readonly reason: string;
 };
@@ -29,7 +29,7 @@ export type Erasure = {
 export type Removal = {
   readonly sessionId: string;
   readonly by: string;
-  /** How the host knows who removes it. The name counts as self-asserted where nothing is said. */
+  /** How the host identified the person who removes it. Default: the name is self-asserted. */
   readonly identity?: DirectIdentity;
   readonly reason: string;
 };

@@ -19,7 +19,7 @@ function thrownBy(run: () => unknown): unknown {
 const isBroken = (run: () => unknown): boolean => isQuittanceError(thrownBy(run), 'seal.broken');
 
 describe('a sealed text', () => {
-  test('opens to exactly what was sealed, whatever characters are in it', () => {
+  test('opens to exactly the sealed text, whatever characters it has', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (plain, context) => {
         expect(seal.open(seal.seal(plain, context), context)).toBe(plain);
@@ -29,7 +29,7 @@ describe('a sealed text', () => {
       expect(seal.open(seal.seal(plain, 'call'), 'call')).toBe(plain);
   });
 
-  test('says its version and shows nothing of what is in it', () => {
+  test('states its version and reveals nothing of its content', () => {
     const sealed = seal.seal('hunter2 hunter2 hunter2', 'session/call');
     expect(sealed).toMatch(/^v1\.[\w-]+$/);
     expect(Buffer.from(sealed.slice(3), 'base64url').toString('latin1')).not.toContain('hunter2');
@@ -54,7 +54,7 @@ describe('a sealed text', () => {
       expect(isBroken(() => seal.open(sealed, context))).toBe(true);
   });
 
-  test('does not open when any one character was changed, added or taken away', () => {
+  test('does not open if any one character was changed, added or removed', () => {
     const sealed = seal.seal('some text', 'c');
     for (let at = 0; at < sealed.length; at++) {
       const other = sealed[at] === 'A' ? 'B' : 'A';
@@ -69,7 +69,7 @@ describe('a sealed text', () => {
       expect(isBroken(() => seal.open(changed, 'c'))).toBe(true);
   });
 
-  test('is never mistaken for one: any other text is broken, and is not quoted', () => {
+  test('any other text is rejected as broken, and is not quoted', () => {
     for (const text of ['', 'v1.', 'v1.AAAA', 'plain hunter2', `v1.${'A'.repeat(36)}`, 'v1.!!!!']) {
       const thrown = thrownBy(() => seal.open(text, 'c'));
       expect(isQuittanceError(thrown, 'seal.broken')).toBe(true);
@@ -99,11 +99,11 @@ describe('the keys of a seal', () => {
   test.each<[string, unknown, string]>([
     ['a short one', new Uint8Array(16), 'found 16 bytes'],
     ['a long one', randomBytes(64), 'found 64 bytes'],
-    ['text', 'f'.repeat(32), 'found something of type string'],
-    ['nothing', undefined, 'found something of type undefined'],
-    ['null', null, 'found something of type null'],
-    ['an array', Array.from({ length: 32 }, () => 1), 'found something of type object'],
-  ])('come from 32 bytes; %s is refused with what to do', (_, wrong, found) => {
+    ['text', 'f'.repeat(32), 'found a value of type string'],
+    ['nothing', undefined, 'found a value of type undefined'],
+    ['null', null, 'found a value of type null'],
+    ['an array', Array.from({ length: 32 }, () => 1), 'found a value of type object'],
+  ])('come from 32 bytes; %s is rejected with advice', (_, wrong, found) => {
     const thrown = thrownBy(() => createSeal(wrong as Uint8Array));
     expect(isQuittanceError(thrown, 'config.invalid')).toBe(true);
     expect(String(thrown)).toContain(found);

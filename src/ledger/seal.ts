@@ -1,10 +1,10 @@
 /**
- * Keeps what must not be read where it is stored.
+ * Encrypts data that must not be readable in the store.
  *
- * 1. The host's key encrypts nothing itself: the keys for encrypting, for digests and for tokens are derived from it,
- *    so that none gives another away.
- * 2. A sealed text opens only under the context it was sealed for: one call's payload cannot be put into another.
- * 3. Every seal has its own random nonce, so equal texts look different. Good for 2^32 seals under one key.
+ * 1. The host's key itself encrypts nothing: the keys for encryption, digests and tokens are derived from it, so that
+ *    none reveals another.
+ * 2. A sealed text opens only under the context it was sealed for: one call's payload cannot be moved to another.
+ * 3. Every seal has its own random nonce, so equal texts look different. Safe for 2^32 seals under one key.
  */
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 import { QuittanceError } from '../base/error.ts';
@@ -12,11 +12,11 @@ import { QuittanceError } from '../base/error.ts';
 export interface Seal {
   /** Seals `plain` for `context`, which is not stored and must be given again to open it. */
   seal(plain: string, context: string): string;
-  /** The text that was sealed. Throws `seal.broken` on another key or context, and on any changed character. */
+  /** The text that was sealed. Throws `seal.broken` for another key or context, and for any changed character. */
   open(sealed: string, context: string): string;
-  /** For digests of what is sealed: of no use for opening anything. */
+  /** For digests of sealed data: useless for opening anything. */
   readonly digestKey: Uint8Array;
-  /** For signing what somebody outside is to bring back: of no use for opening anything either. */
+  /** For signing tokens that outsiders bring back: useless for opening anything. */
   readonly tokenKey: Uint8Array;
 }
 
@@ -26,7 +26,7 @@ const tagBytes = 16;
 const algorithm = 'aes-256-gcm';
 const prefix = 'v1.';
 
-/** Builds the seal of one host key of 32 bytes, e.g. `crypto.randomBytes(32)`. */
+/** Creates the seal for one host key of 32 bytes, e.g. `crypto.randomBytes(32)`. */
 export function createSeal(key: Uint8Array): Seal {
   checkKey(key);
   const encryptionKey = createSecretKey(deriveKey(key, 'quittance v1 seal'));
@@ -50,7 +50,8 @@ export function createSeal(key: Uint8Array): Seal {
       } catch (cause) {
         throw new QuittanceError(
           'seal.broken',
-          'A sealed payload does not open: it was sealed with another key or for another call, or was changed since.',
+          'A sealed payload does not open: it was sealed with another key or for another call, or was ' +
+            'changed since.',
           {},
           cause,
         );
@@ -64,21 +65,21 @@ export function createSeal(key: Uint8Array): Seal {
 function checkKey(key: unknown): asserts key is Uint8Array {
   if (key instanceof Uint8Array && key.byteLength === keyBytes) return;
   const type = key === null ? 'null' : typeof key;
-  const found = key instanceof Uint8Array ? `${key.byteLength} bytes` : `something of type ${type}`;
+  const found = key instanceof Uint8Array ? `${key.byteLength} bytes` : `a value of type ${type}`;
   throw new QuittanceError(
     'config.invalid',
-    `The seal key must be a Uint8Array of ${keyBytes} bytes; found ${found}. ` +
-      `Make one with crypto.randomBytes(${keyBytes}) and keep it: what it sealed opens with no other.`,
+    `The seal key must be a Uint8Array of ${keyBytes} bytes; found ${found}. Create one with ` +
+      `crypto.randomBytes(${keyBytes}) and keep it: no other key opens what it sealed.`,
   );
 }
 
 const deriveKey = (key: Uint8Array, purpose: string): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', key, new Uint8Array(0), purpose, keyBytes));
 
-/** UTF-16, because UTF-8 would make one context of all that differ only in a lone surrogate. */
+/** UTF-16, because in UTF-8 all contexts that differ only in a lone surrogate would be the same. */
 const encodeContext = (context: string): Buffer => Buffer.from(context, 'utf16le');
 
-/** The first byte says how the text is written: UTF-8, or UTF-16 where a lone surrogate would be lost in it. */
+/** The first byte gives the encoding: UTF-8, or UTF-16 if UTF-8 would lose a lone surrogate. */
 function encodeText(plain: string): Buffer {
   const isWellFormed = plain.isWellFormed();
   const text = Buffer.from(plain, isWellFormed ? 'utf8' : 'utf16le');
@@ -89,7 +90,7 @@ const decodeText = (bytes: Buffer): string => bytes.toString(bytes[0] === 8 ? 'u
 
 function decodeSealed(sealed: string): Buffer {
   const bytes = Buffer.from(sealed.slice(prefix.length), 'base64url');
-  // Decoding skips what is not base64url; only the exact text we wrote is taken.
+  // Decoding ignores characters outside base64url, so only the exact text we wrote is accepted.
   if (prefix + bytes.toString('base64url') === sealed && bytes.length > nonceBytes + tagBytes) return bytes;
   throw new QuittanceError(
     'seal.broken',

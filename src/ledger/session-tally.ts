@@ -1,7 +1,7 @@
-/** What is said about a session, counted up as its calls change. */
+/** The summary of a session, updated as its calls change. */
 import type { CallSummary, SessionSummary } from './call-query.ts';
 
-/** A summary its one owner may count up in place. Before the first event `firstAt` is later than any time. */
+/** A summary that its one owner may update in place. Before the first event `firstAt` is later than any time. */
 export type SessionTally = { -readonly [Key in keyof SessionSummary]: SessionSummary[Key] };
 
 export const newSessionTally = (sessionId: string): SessionTally => ({
@@ -15,7 +15,7 @@ export const newSessionTally = (sessionId: string): SessionTally => ({
   lastAt: 0,
 });
 
-/** Counts a call in, or out again before it is counted in as it is now. */
+/** Adds a call, or subtracts its old form before the new one is added. */
 export function countCall(
   tally: SessionTally,
   call: Pick<CallSummary, 'status' | 'outcome' | 'unresolved'>,
@@ -28,7 +28,7 @@ export function countCall(
   if (call.unresolved) tally.unresolved += by;
 }
 
-/** Notes that something happened in the session. */
+/** Records that something happened in the session. */
 export function countEvent(tally: SessionTally, at: number): void {
   if (at < tally.firstAt) tally.firstAt = at;
   if (at > tally.lastAt) tally.lastAt = at;

@@ -1,9 +1,9 @@
 /**
- * What must stand beside the entries, by the entries: claims, counters, states, effects in doubt, which calls need a
- * sealed input and which artifacts were named. Entries are added in the order of their positions, over all sessions.
+ * Computes from the entries the state that must be stored outside them: claims, counters, states, unresolved effects,
+ * calls that need a sealed input, named artifacts. Entries are added in order of position, over all sessions.
  *
- * A session that was dropped took its entries along. What it had used of the counters of others is in no entry any
- * more, and neither is a claim it took over: `hasDropped` says that both can be known in part only.
+ * A dropped session took its entries along. Then no entry records its use of shared counters, or a claim it took
+ * over: `hasDropped` says that both are known only in part.
  */
 import { isKeyedDigest } from '../base/canonical.ts';
 import type { JsonObject } from '../base/json.ts';
@@ -23,23 +23,23 @@ export type OpenInput = {
   readonly sessionId: string;
   readonly callId: string;
   inputDigest: string | undefined;
-  /** What else the digest is of, where the input is a rendering. */
+  /** What else the digest covers, if the input is a rendering. */
   inputForm: InputForm | undefined;
   artifacts: readonly Pick<ArtifactArgument, 'digest'>[];
-  /** Something of what its preview would have the body do is hidden. */
+  /** Part of its preview's snapshot is hidden. */
   hidesSnapshot: boolean;
-  /** It went as far as being held or begun, and something of its input, or of its snapshot, is hidden. */
+  /** It was held or began, and part of its input or snapshot is hidden. */
   needsSealed: boolean;
 };
 
-/** A call that can still be undone, or whose tool can still be asked how it ended, and for that needs its input. */
+/** A call that can still be undone, or whose tool can still be asked how it ended, and needs its input for that. */
 export type UndoableInput = {
   readonly sessionId: string;
   readonly callId: string;
   readonly inputDigest: string | undefined;
   readonly inputForm: InputForm | undefined;
   readonly artifacts: readonly Pick<ArtifactArgument, 'digest'>[];
-  /** By the ledger's clock; for ever where undefined. */
+  /** By the ledger's clock; undefined means forever. */
   readonly until: number | undefined;
 };
 
@@ -48,7 +48,7 @@ export type UnsettledEffect = {
   readonly callId: string;
   readonly toolName: string;
   readonly inputDigest: string;
-  /** Where the entry stands that left the doubt. */
+  /** Position of the entry that left the effect unresolved. */
   readonly position: number;
 };
 
@@ -56,9 +56,9 @@ export type FoldedState = {
   readonly sessionId: string;
   readonly subject: string;
   readonly version: number;
-  /** Where the entry stands that moved it. */
+  /** Position of the entry that moved it. */
   readonly position: number;
-  /** Undefined where it was erased, or told in a way this version does not know. */
+  /** Undefined if it was erased, or recorded in a form this version does not know. */
   readonly state: JsonObject | undefined;
 };
 
@@ -68,13 +68,13 @@ export type NamedArtifact = {
   readonly mimeType: string;
   readonly sizeBytes: number;
   readonly digest: string | undefined;
-  /** An output that was too long: always text. A file may be either. */
+  /** A large output is always text. A file may be either. */
   readonly isText: boolean;
   /** Calls that named it: the one it was made for, and those that were answered with its outcome. */
   readonly callIds: Set<string>;
 };
 
-/** Who holds a key, and where the entry stands that gave it to them. */
+/** The holder of a key, and the position of the entry that gave it to them. */
 export type FoldedClaim = ClaimHolder & { readonly position: number };
 
 export type FoldedCounter = {
@@ -84,7 +84,7 @@ export type FoldedCounter = {
   stated: (Counter & { readonly position: number }) | undefined;
 };
 
-/** An entry that no append can have accepted after the ones before it. */
+/** An entry that no append can have accepted after the previous ones. */
 export type FoldFinding = {
   readonly kind: 'claim' | 'limit';
   readonly message: string;
@@ -93,11 +93,11 @@ export type FoldFinding = {
 export class SideFold {
   readonly claims: Map<string, FoldedClaim> = new Map();
   readonly counters: Map<string, FoldedCounter> = new Map();
-  /** Where the first entry of each session stands. */
+  /** Position of each session's first entry. */
   readonly sessions: Map<string, number> = new Map();
   /** By `foldKey`. */
   readonly open: Map<string, OpenInput> = new Map();
-  /** By `foldKey`. Those whose time is up are among them. */
+  /** By `foldKey`. Includes those that have expired. */
   readonly undoable: Map<string, UndoableInput> = new Map();
   readonly unsettled: Map<string, UnsettledEffect> = new Map();
   /** By session and subject. */
@@ -105,19 +105,19 @@ export class SideFold {
   /** By session and artifact. */
   readonly artifacts: Map<string, NamedArtifact> = new Map();
   readonly #erased = new Set<string>();
-  /** Calls that left an effect in doubt, by session, tool and input; some of them may be resolved. */
+  /** Calls that left an unresolved effect, by session, tool and input; some of them may be resolved since. */
   readonly #byInput = new Map<string, Set<string>>();
   readonly #doubtful = new Set<string>();
   readonly #report: (finding: FoldFinding) => void;
   #hasDropped = false;
   #position = 0;
 
-  /** `report` hears of entries that no append can have accepted after the ones before. */
+  /** `report` is called for entries that no append can have accepted after the previous ones. */
   constructor(report: (finding: FoldFinding) => void = () => undefined) {
     this.#report = report;
   }
 
-  /** Where the last entry stands that was added. */
+  /** Position of the last added entry. */
   get position(): number {
     return this.#position;
   }
@@ -145,7 +145,7 @@ export class SideFold {
       for (const event of entry.events)
         if (isKnownEvent(event) && event.type === 'session.dropped' && sessionId === ledgerSessionId)
           this.#drop(event.droppedSessionId);
-      // After a removal: what it states may be about counters that the session had used.
+      // After a removal: it may state counters that the session had used.
       this.#tell(entry.totals ?? []);
       return;
     }
@@ -157,7 +157,7 @@ export class SideFold {
         this.#note(event, sessionId, callId);
   }
 
-  /** Calls whose effect is in doubt, oldest first: what `findUnsettledEffects` must give. */
+  /** Calls whose effect is unresolved, oldest first: the expected result of `findUnsettledEffects`. */
   unsettledOf(sessionId: string, toolName: string, inputDigest: string): readonly string[] {
     return [...(this.#byInput.get(JSON.stringify([sessionId, toolName, inputDigest])) ?? [])]
       .flatMap((key) => this.unsettled.get(key) ?? [])
@@ -165,12 +165,12 @@ export class SideFold {
       .map(({ callId }) => callId);
   }
 
-  /** Whether a claim may have been passed on to, or given up by, a session that is gone. */
+  /** May a claim have been passed to, or released by, a session that is gone? */
   mayHaveLost({ sessionId, callId }: ClaimHolder): boolean {
     return this.#hasDropped && this.#doubtful.has(foldKey(sessionId, callId));
   }
 
-  /** Whether somebody had bodies erased of a call that named the artifact, which goes with them. */
+  /** Were bodies erased of a call that named the artifact? The artifact goes with them. */
   mayBeErased({ sessionId, callIds }: NamedArtifact): boolean {
     return [...callIds].some((callId) => this.#erased.has(foldKey(sessionId, callId)));
   }
@@ -186,8 +186,9 @@ export class SideFold {
       this.#report({
         kind: 'claim',
         message:
-          `Two calls began under one idempotency key, and the first had not given it up: call ` +
-          `${JSON.stringify(holder.callId)} of session ${JSON.stringify(holder.sessionId)} and this one.`,
+          'Two calls began under one idempotency key, and the first had not released it: call ' +
+          `${JSON.stringify(holder.callId)} of session ${JSON.stringify(holder.sessionId)} and this ` +
+          'one.',
       });
     this.claims.set(key, { sessionId, callId, inputDigest, position: this.#position });
   }
@@ -199,7 +200,7 @@ export class SideFold {
         kind: 'limit',
         message:
           `The entry takes ${amount} of ${JSON.stringify(name)}, whose limit is ${limit}, when ` +
-          `${used + reserved} were taken.`,
+          `${used + reserved} were already taken.`,
       });
     this.#count(name, 0, amount);
   }
@@ -219,7 +220,7 @@ export class SideFold {
     }
   }
 
-  /** The entry states what counters have come to. It knows what sessions that are gone had used. */
+  /** Applies the counter totals that the entry states. They include the usage of sessions that are gone. */
   #tell(totals: readonly CounterTotal[]): void {
     for (const { counter: name, used, reserved } of totals) {
       const folded = this.counters.get(name) ?? { used: 0, reserved: 0, stated: undefined };
@@ -228,8 +229,8 @@ export class SideFold {
         this.#report({
           kind: 'limit',
           message:
-            `The entry says that ${JSON.stringify(name)} has come to ${used} used and ${reserved} reserved; by the ` +
-            `entries it is ${folded.used} and ${folded.reserved}.`,
+            `The entry states a total of ${used} used and ${reserved} reserved for ` +
+            `${JSON.stringify(name)}; the entries add up to ${folded.used} and ${folded.reserved}.`,
         });
       if (isSame || this.#hasDropped)
         this.counters.set(name, { used, reserved, stated: { used, reserved, position: this.#position } });
@@ -307,17 +308,17 @@ export class SideFold {
     if ('files' in outcome)
       for (const { artifactId, mimeType, sizeBytes, digest } of outcome.files ?? [])
         name({ artifactId, mimeType, sizeBytes, digest, isText: false });
-    // A copy of what was erased before names what was gone already.
+    // A copy of an already erased outcome names an artifact that was already gone.
     if (outcome.type === 'ToolArtifactReference' && outcome.summary !== ERASED) {
       const { artifactId, sizeBytes, digest } = outcome;
       name({ artifactId, mimeType: 'application/json', sizeBytes, digest, isText: true });
     }
   }
 
-  /** Everything the session left goes with it; what it used of others' counters stays. */
+  /** Drops everything the session left; its usage of shared counters stays. */
   #drop(sessionId: string): void {
     this.#hasDropped = true;
-    // Mostly its entries went before they were read: then nothing of it is here, and nothing need be gone through.
+    // Usually its entries were gone before they were read: then nothing of it is here, and no search is needed.
     if (!this.sessions.delete(sessionId)) return;
     for (const map of [this.claims, this.open, this.undoable, this.unsettled, this.states, this.artifacts])
       for (const [key, row] of map) if (row.sessionId === sessionId) map.delete(key);
@@ -333,5 +334,5 @@ const findState = ({ events }: ReadEntry, subject: string): JsonObject | undefin
     .filter((told) => told?.subject === subject)
     .at(-1)?.state;
 
-/** Under which a call stands in the maps of a fold. */
+/** The key of a call in the maps of a fold. */
 export const foldKey = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);

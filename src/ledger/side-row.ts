@@ -1,6 +1,9 @@
-/** What a ledger keeps beside its entries, to refuse an append by or because it may not stand in one. */
+/** State stored outside entries: append guards, or data that must not be in the chain. */
 
-/** One row, as it stands there: what is asked through the ledger is decided by the entries instead. `sessionId` is undefined where it names a session that is not there. */
+/**
+ * One row as stored; answers of the ledger come from the entries instead. `sessionId` is undefined if the row names a
+ * session that does not exist.
+ */
 export type SideRow =
   | {
       readonly kind: 'claim';
@@ -32,6 +35,6 @@ export type SideRow =
       readonly callId: string;
       readonly artifactId: string;
       readonly sizeBytes: number;
-      /** Of the bytes as they are kept: `sha256:<hex>`. */
+      /** Digest of the stored bytes: `sha256:<hex>`. */
       readonly digest: string;
     };

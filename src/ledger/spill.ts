@@ -1,13 +1,13 @@
-/** A place of each owner for entries that the ledger could not take: see `docs/ledger.md`. */
+/** Storage of each owner for entries that the ledger could not append: see `docs/ledger.md`. */
 import type { Awaitable } from '../base/json.ts';
 import type { Entry } from './journal.ts';
 
 export interface Spill {
-  /** Stores an entry that `append` could not take, in a place prepared before. False if that fails too. */
+  /** Stores an entry that `append` could not store, in space allocated before. False if that fails too. */
   write(entry: Entry): Awaitable<boolean>;
   /**
-   * Is there room for one more entry? No body may run without it. Undefined for a ledger that ends with its process:
-   * it needs no such place.
+   * Is there space for one more entry? No body may run without it. Undefined for a ledger that ends with its process,
+   * which needs no spill.
    */
   canWrite(): Awaitable<boolean | undefined>;
   /** The spilled entries of this owner and of owners that are gone. */

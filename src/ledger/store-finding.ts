@@ -1,9 +1,9 @@
-/** What a store finds wrong with its own tables: an index, a mark, a cursor, a read table, the file itself. */
+/** A problem that a store finds with its own tables: an index, a mark, a cursor, a read table, the file itself. */
 export type StoreFinding = {
   readonly kind: 'file' | 'side_row' | 'read_table';
   /** A note is about something foreign that changes nothing, e.g. the tables of a backup tool. */
   readonly level: 'problem' | 'note';
-  /** What was found, and what to do. Quotes identifiers, never payloads. */
+  /** Says what was found and what to do. Quotes identifiers, never payloads. */
   readonly message: string;
   readonly sessionId?: string | undefined;
   readonly callId?: string | undefined;

@@ -1,6 +1,8 @@
-/** An entry as it is written: the chained text, and beside it what may be erased without breaking the chain. */
+/**
+ * An entry in stored form: the chained text, and separately the parts that may be erased without breaking the chain.
+ */
 export type StoredEntry = {
-  /** Where it stands in this store. Another store gives another one. */
+  /** Position in this store. Another store assigns another one. */
   readonly position: number;
   readonly sessionId: string;
   /** From 1, without a gap, within the session. */
@@ -12,14 +14,14 @@ export type StoredEntry = {
   readonly hash: string;
 };
 
-/** Which entries to read: those after a position, of one session or of all. */
+/** Selects entries after a position, of one session or of all. */
 export type EntryQuery = {
   readonly after?: number;
   readonly sessionId?: string;
   readonly limit: number;
   /**
-   * Only entries up to this position whose text contains one of these, for whoever needs few of many. A store may answer
-   * with others too: it only spares reading them.
+   * Only entries up to this position whose text contains one of these, for readers that need few of many. A store may
+   * return others too: the filter only saves work.
    */
   readonly about?: { readonly until: number; readonly texts: readonly [string, string] };
 };

@@ -36,7 +36,7 @@ describe('one line about a call', () => {
     });
   });
 
-  test('that was made for somebody whose name is no text', () => {
+  test('that was made for a user whose name is not a string', () => {
     const call = callOf('write');
     const odd = { ...call, principal: { userId: 5 } } as unknown as Call;
     expect(toCallSummary(odd)).toEqual({ ...toCallSummary(call), userId: undefined });
@@ -77,7 +77,7 @@ describe('one line about a call', () => {
     expect(toCallSummary({ ...late, late: threw }).unresolved).toBe(true);
   });
 
-  test('never has a long message, nor half a character', () => {
+  test('never has a long message or half a character', () => {
     const call = callOf('failure');
     for (const error of ['x'.repeat(10_000), '😀'.repeat(1_000), `x${'😀'.repeat(1_000)}`]) {
       const settled = { ...call.settled, outcome: { ...call.settled?.outcome, error } } as Call['settled'];

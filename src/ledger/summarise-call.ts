@@ -2,7 +2,7 @@ import type { Call } from '../call/call.ts';
 import { troubleOf } from '../call/outcome.ts';
 import type { CallSummary } from './call-query.ts';
 
-/** One line about a call: what every store keeps in its read table, and what can be made again from events. */
+/** One line about a call: every store keeps it in its read table and can rebuild it from events. */
 export function toCallSummary(call: Call): CallSummary {
   const { settled } = call;
   const outcome = settled?.outcome;
@@ -29,11 +29,11 @@ export function toCallSummary(call: Call): CallSummary {
   };
 }
 
-/** A text or nothing, whatever somebody once said: one odd name must not keep all other calls from being listed. */
+/** A text or undefined, whatever was recorded: one odd name must not prevent the list of all other calls. */
 export const userIdOf = ({ principal }: Pick<Call, 'principal'>): string | undefined =>
   typeof principal?.userId === 'string' ? principal.userId : undefined;
 
-/** Whether the effect may have happened and nobody can say so: no resolution, and no result that came late. */
+/** May the effect have happened, with no resolution and no late result? */
 export const isUnresolved = ({ settled, resolution, late }: Call): boolean =>
   settled?.unsettledEffect === true &&
   resolution === undefined &&
@@ -41,7 +41,7 @@ export const isUnresolved = ({ settled, resolution, late }: Call): boolean =>
 
 const longest = 200;
 
-/** No character is cut in half. */
+/** Never splits a character. */
 const cut = (text: string | undefined): string | undefined =>
   text === undefined || text.length <= longest
     ? text

@@ -2,7 +2,10 @@ import type { ConfirmationStatus } from '../call/call.ts';
 import type { CallEvent } from '../call/event.ts';
 import type { ConfirmationSummary } from './confirmation-query.ts';
 
-/** Every question a call has asked, in order. One that a newer question replaced is decided, whatever it was. */
+/**
+ * Every confirmation of a call, in order. A confirmation that a newer one replaced is decided, whatever its last
+ * status was.
+ */
 export function summariseConfirmations(events: readonly CallEvent[]): readonly ConfirmationSummary[] {
   const found = new Map<string, ConfirmationSummary>();
   let toolName = '';

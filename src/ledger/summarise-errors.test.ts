@@ -26,7 +26,7 @@ const call = (callId: string, code: string, changes: Partial<CallSummary> = {}):
   ...changes,
 });
 
-/** Pages of two, so that there are several. */
+/** Pages of two rows, so that there are several. */
 const ledgerOf = (
   calls: readonly CallSummary[],
 ): { readonly asked: CallQuery[]; findCalls(query: CallQuery): Page<CallSummary> } => {
@@ -46,7 +46,7 @@ const ledgerOf = (
 };
 
 describe('failures', () => {
-  test('are grouped by whose move it is, in the order of the table, the commonest code first', async () => {
+  test('are grouped by who must act, in the order of the table, the most frequent code first', async () => {
     const groups = await summariseErrors(
       ledgerOf([
         call('c1', 'tool.indeterminate', { unresolved: true }),
@@ -73,7 +73,7 @@ describe('failures', () => {
     expect(groups[2]?.codes[0]).toMatchObject({ unresolved: 1, title: 'Nobody knows whether it happened' });
   });
 
-  test('are shown by the newest, with when it began and was last seen', async () => {
+  test('are represented by the newest, with the times of the first and the last', async () => {
     const [group] = await summariseErrors(
       ledgerOf([
         call('old', 'tool.timeout', { outcome: 'ToolTimeout', settledAt: 5 }),
@@ -84,7 +84,7 @@ describe('failures', () => {
     expect(group?.codes[0]).toMatchObject({ firstAt: 5, lastAt: 50, count: 3, sample: { callId: 'new' } });
   });
 
-  test('with a code of a newer version, or one that every object has, are kept in a group of their own', async () => {
+  test('with a code of a newer version, or with the name of an object method, are in a separate group', async () => {
     const groups = await summariseErrors(
       ledgerOf([call('c1', 'tool.from_the_future'), call('c2', 'constructor'), call('c3', '__proto__')]),
     );
@@ -96,7 +96,7 @@ describe('failures', () => {
     ]);
   });
 
-  test('are looked for among calls that did not succeed only, and as it was asked', async () => {
+  test('are searched only among unsuccessful calls, with the given query', async () => {
     const ledger = ledgerOf([
       call('c1', 'tool.timeout', { outcome: 'ToolTimeout' }),
       call('c2', 'x', { outcome: 'ToolExecutionResult' }),
@@ -107,7 +107,7 @@ describe('failures', () => {
     expect(ledger.asked.every(({ sessionId }) => sessionId === 's2')).toBe(true);
   });
 
-  test('found until somebody said stop are given', async () => {
+  test('found before an abort are returned', async () => {
     const stop = new AbortController();
     stop.abort();
     const many = Array.from({ length: 9 }, (_, index) => call(`c${index}`, 'tool.network_error'));
@@ -115,6 +115,6 @@ describe('failures', () => {
   });
 });
 
-test('nothing failed, nothing is listed', async () => {
+test('without failures nothing is listed', async () => {
   expect(await summariseErrors(ledgerOf([]))).toEqual([]);
 });

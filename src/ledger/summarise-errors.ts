@@ -1,37 +1,37 @@
-/** What did not succeed, grouped by who can do something about it. Read a page at a time from the read tables. */
+/** Groups unsuccessful calls by who can act on them. Reads one page at a time from the read tables. */
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { WhoseMove } from '../call/reason.ts';
 import { isReasonCode, reasonOf } from '../call/reason.ts';
 import type { CallQuery, CallSummary } from './call-query.ts';
 import type { Queries } from './queries.ts';
 
-/** Which calls to look at. */
+/** Selects the calls to examine. */
 export type ErrorQuery = Pick<CallQuery, 'sessionId' | 'toolName' | 'mode' | 'code' | 'since' | 'until'> & {
-  /** Looks at no more calls than this, the newest. All of them unless told. */
+  /** Examines at most this many calls, the newest. Default: all. */
   readonly limit?: number | undefined;
-  /** Stops looking; what was found until then is given. */
+  /** Stops the search; the results so far are returned. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Everything that waits for the same one to move. */
+/** Failures that the same party must act on. */
 export type ErrorGroup = {
   /** `unknown` for codes of a newer version. */
   readonly whoseMove: WhoseMove | 'unknown';
   readonly count: number;
-  /** The commonest first. */
+  /** The most frequent first. */
   readonly codes: readonly ErrorSummary[];
 };
 
 /** Calls that ended for one reason. */
 export type ErrorSummary = {
   readonly code: string;
-  /** The reason in a few words. Undefined for a code of a newer version. */
+  /** A short description of the reason. Undefined for a code of a newer version. */
   readonly title: string | undefined;
   readonly whatToDo: string | undefined;
   readonly count: number;
-  /** Of these, calls whose effect is in doubt and that nobody has resolved. */
+  /** Number of these calls whose effect is unresolved. */
   readonly unresolved: number;
-  /** The commonest first. */
+  /** The most frequent first. */
   readonly tools: readonly { readonly toolName: string; readonly count: number }[];
   readonly firstAt: number;
   readonly lastAt: number;
@@ -39,7 +39,7 @@ export type ErrorSummary = {
   readonly sample: CallSummary;
 };
 
-/** In the order in which people look: what may go away by itself first, what nobody need do anything about last. */
+/** Order for people: failures that may go away by themselves first, those that need no action last. */
 const order: { readonly [Move in ErrorGroup['whoseMove']]: number } = {
   retry: 0,
   'your inputs': 1,
@@ -53,7 +53,7 @@ const order: { readonly [Move in ErrorGroup['whoseMove']]: number } = {
 
 const unsuccessful: readonly ToolOutcome['type'][] = ['ToolFailure', 'ToolTimeout', 'ToolDenied'];
 
-/** Groups → codes → calls. Holds one line for each code and tool, however many calls there are. */
+/** Groups → codes → calls. Keeps one line per code and tool, however many calls there are. */
 export async function summariseErrors(
   queries: Pick<Queries, 'findCalls'>,
   query: ErrorQuery = {},
@@ -83,7 +83,7 @@ async function* newestFirst(
   }
 }
 
-/** The newest of all that did not succeed, in whichever way. */
+/** The newest of all unsuccessful calls. */
 async function newest(
   queries: Pick<Queries, 'findCalls'>,
   query: ErrorQuery,

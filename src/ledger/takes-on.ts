@@ -1,8 +1,8 @@
 import type { QuittanceEvent } from '../call/event.ts';
 
 /**
- * Whether whoever appends these events is at the call from then on. A decision may be taken by anybody, anywhere: it
- * leaves the call with whoever holds it, so that one whose holder is gone can still be taken up by another.
+ * Does this append take ownership of the call? A decision may be made by any process, so it does not. Another
+ * process can then still take over a call whose owner is gone.
  */
 export const takesOn = (events: readonly Pick<QuittanceEvent, 'type'>[]): boolean =>
   events[0]?.type !== 'confirmation.decided';

@@ -1,6 +1,6 @@
 /**
- * Thousands of changes to a ledger and to an export of it: every one that changes what can be
- * read, or how much of it there is, is found.
+ * Thousands of changes to a ledger and to an export of it. Every change to the readable content, or to its amount, is
+ * found.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ function countProblems(entries: readonly StoredEntry[], options?: VerifierOption
   return verifier.totals.problems;
 }
 
-/** Everything that can be read, session by session: what a change must not change unseen. */
+/** All readable content, session by session: a change to this must not go unnoticed. */
 function view(entries: readonly StoredEntry[]): string[] {
   const sessions = Map.groupBy(entries, ({ sessionId }) => sessionId);
   return [...sessions.keys()].sort().flatMap((sessionId) =>
@@ -45,7 +45,7 @@ function view(entries: readonly StoredEntry[]): string[] {
 const original = view(sound);
 const isSame = (entries: readonly StoredEntry[]): boolean => view(entries).join('\n') === original.join('\n');
 
-/** Whether each session of one is the beginning of that session of the other. */
+/** Is each session of one a prefix of the same session of the other? */
 function isBeginning(entries: readonly StoredEntry[], all: readonly StoredEntry[]): boolean {
   const [some, whole] = [entries, all].map((list) => Map.groupBy(list, ({ sessionId }) => sessionId));
   return [...(some?.keys() ?? [])].every((sessionId) => {
@@ -54,10 +54,10 @@ function isBeginning(entries: readonly StoredEntry[], all: readonly StoredEntry[
   });
 }
 
-/** A chain that ends too soon is a chain; only an anchor, the heads or the end of an export can tell. */
+/** A chain that ends too soon is still valid; only an anchor, the heads or the end of an export can tell. */
 const isOnlyCut = (entries: readonly StoredEntry[]): boolean => isBeginning(entries, sound);
 
-/** One that goes on after its anchor, with something that could have happened, is one that grew. */
+/** A chain that continues after its anchor with possible events has only grown. */
 const hasOnlyGrown = (entries: readonly StoredEntry[]): boolean => isBeginning(sound, entries);
 
 const place = fc.nat({ max: sound.length - 1 });
@@ -66,7 +66,7 @@ const character = fc.oneof(
   fc.constantFrom('"', '}', '0', '9', 'e', ' ', '\ud800', '\\'),
 );
 
-/** One character put in, taken out or replaced. */
+/** One character inserted, removed or replaced. */
 const textEdit = fc
   .tuple(fc.nat(), fc.constantFrom('put', 'take', 'replace'), character)
   .map(([at, how, put]) => (text: string): string => {
@@ -140,15 +140,15 @@ const anyChange: fc.Arbitrary<Change> = fc.oneof(
   ),
 );
 
-/** Several changes, one after the other; nothing is left of some ledgers. */
+/** Several changes in sequence; some ledgers end up empty. */
 const anyChanges = fc.array(anyChange, { minLength: 1, maxLength: 3 }).map(
   (changes): Change =>
     (entries) =>
       changes.reduce((changed, change) => (changed.length === 0 ? changed : change(changed)), [...entries]),
 );
 
-describe('a ledger that was changed', () => {
-  test('[tamper-evident] is found to be, by whoever does not chain anew', () => {
+describe('a changed ledger', () => {
+  test('[tamper-evident] is detected if the chains were not recomputed', () => {
     let found = 0;
     fc.assert(
       fc.property(anyChanges, (change) => {
@@ -164,7 +164,7 @@ describe('a ledger that was changed', () => {
     expect(found).toBeGreaterThan(2_000);
   });
 
-  test('[tamper-evident] is found to be by an anchor although it was chained anew', () => {
+  test('[tamper-evident] is detected by an anchor although the chains were recomputed', () => {
     let found = 0;
     fc.assert(
       fc.property(anyChanges, (change) => {
@@ -179,7 +179,7 @@ describe('a ledger that was changed', () => {
   });
 });
 
-describe('an export that was changed', () => {
+describe('a changed export', () => {
   const write = async (): Promise<string> => {
     let text = '';
     const manifest = { createdAt: 1, toolVersion: '0', heads: headsOf(sound) };
@@ -187,7 +187,7 @@ describe('an export that was changed', () => {
     return text;
   };
 
-  /** The entries of an export that is accepted; undefined where it is refused or has problems. */
+  /** The entries of an accepted export; undefined if it is rejected or has problems. */
   async function accept(text: string, options?: VerifierOptions): Promise<StoredEntry[] | undefined> {
     const entries: StoredEntry[] = [];
     try {
@@ -220,7 +220,7 @@ describe('an export that was changed', () => {
       }),
   );
 
-  test('[tamper-evident] is found to be', async () => {
+  test('[tamper-evident] is detected', async () => {
     const text = await write();
     expect(await accept(text)).toEqual(sound);
     await fc.assert(
@@ -232,7 +232,7 @@ describe('an export that was changed', () => {
     );
   });
 
-  test('[tamper-evident] is found to be by an anchor although it was written anew', async () => {
+  test('[tamper-evident] is detected by an anchor although it was rewritten', async () => {
     await fc.assert(
       fc.asyncProperty(anyChanges, async (change) => {
         const changed = rechain(change(sound));

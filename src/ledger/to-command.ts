@@ -1,7 +1,7 @@
 import type { Command } from '../call/command.ts';
 import type { CallEvent } from '../call/event.ts';
 
-/** The command that brings an event about: what was decided once can be judged again. */
+/** The command that causes an event, so that a past decision can be judged again. */
 export function toCommand(event: CallEvent): Command {
   switch (event.type) {
     case 'tool.requested':
@@ -29,7 +29,7 @@ export function toCommand(event: CallEvent): Command {
     case 'tool.started':
       return { ...event, type: 'start' };
     case 'tool.responded':
-      // What the tool said about running again is not kept; no rule about the order asks for it.
+      // Whether the tool allowed a rerun is not stored; no rule about the order needs it.
       return { ...event, type: 'respond', mayRerun: false, authorSaysRetry: false };
     case 'retry.requested':
       return { ...event, type: 'try_again' };

@@ -51,7 +51,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('that was tried again is shown with every attempt', () => {
+  test('that was retried is shown with every attempt', () => {
     expect(draw(buildTrace(eventsOf('retried'))).slice(-3)).toEqual([
       '      attempt 1 ToolFailure',
       '      retry.requested: attempt 2, as retry asked',
@@ -59,7 +59,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('is open until it has an outcome, and what came later stands after it', () => {
+  test('is open until it has an outcome, and later events come after it', () => {
     expect(draw(buildTrace(eventsOf('open')))).toContain('    call c open');
     expect(draw(buildTrace(eventsOf('timeout'))).slice(-2)).toEqual([
       '      tool.late: attempt 1 returned after its end',
@@ -68,7 +68,7 @@ describe('a call', () => {
   });
 
   test.each(Object.keys(stories) as Story[])(
-    'of the story "%s" is one node, with when it began and ended',
+    'of the story "%s" is one node, with its start and end',
     (story) => {
       const [session] = buildTrace(eventsOf(story));
       const call = session?.children[0]?.children[0];
@@ -79,7 +79,7 @@ describe('a call', () => {
   );
 });
 
-describe('what brought about what', () => {
+describe('causes and effects', () => {
   const base = { sessionId: 's', turnId: 't', at: 1_000 };
   const opened = (id: string, changes: object = {}): ReadEvent =>
     ({
@@ -117,7 +117,7 @@ describe('what brought about what', () => {
     unknownFields: { text: {}, body: {} },
   });
 
-  test('a call stands below the call that caused it', () => {
+  test('a call is below the call that caused it', () => {
     expect(draw(buildTrace([opened('e1'), requested('e2', 'a', 'e1'), requested('e3', 'b', 'e2')]))).toEqual([
       'session s',
       '  turn t',
@@ -126,7 +126,7 @@ describe('what brought about what', () => {
     ]);
   });
 
-  test('a cause that is missing, or lies ahead, is said and not followed', () => {
+  test('a missing cause, or one that comes later, is reported and not followed', () => {
     expect(
       draw(
         buildTrace([requested('e1', 'a', 'gone'), requested('e2', 'b', 'e3'), requested('e3', 'c', 'e3')]),
@@ -140,7 +140,7 @@ describe('what brought about what', () => {
     ]);
   });
 
-  test('events of types that nobody knows are carried, in their call where they have one', () => {
+  test('events of unknown types are kept, in their call if they have one', () => {
     expect(
       draw(
         buildTrace([
@@ -160,7 +160,7 @@ describe('what brought about what', () => {
     ]);
   });
 
-  test('a session stands below the one it works for, and a circle of sessions ends', () => {
+  test('a session is below the one it works for, and a cycle of sessions ends', () => {
     const of = (sessionId: string, parentSessionId?: string): ReadEvent =>
       opened(`e-${sessionId}`, { sessionId, turnId: `t-${sessionId}`, parentSessionId });
     expect(draw(buildTrace([of('child', 'top'), of('top')]))).toEqual([
@@ -183,7 +183,7 @@ describe('what brought about what', () => {
     expect(depth).toBe(20_002);
   });
 
-  test('every event has its place once, whatever causes and ids say', () => {
+  test('every event appears once, whatever causes and ids say', () => {
     const id = fc.constantFrom('e1', 'e2', 'e3', 'e4');
     const event = fc.oneof(
       fc.tuple(id, id).map(([own, cause]) => unknown(own, cause)),

@@ -1,9 +1,9 @@
 /**
- * What brought about what: the events of one session or of several as a tree. A call stands below the call whose event
- * caused it, else in its turn; a turn in its session; a session below the one it works for.
+ * The events of one session or of several as a tree of causes. A call is below the call whose event
+ * caused it, else in its turn. A turn is in its session, and a session is below the one it works for.
  *
- * Total: a cause that is missing, lies ahead or leads in a circle is said and not followed, and events of types this
- * version does not know are carried along.
+ * It accepts any input: a cause that is missing, comes later or is circular is reported and not followed. Events of
+ * unknown types are included.
  */
 import { isEmittedEvent } from '../call/emitted-event.ts';
 import { describeDecider, describePerson } from '../call/describe-identity.ts';
@@ -12,10 +12,10 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import type { ReadEvent } from './unknown-event.ts';
 
-/** When it began and ended, in milliseconds since 1970, and what it brought about. */
+/** Start and end in milliseconds since 1970, and the nodes it caused. */
 interface Spanning {
   readonly at: number;
-  /** Undefined where it has not ended, or is a moment. */
+  /** Undefined if it has not ended, or is a moment. */
   readonly endedAt: number | undefined;
   readonly children: readonly TraceNode[];
 }
@@ -42,7 +42,7 @@ export interface CallNode extends Spanning {
   readonly toolName: string;
   readonly outcome: ToolOutcome['type'] | undefined;
   readonly code: string | undefined;
-  /** The event that caused it; `known` is false where there is no such event before it. */
+  /** The event that caused it; `known` is false if there is no such event before it. */
   readonly cause: { readonly eventId: string; readonly known: boolean } | undefined;
 }
 
@@ -51,17 +51,17 @@ export interface AttemptNode extends Spanning {
   readonly attempt: number;
   readonly outcome: ToolOutcome['type'] | undefined;
   readonly code: string | undefined;
-  /** False where another attempt followed, or the call has no end. */
+  /** False if another attempt followed, or the call has no end. */
   readonly final: boolean;
 }
 
-/** One event, in a few words. */
+/** A short description of one event. */
 export interface EventNode extends Spanning {
   readonly kind: 'event';
   readonly eventId: string;
   readonly type: string;
   readonly note: string;
-  /** Whether this version knows the type. */
+  /** Does this version know the type? */
   readonly known: boolean;
 }
 
@@ -73,7 +73,7 @@ type Draft<Node extends TraceNode> = { -readonly [Name in keyof Node]: Node[Name
 type AnyDraft =
   Draft<SessionNode> | Draft<TurnNode> | Draft<CallNode> | Draft<AttemptNode> | Draft<EventNode>;
 
-/** The sessions the events are of, each with everything below it. Events are given in the order they were appended. */
+/** The sessions of the events, each with everything below it. The events must be in append order. */
 export function buildTrace(events: Iterable<ReadEvent>): readonly TraceNode[] {
   const tracing = new Tracing();
   for (const event of events) tracing.take(event);
@@ -81,7 +81,7 @@ export function buildTrace(events: Iterable<ReadEvent>): readonly TraceNode[] {
 }
 
 class Tracing {
-  /** Where each event stands, for those it causes. */
+  /** The node of each event, for the events it causes. */
   readonly #places = new Map<string, AnyDraft>();
   readonly #sessions = new Map<string, Draft<SessionNode>>();
   readonly #turns = new Map<string, Draft<TurnNode>>();
@@ -90,14 +90,14 @@ class Tracing {
 
   take(event: ReadEvent): void {
     const place = this.#put(event);
-    // An id that comes twice is the first one's.
+    // An id that occurs twice belongs to the first event.
     if (!this.#places.has(event.id)) this.#places.set(event.id, place);
     // A session lasts as long as anything happens in it.
     const session = this.#sessionOf(event);
     session.endedAt = Math.max(session.endedAt ?? event.at, event.at);
   }
 
-  /** Sessions that stand below no other. Of a circle of sessions, the first is a root. */
+  /** Sessions that are below no other. In a cycle of sessions, the first is a root. */
   roots(): readonly TraceNode[] {
     const below = new Set<string>();
     for (const [sessionId, session] of this.#sessions) {
@@ -188,7 +188,7 @@ class Tracing {
   #putInCall(event: CallEvent): AnyDraft {
     if (event.type === 'tool.requested') return this.#request(event);
     const call = this.#calls.get(callKey(event));
-    // Its beginning is not among these events.
+    // Its request is not among these events.
     if (call === undefined) return this.#note(event, noteOf(event));
     if (event.type === 'tool.started') {
       const attempt = newAttempt(event.attempt, event.at);
@@ -220,7 +220,7 @@ class Tracing {
     };
     this.#calls.set(key, call);
     const turn = this.#turnOf(event);
-    // Caused by the opening of a turn, it is a call of its own turn.
+    // If the start of a turn caused it, it is a call of its own turn.
     const holder = cause === undefined || cause.kind === 'turn' || cause.kind === 'session' ? turn : cause;
     holder.children.push(call);
     return call;
@@ -234,7 +234,7 @@ class Tracing {
     if (attempt === 0) return call;
     let run = this.#attempts.get(`${callKey(event)} ${attempt}`);
     if (run === undefined) {
-      // A read under no limit leaves no intent: it began as long before its end as it took.
+      // A read without limits records no intent: its start is its end minus its duration.
       const elapsedMs = 'elapsedMs' in outcome ? outcome.elapsedMs : 0;
       run = newAttempt(attempt, Math.max(call.at, at - elapsedMs));
       call.children.push(run);
@@ -242,7 +242,7 @@ class Tracing {
     return Object.assign(run, end, { final });
   }
 
-  /** An event with no place of its own: below what caused it, in its call, its turn. */
+  /** An event without its own node: below its cause, in its call or its turn. */
   #note(event: ReadEvent, note: string, known = true, call?: AnyDraft): AnyDraft {
     const { id: eventId, type, at } = event;
     const place: Draft<EventNode> = {
@@ -294,7 +294,7 @@ class Tracing {
   }
 }
 
-/** A behaviour is set off by an event, and so stands below it; anything else is a moment of its call or turn. */
+/** An event triggers a behavior, so the behavior is below it; anything else is a moment of its call or turn. */
 const isSetOff = (event: ReadEvent): boolean =>
   event.type === 'behavior.failed' || event.type === 'retry.requested' || isEmittedEvent(event);
 

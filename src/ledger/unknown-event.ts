@@ -1,12 +1,12 @@
-/** What a newer version wrote and this one does not know. Carried as it came, never dropped. */
+/** Data that a newer version wrote and this one does not know. It is kept unchanged, never dropped. */
 import type { JsonObject } from '../base/json.ts';
 import type { EmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 
-/** Fields in the spelling they have on disk: those of the chained text, and those that may be erased. */
+/** Fields as spelled on disk: those of the chained text, and those that may be erased. */
 export type UnknownFields = { readonly text: JsonObject; readonly body: JsonObject };
 
-/** An event of a type this version does not know. Everything it says is in `unknownFields`. */
+/** An event of a type this version does not know. All its data is in `unknownFields`. */
 export type UnknownEvent = {
   readonly id: string;
   readonly type: string;
@@ -18,6 +18,6 @@ export type UnknownEvent = {
   readonly unknownFields: UnknownFields;
 };
 
-/** An event as it was read: of a known type or of a host's own, perhaps with fields that are not known. */
+/** An event as it was read: of a known type or defined by the host, possibly with unknown fields. */
 export type ReadEvent =
   ((QuittanceEvent | EmittedEvent) & { readonly unknownFields?: UnknownFields }) | UnknownEvent;

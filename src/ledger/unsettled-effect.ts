@@ -1,20 +1,20 @@
-/** Which events put an effect in doubt, and which clear it up. */
+/** The events that leave an effect unresolved, and those that resolve it. */
 import type { EmittedEvent } from '../call/emitted-event.ts';
 import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent, ToolResolved, ToolResponded } from '../call/event.ts';
 
-/** The call ended and nobody can say whether its effect happened: another such call must ask first. */
+/** The call ended and it is unknown whether its effect happened: another such call must ask first. */
 export const leavesUnsettledEffect = (event: QuittanceEvent): event is ToolResponded =>
   event.type === 'tool.responded' && event.final && event.unsettledEffect;
 
 /**
- * Another such call need not ask any more. Not so where it turned out that the effect did happen: what must not
- * happen twice is then exactly the other call.
+ * Another such call need not ask any more. This does not apply if the effect turned out to have happened: then the
+ * other call would repeat it.
  */
 export const clearsUnsettledEffect = (event: QuittanceEvent): event is ToolResolved =>
   event.type === 'tool.resolved' && event.resolution !== 'succeeded';
 
-/** The digest of the input that the gates last let through, among the events of a call. */
+/** The digest of the input that the gates last accepted, among the events of a call. */
 export function lastInputDigest(
   events: readonly (QuittanceEvent | EmittedEvent)[],
   callId: string,

@@ -1,9 +1,9 @@
-/** Somebody who waits for news of a store. */
+/** A caller that waits for a change of a store. */
 export type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) => void };
 
 /**
- * Waits among others until a store wakes whoever joined, or until there is no need to. Then nothing is left of the wait:
- * a server on which people come and go would otherwise keep something of each of them for as long as nothing happens.
+ * Waits until a store wakes the waiter, or until the signal aborts. Then the waiter is removed: otherwise a server
+ * with many short-lived clients would keep one waiter for each of them while nothing happens.
  */
 export function untilWoken(join: (waiter: Waiter) => () => void, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return Promise.resolve();

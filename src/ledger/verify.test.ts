@@ -41,8 +41,8 @@ const bodiless = sound.findIndex(({ bodies }) => bodies === undefined);
 const placeOf = (callId: string): number =>
   sound.findIndex(({ text }) => text.includes(`"call":"${callId}"`));
 
-describe('a ledger that is sound', () => {
-  test('has no problems, in the order of the store and session by session', () => {
+describe('an intact ledger', () => {
+  test('has no problems, in store order and session by session', () => {
     const { problems, totals } = verify(sound);
     expect(problems).toEqual([]);
     expect(totals).toEqual({
@@ -57,13 +57,13 @@ describe('a ledger that is sound', () => {
     expect(verify(bySession, { bySession: true })).toEqual({ problems, totals });
   });
 
-  test('has none with its anchor, its heads, and an anchor from before it grew', () => {
+  test('has none with its anchor, its heads, and an older anchor', () => {
     expect(kinds(sound, { anchor, heads: headsOf(sound) })).toEqual([]);
     const earlier = createAnchor(headsOf(sound.slice(0, 40)), 1_790_000_000_400);
     expect(kinds(sound, { anchor: earlier })).toEqual([]);
   });
 
-  test('has none when bodies were erased and an entry says so', () => {
+  test('has none if bodies were erased and an entry records it', () => {
     const [first] = sound as [StoredEntry];
     const erasure: QuittanceEvent = {
       id: 'x',
@@ -93,7 +93,7 @@ describe('a ledger that is sound', () => {
   });
 });
 
-describe('what was changed is found where it is', () => {
+describe('a change is found at its place', () => {
   test.each<[string, StoredEntry[], string]>([
     ['a text', edit(3, { text: (sound[3] as StoredEntry).text.replace('send_mail', 'send_male') }), 'chain'],
     ['a hash', edit(sound.length - 1, { hash: '00'.repeat(32) }), 'chain'],
@@ -116,12 +116,12 @@ describe('what was changed is found where it is', () => {
     });
   });
 
-  test('entries taken out, repeated, swapped or moved to another session', () => {
+  test('entries removed, repeated, swapped or moved to another session', () => {
     expect(verify(sound.toSpliced(3, 1)).problems[0]).toMatchObject({
       kind: 'sequence',
       sequence: 5,
       sessionId: 'a',
-      message: 'Entry 4 is due and 5 is found: 1 missing.',
+      message: 'Expected entry 4, found 5: 1 missing.',
     });
     expect(kinds(sound.toSpliced(3, 0, sound[3] as StoredEntry))).toContain('sequence');
     expect(kinds(sound.with(3, sound[4] as StoredEntry).with(4, sound[3] as StoredEntry))).toContain(
@@ -130,11 +130,11 @@ describe('what was changed is found where it is', () => {
     expect(kinds(edit(0, { sessionId: 'b' }))).toContain('session');
   });
 
-  test('a text that is none, a newer one, and one that only a lone surrogate changed', () => {
+  test('an invalid text, a newer one, and one where only a lone surrogate differs', () => {
     expect(kinds(edit(3, { text: 'nonsense' }))).toEqual(['chain', 'text']);
     const newer = edit(3, { text: (sound[3] as StoredEntry).text.replace('"v":1', '"v":9') });
     expect(kinds(rechain(newer))).toEqual(['newer']);
-    // The message says what is wrong with it.
+    // The message names the problem.
     expect(verify(edit(3, { text: 'nonsense' })).problems.at(-1)?.message).toMatch(/JSON/);
     expect(verify(rechain(newer)).problems[0]?.message).toMatch(/newer version/);
     const marked = rechain(edit(3, { text: (sound[3] as StoredEntry).text.replace('send_mail', '\ufffd') }));
@@ -150,7 +150,7 @@ describe('what was changed is found where it is', () => {
   });
 });
 
-describe('somebody who chains anew', () => {
+describe('an attacker who recomputes the chains', () => {
   const forge = (callId: string, from: string, to: string): StoredEntry[] => {
     const at = placeOf(callId);
     const { text, bodies } = sound[at] as StoredEntry;
@@ -177,7 +177,7 @@ describe('somebody who chains anew', () => {
       forge('read-a', '"type":"tool.decided"', '"type":"tool.decided","call":"z"'),
       'session',
     ],
-  ])('must still tell what could have happened: %s', (_, entries, kind) => {
+  ])('must still write possible events: %s', (_, entries, kind) => {
     expect(kinds(entries)[0] ?? '').toBe(kind);
   });
 
@@ -191,12 +191,12 @@ describe('somebody who chains anew', () => {
     expect(kinds(storeEntries([{ ...intent, expectedVersion: 'any' }]))).toEqual(['version']);
   });
 
-  test('is found by an anchor, and so are a cut tail, a dropped session and one that was put in', () => {
+  test('is detected by an anchor, and so are a cut tail, a dropped session and an added one', () => {
     const [first] = sound as [StoredEntry];
     const forged = rechain(edit(0, { text: first.text.replace('send_mail', 'send_male') }));
     expect(kinds(forged)).toEqual([]);
     expect(verify(forged, { anchor }).problems).toMatchObject([
-      { kind: 'anchor', sessionId: 'a', message: expect.stringContaining('computed anew') as string },
+      { kind: 'anchor', sessionId: 'a', message: expect.stringContaining('recomputed') as string },
     ]);
     const cut = sound.slice(0, -1);
     expect(kinds(cut)).toEqual([]);
@@ -214,7 +214,7 @@ describe('somebody who chains anew', () => {
     ]);
   });
 
-  test('is not suspected where the ledger says that a session was removed', () => {
+  test('is not reported if the ledger records the removal of a session', () => {
     const [, head] = headsOf(sound) as [StoredEntry, StoredEntry];
     const removal = (sequence: number, hash: string): StoredEntry[] => [
       ...sound.filter(({ sessionId }) => sessionId === 'a'),
@@ -250,13 +250,13 @@ describe('somebody who chains anew', () => {
     expect(kinds([...removal(head.sequence, head.hash), ...anew], { anchor })).toEqual([]);
   });
 
-  test('is found by the heads where only the tail was cut', () => {
+  test('is detected by the heads if only the tail was cut', () => {
     expect(kinds(sound.slice(0, -1), { heads: headsOf(sound) })).toEqual(['head']);
     expect(kinds(sound, { heads: headsOf(sound).slice(1) })).toEqual(['head']);
   });
 });
 
-test('what behaviours emit about a call is no event of a newer version, and hides nothing that is wrong with the call', () => {
+test('events that behaviors emit about a call are not events of a newer version, and hide no problem of the call', () => {
   const entries = makeEntries([{ session: 'a', call: 'c', story: 'write' }]);
   const [begin, end] = entries as unknown as [Entry, Entry];
   const emitted: Entry = {
@@ -288,7 +288,7 @@ test('what behaviours emit about a call is no event of a newer version, and hide
   expect(kinds(storeEntries([begin, { ...emitted, callId: undefined }]))).toEqual(['session']);
 });
 
-test('a call that was undone is sound where it had succeeded, or was found to have, and was undone once', () => {
+test('an undone call is valid if it had succeeded, or was found to have, and was undone once', () => {
   const undoing = (story: Story, more: readonly Entry[] = []): Entry[] => {
     const entries: Entry[] = [...makeEntries([{ session: 'a', call: 'c', story }]), ...more];
     const version = entries.filter(({ expectedVersion }) => expectedVersion !== 'any').length;
@@ -309,7 +309,7 @@ test('a call that was undone is sound where it had succeeded, or was found to ha
   };
   for (const story of ['read', 'write', 'artifact', 'timeout'] as const)
     expect([story, kinds(storeEntries(undoing(story)))]).toEqual([story, []]);
-  // It stays a call that was completed: what was reported of it may be reported again.
+  // It stays a completed call: its result may be reported again.
   const replayed: QuittanceEvent = {
     id: 'r1',
     type: 'tool.recalled',
@@ -335,7 +335,7 @@ test('a call that was undone is sound where it had succeeded, or was found to ha
   expect(kinds(storeEntries(undoing('write', undoing('write').slice(-1))))).toEqual(['order']);
 });
 
-test('events and outcomes of a newer version are not judged, and are counted', () => {
+test('events and outcomes of a newer version are counted but not judged', () => {
   const at = placeOf('read-a');
   const { text } = sound[at] as StoredEntry;
   const carried = rechain(edit(at, { text: text.replace('"tool.started"', '"tool.warmed"') }));

@@ -1,9 +1,9 @@
 /**
- * Checks a ledger as it is read, entry by entry: that nothing was changed, taken out, put in or moved, that what its
- * events tell could have happened, and that what a model was told is what was kept.
+ * Checks a ledger as it is read, entry by entry. Nothing may have been changed, removed, added or moved. Its events must
+ * be possible, and the model content must match the stored outcomes.
  *
- * 1. Problems are data. After one, checking goes on from what stands there, so that one change is one problem.
- * 2. What is kept meanwhile is a hash per session, a number per settled call, and the events of open calls.
+ * 1. Problems are data. After a problem, checking continues from the entry found, so that one change is one problem.
+ * 2. Memory: a hash per session, a number per settled call, and the events of open calls.
  */
 import { isQuittanceError } from '../base/error.ts';
 import { isEmittedEvent } from '../call/emitted-event.ts';
@@ -23,20 +23,20 @@ import { compareWithAnchor, compareWithHeads } from './chain-ends.ts';
 import type { VerifyProblem, VerifyProblemKind } from './verify-problem.ts';
 
 export type VerifierOptions = {
-  /** Where the chains stood at some time before. */
+  /** The ends of the chains at some earlier time. */
   readonly anchor?: Anchor | undefined;
-  /** Where the ledger or the export says that each chain ends: all of its sessions. */
+  /** The end of each chain according to the ledger or the export: all of its sessions. */
   readonly heads?: Iterable<Head> | undefined;
   /** Entries come session by session, so that a session can be forgotten when the next one begins. */
   readonly bySession?: boolean | undefined;
-  /** Hears of every entry that could be read, right or wrong. */
+  /** Called for every readable entry, valid or not. */
   readonly onEntry?: ((entry: ReadEntry, position: number) => void) | undefined;
 };
 
 export type Verifier = {
-  /** The next entry: of its session in the order of sequences, beside other sessions in any order. */
+  /** Checks the next entry. Entries of one session must come in order of sequence; sessions may be interleaved. */
   add(entry: StoredEntry): readonly VerifyProblem[];
-  /** What can be said only when everything was read. */
+  /** Problems that can be found only at the end. */
   end(): readonly VerifyProblem[];
   readonly totals: VerifyTotals;
 };
@@ -48,14 +48,14 @@ export type VerifyTotals = {
   readonly openCalls: number;
   /** Entries whose bodies were erased. */
   readonly erased: number;
-  /** Events of types this version does not know: carried and chained, but not judged. */
+  /** Events of unknown types: kept and chained, but not judged. */
   readonly unknownEvents: number;
   readonly problems: number;
 };
 
 type SessionTrack = {
   head: Head;
-  /** Undefined once the session was left for another one. */
+  /** Undefined once the next session has begun. */
   calls: Map<string, CallTrack> | undefined;
   /** Entries without bodies that no event has named yet. */
   readonly missing: Map<string, EntryPosition>;
@@ -113,7 +113,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     return session;
   };
 
-  /** Forgets the calls of a session that is over, after a last look at those that are open. */
+  /** Forgets the calls of a finished session, after a last check of its open ones. */
   const close = (session: SessionTrack): void => {
     const { head, calls, missing } = session;
     for (const track of calls?.values() ?? []) {
@@ -122,12 +122,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
       endTrack(track, (kind, message) => say(head.sessionId, undefined, kind, message));
     }
     for (const place of missing.values())
-      say(
-        head.sessionId,
-        place,
-        'bodies',
-        'The bodies are gone, and no later entry says that they were erased.',
-      );
+      say(head.sessionId, place, 'bodies', 'The bodies are missing, and no later entry records an erasure.');
     missing.clear();
     session.calls = undefined;
   };
@@ -141,12 +136,12 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
         entry,
         'sequence',
         sequence > due
-          ? `Entry ${due} is due and ${sequence} is found: ${sequence - due} missing.`
-          : `Entry ${due} is due and ${sequence} is found, which stood before.`,
+          ? `Expected entry ${due}, found ${sequence}: ${sequence - due} missing.`
+          : `Expected entry ${due}, found ${sequence}, which was read before.`,
       );
-    // Only well-formed text has bytes of its own: others are hashed as what a lone surrogate is replaced with.
+    // Only well-formed text has its own bytes: in other text the hash covers the replacement of a lone surrogate.
     else if (!text.isWellFormed() || chainHash(session.head.hash, sequence, text) !== hash)
-      say(sessionId, entry, 'chain', 'The hash is not that of this text after the entry before.');
+      say(sessionId, entry, 'chain', 'The hash does not match this text and the previous entry.');
     const anchor = anchored.get(sessionId);
     if (anchor?.sequence === sequence && anchor.hash !== hash) session.differsFromAnchor = entry;
     session.head = { sessionId, sequence, hash };
@@ -157,19 +152,20 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     if (entry.erased) {
       totals.erased++;
       if (!session.erasures.has(entry.entryId)) session.missing.set(entry.entryId, stored);
-      if (salt !== undefined) say(sessionId, stored, 'bodies', 'The bodies are gone and their salt is not.');
+      if (salt !== undefined)
+        say(sessionId, stored, 'bodies', 'The bodies are missing but their salt is not.');
     } else if (bodies === undefined || salt === undefined) {
       if (bodies !== salt || entry.bodiesDigest !== undefined)
         say(sessionId, stored, 'bodies', 'There are bodies without a salt, or a salt without bodies.');
     } else if (!isDigestOf(entry.bodiesDigest, salt, bodies))
-      say(sessionId, stored, 'bodies', 'The bodies are not those that were written.');
+      say(sessionId, stored, 'bodies', 'The bodies were changed.');
   };
 
   const judge = (session: SessionTrack, stored: StoredEntry, entry: ReadEntry): void => {
     const report = (kind: VerifyProblemKind, message: string): void =>
       say(stored.sessionId, stored, kind, message);
     if (entry.sessionId !== stored.sessionId)
-      report('session', `The entry says that it belongs to session ${JSON.stringify(entry.sessionId)}.`);
+      report('session', `The entry claims to belong to session ${JSON.stringify(entry.sessionId)}.`);
     for (const event of entry.events) {
       checkEventPosition(event, entry, report);
       if (isEmittedEvent(event)) continue;
@@ -201,7 +197,7 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
       checkBodies(session, stored, entry);
       judge(session, stored, entry);
     } catch (error) {
-      // Whatever is wrong with what stands there is a finding; that nothing can be read of it is one too.
+      // Any problem with the entry is a finding, even that nothing can be read.
       const kind = isQuittanceError(error, 'ledger.newer') ? 'newer' : 'text';
       say(sessionId, stored, kind, error instanceof Error ? error.message : 'It cannot be read.');
     }
@@ -221,6 +217,6 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
   };
 }
 
-/** Only a salt of salt's own characters: another could have taken in the beginning of the bodies. */
+/** Only a salt with valid characters: another could include the start of the bodies. */
 const isDigestOf = (digest: string | undefined, salt: string, bodies: string): boolean =>
   /^[\w-]+$/.test(salt) && bodies.isWellFormed() && digest === bodiesDigest(salt, bodies);

@@ -111,7 +111,7 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
         isUnsaid(tool),
         isUnsaid(tool),
       ]);
-      await expect(first.runtime.recover()).rejects.toThrow(/only be read|neither the ledger nor its spill/);
+      await expect(first.runtime.recover()).rejects.toThrow(/is read-only|neither the ledger nor its spill/);
       expect(first.ran).toEqual([]);
       first.file.release();
       const { runtime, ran } = who === 'the same process' ? first : comeAfter();

@@ -126,7 +126,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
   it('[nothing-lost] recover writes it down, too', async () => {
     const { runtime, ran, end } = setStage(kind);
     const told = await runtime.turn({ sessionId: 's' }).call(envelope('a', 'act'));
-    await expect(runtime.recover()).rejects.toThrow(/full|only be read/);
+    await expect(runtime.recover()).rejects.toThrow(/full|is read-only/);
     expect(spills()).toHaveLength(1);
     end();
     await runtime.recover();
@@ -246,7 +246,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
     const told = await spillAndDie();
     const { runtime, file, ran } = comeAfter();
     file.protect();
-    await expect(runtime.recover()).rejects.toThrow(/full|only be read/);
+    await expect(runtime.recover()).rejects.toThrow(/full|is read-only/);
     expect(spills()).toHaveLength(1);
     file.release();
     await runtime.recover();

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 
-/** Whole groups of base64, so that no two salts share a byte. */
+/** A multiple of three bytes, so that no two salts share a base64 group. */
 const saltBytes = 18;
 const saltChars = 24;
 const perDraw = 256;
 
-/** Fresh random texts, drawn many at a time: asking the system costs more than a salt. */
+/** Random texts, generated many at a time: a system call costs more than a salt. */
 export function createSalts(): () => string {
   let drawn = '';
   let next = 0;

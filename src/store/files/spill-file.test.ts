@@ -17,7 +17,10 @@ const salt = (): string => 'abcdefghijklmnopqrstuvwx';
 const open = (ownerId: string, ledgerId = 'ledger'): SpillFile =>
   new SpillFile({ folder, ownerId, ledgerId }, 65_536, salt);
 
-/** An entry with everything that is ever spilled: guards belong to intents, cursors to what can be emitted again. */
+/**
+ * An entry with everything that is ever spilled. Guards belong to intents, and cursors to events that can be emitted
+ * again.
+ */
 const whole = (callId: string): Required<Omit<Entry, 'guards' | 'cursor'>> => ({
   ...new SampleCall(callId).begin(),
   callId,
@@ -31,7 +34,7 @@ const whole = (callId: string): Required<Omit<Entry, 'guards' | 'cursor'>> => ({
   depth: 2,
 });
 
-test('what is spilled is read back with everything it does, by its owner and by whoever finds the owner gone', () => {
+test('a spilled entry is read back completely, by its owner and by a process that finds the owner gone', () => {
   const entries = [whole('a'), new SampleCall('b').begin()];
   const spill = open(owner(1));
   for (const entry of entries) expect(spill.add(entry)).toBe(true);
@@ -42,14 +45,14 @@ test('what is spilled is read back with everything it does, by its owner and by 
   expect(other.read(() => false)).toEqual([]);
 });
 
-test('what moves a cursor is not spilled: whoever reads on emits it again', () => {
+test('an entry that moves a cursor is not spilled: the next reader emits it again', () => {
   const spill = open(owner(1));
   const cursor = { name: 'audit', holder: 'h', from: 0, to: 1 };
   expect(spill.add({ ...new SampleCall('a').begin(), cursor })).toBe(false);
   expect(spill.read(() => false)).toEqual([]);
 });
 
-test('an owner is not forgotten while something it spilled is still to be appended', () => {
+test('an owner is not forgotten while one of its spilled entries is still to be appended', () => {
   const spill = open(owner(1));
   spill.add(whole('a'));
   spill.close();
@@ -60,7 +63,7 @@ test('an owner is not forgotten while something it spilled is still to be append
   expect(existsSync(join(folder, owner(1)))).toBe(false);
 });
 
-test('what came after the entry that is named is not dropped with it', () => {
+test('entries spilled after the named one are not dropped with it', () => {
   const spill = open(owner(1));
   const [first, second] = [whole('a'), whole('b')];
   spill.add(first);
@@ -71,7 +74,7 @@ test('what came after the entry that is named is not dropped with it', () => {
   expect(spill.read(() => false)).toEqual([]);
 });
 
-test('a file that is no longer needed is gone, one that is stays', () => {
+test('a file that is no longer needed is removed, a needed one stays', () => {
   open(owner(1)).close();
   expect(existsSync(join(folder, owner(1)))).toBe(false);
   const spill = open(owner(2));
@@ -107,7 +110,7 @@ test('[nothing-lost] a spill enters only the ledger it was written for', () => {
   expect(open(owner(3), 'one').read(() => true)).toMatchObject([{ entries: [{ callId: 'a' }] }]);
 });
 
-test('[nothing-lost] a damaged line hides none behind it, and the file is kept for a person to look at', () => {
+test('[nothing-lost] a damaged line hides no later line, and the file is kept for a person to inspect', () => {
   const path = join(folder, owner(1));
   const spill = open(owner(1));
   for (const callId of ['a', 'b', 'c']) spill.add(whole(callId));
@@ -153,20 +156,20 @@ test('an owner forgets neither its own spill nor a file that is not a spill', ()
   }
 });
 
-test('the empty spill of an owner that is gone goes with it', () => {
+test('the empty spill of a gone owner is removed with it', () => {
   open(owner(1));
   open(owner(2)).forget(owner(1));
   expect(existsSync(join(folder, owner(1)))).toBe(false);
 });
 
-test('a spill is ready while a quarter of its room is free, and takes what fits to the last byte', () => {
+test('a spill is ready while a quarter of its space is free, and accepts entries up to its last byte', () => {
   const entry = whole('a');
   const probe = open(owner(1));
   probe.add(entry);
   const line = readFileSync(join(folder, owner(1)), 'latin1').indexOf('\n') + 1;
   const sized = (bytes: number, ownerId: string): SpillFile =>
     new SpillFile({ folder, ownerId, ledgerId: 'ledger' }, bytes, salt);
-  // The name of the owner is part of a line, and every name is as long as any other.
+  // The name of the owner is part of a line, and all names have the same length.
   const exact = sized(line * 2, owner(2));
   expect([exact.add(entry), exact.isReady]).toEqual([true, true]);
   expect([exact.add(entry), exact.isReady]).toEqual([true, false]);

@@ -1,11 +1,12 @@
 /**
- * Where an owner keeps what the ledger could not take: a file allocated beforehand, so that a full disk cannot prevent
- * it. One line per entry with its digest in front. A line that was torn by a crash was never acknowledged.
+ * Stores entries of an owner that the ledger could not store. The file is allocated in advance, so that a full disk
+ * cannot prevent it. It has one line per entry, prefixed with its digest. A line that was torn by a crash was never
+ * acknowledged.
  *
- * 1. A descriptor alone proves nothing: before anything relies on the file, it must still be the file at its path.
- * 2. A line names its ledger. A spill never enters another ledger that happens to lie at the same path.
- * 3. "There is no such file" means that nothing was spilled. Every other failure to read is an error: recovery must not
- *    end calls whose outcomes it could not read.
+ * 1. A descriptor alone proves nothing: before the runtime relies on the file, it must still be the file at its path.
+ * 2. A line names its ledger. A spill never enters another ledger that happens to be at the same path.
+ * 3. A missing file means that nothing was spilled. Any other failure to read is an error: recovery must not end
+ *    calls whose outcomes it could not read.
  */
 import {
   closeSync,
@@ -45,40 +46,40 @@ export class SpillFile {
     this.#prepare();
   }
 
-  /** Is there room for what is likely to come? A quarter of the whole must be free. */
+  /** Is there enough space for likely entries? A quarter of the file must be free. */
   get isReady(): boolean {
     return this.#isOnDisk() && this.#bytes - this.#used >= this.#bytes / 4;
   }
 
   add(entry: Entry): boolean {
-    // Appended later it would find the cursor elsewhere; the next reader emits it again.
+    // When appended later, it would find the cursor elsewhere; the next reader emits it again.
     if (entry.cursor !== undefined || !this.#isOnDisk() || this.#file === undefined) return false;
     const line = writeSpillLine(entry, this.#place, this.#salt);
     if (this.#used + line.length > this.#bytes) return false;
     try {
       writeAll(this.#file.descriptor, line, this.#used);
       fdatasyncSync(this.#file.descriptor);
-      // Replaced meanwhile: what was written is in a file that no process will find.
+      // Replaced meanwhile: no process will find the file that was written.
       if (findReplaced(this.#path, this.#file.identity) !== undefined) return false;
     } catch {
       this.#blank(line.length);
-      return false; // the caller says what that means
+      return false; // the caller decides what that means
     }
     this.#used += line.length;
     this.#lastEntryId = entry.entryId;
     return true;
   }
 
-  /** What was refused must not be found after a restart: a line whose flush failed is whole in the file all the same. */
+  /** A refused line must not be found after a restart, but a line whose flush failed may be complete in the file. */
   #blank(length: number): void {
     try {
       if (this.#file !== undefined) writeAll(this.#file.descriptor, Buffer.alloc(length), this.#used);
     } catch {
-      // The disk takes nothing any more. The record may then say more than the caller was told.
+      // The disk accepts nothing any more. After a restart the record may then contain the refused line.
     }
   }
 
-  /** The spills of this owner, and of those that `isGone` says are dead. */
+  /** The spills of this owner, and of owners that are dead according to `isGone`. */
   read(isGone: (ownerId: string) => boolean): Spilled[] {
     const { folder, ownerId: ownId, ledgerId } = this.#place;
     return listFolder(folder)
@@ -87,7 +88,7 @@ export class SpillFile {
       .filter(({ entries }) => entries.length > 0);
   }
 
-  /** False where this owner has spilled more since that entry: then all of it stays. */
+  /** False if this owner has spilled more since that entry: then all of it stays. */
   drop(ownerId: string, lastEntryId: string | undefined = this.#lastEntryId): boolean {
     if (ownerId !== this.#place.ownerId) {
       if (ownerPattern.test(ownerId)) this.#dropOf(ownerId);
@@ -101,7 +102,7 @@ export class SpillFile {
     return true;
   }
 
-  /** Removes the file of a dead owner, if there is nothing in it. */
+  /** Removes the file of a dead owner, if it is empty. */
   forget(ownerId: string): void {
     if (ownerId === this.#place.ownerId || !ownerPattern.test(ownerId)) return;
     const path = join(this.#place.folder, ownerId);
@@ -109,7 +110,7 @@ export class SpillFile {
     if (entries.length === 0 && rest === 'nothing') removeIfPossible(path);
   }
 
-  /** Leaves the file where another process must still read it. */
+  /** Keeps the file if another process must still read it. */
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file.descriptor);
     this.#file = undefined;
@@ -120,12 +121,12 @@ export class SpillFile {
     return join(this.#place.folder, this.#place.ownerId);
   }
 
-  /** What could not be read stays on disk under another name, for a person to look at. */
+  /** Unreadable lines stay on disk under another name, for a person to inspect. */
   #dropOf(ownerId: string): void {
     const path = join(this.#place.folder, ownerId);
     switch (readSpillLines(path, this.#place.ledgerId).rest) {
       case 'nothing':
-        // Left where it is, it would be appended once more and refused as a copy.
+        // If it stayed, it would be appended again and refused as a copy.
         removeIfPossible(path);
         return;
       case 'damaged':
@@ -136,7 +137,7 @@ export class SpillFile {
     }
   }
 
-  /** Is the file at its path the one that is written to? If it was removed or replaced, it is made again. */
+  /** Is the file at its path the one being written? If it was removed or replaced, it is created again. */
   #isOnDisk(): boolean {
     try {
       if (this.#file !== undefined && findReplaced(this.#path, this.#file.identity) === undefined)
@@ -147,7 +148,7 @@ export class SpillFile {
     return this.#prepare();
   }
 
-  /** Allocates the file, with what the lost one held. */
+  /** Allocates the file, with the content of the lost one. */
   #prepare(): boolean {
     const lost = this.#file;
     const { folder } = this.#place;
@@ -161,10 +162,10 @@ export class SpillFile {
       fsyncSync(descriptor);
       syncFolder(folder);
       const identity = identifyFile(this.#path);
-      if (identity === undefined) throw new Error('The spill file was removed while it was made.');
+      if (identity === undefined) throw new Error('The spill file was removed while it was being created.');
       this.#file = { descriptor, identity };
     } catch {
-      // No room now: `isReady` says so, and tries again.
+      // No space now: `isReady` says so and retries.
       if (descriptor === undefined) return false;
       closeSync(descriptor);
       removeIfPossible(this.#path);

@@ -1,4 +1,4 @@
-/** A line of the spill whose flush failed was refused: it must not be found after a restart. */
+/** A spill line whose flush failed was refused: it must not be found after a restart. */
 import fs, { mkdtempSync, rmSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ afterAll(() => {
 const folder = mkdtempSync(join(tmpdir(), 'quittance-flush-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('[told-equals-kept] a line whose flush failed is not found by whoever comes after', () => {
+test('[told-equals-kept] a line whose flush failed is not found by a later process', () => {
   const place = { folder, ownerId: newOwnerId(), ledgerId: 'ledger' };
   const spill = new SpillFile(place, 65_536, () => 'salt');
   expect(spill.add(new SampleCall('kept').whole())).toBe(true);

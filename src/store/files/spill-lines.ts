@@ -1,4 +1,4 @@
-/** The lines of a spill file: one entry each, with its digest in front. */
+/** The lines of a spill file: one entry each, prefixed with its digest. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
@@ -8,13 +8,13 @@ import type { Entry } from '../../ledger/journal.ts';
 /** Whose spill this is, and of which ledger. */
 export type SpillOwner = { readonly folder: string; readonly ownerId: string; readonly ledgerId: string };
 
-/** `rest`: what the file holds apart from these entries. */
+/** `rest`: content of the file other than these entries. */
 export type SpillLines = {
   readonly entries: readonly Entry[];
   readonly rest: 'nothing' | 'damaged' | 'of_another_ledger';
 };
 
-/** Reads every whole line. A broken line at the end was torn by a crash; one before a whole line is damage. */
+/** Reads every complete line. A broken line at the end was torn by a crash; one before a complete line is damage. */
 export function readSpillLines(path: string, ledgerId: string): SpillLines {
   const entries: Entry[] = [];
   let broken = false;
@@ -32,7 +32,7 @@ export function readSpillLines(path: string, ledgerId: string): SpillLines {
   return { entries, rest };
 }
 
-/** The text of a spill without the blank rest of its file, which is large and nearly always all of it. */
+/** The text of a spill without the blank rest of its file, which is usually almost all of it. */
 function readText(path: string): string {
   try {
     const bytes = readFileSync(path);
@@ -65,7 +65,7 @@ function parseLine(line: string): { readonly entry: Entry; readonly of: string |
     const spilled = JSON.parse(text) as SpilledText;
     return { entry: fromSpilled(spilled), of: spilled.ledger };
   } catch {
-    return undefined; // its digest fits, so another program wrote it
+    return undefined; // its digest matches, so another program wrote it
   }
 }
 
@@ -74,7 +74,7 @@ export function writeSpillLine(entry: Entry, place: SpillOwner, salt: () => stri
   return Buffer.from(`${hash('sha256', text)} ${text}\n`);
 }
 
-/** As the ledger would have written it, with what the ledger keeps outside entries. */
+/** As the ledger would have written it, plus the state that the ledger stores outside entries. */
 type SpilledText = {
   readonly text: string;
   readonly bodies?: string | undefined;
@@ -97,7 +97,7 @@ function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {
     sessionId,
     callId,
     expectedVersion,
-    events: events as Entry['events'], // our own: of types we know
+    events: events as Entry['events'], // written by us: of known types
     ...(claim !== undefined && { claim }),
     ...(releaseClaim !== undefined && { releaseClaim }),
     ...(reserve !== undefined && { reserve }),

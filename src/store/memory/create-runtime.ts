@@ -6,8 +6,8 @@ import type { AnyTool } from '../../tool/define-tool.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 
 /**
- * A runtime for these tools. Without a ledger it keeps its records in memory, where they end with the process: give
- * one for calls somebody may have to explain.
+ * Creates a runtime for these tools. Without a ledger it stores its records in memory, where they end with the
+ * process. Pass a ledger for calls that must be explainable later.
  */
 export function createRuntime<const Tools extends readonly AnyTool[]>(
   options: Omit<RuntimeOptions<Tools>, 'ledger'> & { readonly ledger?: Ledger },

@@ -1,7 +1,7 @@
-/** How large things in memory would be if they were written out. */
+/** Estimates the serialised size of values in memory. */
 import type { ArtifactFacts, NewArtifact } from '../../ledger/artifacts.ts';
 
-/** About how many bytes the value has as JSON. Nothing is written out for it. */
+/** Approximate number of bytes of the value as JSON, without serialising it. */
 export function measureJson(value: unknown): number {
   let bytes = 0;
   const rest: unknown[] = [value];

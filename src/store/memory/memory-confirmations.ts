@@ -1,4 +1,4 @@
-/** Questions to people, found by going through all calls. */
+/** Finds confirmations by scanning all calls. */
 import type { CallEvent } from '../../call/event.ts';
 import type { Page } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
@@ -15,7 +15,7 @@ export function queryConfirmations(
   const found: [ConfirmationSummary, PageCursor][] = [];
   for (const { calls } of sessions)
     for (const { events, position } of calls.values())
-      // kept for the call, so about one
+      // stored for the call, so these are call events
       for (const summary of summariseConfirmations(events as readonly CallEvent[]))
         if (matchesConfirmation(summary, query)) found.push([summary, [summary.askedAt, position]]);
   return toPage(found, query);

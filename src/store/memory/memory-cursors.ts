@@ -1,4 +1,4 @@
-/** How far the readers of a memory ledger have got. */
+/** The positions that the readers of a memory ledger have reached. */
 import type { Cursor, CursorMove, CursorTake } from '../../ledger/cursors.ts';
 
 export class MemoryCursors {
@@ -26,7 +26,7 @@ export class MemoryCursors {
     return taken;
   }
 
-  /** What stands in the way of a move. */
+  /** Finds the reason why a move is refused. */
   findDisplaced({
     name,
     holder,

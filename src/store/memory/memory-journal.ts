@@ -44,8 +44,11 @@ export function createMemoryJournal(store: MemoryStore): Journal {
   };
 }
 
-/** A reader gets what is stored and may not write into it. Frozen when read, so that appending stays cheap. */
+/**
+ * A reader gets the stored objects and must not change them. They are frozen when read, so that appending stays
+ * cheap.
+ */
 function frozen(events: readonly QuittanceEvent[]): readonly QuittanceEvent[] {
-  for (const event of events) freezeJson(event as unknown as JsonObject); // events are JSON but for undefined
+  for (const event of events) freezeJson(event as unknown as JsonObject); // events are JSON except for undefined
   return events.slice();
 }

@@ -19,11 +19,11 @@ import { MemoryStore } from './memory-store.ts';
 
 export type MemoryLedgerOptions = {
   readonly clock?: Clock;
-  /** 32 bytes. Random by default: sealed inputs end with the process, as everything here does. */
+  /** 32 bytes. Random by default: sealed inputs end with the process, like everything in this ledger. */
   readonly sealKey?: Uint8Array;
 };
 
-/** A ledger that lives as long as the process: for tests, scripts and calls that need no record tomorrow. */
+/** A ledger that lives as long as the process: for tests, scripts and calls whose records may be lost. */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const clock = options.clock ?? systemClock;
   const ids = createIds();

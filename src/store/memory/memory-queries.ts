@@ -1,4 +1,4 @@
-/** Questions about calls and sessions, answered by going through all of them. */
+/** Answers queries about calls and sessions by scanning all of them. */
 import type { CallEvent } from '../../call/event.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
@@ -55,7 +55,7 @@ export function querySessions(sessions: Iterable<MemorySession>, query: SessionQ
 }
 
 const summarise = ({ events }: MemoryCall): CallSummary | undefined => {
-  const call = foldCall(events as readonly CallEvent[]); // kept for the call, so about one
+  const call = foldCall(events as readonly CallEvent[]); // stored for the call, so these are call events
   return call && toCallSummary(call);
 };
 

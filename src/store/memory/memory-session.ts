@@ -1,4 +1,4 @@
-/** One session of a memory ledger: its entries, and what is read of them. */
+/** One session of a memory ledger: its entries and their summary. */
 import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { Head } from '../../ledger/chain.ts';
@@ -18,26 +18,26 @@ import {
 } from '../../ledger/unsettled-effect.ts';
 
 export type MemoryCall = {
-  /** Where its first entry stands. */
+  /** Position of its first entry. */
   readonly position: number;
   readonly depth: number | undefined;
   version: number;
   events: QuittanceEvent[];
   settled: boolean;
   sealed: string | undefined;
-  /** The key that its last claim is on. */
+  /** The key of its last claim. */
   claimKey: string | undefined;
   waiters: Set<Waiter> | undefined;
 };
 
-/** An entry with what its counters have come to. */
+/** An entry with the totals of its counters. */
 export type KeptEntry = Entry & { readonly totals?: readonly CounterTotal[] };
 
-/** An entry, written out only when somebody wants to read it so. */
+/** An entry that is serialised only when it is read in that form. */
 export type MemoryEntry = {
   readonly position: number;
   readonly entry: KeptEntry;
-  /** Among them what behaviours emitted, as in everything that is read: whoever folds events passes it over. */
+  /** Includes events that behaviors emitted; code that folds events skips those. */
   events: readonly QuittanceEvent[];
   written: (WrittenEntry & { readonly hash: string }) | undefined;
 };
@@ -62,7 +62,7 @@ export class MemorySession {
     return this.entries.flatMap(({ entry, events }) => (entry.callId === undefined ? events : []));
   }
 
-  /** Adds an entry that was accepted. Gives the version its call has now, 0 where it is about none. */
+  /** Adds an accepted entry. Returns the call's version, or 0 for an entry without a call. */
   add(position: number, entry: KeptEntry): number {
     const events = entry.events as readonly QuittanceEvent[];
     this.entries.push({ position, entry, events, written: undefined });
@@ -90,7 +90,7 @@ export class MemorySession {
     }
     for (const event of entry.events)
       if ('callId' in event && event.callId === callId) {
-        call.events.push(event as QuittanceEvent); // those of behaviours come along: see `MemoryEntry`
+        call.events.push(event as QuittanceEvent); // includes emitted events: see `MemoryEntry`
         if (!isEmittedEvent(event)) this.#note(call, event, callId);
       }
     if (entry.sealed !== undefined) call.sealed = entry.sealed;
@@ -108,7 +108,7 @@ export class MemorySession {
     return this.#inDoubt.get(doubtKey(toolName, inputDigest))?.slice() ?? [];
   }
 
-  /** Every call whose effect is in doubt. */
+  /** Every call whose effect is unresolved. */
   *allInDoubt(): Generator<{ callId: string; toolName: string; inputDigest: string }, void, undefined> {
     for (const [key, calls] of this.#inDoubt) {
       const [inputDigest = '', ...toolName] = key.split('\n');
@@ -116,7 +116,7 @@ export class MemorySession {
     }
   }
 
-  /** An entry of this session as it is written. */
+  /** An entry of this session in its stored form. */
   read(index: number, ownerId: string, random: () => string): StoredEntry {
     this.#write(ownerId, random);
     const { position, written } = this.entries[index] as MemoryEntry;
@@ -128,7 +128,7 @@ export class MemorySession {
     };
   }
 
-  /** The end of the chain, or where it ended when it was so long. */
+  /** The end of the chain, or its end when it had `length` entries. */
   head(ownerId: string, random: () => string, length: number = this.entries.length): Head {
     const { sessionId } = this;
     this.#write(ownerId, random);
@@ -139,7 +139,7 @@ export class MemorySession {
     };
   }
 
-  /** Empties the bodies of an entry. False where there are none. */
+  /** Empties the bodies of an entry. False if there are none. */
   erase(item: MemoryEntry, ownerId: string, random: () => string): boolean {
     this.#write(ownerId, random);
     if (item.written?.bodies === undefined) return false;

@@ -4,7 +4,7 @@ import type { NewArtifact } from '../../ledger/artifacts.ts';
 import type { ClaimHolder, Counter } from '../../ledger/claims.ts';
 import type { MemorySession } from './memory-session.ts';
 
-/** What is kept beside the entries, row by row. */
+/** Lists the state stored outside entries, row by row. */
 export async function* listMemorySideRows(
   sessions: Iterable<MemorySession>,
   claims: Iterable<readonly [string, ClaimHolder]>,

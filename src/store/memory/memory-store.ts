@@ -1,4 +1,4 @@
-/** Everything a memory ledger holds, and how an entry is added to it. */
+/** All data of a memory ledger, and how an entry is added to it. */
 import { randomBytes } from 'node:crypto';
 import type { NewArtifact } from '../../ledger/artifacts.ts';
 import type { Claim, ClaimHolder, Counter, Reservation } from '../../ledger/claims.ts';
@@ -20,7 +20,7 @@ export class MemoryStore {
   readonly artifacts: Map<string, Map<string, NewArtifact>> = new Map();
   readonly cursors: MemoryCursors;
   readonly endWaiters: Set<Waiter & { readonly after: number }> = new Set();
-  /** Entries of all sessions, in the order of their positions. */
+  /** Entries of all sessions, in order of position. */
   log: readonly LogItem[] = [];
   position = 0;
   isClosed = false;
@@ -34,7 +34,7 @@ export class MemoryStore {
 
   readonly salt = (): string => randomBytes(18).toString('base64url');
 
-  /** The ids of all sessions, in order. Sorted when they are first asked for. */
+  /** The ids of all sessions, in order. Sorted on first use. */
   get sessionIds(): readonly string[] {
     return (this.#sessionIds ??= [...this.sessions.keys()].sort());
   }
@@ -83,7 +83,7 @@ export class MemoryStore {
     return version;
   }
 
-  /** Removes a session with everything that belongs to it. `isIts` says which counters do. */
+  /** Removes a session with everything that belongs to it. `isIts` selects its counters. */
   dropSession(session: MemorySession, isIts: (counter: string) => boolean): void {
     const { sessionId } = session;
     this.sessions.delete(sessionId);
@@ -160,11 +160,11 @@ export class MemoryStore {
 const isSameCall = (holder: ClaimHolder, other: Claim['supersedes']): boolean =>
   holder.callId === other?.callId && holder.sessionId === other.sessionId;
 
-/** The index of the first item after a position, in a list ordered by position. */
+/** Index of the first item after a position, in a list ordered by position. */
 export const findAfter = (items: readonly { readonly position: number }[], after: number): number =>
   firstIndex(items, ({ position }) => position > after);
 
-/** The index of the first item that is late enough, in an ordered list. */
+/** Index of the first item that is late enough, in an ordered list. */
 export function firstIndex<Item>(items: readonly Item[], isLate: (item: Item) => boolean): number {
   let [low, high] = [0, items.length];
   while (low < high) {

@@ -1,4 +1,4 @@
-/** One append: what it must refuse by, and what it writes. */
+/** One append: its checks and its writes. */
 import { chainHash } from '../../ledger/chain.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
@@ -16,14 +16,14 @@ import { toSqlText } from './sql-text.ts';
 import type { ChangeWatch } from './change-watch.ts';
 import type { WriteJob } from './writer.ts';
 
-/** What appends of one handle share. */
+/** State shared by the appends of one handle. */
 export class Appender {
   readonly heads: Heads;
   readonly side: SideTables;
   readonly cursors: CursorTable;
   readonly #marks: Marks;
   readonly #database: Database;
-  /** Prepared by the first append: a file of an older version that is only read has no such columns. */
+  /** Prepared by the first append, because a file of an older version that is only read lacks these columns. */
   #insert: Statement<never> | undefined;
   readonly #hashAt: Statement<string>;
 
@@ -36,7 +36,7 @@ export class Appender {
     this.#hashAt = prepareValue(database, 'SELECT hash FROM entries WHERE position = ?');
   }
 
-  /** Puts an entry at the end of its session's chain. `marks`: how many marks its text stands for. */
+  /** Appends an entry to its session's chain. `marks`: number of marks that its text implies. */
   insert(
     head: SessionHead,
     callId: string | undefined,
@@ -68,7 +68,10 @@ export class Appender {
     this.heads.note(head, { position, sequence, call, version: version ?? null, hash });
   }
 
-  /** A session that seems new. Throws where the chain has one of this name: its row was taken out or emptied. */
+  /**
+   * Begins a session that seems new. Throws if the chain already has one of this name: then its row was removed or
+   * emptied.
+   */
   #begin({ sessionId }: SessionHead): void {
     const key = markOf.session(sessionId);
     if (this.#marks.find(key) !== undefined) throw unfoundedError(`session ${JSON.stringify(sessionId)}`);
@@ -154,7 +157,7 @@ export class AppendJob implements WriteJob {
     const missed = entry.guards && side.findMoved(entry.guards, known);
     if (missed !== undefined) return missed;
 
-    // Moved here and not with the rest, because moving it is how it is asked where it stands.
+    // Applied here and not with the rest, because applying it is how its position is checked.
     const displaced = entry.cursor && cursors.apply(entry.cursor);
     if (displaced !== undefined) return displaced;
 

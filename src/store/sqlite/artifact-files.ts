@@ -1,9 +1,9 @@
 /**
- * Artifacts on disk, named after the digest of what they hold: equal contents are one file, a file never changes,
- * and no id from outside ever becomes a path. Which session may read which is a table of the ledger.
+ * Artifacts on disk, named after the digest of their content. Equal contents share one file, a file never changes,
+ * and no outside id ever becomes a path. A table of the ledger says which session may read which.
  *
- * A file is whole and on disk before any row names it. It is removed only inside a transaction that has seen that no
- * row names it, and a row is added only inside one that has seen the file.
+ * A file is complete and on disk before any row names it. It is removed only inside a transaction that has seen that
+ * no row names it. A row is added only inside one that has seen the file.
  */
 import { createHash, randomBytes, hash as digest } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
 import type { NewArtifact } from '../../ledger/artifacts.ts';
 
-/** Text that UTF-8 cannot hold is kept as UTF-16. */
+/** Text that UTF-8 cannot represent is stored as UTF-16. */
 export type ArtifactEncoding = 'utf8' | 'utf16le' | 'bytes';
 
 export type KeptContent = {
@@ -23,7 +23,7 @@ export type KeptContent = {
 
 export class ArtifactFiles {
   readonly #folder: string;
-  /** Files that hold what they are named after, with how the file system described them then. */
+  /** Files whose content matched their name, with the file system's metadata at that time. */
   readonly #checked = new Map<string, string>();
 
   constructor(folder: string) {
@@ -40,7 +40,7 @@ export class ArtifactFiles {
     return { hash, encoding, bytes: bytes.byteLength };
   }
 
-  /** Throws `ledger.altered` where the file does not hold what it is named after, or is gone. */
+  /** Throws `ledger.altered` if the file's content does not match its name, or the file is missing. */
   async read(hash: string, encoding: ArtifactEncoding): Promise<NewArtifact['content']> {
     const bytes = await readFile(this.#pathOf(hash)).catch(orAltered);
     if (digest('sha256', bytes) !== hash) throw altered('changed', 'was changed after it was written');
@@ -60,7 +60,9 @@ export class ArtifactFiles {
     }
   }
 
-  /** Reads a file in pieces to hold it against its name; once, as long as the file system says that nobody changed it. */
+  /**
+   * Reads a file in pieces and compares its digest with its name. Repeated only if the file system reports a change.
+   */
   async #check(hash: string): Promise<void> {
     const file = await open(this.#pathOf(hash), 'r').catch(orAltered);
     try {
@@ -100,7 +102,7 @@ const orAltered = (error: NodeJS.ErrnoException): never => {
 const altered = (how: 'gone' | 'changed', problem: string): QuittanceError =>
   new QuittanceError(
     'ledger.altered',
-    `The file of an artifact ${problem}. \`quittance verify\` says which.`,
+    `The file of an artifact ${problem}. Run \`quittance verify\` to see which.`,
     { how },
   );
 
@@ -128,7 +130,7 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   await syncFolder(folder);
 }
 
-/** So that the name outlives a power cut too. Where a folder cannot be opened, the system sees to that itself. */
+/** Flushes the folder so that the name survives a power loss. A system that cannot open folders does this itself. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Which session may read which artifact. The contents are files. */
+/** Stores which session may read which artifact. The contents are files. */
 import type { ArtifactFacts, Artifacts, NewArtifact, StoredArtifact } from '../../ledger/artifacts.ts';
 import type { ArtifactEncoding, KeptContent } from './artifact-files.ts';
 import { ArtifactFiles } from './artifact-files.ts';
@@ -41,7 +41,7 @@ export class ArtifactTable implements Artifacts {
     for (;;) {
       const kept = await this.#files.put(artifact.content);
       if (await this.#writer.run(() => this.#name(artifact, kept))) return;
-      // Whoever else named this content dropped it between the two: write it again.
+      // Another session dropped this content between the two steps: write it again.
     }
   }
 
@@ -72,7 +72,7 @@ export class ArtifactTable implements Artifacts {
     return head && this.#read.get(head.session, toSqlText(artifactId));
   }
 
-  /** Inside a transaction. Gives the contents that may have lost their last name, for `sweep`. */
+  /** Call inside a transaction. Returns the contents that may have lost their last reference, for `sweep`. */
   dropSession(session: number): readonly string[] {
     return this.#dropSession.all(session);
   }
@@ -81,7 +81,7 @@ export class ArtifactTable implements Artifacts {
     return this.#dropCall.all(session, toSqlText(callId));
   }
 
-  /** Removes contents that no session names any more. */
+  /** Removes contents that no session references any more. */
   async sweep(hashes: readonly string[]): Promise<void> {
     for (const hash of new Set(hashes))
       await this.#writer.run(() => {

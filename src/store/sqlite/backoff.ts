@@ -1,6 +1,6 @@
 import { isBusy } from './database.ts';
 
-/** Tries again, without holding up the process, for as long as somebody else holds the lock. */
+/** Retries without blocking the process, while another process holds the lock. */
 export async function whenFree<Result>(attempt: () => Result, patienceMs = 10_000): Promise<Result> {
   const untilMs = performance.now() + patienceMs;
   for (let tries = 0; ; tries++)
@@ -12,5 +12,5 @@ export async function whenFree<Result>(attempt: () => Result, patienceMs = 10_00
     }
 }
 
-/** Short, because locks are held for a millisecond or so; growing a little, and never the same for two who wait. */
+/** Short, because locks are held for about a millisecond. Grows slowly, and differs between waiting processes. */
 export const backoffMs = (tries: number): number => 0.5 + Math.random() * Math.min(1 + tries / 4, 4);

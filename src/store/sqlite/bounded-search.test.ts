@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-test('a bounded search stops with a short page and goes on from there, without a gap or a repeat', async () => {
+test('a bounded search stops with a short page and continues from there, without a gap or a repeat', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-search-'));
   const ledger = await openLedger(join(folder, 'ledger.db'), { synchronous: 'normal' });
   try {
@@ -31,7 +31,7 @@ test('a bounded search stops with a short page and goes on from there, without a
     } while (cursor !== undefined);
     expect(found).toEqual(wanted.toReversed());
     expect(pages).toBeGreaterThan(3);
-    // As many rows to a page as there may be are as many as a search looks at in one go.
+    // The largest page has as many rows as one step of a search.
     for (const [limit, scan] of [
       [1_000, 4_000],
       [1_000, 1_000],

@@ -1,4 +1,4 @@
-/** What the entries of one call come to in the read tables. */
+/** Writes the summary of one call's entries to the read tables. */
 import type { ToolAuditRecord } from '../../call/audit.ts';
 import { projectAudit } from '../../call/audit-projection.ts';
 import type { CallEvent, QuittanceEvent } from '../../call/event.ts';
@@ -16,7 +16,7 @@ import { toSqlText } from './sql-text.ts';
 
 export type DecodedRow = { readonly row: EntryRow; readonly entry: ReadEntry };
 
-/** What a session counts of a call. */
+/** The parts of a call that a session counts. */
 export type Tally = Pick<CallSummary, 'status' | 'outcome' | 'unresolved'>;
 
 const callColumns = [
@@ -85,8 +85,8 @@ export class CallRows {
   }
 
   /**
-   * Writes what the entries of a call say, all of them from the first. `isNew`: none of them was written before; else
-   * gives also what the session has counted of it until now.
+   * Writes the summary of all entries of a call. `isNew`: none of them was written before; otherwise also returns
+   * what the session has counted so far.
    */
   put(
     entries: readonly DecodedRow[],
@@ -137,7 +137,10 @@ export class CallRows {
     };
   }
 
-  /** Writes the audit records of calls that were not accepted. Written again, e.g. after an erasure, they stay one row. */
+  /**
+   * Writes the audit records of calls that were not accepted. Writing them again, e.g. after an erasure, does not add
+   * a row.
+   */
   putRefusals({ row, entry }: DecodedRow): void {
     for (const event of entry.events)
       if (isKnownEvent(event) && event.type === 'call.not_accepted')
@@ -146,7 +149,7 @@ export class CallRows {
   }
 }
 
-/** Remarks move nothing: whoever makes one is not at the call. */
+/** Remarks do not change the owner: a process that makes one does not own the call. */
 const ownerOf = (entries: readonly DecodedRow[]): string =>
   entries.findLast(
     ({ row, entry }) => row.version !== null && takesOn(entry.events as readonly QuittanceEvent[]),

@@ -1,4 +1,4 @@
-/** Questions to the read tables, a page at a time. A long search lets others have their turn. */
+/** Queries the read tables, one page at a time. A long search yields to other work. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { outcomesOf } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
@@ -54,7 +54,7 @@ type ConfirmationRow = {
 };
 type Condition = readonly [sql: string, ...values: SqlValue[]];
 
-/** How many rows are looked at before others have their turn. Whoever bounds a search wants its turns short. */
+/** Number of rows examined before the search yields. A caller that bounds a search wants short steps. */
 const widest = 20_000;
 const windowFor = (scan: number | undefined): number =>
   scan === undefined ? widest : Math.max(1_000, Math.min(widest, Math.ceil(scan / 4)));
@@ -81,7 +81,7 @@ export function parseOpenCursor(text: string): OpenCursor {
   return place;
 }
 
-/** No call was requested before this. */
+/** Before every possible call. */
 const beforeAll: PageCursor = [Number.MIN_SAFE_INTEGER, 0];
 
 export class CallTable {
@@ -163,8 +163,8 @@ export class CallTable {
   }
 
   /**
-   * Newest first from the cursor on. `indexed` narrows down what is looked at, `rest` what of it is wanted: the first
-   * is cheap however much there is, so it is the second that is done in windows.
+   * Newest first, from the cursor on. `indexed` narrows the examined rows, `rest` filters them. Only the filter is
+   * slow, so it runs in windows.
    */
   async #search<Row>(
     { table, at, id }: { readonly table: string; readonly at: string; readonly id: string },
@@ -173,7 +173,7 @@ export class CallTable {
     query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
     const limit = clampPageLimit(query.limit);
-    // Whether there is a page after this one is seen by a row more than fits on it.
+    // One row more than fits shows whether there is a next page.
     const window = Math.max(windowFor(query.scan), limit + 1);
     const found: Row[] = [];
     let place = query.cursor === undefined ? undefined : parseCursor(query.cursor);
@@ -212,7 +212,7 @@ export class CallTable {
   }
 }
 
-/** Each has an index that leads with it. */
+/** Each has an index that starts with it. */
 function indexedOf(query: CallQuery): Condition[] {
   const found: Condition[] = [];
   if (query.sessionId !== undefined)
@@ -224,7 +224,7 @@ function indexedOf(query: CallQuery): Condition[] {
     found.push([`outcome <> 'ToolExecutionResult' AND ${isOneOf('outcome', outcomes)}`, ...outcomes]);
   if (query.code !== undefined) found.push(['code = ?', toSqlText(query.code)]);
   if (query.userId !== undefined) found.push(['user_id = ?', toSqlText(query.userId)]);
-  // Spelt out as in the index, which is used for nothing else.
+  // Written exactly as in the index, or SQLite would not use it.
   if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
   if (query.unresolved === true) found.push(['unresolved = 1']);
   if (query.since !== undefined) found.push(['requested_at >= ?', query.since]);

@@ -1,6 +1,6 @@
 /**
- * Tells those who wait that something was appended: at once where this handle wrote it, and soon where another
- * process did. Only while somebody waits is the file looked at, and that never keeps the process alive.
+ * Notifies waiters about appends: at once if this handle wrote, and soon if another process did. The file is checked
+ * only while there are waiters, and that never keeps the process alive.
  */
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
@@ -9,7 +9,7 @@ import { untilWoken } from '../../ledger/until-woken.ts';
 type CallWaiter = Waiter & { readonly sessionId: string; readonly callId: string; readonly version: number };
 type EndWaiter = Waiter & { readonly after: number };
 
-/** What the watch must be able to ask. */
+/** The questions that the watch asks. */
 export interface Watched {
   /** Changes when another connection commits. */
   dataVersion(): number;
@@ -30,9 +30,9 @@ export class ChangeWatch {
     this.#watched = watched;
   }
 
-  /** Resolves when the call has another version; at once for one that is not there. */
+  /** Resolves when the call has another version; at once for a call that does not exist. */
   call(sessionId: string, callId: string, version: number, signal?: AbortSignal): Promise<void> {
-    // Read before the question is asked, so that nothing can be committed in between unseen.
+    // Read before the check, so that no commit in between goes unnoticed.
     const seen = this.#watched.dataVersion();
     const found = this.#watched.versionOf(sessionId, callId);
     if (found === 0 || found !== version) return Promise.resolve();
@@ -46,7 +46,7 @@ export class ChangeWatch {
     }, signal);
   }
 
-  /** Resolves when something stands after the position. */
+  /** Resolves when an entry exists after the position. */
   end(after: number, signal?: AbortSignal): Promise<void> {
     const seen = this.#watched.dataVersion();
     if (this.#watched.position() > after) return Promise.resolve();
@@ -58,12 +58,12 @@ export class ChangeWatch {
     }, signal);
   }
 
-  /** This handle wrote about the call. */
+  /** Called when this handle has written about the call. */
   callChanged(sessionId: string, callId: string, version: number): void {
     if (this.#calls.size > 0) this.#tell(keyOf(sessionId, callId), version);
   }
 
-  /** This handle wrote up to the position. */
+  /** Called when this handle has written up to the position. */
   endChanged(position: number): void {
     for (const waiter of this.#ends) {
       if (position <= waiter.after) continue;
@@ -92,7 +92,7 @@ export class ChangeWatch {
     }
   }
 
-  /** Where nobody is left, nobody looks any more. */
+  /** Without waiters, the file is no longer checked. */
   #leave(key: string, waiter: CallWaiter): void {
     const waiters = this.#calls.get(key);
     if (waiters?.delete(waiter) === true && waiters.size === 0) this.#calls.delete(key);

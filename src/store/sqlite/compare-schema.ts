@@ -1,6 +1,6 @@
 /**
- * Compares the tables, indexes, triggers and views of a file with those that this program makes. A trigger or an altered
- * constraint could change rows behind the back of whoever writes them, so such a file is not written to.
+ * Compares the tables, indexes, triggers and views of a file with those that this program creates. A foreign trigger
+ * or an altered constraint could change rows silently, so such a file is not written to.
  */
 import type { Database } from './database.ts';
 import { openDatabase, prepareRow } from './database.ts';
@@ -13,13 +13,13 @@ export type SchemaObject = {
 };
 
 export type SchemaReport = {
-  /** What is missing, changed or added to our tables. */
+  /** Missing, changed or added parts of our tables. */
   readonly problems: readonly string[];
-  /** What somebody else keeps in the file, without touching our tables. */
+  /** Objects of other programs in the file that do not touch our tables. */
   readonly notes: readonly string[];
 };
 
-/** What a new file holds after these statements. */
+/** The schema of a new file after these statements. */
 export function schemaAfter(statements: readonly string[]): readonly SchemaObject[] {
   const database = openDatabase(':memory:');
   try {
@@ -49,21 +49,21 @@ export function compareSchema(
     const other = byName.get(name);
     if (other === undefined) problems.push(`The ${type} "${name}" is missing from the file.`);
     else if (other.type !== type || other.tbl_name !== table || other.sql !== sql)
-      problems.push(
-        `The ${type} "${name}" is not the one that was made: its columns, constraints or text differ.`,
-      );
+      problems.push(`The ${type} "${name}" differs from the original in its columns, constraints or text.`);
   }
   for (const { type, name, tbl_name: table, sql } of found) {
     if (known.has(name)) continue;
     const touches = ours.has(table) || (type !== 'table' && type !== 'index' && mentions(sql, ours));
     if (touches)
-      problems.push(`There is a ${type} "${name}" on tables of the ledger, which this program never makes.`);
-    else notes.push(`There is a ${type} "${name}" in the file, which is not the ledger's.`);
+      problems.push(
+        `The file has the ${type} "${name}" on tables of the ledger, which this program never creates.`,
+      );
+    else notes.push(`The file has the ${type} "${name}" that does not belong to the ledger.`);
   }
   return { problems, notes };
 }
 
-/** What SQLite keeps for itself and writes in one way only. Gives those that are written otherwise. */
+/** SQLite's internal objects, which it writes in one form only. Returns those in another form. */
 export function findOddInternals(database: Database): readonly string[] {
   const internals = prepareRow<SchemaObject>(
     database,
@@ -76,9 +76,9 @@ export function findOddInternals(database: Database): readonly string[] {
       : type === 'index' && sql === null && /^\d+$/.test(name.replace(`sqlite_autoindex_${table}_`, ''));
   return internals
     .filter((object) => !isUsual(object))
-    .map(({ name }) => `The object "${name}" is not as SQLite writes it.`);
+    .map(({ name }) => `The object "${name}" is not in the form that SQLite writes.`);
 }
 
-/** Whether the text of a trigger or a view names one of our tables. */
+/** Does the text of a trigger or a view name one of our tables? */
 const mentions = (sql: string | null, tables: ReadonlySet<string>): boolean =>
   (String(sql).match(/[\p{L}\p{N}_]+/gu) ?? []).some((word) => tables.has(word.toLowerCase()));

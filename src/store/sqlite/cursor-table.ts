@@ -1,4 +1,4 @@
-/** How far readers have got. Written through the queue of appends, so that many share a flush to disk. */
+/** The positions that readers have reached. Written through the append queue, so that many share a flush to disk. */
 import type { Cursor, CursorMove, CursorTake } from '../../ledger/cursors.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
 import type { Database, Statement } from './database.ts';
@@ -77,7 +77,7 @@ export class CursorTable {
     return this.#writer.run(() => this.#drop.run(toSqlText(name)).changes > 0);
   }
 
-  /** Inside a transaction: moves the cursor, or says what stands in the way. */
+  /** Call inside a transaction. Moves the cursor, or returns the reason why it cannot. */
   apply({ name, holder, from, to }: CursorMove): AppendResult | undefined {
     if (this.#move.run(to, toSqlText(name), toSqlText(holder), from).changes > 0) return undefined;
     const found = this.read(name);
@@ -108,7 +108,7 @@ class MoveJob implements WriteJob {
     this.#isMoved = this.#table.apply(this.#wanted) === undefined;
   }
 
-  /** Nobody else moves it for this holder. */
+  /** No other process moves it for this holder. */
   isKept(): boolean {
     const { name, holder, from, to } = this.#wanted;
     const found = this.#table.read(name);

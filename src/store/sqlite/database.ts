@@ -1,6 +1,6 @@
 /**
- * The one file that knows better-sqlite3. The package is an optional dependency: it is loaded when a database is opened,
- * so a program without a SQLite ledger runs without it.
+ * The only file that uses better-sqlite3. The package is an optional dependency: it is loaded when a database is
+ * opened, so a program without a SQLite ledger runs without it.
  */
 import { chmodSync, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,13 +14,14 @@ export type SqlValue = string | number | Uint8Array | null;
 export type DatabaseOptions = {
   readonly readOnly?: boolean;
   readonly mustExist?: boolean;
-  /** How much of the file this connection keeps in memory; 16,000 by default. */
+  /** Size of this connection's cache; 16,000 by default. */
   readonly cacheKiB?: number;
 };
 
 /**
- * Opens a file, or a temporary one of SQLite's where the path is empty, and never waits for it: whoever meets a lock is told at once and tries again later. One that is made is
- * its owner's alone before anything is in it; SQLite gives the files beside it the same rights.
+ * Opens a file, or a temporary SQLite file if the path is empty. Never waits for a lock: a locked file is reported
+ * at once and the caller retries. A new file is readable only by its owner before it has any content. SQLite
+ * gives its companion files the same permissions.
  */
 export function openDatabase(
   path: string,
@@ -28,27 +29,30 @@ export function openDatabase(
 ): Database {
   const isNew = !readOnly && !mustExist && path !== ':memory:' && path !== '' && !existsSync(path);
   const database = open(path, { timeout: 0, readonly: readOnly, fileMustExist: mustExist });
-  // Not by opening it ourselves: closing any descriptor of a file takes the locks of the whole process from it.
+  // Not by opening it ourselves: closing any descriptor of a file drops all locks that the process holds on it.
   if (isNew) chmodSync(path, 0o600);
   if (cacheKiB !== undefined) database.pragma(`cache_size = -${cacheKiB}`);
   return database;
 }
 
-/** A database that is in memory, to be read. */
+/** Opens an in-memory database for reading. */
 export const openImage = (bytes: Buffer): Database => open(bytes, { readonly: true });
 
 const require = createRequire(import.meta.url);
 
-/** Throws `config.invalid` if the package is not installed. Node keeps the module: only the first call reads files. */
+/**
+ * Throws `config.invalid` if the package is not installed. Node caches the module: only the first call reads files.
+ */
 export function loadDriver(): typeof BetterSqlite3 {
   try {
-    // The declarations of the package describe what it exports.
+    // The declarations of the package describe its exports.
     return require('better-sqlite3') as typeof BetterSqlite3;
   } catch (error) {
     throw new QuittanceError(
       'config.invalid',
-      'A SQLite ledger needs the package "better-sqlite3", which cannot be loaded. It is an optional dependency of ' +
-        'quittance: install it with `npm install better-sqlite3`. A ledger in memory (`memory:`) does without it.',
+      'A SQLite ledger needs the package "better-sqlite3", which cannot be loaded. It is an optional ' +
+        'dependency of quittance: install it with `npm install better-sqlite3`. A ledger in memory ' +
+        '(`memory:`) works without it.',
       { package: 'better-sqlite3' },
       error,
     );
@@ -77,14 +81,14 @@ const isLoadFailure = (error: unknown): error is Error =>
   'code' in error &&
   (error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_DLOPEN_FAILED');
 
-/** Prepares a statement that answers with rows of one column each, as bare values. */
+/** Prepares a statement that returns rows of one column each, as bare values. */
 export const prepareValue = <Value>(database: Database, sql: string): Statement<Value> =>
   database.prepare<SqlValue[], Value>(sql).pluck();
 
 export const prepareRow = <Row>(database: Database, sql: string): Statement<Row> =>
   database.prepare<SqlValue[], Row>(sql);
 
-/** Somebody else holds the lock: nothing was done, and the same may be asked again. */
+/** Another connection holds the lock: nothing was done, and the caller may retry. */
 export const isBusy = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_BUSY') === true;
 
 /** There is no such file, or no folder for it. */
@@ -94,23 +98,23 @@ export const isMissing = (error: unknown): boolean =>
 
 export const isReadOnly = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_READONLY') === true;
 
-/** The system refused to read, write or flush: of a commit it is not known whether it will be found after a restart. */
+/** The system failed to read, write or flush. After a failed commit it is unknown whether a restart will find it. */
 export const isInputOutput = (error: unknown): boolean => codeOf(error)?.startsWith('SQLITE_IOERR') === true;
 
-/** What is in the file is not what SQLite wrote there. */
+/** The content of the file is not what SQLite wrote. */
 export const isDamaged = (error: unknown): boolean =>
   isNoDatabase(error) || codeOf(error)?.startsWith('SQLITE_CORRUPT') === true;
 
-/** The tables are not those that the statement was written for: somebody changed them. */
+/** The tables are not those that the statement was written for: another program changed them. */
 export const isForeign = (error: unknown): boolean => codeOf(error) === 'SQLITE_ERROR';
 
-/** A value that a column does not take: a missing one, or one of another type. */
+/** A column rejected a value: it is missing or of another type. */
 export const isRefusedValue = (error: unknown): boolean =>
   error instanceof TypeError || /^SQLITE_(?:CONSTRAINT|MISMATCH)/.test(codeOf(error) ?? '');
 
 export const isNoDatabase = (error: unknown): boolean => codeOf(error) === 'SQLITE_NOTADB';
 
-/** By its name, for the class is there only once the package is loaded. */
+/** Checked by name, because the class exists only once the package is loaded. */
 function codeOf(error: unknown): string | undefined {
   const isSqlite = error instanceof Error && error.name === 'SqliteError' && 'code' in error;
   return isSqlite && typeof error.code === 'string' ? error.code : undefined;

@@ -1,4 +1,4 @@
-/** Entries as they are read back. */
+/** Reads entries back. */
 import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { chainHash, genesisHash } from '../../ledger/chain.ts';
@@ -15,7 +15,7 @@ import { fromSqlText } from './sql-text.ts';
 
 type WrittenRow = { readonly text: string; readonly bodies: string | null };
 
-/** An entry as it stands in its table. */
+/** An entry as stored in its table. */
 export type EntryRow = WrittenRow & {
   readonly position: number;
   readonly session: number;
@@ -26,9 +26,9 @@ export type EntryRow = WrittenRow & {
   readonly hash: string;
 };
 
-/** How far back the entry before one is looked for: other sessions write between the two. */
+/** How far back the previous entry of a session is searched: other sessions write in between. */
 const farthestLook = 20_000;
-/** Up to so many entries a session is found by its index; in a longer one the entry before another is close to it. */
+/** Up to this number of entries, a session is read by its index; in a longer one the previous entry is close. */
 const shortSession = 1_000;
 
 type Link = { readonly hash: string; readonly sequence: number };
@@ -88,7 +88,7 @@ export class EntryTable {
       refuseMoved(row, entry, head, callId);
       if (row === rows[0]) depth = entry.depth;
       claimKey = entry.claim?.key ?? claimKey;
-      // Remarks move nothing: whoever makes one is not at the call.
+      // Remarks do not change the owner: a process that makes one does not own the call.
       if (row.version !== null) {
         version = row.version;
         if (takesOn(entry.events as readonly QuittanceEvent[])) ownerId = entry.ownerId;
@@ -104,13 +104,13 @@ export class EntryTable {
       ...(depth > 0 && { depth }),
       ...(claimKey !== undefined && { claimKey }),
     };
-    // Not enumerable, so that what was read can be cloned and compared as the data it is.
+    // Not enumerable, so that the value can be cloned and compared as plain data.
     return Object.defineProperty(stored, 'findAlteration', {
       value: (): string | undefined => this.#findAlteration(head, rows, digests),
     });
   }
 
-  /** Whether each row is the one that was appended, by its place in the chain and by the digest of its bodies. */
+  /** Checks that each row is the appended one, by its place in the chain and by the digest of its bodies. */
   #findAlteration(
     head: SessionHead,
     rows: readonly EntryRow[],
@@ -127,14 +127,14 @@ export class EntryTable {
         return 'a stored entry of the call was changed';
       const isErased = row.bodies === null && row.salt === null;
       if (!isErased && bodiesDigest(row.salt ?? '', row.bodies ?? '') !== digests[index])
-        return 'what is stored beside an entry of the call was changed';
+        return 'data stored outside an entry of the call was changed';
     }
     return undefined;
   }
 
   /**
-   * The entry before this one by the index of its session; undefined where the index does not lead to it. The entries of
-   * a short session lie far apart among those of others: its index finds them sooner.
+   * The previous entry by the session's index; undefined if the index does not lead to it. The entries of a short
+   * session are far apart, so its index finds them sooner.
    */
   #linkBefore(head: SessionHead, row: EntryRow): Link | undefined {
     if (head.sequence > shortSession) return undefined;
@@ -173,7 +173,7 @@ export class EntryTable {
     }
   }
 
-  /** Entries as they are written: of one session, or of all. */
+  /** Entries in stored form: of one session, or of all. */
   read({ after = 0, limit, about }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {
     const rows =
       head !== undefined
@@ -185,7 +185,7 @@ export class EntryTable {
     return rows.map(({ position, session, sequence, text, bodies, salt, hash }) => ({
       position,
       sessionId: nameOf(session, text),
-      // The file is open to whoever has it: what is not of its type is of no use, and whoever verifies finds that.
+      // Anyone with the file can change it. A value of the wrong type is useless here, and verification reports it.
       sequence: typeof sequence === 'number' ? sequence : Number.NaN,
       text: asText(text),
       bodies: bodies === null ? undefined : asText(bodies),
@@ -194,7 +194,7 @@ export class EntryTable {
     }));
   }
 
-  /** The names of sessions, each read once. `text`: of an entry, which names its session where no row does. */
+  /** The names of sessions, each read once. `text`: the entry, which names its session if no row does. */
   #createNameOf(head: SessionHead | undefined): (session: number, text?: string) => string {
     const names = new Map<number, string>();
     return (session, text = '') => {
@@ -206,7 +206,7 @@ export class EntryTable {
     };
   }
 
-  /** Throws where an entry of the call is gone: what is left of it could read as if its body had never begun. */
+  /** Throws if an entry of the call is missing: the rest could look as if its body had never begun. */
   ofCall(head: SessionHead, callId: string): EntryRow[] {
     return this.#heads.positionsOf(head, callId).map((position) => {
       const row = this.#at.get(position);
@@ -230,7 +230,7 @@ export class EntryTable {
     return this.#at.get(position);
   }
 
-  /** Throws where positions do not ascend, as on damaged pages: whoever reads on would read for ever. */
+  /** Throws if positions do not ascend, as on damaged pages: a reader would loop forever. */
   after(position: number, limit: number): EntryRow[] {
     const rows = this.#after.all(position, limit);
     let before = position;
@@ -242,11 +242,11 @@ export class EntryTable {
   }
 }
 
-/** Bytes that read as the text that was written are not that text. */
+/** Bytes that decode to the written text are still not that text. */
 const asText = (value: unknown): string =>
-  typeof value === 'string' ? value : `(no text: ${String(value)})`;
+  typeof value === 'string' ? value : `(not a text: ${String(value)})`;
 
-/** The name of a session. One whose row is gone has the name that its entry says. */
+/** The name of a session. If its row is missing, the name comes from its entry. */
 function nameFor(session: number, name: string | undefined, text: string): string {
   try {
     return name === undefined ? decode({ text, bodies: null }).sessionId : fromSqlText(name);
@@ -261,10 +261,11 @@ export const decode = ({ text, bodies }: WrittenRow): ReadEntry =>
 const disorderError = (position: number): QuittanceError =>
   new QuittanceError(
     'ledger.damaged',
-    `The entries after position ${position} are not in their order: pages of the file are damaged. Go back to a copy of it.`,
+    `The entries after position ${position} are out of order: pages of the file are damaged. Restore a ` +
+      'backup.',
   );
 
-/** The columns beside a text are not hashed: what is read of a call must say itself that it belongs to it. */
+/** The columns next to a text are not hashed: the text itself must say that it belongs to the call. */
 function refuseMoved(row: EntryRow, entry: ReadEntry, head: SessionHead, callId: string): void {
   const version = entry.expectedVersion === 'any' ? null : entry.expectedVersion + 1;
   if (entry.sessionId !== head.sessionId || entry.callId !== callId || row.version !== version)
@@ -274,11 +275,12 @@ function refuseMoved(row: EntryRow, entry: ReadEntry, head: SessionHead, callId:
 const changedError = (sessionId: string, callId: string): QuittanceError =>
   new QuittanceError(
     'ledger.damaged',
-    `Entries of call ${JSON.stringify(callId)} in session ${JSON.stringify(sessionId)} were moved, changed or taken out ` +
-      'of the ledger by other means than this program, so the call is not run. Run `quittance verify` to see where.',
+    `Entries of call ${JSON.stringify(callId)} in session ${JSON.stringify(sessionId)} were moved, ` +
+      'changed or removed by another program, so the call is not run. Run `quittance verify` to see ' +
+      'where.',
     { sessionId, callId },
   );
 
-/** Events of types this version does not know come as they are: whoever folds them passes them over. */
+/** Events of unknown types are returned as they are: code that folds events skips them. */
 const eventsOf = (row: WrittenRow): readonly QuittanceEvent[] =>
   decode(row).events as readonly QuittanceEvent[];

@@ -1,4 +1,4 @@
-/** Failures of the disk reach a caller as errors of ours, and one failure does not end the use of a ledger. */
+/** Disk failures reach a caller as our own errors, and one failure does not make a ledger unusable. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ function newPath(): string {
   return path;
 }
 
-describe('a disk that refuses', () => {
+describe('a failing disk', () => {
   test.each([
     [
       'the folder of the ledger is a file',
@@ -26,7 +26,7 @@ describe('a disk that refuses', () => {
       (path: string) => path,
     ],
     ['the folder of the locks is a file', (path: string) => path, (path: string) => `${path}.owners`],
-  ])('to open a ledger gives an error of ours: %s', async (_, ledger, file) => {
+  ])('gives one of our errors when a ledger is opened: %s', async (_, ledger, file) => {
     const path = newPath();
     writeFileSync(file(path), 'not a folder');
     await expect(openLedger(ledger(path))).rejects.toMatchObject({
@@ -36,7 +36,7 @@ describe('a disk that refuses', () => {
     });
   });
 
-  test('to read the seal key gives an error of ours', async () => {
+  test('gives one of our errors when the seal key is read', async () => {
     const path = newPath();
     symlinkSync(`${path}.key`, `${path}.key`);
     const ledger = await openLedger(path);
@@ -46,7 +46,7 @@ describe('a disk that refuses', () => {
     await ledger.close();
   });
 
-  test('to remove the files of a process does not keep its ledger from closing', async () => {
+  test('does not keep a ledger from closing when files cannot be removed', async () => {
     const path = newPath();
     const ledger = await openSqliteLedger(path);
     for (const kind of ['spill', 'owners']) {
@@ -62,7 +62,7 @@ describe('a disk that refuses', () => {
     await next.close();
   });
 
-  test('to open the read tables once does not end all later questions', async () => {
+  test('does not break later queries after one failure to open the read tables', async () => {
     const path = newPath();
     const ledger = await openSqliteLedger(path);
     await ledger.journal.append(new SampleCall('c').whole());
@@ -100,7 +100,7 @@ describe('a commit whose flush failed', () => {
     return { database, log };
   }
 
-  test('[told-equals-kept] is overwritten in the log before anyone hears that it was refused', async () => {
+  test('[told-equals-kept] is overwritten in the log before the caller sees the refusal', async () => {
     const path = newPath();
     const { database, log } = openFailing(path);
     const logBytes = statSync(`${path}-wal`).size;

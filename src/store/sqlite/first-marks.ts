@@ -1,7 +1,7 @@
 /**
- * Sets marks for what a file of a version without marks has: its claims, counters, states, effects in doubt and
- * sessions. The entries of old versions do not say what counters have come to, so new entries of the ledger's own chain
- * do. Part of the transaction that brings the file up to date.
+ * Sets the marks of a file from a version without marks: for its claims, counters, states, unresolved effects and
+ * sessions. Entries of old versions do not state counter totals, so new entries of the ledger's own chain do. Part of
+ * the transaction that upgrades the file.
  */
 import { createIds } from '../../base/ids.ts';
 import { chainHash } from '../../ledger/chain.ts';
@@ -17,7 +17,7 @@ import { markOf } from './marks.ts';
 import { createSalts } from '../files/salts.ts';
 import { fromSqlText } from './sql-text.ts';
 
-/** So that no entry grows without bound. */
+/** Keeps entries bounded. */
 export const totalsPerEntry = 500;
 
 type Parts = {
@@ -47,7 +47,7 @@ export function setFirstMarks(database: Database): void {
   markCounters(parts);
 }
 
-/** A claim whose entry cannot be found keeps its row, which still keeps others from the key. */
+/** A claim whose entry cannot be found keeps its row, which still blocks other calls from the key. */
 function markClaims({ database, heads, entries, put }: Parts): void {
   type Row = { key: string; session: string; call: string };
   for (const row of prepareRow<Row>(database, 'SELECT key, session, call FROM claims').all()) {

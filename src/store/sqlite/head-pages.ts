@@ -1,6 +1,6 @@
 /**
- * Heads a page at a time, as they stand or as they stood at a position: whoever walks through all of them while others
- * append still gets them as of one moment. Nothing is remembered of the sessions that are passed.
+ * Reads heads one page at a time, as they are or as they were at a position. So a reader of all heads gets one
+ * consistent view while other processes append. It remembers nothing about sessions it has passed.
  */
 import type { Head, HeadQuery } from '../../ledger/chain.ts';
 import type { Database, Statement } from './database.ts';
@@ -21,7 +21,7 @@ export class HeadPages {
 
   constructor(database: Database, heads: Heads) {
     this.#heads = heads;
-    // The first thing it does is read, from which on it sees nothing that others write.
+    // Its first step is a read, and from then on it does not see other writes.
     const begin = prepareRow(database, 'SELECT indexed FROM ledger');
     const inTransaction = database.transaction((read: () => void) => {
       begin.get();
@@ -48,7 +48,7 @@ export class HeadPages {
   read({ after, limit, at = Number.POSITIVE_INFINITY }: HeadQuery): readonly Head[] {
     return this.#atOneMoment(() => {
       const found: Head[] = [];
-      let name = after === undefined ? '' : toSqlText(after); // no name is empty there
+      let name = after === undefined ? '' : toSqlText(after); // stored names are never empty
       while (found.length < limit) {
         const rows = this.#after.all(name, limit - found.length);
         if (rows.length === 0) break;
@@ -68,7 +68,9 @@ export class HeadPages {
     return this.#atOneMoment(() => this.#heads.count());
   }
 
-  /** The end of the chain when the entry at this position was the last of all; undefined where it had not begun. */
+  /**
+   * The end of the chain when the entry at this position was the last of all; undefined if the chain had not begun.
+   */
   #linkOf(head: SessionHead, at: number): Link | undefined {
     if (at >= this.#heads.position || (head.tail.size === 0 && at >= this.#heads.indexed)) return head;
     if (this.#heads.positionsIn(head, at, 1).length === 0) return head;

@@ -1,13 +1,13 @@
 /**
- * Where sessions and calls stand.
+ * The current state of sessions and calls.
  *
- * 1. Entries are appended to one table without any index but their positions: keeping indexes by session and by call
- *    up to date costs a page of each for every session that is at work, three times the rest. So the newest entries,
- *    the tail, are indexed here in memory, and now and then the whole tail is written to the index in one go.
- * 2. What is here is true only while nobody else wrote. SQLite says whether somebody did: `PRAGMA data_version`
- *    changes with every commit of another connection and with none of our own. `refresh` asks, and reads what others
- *    appended; it must be called before anything here is believed, and by whoever writes inside the transaction.
- * 3. What is remembered is compared with what is read. Readers therefore read in one snapshot: see `snapshot.ts`.
+ * 1. Entries are appended to one table whose only index is their position. Indexes by session and call
+ *    would cost a page of each for every active session, three times the rest. So the newest
+ *    entries, the tail, are indexed here in memory. From time to time the whole tail is written to the index at once.
+ * 2. This cache is valid until another process writes. SQLite reports that: `PRAGMA data_version` changes with every
+ *    commit of another connection and with none of our own. `refresh` checks it and reads what others appended. Call
+ *    it before using anything here; a writer calls it inside its transaction.
+ * 3. Remembered values are compared with values read. So readers read in one snapshot: see `snapshot.ts`.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { genesisHash } from '../../ledger/chain.ts';
@@ -22,23 +22,23 @@ export type SessionHead = {
   readonly sessionId: string;
   sequence: number;
   hash: string;
-  /** Whether its row says that it has entries; those of the tail are not said there yet. */
+  /** Does its row say that it has entries? Entries in the tail are not counted there yet. */
   isListed: boolean;
   /** Versions of calls that were appended to or looked up. */
   readonly versions: Map<string, number>;
-  /** Whether a call that is not among them does not exist. */
+  /** Does a call that is not among them not exist? */
   knowsAll: boolean;
-  /** How many of its entries are in the index. */
+  /** Number of its entries in the index. */
   indexedEntries: number;
-  /** Whether the index of the session was found to be complete. */
+  /** Has the index of the session been checked for completeness? */
   isChecked: boolean;
-  /** Where its indexed entries stand, in order, once that was asked for. */
+  /** Positions of its indexed entries in order, once requested. */
   order: number[] | undefined;
-  /** Where entries of the tail stand, by call; those about no call are under null. */
+  /** Positions of entries in the tail, by call; null for entries without a call. */
   tail: Map<string | null, number[]>;
 };
 
-/** An entry as the index sees it. */
+/** An entry as stored in the index. */
 export type IndexedEntry = {
   readonly position: number;
   readonly session: number;
@@ -58,12 +58,12 @@ export type SessionRow = {
 };
 
 const mostSessions = 4_096;
-/** Versions remembered of one session: a call that is known not to exist need not be looked up. */
+/** Versions cached per session: a call known not to exist need not be looked up. */
 const mostVersions = 16_384;
 const mostVersionsInAll = 262_144;
-/** Positions of entries remembered in their order, of all sessions. */
+/** Ordered positions cached for all sessions together. */
 const mostOrdered = 524_288;
-/** In sessions with more rows in the index, they are counted; in others, each is also compared with its entry. */
+/** In sessions with more index rows, the rows are counted; in others, each is also compared with its entry. */
 const mostCompared = 1_024;
 
 export class Heads {
@@ -98,18 +98,18 @@ export class Heads {
   #position = 0;
   #tailLength = 0;
   #versions = 0;
-  /** How many positions are remembered in order. */
+  /** Number of ordered positions cached. */
   #ordered = 0;
   #hasUnsettled: boolean | undefined;
-  /** How many sessions are listed, once somebody has asked. */
+  /** Number of listed sessions, once requested. */
   #listed: number | undefined;
   #isFresh = false;
   #epoch = 0;
-  /** What is wrong with the tail or with where it begins, if anything. */
+  /** The problem with the tail or its start, if any. */
   #damage: string | undefined;
   #isEndChecked = false;
 
-  /** `longestTail`: entries after which the tail is to be written to the index. */
+  /** `longestTail`: number of entries after which the tail is written to the index. */
   constructor(database: Database, longestTail: number) {
     this.#longestTail = longestTail;
     this.#snapshot = new ReadSnapshot(database);
@@ -155,15 +155,15 @@ export class Heads {
     this.#setIndexed = prepareRow(database, 'UPDATE ledger SET indexed = ?');
   }
 
-  /** The same, refreshed for a reader. */
+  /** This object, refreshed for a reader. */
   fresh(): this {
     this.refresh();
     return this;
   }
 
   /**
-   * For readers. Asks once for all that is read without a pause in between: nobody can have heard meanwhile of
-   * anything that was committed since. All of it is read in one snapshot.
+   * For readers. Checks once for everything that is read without a pause, because the process cannot learn of a later
+   * commit in between. All of it is read in one snapshot.
    */
   refresh(): void {
     if (this.#isFresh) return;
@@ -180,19 +180,19 @@ export class Heads {
 
   readonly #goStale = (): void => this.endSnapshot();
 
-  /** For whoever is about to do what SQLite refuses inside a transaction. */
+  /** Call before an operation that SQLite forbids inside a transaction. */
   endSnapshot(): void {
     this.#isFresh = false;
     this.#snapshot.end();
   }
 
-  /** For whoever writes, inside the transaction. Gives whether anybody else has written since the last time. */
+  /** For writers, inside the transaction. Returns whether another process has written since the last call. */
   refreshNow(): boolean {
     if (this.#sessions.size > 2 * mostSessions) this.forget();
     const version = this.#dataVersion.get() as number;
     if (version === this.#seen) return false;
     const state = this.#state.get();
-    if (state === undefined) throw damagedIndexError('its own row is gone');
+    if (state === undefined) throw damagedIndexError('its own row is missing');
     const { indexed, removals } = state;
     if (indexed !== this.#indexed || removals !== this.#removals) {
       this.#clear();
@@ -220,14 +220,14 @@ export class Heads {
     return true;
   }
 
-  /** Changes whenever another process has written, or what was written here was rolled back. */
+  /** Changes when another process has written, or when a write of this process was rolled back. */
   get epoch(): number {
     return this.#epoch;
   }
 
   /**
-   * Whether the entry at which the index ends is in it: entries behind a mark that was moved would be in neither the
-   * index nor the tail. One that is gone was dropped with its session, which the entry after it says.
+   * Is the entry at which the index ends in it? If the end was moved, some entries would be in neither the index nor
+   * the tail. If that entry is gone, it was dropped with its session, and the next entry says so.
    */
   #isIndexed(indexed: number, removals: number): boolean {
     if (indexed <= 0) return indexed === 0;
@@ -239,8 +239,8 @@ export class Heads {
   }
 
   /**
-   * Whether the index has every entry of the session. A call whose row is gone from it would be taken for a new one,
-   * and run again. Asked once, before the index of a session is believed.
+   * Does the index have every entry of the session? A call whose index row is missing would look new and run again.
+   * Checked once, before the index of a session is used.
    */
   #check(head: SessionHead): void {
     if (head.isChecked) return;
@@ -253,7 +253,7 @@ export class Heads {
     head.isChecked = true;
   }
 
-  /** After a rollback: what was counted on did not happen. */
+  /** After a rollback: the remembered writes did not happen. */
   forget(): void {
     this.#clear();
     this.#epoch++;
@@ -272,22 +272,22 @@ export class Heads {
     this.#hasUnsettled = undefined;
   }
 
-  /** Where the last entry stands. Positions are given once, also where the last entry was removed. */
+  /** Position of the last entry. Positions are never reused, even if the last entry was removed. */
   get position(): number {
     return this.#position;
   }
 
-  /** Up to where entries are in the index; those after it are the tail. */
+  /** Entries up to this position are in the index; later ones are the tail. */
   get indexed(): number {
     return this.#indexed;
   }
 
-  /** A session of the tail, or another that happens to be remembered. */
+  /** A session of the tail, or another cached one. */
   known(session: number): SessionHead | undefined {
     return this.#sessionsByNumber.get(session);
   }
 
-  /** How many sessions have entries. Their rows are counted once; after that only what changes is. */
+  /** Number of sessions with entries. Counted once and then updated. */
   count(): number {
     this.#listed ??= this.#countListed.get() as number;
     let count = this.#listed;
@@ -295,7 +295,7 @@ export class Heads {
     return count;
   }
 
-  /** Undefined for a session that nothing was ever kept for. */
+  /** Undefined for a session without any entry so far. */
   find(sessionId: string): SessionHead | undefined {
     const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
@@ -303,7 +303,7 @@ export class Heads {
     return row && this.#remember(row);
   }
 
-  /** The head to append to; makes the session if there is none. */
+  /** The head to append to; creates the session if there is none. */
   take(sessionId: string): SessionHead {
     const known = this.find(sessionId);
     if (known !== undefined) return known;
@@ -312,7 +312,7 @@ export class Heads {
     return this.#remember({ session, name, sequence: 0, hash: null });
   }
 
-  /** Throws where the tail, or where it begins, was changed. To be called before anything is appended. */
+  /** Throws if the tail, or its start, was changed. Call before appending anything. */
   requireSound(): void {
     if (!this.#isEndChecked) {
       this.#isEndChecked = true;
@@ -339,14 +339,14 @@ export class Heads {
     this.#versions += head.versions.size - size;
   }
 
-  /** Where the entries of a call stand, in order. */
+  /** Positions of a call's entries, in order. */
   positionsOf(head: SessionHead, callId: string): number[] {
     this.requireSound();
     const known = head.versions.get(callId);
     if (known === 0 || (known === undefined && head.knowsAll)) return [];
     if (known === undefined) this.#check(head);
     const rows = this.#rowsOf.all(head.session, toSqlText(callId), this.#indexed);
-    // One question for both: whoever reads a call needs its version too.
+    // One query for both: a reader of a call needs its version too.
     if (known === undefined && head.versions.size < mostVersions)
       this.#setVersion(head, callId, Math.max(0, ...rows.map(({ version }) => version ?? 0)));
     const positions = toPositions(rows.map((row) => row.positions));
@@ -354,7 +354,7 @@ export class Heads {
     return positions;
   }
 
-  /** Where the entries of a session stand after a position, in order, at most so many. */
+  /** Positions of a session's entries after a position, in order, up to a limit. */
   positionsIn(head: SessionHead, after: number, limit: number): number[] {
     const positions = toPositions(this.#positionsIn.all(head.session, after, this.#indexed));
     for (const tail of head.tail.values()) for (const position of tail) positions.push(position);
@@ -364,13 +364,13 @@ export class Heads {
       .slice(0, limit);
   }
 
-  /** Where the entries of a session stand that are about no call, in order. */
+  /** Positions of a session's entries without a call, in order. */
   positionsWithoutCall(head: SessionHead): number[] {
     const rows = this.#rowsOf.all(head.session, '', this.#indexed);
     return [...toPositions(rows.map((row) => row.positions)), ...(head.tail.get(null) ?? [])];
   }
 
-  /** Where the last entry of a session before a position stands, if there is one. */
+  /** Position of the session's last entry before a position, if there is one. */
   positionBefore(head: SessionHead, position: number): number | undefined {
     let before = lastBelow(this.#orderOf(head), position) ?? 0;
     if (position > this.#indexed)
@@ -379,7 +379,9 @@ export class Heads {
     return before === 0 ? undefined : before;
   }
 
-  /** Where the indexed entries of a session stand, in order. Remembered: several calls of a session are often asked about. */
+  /**
+   * Positions of a session's indexed entries, in order. Cached, because several calls of a session are often read.
+   */
   #orderOf(head: SessionHead): readonly number[] {
     if (head.order !== undefined) return head.order;
     const order = toPositions(this.#positionsIn.all(head.session, 0, this.#indexed)).sort(
@@ -400,7 +402,7 @@ export class Heads {
     return [...found.values()].sort((left, right) => left.session - right.session);
   }
 
-  /** An entry was appended to the chain. */
+  /** Records an entry that was appended to the chain. */
   note(head: SessionHead, { position, sequence, hash, call, version }: Omit<IndexedEntry, 'session'>): void {
     head.sequence = sequence;
     head.hash = hash;
@@ -422,11 +424,11 @@ export class Heads {
     const heads = [...this.#sessionsByNumber.values()].sort((left, right) => left.session - right.session);
     for (const head of heads) {
       if (head.tail.size === 0) continue;
-      // In the order of the index, so that each of its pages is touched once.
+      // In index order, so that each index page is touched once.
       for (const [callId, positions] of [...head.tail].sort(byCall))
         this.#index.run(
           head.session,
-          callId === null ? '' : toSqlText(callId), // no call has an empty name there
+          callId === null ? '' : toSqlText(callId), // stored call names are never empty
           positions[0] as number,
           positions.at(-1) as number,
           positions.join(),
@@ -458,7 +460,7 @@ export class Heads {
     if (this.#sessions.size > mostSessions || this.#versions > mostVersionsInAll) this.#clear();
   }
 
-  /** Almost always false, which spares every call a query. */
+  /** Almost always false, which saves every call a query. */
   get hasUnsettled(): boolean {
     this.#hasUnsettled ??= this.#anyUnsettled.get() === 1;
     return this.#hasUnsettled;
@@ -483,7 +485,7 @@ export class Heads {
   }
 }
 
-/** The columns beside a text are not hashed: what the tail is indexed by must be what the text says. */
+/** The columns next to a text are not hashed: the tail must be indexed by what the text says. */
 export function saysWhereItStands(
   { text, call, version }: Pick<TailEntry, 'text' | 'call' | 'version'>,
   sessionId: string,
@@ -492,7 +494,7 @@ export function saysWhereItStands(
     const callId = call === null ? null : fromSqlText(call);
     const stands = `,"session":${JSON.stringify(sessionId)},"call":${JSON.stringify(callId)},"version":`;
     const at = text.indexOf(',"session":');
-    // An entry about no call has no version, whatever its text expects.
+    // An entry without a call has no version, whatever its text expects.
     if (callId === null) return version === null && text.startsWith(stands, at);
     const expected = version === null ? '"any"' : String(version - 1);
     return text.startsWith(`${stands}${expected},"owner":`, at);
@@ -504,8 +506,9 @@ export function saysWhereItStands(
 const damagedIndexError = (where: string): QuittanceError =>
   new QuittanceError(
     'ledger.damaged',
-    `The index of the ledger does not agree with its entries (${where}): a call that was made before could seem new and ` +
-      'run again. Nothing is run. The file was changed by other means than this program; `quittance verify` says where.',
+    `The index of the ledger does not agree with its entries (${where}): an earlier call could look ` +
+      'new and run again. Nothing is run. Another program changed the file; run `quittance verify` to ' +
+      'see where.',
   );
 
 export function toHead({ session, name, sequence, hash }: SessionRow): SessionHead {
@@ -528,7 +531,7 @@ export function toHead({ session, name, sequence, hash }: SessionRow): SessionHe
 const byCall = ([left]: [string | null, unknown], [right]: [string | null, unknown]): number =>
   (left ?? '') < (right ?? '') ? -1 : 1;
 
-/** The last of ascending numbers that is less than this one. */
+/** The last of ascending numbers below the limit. */
 function lastBelow(ascending: readonly number[], limit: number): number | undefined {
   let low = 0;
   let high = ascending.length;

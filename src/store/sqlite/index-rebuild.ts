@@ -1,6 +1,6 @@
 /**
- * Makes the index of entries again, and the columns and rows of sessions that it goes by, from the texts of the entries.
- * Inside a transaction. What a text says decides; a text that cannot be read leaves its row as it is.
+ * Rebuilds the index of entries, and the session columns and rows it depends on, from the texts of the entries. Runs
+ * inside a transaction. The text decides; a row whose text cannot be read stays as it is.
  */
 import type { Database } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
@@ -40,7 +40,7 @@ export function rebuildIndex(database: Database, problems: string[]): void {
   ).run();
 }
 
-/** Puts right the columns beside a text, and the rows of sessions that were taken out. */
+/** Repairs the columns next to a text, and restores removed session rows. */
 function mendColumns(database: Database, problems: string[]): void {
   const rows = prepareRow<Row>(
     database,
@@ -67,7 +67,8 @@ function mendColumns(database: Database, problems: string[]): void {
       );
     } catch (error) {
       problems.push(
-        `The columns of the entry at position ${position} cannot be put right: ${error instanceof Error ? error.message : String(error)}`,
+        `The columns of the entry at position ${position} cannot be repaired: ` +
+          `${error instanceof Error ? error.message : String(error)}`,
       );
     }
 }

@@ -1,4 +1,4 @@
-/** Whether the columns beside an entry's text, and the index of entries by call, are what the entries say. */
+/** Checks that the columns next to an entry's text, and the index of entries by call, agree with the entries. */
 import type { Database, SqlValue } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import { decode } from './entry-table.ts';
@@ -8,7 +8,7 @@ import { countMarks } from './marks.ts';
 import { nameSome } from './name-some.ts';
 import { fromSqlText } from './sql-text.ts';
 
-const advice = 'Run `quittance rebuild` to make it again from the entries.';
+const advice = 'Run `quittance rebuild` to rebuild it from the entries.';
 
 type Columns = {
   readonly position: number;
@@ -48,28 +48,28 @@ function* wrongColumns(ledger: Database): Generator<TableFinding, void, undefine
   }
 }
 
-/** `isMarked`: an entry before this one has marks, so this one was written by a version that sets them. */
+/** `isMarked`: an earlier entry has marks, so a version that sets them wrote this one. */
 function wrongColumn(row: Columns, hasMarks: boolean, isMarked: boolean): string | undefined {
-  if (typeof row.text !== 'string') return undefined; // the chain says so
+  if (typeof row.text !== 'string') return undefined; // the chain check reports it
   const sessionId = nameOf(row.name);
-  if (sessionId === undefined) return 'The entry belongs to a session that has no row, or no name.';
+  if (sessionId === undefined) return 'The entry belongs to a session without a row, or without a name.';
   if (!saysWhereItStands(row, sessionId))
-    return 'The columns of the entry name another session, another call or another version than its text.';
+    return 'The columns of the entry name a different session, call or version than its text.';
   if (!hasMarks) return undefined;
   const due = /,"(claim|reserve|settle|moves|totals)":/.test(row.text) ? marksIn(row.text) : 0;
   return due === undefined || row.marks === (due === 0 ? null : due) || (!isMarked && isOld(row))
     ? undefined
-    : 'The entry does not have the number of marks that its text stands for.';
+    : 'The entry does not have the number of marks that its text implies.';
 }
 
-/** Written before there were marks: its text states no totals, and its column was never set. */
+/** Written before marks existed: its text states no totals, and its column was never set. */
 const isOld = ({ marks, text }: Columns): boolean => marks === null && !text.includes(',"totals":');
 
 function marksIn(text: string): number | undefined {
   try {
     return countMarks(decode({ text, bodies: null }));
   } catch {
-    return undefined; // the chain says so
+    return undefined; // the chain check reports it
   }
 }
 
@@ -119,7 +119,7 @@ function* wrongIndex(ledger: Database): Generator<TableFinding, void, undefined>
         kind: 'side_row',
         sessionId: nameOf(row.name),
         callId: row.call === '' ? undefined : nameOf(row.call),
-        message: `The index of entries does not list the entries of the call as they are. ${advice}`,
+        message: `The index does not list the call's entries correctly. ${advice}`,
       };
     }
     before = { session: row.session, call: row.call, version };

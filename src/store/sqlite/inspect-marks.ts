@@ -1,4 +1,4 @@
-/** Whether every mark points to the entry that last spoke of it, and none is missing. */
+/** Checks that every mark points to the last entry that states its value, and that none is missing. */
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Database } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
@@ -8,7 +8,7 @@ import { markOf } from './marks.ts';
 import { nameSome } from './name-some.ts';
 import { fromSqlText } from './sql-text.ts';
 
-const advice = 'Run `quittance rebuild` to make the marks again from the entries.';
+const advice = 'Run `quittance rebuild` to rebuild the marks from the entries.';
 
 export const inspectMarks = (ledger: Database): Generator<TableFinding, void, undefined> =>
   nameSome('the table "marks"', wrongMarks(ledger), (found) => found);
@@ -26,16 +26,16 @@ function* wrongMarks(ledger: Database): Generator<TableFinding, void, undefined>
     const expected = due.get(key);
     due.delete(key);
     if (expected === position) continue;
-    if (expected === undefined)
-      yield say(`The table "marks" has a row that no entry stands for: ${show(key)}.`);
+    if (expected === undefined) yield say(`The table "marks" has a row without an entry: ${show(key)}.`);
     else
       yield say(
-        `The mark of ${show(key)} points to position ${String(position)}, and the entry that last spoke of it is at ${expected}.`,
+        `The mark of ${show(key)} points to position ${String(position)}, but the last entry about it ` +
+          `is at ${expected}.`,
         expected,
       );
   }
   for (const [key, position] of due) {
-    // Another session may have taken the key over, and be gone.
+    // Another session may have taken over the key and been removed since.
     if (hasDropped && key.startsWith('claim ')) continue;
     yield say(`The mark of ${show(key)} is missing.`, position);
   }
@@ -43,7 +43,7 @@ function* wrongMarks(ledger: Database): Generator<TableFinding, void, undefined>
 
 const show = (key: string): string => (key === '' ? 'the beginning' : String(key).slice(0, 200));
 
-/** The marks that there must be, by the entries that set one. */
+/** The marks that must exist, by the entries that set them. */
 function findDue(ledger: Database): Map<string, number> {
   const due = new Map<string, number>([[markOf.first, 0]]);
   const sessions = prepareRow<{ name: string; position: number }>(
@@ -71,7 +71,7 @@ function findDue(ledger: Database): Map<string, number> {
     if (releaseClaim !== undefined) due.delete(markOf.claim(releaseClaim));
     if (claim !== undefined) due.set(markOf.claim(claim.key), position);
   }
-  // What is listed as in doubt is compared with the entries by whoever verifies any ledger.
+  // Verification of any ledger compares the unresolved effects with the entries.
   type Effect = { position: number; session: number; tool: string; digest: string; call: string };
   const effects = prepareRow<Effect>(ledger, 'SELECT position, session, tool, digest, call FROM unsettled');
   for (const { position, session, tool, digest, call } of effects.iterate()) {
@@ -86,7 +86,7 @@ function read(text: string): ReadEntry | undefined {
   try {
     return decode({ text, bodies: null });
   } catch {
-    return undefined; // the chain says so
+    return undefined; // the chain check reports it
   }
 }
 

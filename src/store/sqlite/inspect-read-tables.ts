@@ -1,7 +1,6 @@
 /**
- * Whether the read tables hold what the entries come to: every row of every table, counted and compared with tables that
- * are filled anew, in memory or in a temporary file of SQLite's. Rows that the entries know nothing of are how entries
- * are remembered that were cut off.
+ * Checks that the read tables match the entries. Every row of every table is counted and compared with newly filled
+ * tables, in memory or in a temporary SQLite file. Rows without entries reveal that entries were cut off.
  */
 import type { Database, SqlValue } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
@@ -18,7 +17,7 @@ import { tallyTriggers } from './tally-table.ts';
 type Row = Readonly<Record<string, SqlValue>>;
 type Progress = { readonly ledger_id: SqlValue; readonly position: SqlValue; readonly hash: SqlValue };
 
-/** The tables, by what their rows are told apart. */
+/** The tables, with the columns that identify a row. */
 const keys: Readonly<Record<string, readonly string[]>> = {
   calls: ['position'],
   audit: ['position', 'record_id'],
@@ -36,12 +35,13 @@ export async function* inspectReadTables(
   const progress = prepareRow<Progress>(tables, 'SELECT ledger_id, position, hash FROM progress').all();
   const [first] = progress;
   if (first === undefined || progress.length > 1) {
-    yield say(`The read tables say ${progress.length} times how far they were filled, and not once.`);
+    yield say(`The read tables have ${progress.length} progress rows; expected one.`);
     return;
   }
   if (first.ledger_id !== ledgerId) {
     yield say(
-      'The read tables belong to a ledger with another id: the id was changed, or the file was exchanged.',
+      'The read tables belong to a ledger with another id: the id was changed, or the file was ' +
+        'replaced.',
     );
     return;
   }
@@ -79,23 +79,29 @@ const lastOf = (ledger: Database): number =>
 
 const isAtEnd = (ledger: Database, { position }: Progress): boolean => position === lastOf(ledger);
 
-/** What the tables were filled up to, if the entries do not have it: they were cut, or exchanged. */
+/** Reports entries that the tables were filled from but that are missing: they were cut off or replaced. */
 function findCut(ledger: Database, { position, hash }: Progress): string | undefined {
   const last = lastOf(ledger);
   if (typeof position !== 'number' || !Number.isInteger(position) || position < 0)
-    return 'The read tables say that they were filled up to a position that cannot be.';
+    return 'The progress of the read tables is not a valid position.';
   if (position === 0) return undefined;
   const found = prepareValue<string>(ledger, 'SELECT hash FROM entries WHERE position = ?').get(position);
   const removals = prepareValue<number>(ledger, 'SELECT removals FROM ledger').get() ?? 0;
   if (position > last)
     return (
-      `The read tables remember entries up to position ${position}, and the last entry is at ${last}: entries were cut ` +
-      'off. Go back to a copy of the ledger that has them.'
+      `The read tables were filled up to position ${position}, but the last entry is at ${last}: ` +
+      'entries were cut off. Restore a backup of the ledger that has them.'
     );
   if (found === undefined && removals === 0)
-    return `The read tables remember an entry at position ${position}, which is gone. Go back to a copy of the ledger.`;
+    return (
+      `The read tables include an entry at position ${position}, which is missing. Restore a backup of ` +
+      'the ledger.'
+    );
   if (found !== undefined && found !== hash)
-    return `The read tables remember another entry at position ${position} than there is. Go back to a copy of the ledger.`;
+    return (
+      `The read tables include a different entry at position ${position} than the ledger. Restore a ` +
+      'backup of the ledger.'
+    );
   return undefined;
 }
 
@@ -106,7 +112,7 @@ async function fill(ledger: Database, tables: Database, signal: AbortSignal): Pr
   while (!signal.aborted && !projection.reaches(end)) await projection.step(() => signal.aborted);
 }
 
-/** The tables as they are, to be filled further: a connection that may only read cannot do it. */
+/** Copies the tables so that they can be filled further: a read-only connection cannot do that. */
 function copyRows(from: Database, to: Database, { position, hash }: Progress): void {
   to.exec(tallyTriggers.drop);
   for (const table of Object.keys(keys)) {
@@ -130,23 +136,22 @@ function* compare(table: string, kept: Database, fresh: Database): Generator<Dif
   for (const row of prepareRow<Row>(kept, `SELECT * FROM ${table}`).iterate()) {
     if (isNothing(table, row)) continue;
     const due = dueAt.get(...keyOf(row));
-    if (due === undefined)
-      yield { row, message: `The read table of ${table} has a row that no entry tells of.` };
+    if (due === undefined) yield { row, message: `The read table of ${table} has a row without an entry.` };
     else {
       const column = Object.keys(due).find((name) => !isSame(due[name], row[name]));
       if (column !== undefined)
         yield {
           row,
-          message: `The read table of ${table} says something else than the entries (column "${column}").`,
+          message: `The read table of ${table} disagrees with the entries (column "${column}").`,
         };
     }
   }
   for (const row of prepareRow<Row>(fresh, `SELECT * FROM ${table}`).iterate())
     if (!isNothing(table, row) && keptAt.get(...keyOf(row)) === undefined)
-      yield { row, message: `The read table of ${table} does not list what the entries tell of.` };
+      yield { row, message: `The read table of ${table} lacks a row that the entries imply.` };
 }
 
-/** Calls that were counted in, and out again. */
+/** Tallies of calls that were added and removed again. */
 const isNothing = (table: string, row: Row): boolean =>
   table === 'tallies' && row['calls'] === 0 && row['unresolved'] === 0 && row['cost_micros'] === 0;
 
@@ -175,7 +180,7 @@ function placeOf(
 
 function nameOf(value: SqlValue | undefined): string | undefined {
   try {
-    return fromSqlText(value as string); // throws for what is no text
+    return fromSqlText(value as string); // throws for a value that is not a text
   } catch {
     return undefined;
   }

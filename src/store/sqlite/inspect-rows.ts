@@ -1,4 +1,6 @@
-/** Rows that no entry tells of: that of the ledger itself, those of sessions, and how far readers have got. */
+/**
+ * Checks rows that no entry describes: the row of the ledger itself, those of sessions, and the cursors of readers.
+ */
 import type { Database, SqlValue } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { TableFinding } from './table-finding.ts';
@@ -6,7 +8,7 @@ import { fromSqlText } from './sql-text.ts';
 
 type Row = Readonly<Record<string, SqlValue>>;
 
-const goBack = 'Go back to a copy of the file, or run `quittance rebuild`.';
+const goBack = 'Restore a backup of the file, or run `quittance rebuild`.';
 
 export function* inspectLedgerRow(ledger: Database): Generator<TableFinding, void, undefined> {
   const rows = prepareRow<Row>(ledger, 'SELECT ledger_id, indexed, removals FROM ledger').all();
@@ -14,7 +16,7 @@ export function* inspectLedgerRow(ledger: Database): Generator<TableFinding, voi
   if (row === undefined || rows.length > 1) {
     yield {
       kind: 'file',
-      message: `The table "ledger" has ${rows.length} rows, and must have one. ${goBack}`,
+      message: `The table "ledger" has ${rows.length} rows; expected one. ${goBack}`,
     };
     return;
   }
@@ -22,7 +24,7 @@ export function* inspectLedgerRow(ledger: Database): Generator<TableFinding, voi
   if (typeof id !== 'string' || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id))
     yield {
       kind: 'file',
-      message: 'The id of the ledger is not one that was written. Go back to a copy of the file.',
+      message: 'The id of the ledger was not written by this program. Restore a backup of the file.',
     };
   const last = prepareValue<number>(ledger, 'SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
   if (!Number.isInteger(indexed) || Number(indexed) < 0 || Number(indexed) > last)
@@ -36,7 +38,7 @@ export function* inspectLedgerRow(ledger: Database): Generator<TableFinding, voi
       kind: 'side_row',
       message: `${String(removals)} sessions are said to have been removed; the ledger's own chain tells of ${dropped}. ${goBack}`,
     };
-  // Numbers of sessions are given once: each that was given has a row, or its session was removed.
+  // Session numbers are never reused: each number has a row, or its session was removed.
   const sequences = prepareRow<Row>(
     ledger,
     'SELECT name, seq, typeof(seq) AS type FROM sqlite_sequence',
@@ -49,8 +51,8 @@ export function* inspectLedgerRow(ledger: Database): Generator<TableFinding, voi
     yield {
       kind: 'side_row',
       message:
-        `${String(given)} sessions were begun and ${dropped} removed, and ${listed} are listed: the rows of sessions were ` +
-        `changed. ${goBack}`,
+        `${String(given)} sessions were created and ${dropped} removed, but ${listed} are listed: the ` +
+        `rows of sessions were changed. ${goBack}`,
     };
 }
 
@@ -89,7 +91,9 @@ export function* inspectSessions(ledger: Database): Generator<TableFinding, void
       yield {
         kind: 'side_row',
         sessionId,
-        message: `The row of the session says that its chain ends at ${String(sequence)}; up to where entries are indexed it is ${String(end.sequence)}, or has another hash. ${goBack}`,
+        message:
+          `The row of the session says that its chain ends at ${String(sequence)}; its indexed entries ` +
+          `end at ${String(end.sequence)}, or have another hash. ${goBack}`,
       };
   }
 }
@@ -103,9 +107,10 @@ export function* inspectCursors(ledger: Database): Generator<TableFinding, void,
       name === undefined
         ? 'has a name that was not written by this program'
         : !Number.isInteger(position) || Number(position) < 0
-          ? 'stands at no position'
+          ? 'has an invalid position'
           : Number(position) > last
-            ? `has read up to position ${String(position)}, and the last entry is at ${last}: later entries are gone`
+            ? `has read up to position ${String(position)}, but the last entry is at ${last}: later ` +
+              'entries are missing'
             : (holder === null) !== (owner === null)
               ? 'has a holder without an owner, or an owner without a holder'
               : [holder, owner].some((each) => each !== null && nameOf(each) === undefined)
@@ -121,7 +126,7 @@ export function* inspectCursors(ledger: Database): Generator<TableFinding, void,
 
 function nameOf(value: SqlValue | undefined): string | undefined {
   try {
-    return fromSqlText(value as string); // throws for what is no text
+    return fromSqlText(value as string); // throws for a value that is not a text
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-/** Whether every value has the type that its column was made for. SQLite keeps any value in any column. */
+/** Checks that every value has its column's type. SQLite accepts any value in any column. */
 import type { Database } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { TableFinding } from './table-finding.ts';
@@ -7,7 +7,7 @@ type Column = { readonly name: string; readonly type: string; readonly notnull: 
 
 const encodings = `'utf8', 'utf16le', 'bytes'`;
 
-/** `tables`: those of the ledger, which are there as they were made. */
+/** `tables`: the ledger's tables that have their original schema. */
 export function* inspectTypes(
   ledger: Database,
   tables: readonly string[],
@@ -23,8 +23,9 @@ export function* inspectTypes(
         yield {
           kind: 'side_row',
           message:
-            `The column "${column.name}" of the table "${table}" holds ${wrong} ${wrong === 1 ? 'value' : 'values'} of ` +
-            `another type than was written. Go back to a copy of the file, or run \`quittance rebuild\`.`,
+            `The column "${column.name}" of the table "${table}" contains ${wrong} ` +
+            `${wrong === 1 ? 'value' : 'values'} of the wrong type. Restore a backup of the file, or ` +
+            'run `quittance rebuild`.',
         };
     }
 }

@@ -1,9 +1,9 @@
 /**
- * Compares everything in a ledger file but the chains with the entries: the tables themselves, the index, marks, cursors
- * and read tables. The chains, and what is kept beside them, are compared by whoever verifies any ledger.
+ * Compares everything in a ledger file except the chains with the entries: the tables themselves, the index, marks,
+ * cursors and read tables. The verification of any ledger compares the chains and the state outside entries.
  *
- * 1. Nothing is written. The ledger and its read tables are read as of one moment, through connections of their own.
- * 2. Nothing is believed. What cannot be read is a finding, and the next thing is looked at.
+ * 1. Nothing is written. The ledger and its read tables are read as of one moment, through separate connections.
+ * 2. Nothing is trusted. Unreadable data is a finding, and the inspection continues.
  */
 import { existsSync, statSync } from 'node:fs';
 import type { StoreFinding } from '../../ledger/store-finding.ts';
@@ -34,7 +34,7 @@ export async function* inspectFile(
     if (typeof ledger === 'string') {
       yield problem({
         kind: 'file',
-        message: `The ledger cannot be read: ${ledger}. Go back to a copy of it.`,
+        message: `The ledger cannot be read: ${ledger}. Restore a backup.`,
       });
       return;
     }
@@ -65,8 +65,7 @@ export async function* inspectFile(
       return;
     }
     if (versionOf(tables) !== readTablesVersion) {
-      const message =
-        'The read tables are those of another version, and are made again when they are next asked.';
+      const message = 'The read tables are from another version; the next query rebuilds them.';
       yield { kind: 'read_table', level: 'note', message };
       return;
     }
@@ -95,7 +94,7 @@ const marksVersion = 4;
 const tableNames = (version: number): readonly string[] =>
   ledgerSchema(version).flatMap(({ type, name }) => (type === 'table' ? [name] : []));
 
-/** A connection in a transaction that has begun to read, or why there is none. */
+/** A connection in a transaction that has begun to read, or the reason why there is none. */
 function openSafely(path: string, prepare: (database: Database) => void): Database | string {
   let database: Database | undefined;
   try {
@@ -127,7 +126,7 @@ function* compareTables(
 ): Generator<StoreFinding, void, undefined> {
   try {
     const { problems, notes } = compareSchema(readSchema(database), expected);
-    const advice = kind === 'file' ? 'Undo the change, or go back to a copy of the file.' : adviseRebuild;
+    const advice = kind === 'file' ? 'Undo the change, or restore a backup of the file.' : adviseRebuild;
     for (const message of [...problems, ...findOddInternals(database)])
       yield problem({ kind, message: `${message} ${advice}` });
     for (const message of notes) yield { kind, level: 'note', message };
@@ -137,7 +136,7 @@ function* compareTables(
   }
 }
 
-/** What SQLite itself finds: pages that are damaged, and indexes that do not list what is in their tables. */
+/** SQLite's own findings: damaged pages, and indexes that do not list all rows of their tables. */
 function* checkPages(
   database: Database,
   what: string,
@@ -153,13 +152,15 @@ function* checkKey(path: string): Generator<StoreFinding, void, undefined> {
   if (found !== undefined && found !== sealKeyBytes)
     yield problem({
       kind: 'file',
-      message: `The seal key file holds ${found} bytes, and must hold ${sealKeyBytes}. Restore it: what it sealed opens with no other key.`,
+      message:
+        `The seal key file has ${found} bytes; expected ${sealKeyBytes}. Restore it: no other key opens ` +
+        'what it sealed.',
     });
 }
 
 const problem = (found: TableFinding): StoreFinding => ({ ...found, level: 'problem' });
 
-/** Says nothing about the file: it may be sound. */
+/** Says nothing about the file, which may be intact. */
 const isTrouble = (error: unknown): boolean =>
   isBusy(error) || /^(SQLITE_IOERR_(?!SHORT|CORRUPT)|EACCES|EPERM|EMFILE|ENFILE|EIO)/.test(codeOf(error));
 

@@ -1,4 +1,4 @@
-/** What is on the disk: the file, the key, the spill, artifacts, and what happens when they are not as they should be. */
+/** The files on disk: ledger, key, spill and artifacts, and what happens when they are not as expected. */
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -58,7 +58,7 @@ const problemsOf = (ledger: SqliteLedger): readonly unknown[] => {
 
 describe('openLedger', () => {
   test.skipIf(process.platform === 'win32')(
-    'makes files that their owner alone can read, and leaves the rights of those that are there',
+    'creates files that only their owner can read, and keeps the permissions of existing ones',
     async () => {
       const path = newPath();
       await using(path, async (ledger) => {
@@ -77,7 +77,7 @@ describe('openLedger', () => {
     },
   );
 
-  test('knows memory, sqlite and bare paths', async () => {
+  test('accepts memory, sqlite and bare paths', async () => {
     const memory = await openLedger('memory:');
     await memory.journal.append(new SampleCall('c').whole());
     expect(await memory.journal.readSession('session')).toHaveLength(4);
@@ -91,7 +91,7 @@ describe('openLedger', () => {
   });
 
   test.each(['postgres://x', 'sqlite:', '', ':memory:', 'sqlite::memory:', 'memory:x'])(
-    'refuses %j and says what is known',
+    'rejects %j and says what it accepts',
     async (url) => {
       expect(await refusalOf(async () => openLedger(url))).toMatchObject({
         code: 'config.invalid',
@@ -100,7 +100,7 @@ describe('openLedger', () => {
     },
   );
 
-  test('takes the clock and the key it is given', async () => {
+  test('uses the given clock and key', async () => {
     const sealKey = new Uint8Array(32).fill(7);
     const clock = { now: () => 42, monotonicMs: () => 0, startTimer: () => ({ stop() {}, keepAlive() {} }) };
     for (const url of ['memory:', newPath()]) {
@@ -113,7 +113,7 @@ describe('openLedger', () => {
 });
 
 describe('a ledger file', () => {
-  test('is kept and found again, with its chains whole', async () => {
+  test('is stored and found again, with intact chains', async () => {
     const path = newPath();
     const call = new SampleCall('c');
     await using(path, async (ledger) => {
@@ -129,7 +129,7 @@ describe('a ledger file', () => {
     });
   });
 
-  test('is the same whether its newest entries are in the index yet or not', async () => {
+  test('reads the same whether its newest entries are in the index yet or not', async () => {
     for (const longestTail of [1, 3, 10_000]) {
       const path = newPath();
       for (let round = 0; round < 4; round++) {
@@ -149,7 +149,7 @@ describe('a ledger file', () => {
     }
   });
 
-  test('is made once by any number who open it at the same time', async () => {
+  test('is created once by any number of processes that open it at the same time', async () => {
     const path = newPath();
     const ledgers = await Promise.all(Array.from({ length: 6 }, async () => openSqliteLedger(path)));
     await Promise.all(
@@ -160,7 +160,7 @@ describe('a ledger file', () => {
     for (const ledger of ledgers) await ledger.close();
   });
 
-  /** A file as earlier versions of the package made them. */
+  /** A file as an earlier version of the package created it. */
   const makeOld = async (version: number, later: readonly string[]): Promise<string> => {
     const path = newPath();
     await using(path, async (ledger) => {
@@ -179,7 +179,7 @@ describe('a ledger file', () => {
     [1, ['states', 'cursors']],
     [2, ['cursors']],
     [3, []],
-  ])('of version %i is brought up to date, and keeps what is in it', async (version, later) => {
+  ])('of version %i is upgraded, and keeps its content', async (version, later) => {
     const path = await makeOld(version, later);
     for (let time = 0; time < 2; time++)
       await using(path, async (ledger) => {
@@ -208,7 +208,7 @@ describe('a ledger file', () => {
         for await (const row of ledger.integrity.readSideRows()) expect(row.kind).toBe('counter');
         const refused = {
           code: 'ledger.unavailable',
-          message: expect.stringContaining('only be read') as string,
+          message: expect.stringContaining('is read-only') as string,
         };
         expect(await refusalOf(async () => ledger.cursors.take(cursor))).toMatchObject(refused);
         expect(await refusalOf(async () => ledger.integrity.rebuild())).toMatchObject(refused);
@@ -219,7 +219,7 @@ describe('a ledger file', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test('keeps where readers stand when it is closed and opened again', async () => {
+  test('keeps the positions of readers when it is closed and opened again', async () => {
     const path = newPath();
     await using(path, async (ledger) => {
       await ledger.cursors.take(cursor);
@@ -242,7 +242,7 @@ describe('a ledger file', () => {
     );
   });
 
-  test('of a newer version is refused, and left as it is', async () => {
+  test('of a newer version is rejected and left unchanged', async () => {
     const path = newPath();
     await using(path, async () => undefined);
     const database = new Database(path);
@@ -256,20 +256,20 @@ describe('a ledger file', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test('that is another database, or none at all, is refused', async () => {
+  test('that is another database, or not a database, is rejected', async () => {
     const other = join(folder, 'other.db');
     const database = new Database(other);
     database.exec('CREATE TABLE mine (x)');
     database.close();
     expect(await refusalOf(async () => openSqliteLedger(other))).toMatchObject({
       code: 'config.invalid',
-      message: expect.stringContaining('no Quittance ledger') as string,
+      message: expect.stringContaining('not a Quittance ledger') as string,
     });
     const text = join(folder, 'notes.txt');
     writeFileSync(text, 'not a database, and long enough to be looked at as one: '.repeat(40));
     expect(await refusalOf(async () => openSqliteLedger(text))).toMatchObject({
       code: 'config.invalid',
-      message: expect.stringContaining('no SQLite database') as string,
+      message: expect.stringContaining('not a SQLite database') as string,
     });
     expect(readFileSync(text, 'utf8')).toMatch(/^not a database/);
     const path = join(folder, 'a-folder');
@@ -285,7 +285,7 @@ describe('a ledger file', () => {
     });
   });
 
-  test('can be opened to be read only: nothing is written, made or refused in silence', async () => {
+  test('can be opened read-only: nothing is written or created, and appends fail with an error', async () => {
     const path = newPath();
     expect(await refusalOf(async () => openSqliteLedger(path, { readOnly: true }))).toMatchObject({
       code: 'config.invalid',
@@ -318,7 +318,7 @@ describe('a ledger file', () => {
     expect(existsSync(`${path}.key`)).toBe(false);
   });
 
-  test('that is full refuses what does not fit, keeps nothing of it, and goes on when there is room', async () => {
+  test('that is full rejects what does not fit, stores none of it, and works again when there is room', async () => {
     const path = newPath();
     await using(
       path,
@@ -334,7 +334,7 @@ describe('a ledger file', () => {
         expect(ledger.journal.readCall('session', `c${kept.length}`)).toBeUndefined();
         expect(ledger.journal.readSession('session')).toHaveLength(kept.length * 4);
         expect(kept.length).toBeGreaterThan(10);
-        // A batch in which one does not fit: the others are kept or refused each on its own account.
+        // In a batch with one entry that does not fit, each entry is stored or refused separately.
         const answers = await Promise.allSettled(
           ['a', 'b', 'c'].map(async (id) =>
             ledger.journal.append(new SampleCall(id, { toolName: 'x'.repeat(9_000) }).whole()),
@@ -356,11 +356,11 @@ describe('a ledger file', () => {
     );
   });
 
-  test('does not remove a session to which something was added after it was looked through', async () => {
+  test('does not remove a session that was appended to after it was checked', async () => {
     await using(newPath(), async (ledger) => {
       await ledger.journal.append(new SampleCall('ended').whole());
       const removal = { sessionId: 'session', by: 'ada', reason: 'room' };
-      // The first looks at once, and writes in its turn: after the second.
+      // The first checks at once but writes in its turn: after the second.
       const [removed, appended] = await Promise.allSettled([
         ledger.retention.dropSession(removal),
         ledger.journal.append(new SampleCall('open').begin()),
@@ -371,7 +371,7 @@ describe('a ledger file', () => {
     });
   });
 
-  test('says of an id that is no text that it is none, and not that the ledger could not be used', async () => {
+  test('rejects an id that is not a string with a precise error', async () => {
     await using(newPath(), async (ledger) => {
       const runtime = createRuntimeOn({ ledger, tools: [] });
       const wrong = 5 as never;
@@ -385,7 +385,7 @@ describe('a ledger file', () => {
     });
   });
 
-  test('holds erased bodies no more, not even where nobody looks', async () => {
+  test('contains no erased bodies, not even in unused pages', async () => {
     const path = newPath();
     await using(path, async (ledger) => {
       for (let n = 0; n < 50; n++)
@@ -404,8 +404,8 @@ describe('a ledger file', () => {
   });
 });
 
-describe('the key of what is sealed', () => {
-  test('is made once, for its user only, and read again', async () => {
+describe('the seal key', () => {
+  test('is created once, for its user only, and read again', async () => {
     const path = newPath();
     const key = await using(path, async ({ sealKey }) => sealKey);
     expect(statSync(`${path}.key`).mode & 0o777).toBe(0o600);
@@ -414,7 +414,7 @@ describe('the key of what is sealed', () => {
     expect(readFileSync(path).includes(Buffer.from(key))).toBe(false);
   });
 
-  test('of another length is refused', async () => {
+  test('of another length is rejected', async () => {
     const path = newPath();
     await using(path, async () => undefined);
     writeFileSync(`${path}.key`, 'short', { mode: 0o600 });
@@ -430,7 +430,7 @@ describe('the key of what is sealed', () => {
 describe('the spill', () => {
   const spillOf = (path: string): string => join(`${path}.spill`, readdirSync(`${path}.spill`)[0] as string);
 
-  test('has its room beforehand, and is gone when nothing was spilled', async () => {
+  test('is allocated in advance, and removed if nothing was spilled', async () => {
     const path = newPath();
     await using(path, async () => {
       expect(statSync(spillOf(path)).size).toBe(1_048_576);
@@ -439,7 +439,7 @@ describe('the spill', () => {
     expect(readdirSync(`${path}.spill`)).toEqual([]);
   });
 
-  test('that is full says so, and is of use again once it was emptied', async () => {
+  test('that is full says so, and is usable again once it was emptied', async () => {
     const path = newPath();
     await using(
       path,
@@ -462,7 +462,7 @@ describe('the spill', () => {
     );
   });
 
-  test('of an owner that was cut off counts up to the line that was torn', async () => {
+  test('of an owner that was killed counts up to the torn line', async () => {
     const path = newPath();
     const entry = new SampleCall('c').begin();
     const ownerId = await using(path, async (ledger) => {
@@ -491,7 +491,7 @@ describe('artifacts', () => {
           .map(({ name }) => name)
       : [];
 
-  test('of equal content are one file, named after it, until no session has it any more', async () => {
+  test('of equal content share one file, named after it, until no session has it any more', async () => {
     const path = newPath();
     await using(path, async (ledger) => {
       const put = async (sessionId: string, artifactId: string, content: string): Promise<void> => {
@@ -520,7 +520,7 @@ describe('artifacts', () => {
 });
 
 describe('read tables', () => {
-  test('are filled anew where they are missing, damaged, of another ledger, or ahead of theirs', async () => {
+  test('are rebuilt if they are missing, damaged, of another ledger, or ahead of theirs', async () => {
     const path = newPath();
     const read = async (): Promise<unknown> =>
       using(path, async (ledger) => [
@@ -551,7 +551,7 @@ describe('read tables', () => {
     expect(await read()).toEqual(expected);
   });
 
-  test('are kept in memory where there can be no file', async () => {
+  test('are stored in memory if there can be no file', async () => {
     const path = newPath();
     mkdirSync(`${path}.read`, { recursive: true });
     await using(path, async (ledger) => {

@@ -1,10 +1,10 @@
 /**
- * Where the chain last spoke of a claim, a counter, a state, an effect in doubt or a session: a key and the position of
- * the entry. A row of `claims` or `counters` may be changed by anyone who can write the file; what the entry says is
- * part of a hash chain. So the entry is found by its mark, without a scan, and decides.
+ * Marks: for each claim, counter, state, unresolved effect and session, the position of the last entry about it.
+ * Anyone who can write the file can change a row of `claims` or `counters`, but the entry is part of a hash chain. So
+ * the mark finds the entry without a scan, and the entry decides.
  *
- * 1. A mark changes in the commit of the entry that it points to, and goes with its session.
- * 2. The first mark has an empty key. It is there in every file with marks: without it the table was emptied.
+ * 1. A mark changes in the commit of the entry that it points to, and is removed with its session.
+ * 2. The first mark has an empty key. Every file with marks has it: if it is missing, the table was emptied.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
@@ -16,7 +16,7 @@ import { prepareRow, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import { decode } from './entry-table.ts';
 
-/** JSON, because SQLite keeps UTF-8, in which all lone surrogates are one character. */
+/** JSON, because SQLite stores UTF-8, in which all lone surrogates become one character. */
 export const markOf = {
   first: '',
   claim: (key: string): string => `claim ${JSON.stringify(key)}`,
@@ -31,7 +31,9 @@ const effects = 'effect ';
 const effectPrefix = (session: number, toolName: string, inputDigest: string): string =>
   `${effects}${JSON.stringify([session, toolName, inputDigest]).slice(0, -1)},`;
 
-/** How many marks an entry sets by what its text says. Kept with the entry, so that `verify` can compare it. */
+/**
+ * Number of marks that an entry sets according to its text. Stored with the entry, so that `verify` can compare it.
+ */
 export const countMarks = ({
   claim,
   reserve,
@@ -93,7 +95,7 @@ export class Marks {
     this.#isWhole = false;
   }
 
-  /** Who holds the key by the entry of its mark. */
+  /** The holder of the key, according to the marked entry. */
   claimOf(key: string): ClaimHolder | undefined {
     const entry = this.#entryOf(markOf.claim(key));
     if (entry === undefined) return undefined;
@@ -102,7 +104,7 @@ export class Marks {
     return { sessionId, callId, inputDigest: claim.inputDigest };
   }
 
-  /** What the counter has come to by the entry of its mark. */
+  /** The counter's total, according to the marked entry. */
   counterOf(name: string): Counter | undefined {
     const entry = this.#entryOf(markOf.counter(name));
     if (entry === undefined) return undefined;
@@ -116,7 +118,7 @@ export class Marks {
     return this.#entryOf(markOf.state(session, subject));
   }
 
-  /** Marks of calls with this tool and input whose effect is in doubt, oldest first. */
+  /** Marks of unresolved calls with this tool and input, oldest first. */
   effectsOf(session: number, toolName: string, inputDigest: string): readonly number[] {
     const prefix = effectPrefix(session, toolName, inputDigest);
     return this.#range.all(prefix, after(prefix)).map(({ position }) => position);
@@ -132,7 +134,7 @@ export class Marks {
     return decode(row);
   }
 
-  /** Everything that is marked for a session alone. */
+  /** Drops all marks that belong to one session. */
   dropSession(session: number, sessionId: string): void {
     this.drop(markOf.session(sessionId));
     const prefixes = sessionCounterPrefixes(sessionId).map((prefix) => markOf.counter(prefix).slice(0, -1));
@@ -149,8 +151,8 @@ export class Marks {
 const after = (prefix: string): string => `${prefix}\u{10FFFF}`;
 
 const advice =
-  'The file was changed by other means than this program. Run `quittance verify` to see what else was changed, and ' +
-  '`quittance rebuild` to make the tables again from the entries.';
+  'Another program changed the file. Run `quittance verify` to see what else was changed, and ' +
+  '`quittance rebuild` to rebuild the tables from the entries.';
 
 const emptiedError = (): QuittanceError =>
   new QuittanceError(
@@ -161,9 +163,9 @@ const emptiedError = (): QuittanceError =>
 const strayError = (what: string): QuittanceError =>
   new QuittanceError(
     'ledger.damaged',
-    `A row of the table "marks" points to an entry that is gone or does not speak of this ${what}. ${advice}`,
+    `A row of the table "marks" points to an entry that is missing or not about this ${what}. ${advice}`,
   );
 
-/** A row beside the entries says more than they do. */
+/** A row outside entries claims more than the entries do. */
 export const unfoundedError = (what: string): QuittanceError =>
   new QuittanceError('ledger.damaged', `The row of ${what} does not agree with the entries. ${advice}`);

@@ -1,9 +1,9 @@
-/** Findings about one table: the first ones are named, the others are counted. */
+/** Findings about one table: the first ones are listed, the others are counted. */
 import type { TableFinding } from './table-finding.ts';
 
 const mostNamed = 50;
 
-/** Passes on the first findings of a table. One more says how many others there are. */
+/** Passes on the first findings of a table. A last one says how many more there are. */
 export function* nameSome<Item>(
   about: string,
   items: Iterable<Item>,

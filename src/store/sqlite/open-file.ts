@@ -1,4 +1,4 @@
-/** A ledger file, opened and found to be one, or an error that says what to do. */
+/** Opens a ledger file and checks that it is one, or throws an error that says what to do. */
 import { QuittanceError } from '../../base/error.ts';
 import { whenFree } from './backoff.ts';
 import type { Database } from './database.ts';
@@ -7,7 +7,7 @@ import { openToRead } from './open-to-read.ts';
 import { lookAtSchema, prepareSchema } from './schema.ts';
 
 export async function openLedgerFile(path: string, readOnly: boolean): Promise<Database> {
-  // Whoever closes it last folds its log into it, and has it locked meanwhile.
+  // The last process to close the file merges its log into it, and locks it meanwhile.
   const database = await whenFree(() => openFile(path, readOnly));
   try {
     await whenFree(() => (readOnly ? lookAtSchema(database, path) : prepareSchema(database, path)));
@@ -23,7 +23,7 @@ function openFile(path: string, readOnly: boolean): Database {
     return readOnly ? openToRead(path) : openDatabase(path);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    const why = readOnly ? 'there is no such file' : 'the file can neither be read nor made';
+    const why = readOnly ? 'there is no such file' : 'the file can be neither read nor created';
     throw new QuittanceError(
       'config.invalid',
       `The ledger ${path} cannot be opened: ${why}.`,

@@ -9,20 +9,20 @@ import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.
 import { measuredTuning } from './sqlite-ledger-options.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 
-/** Opens a ledger file, or makes one. Throws only errors of ours: `ledger.unavailable` where the disk refuses. */
+/** Opens or creates a ledger file. Throws only our own errors: `ledger.unavailable` if the disk fails. */
 export async function openSqliteLedger(
   path: string,
   options: SqliteLedgerOptions = {},
   tuning: Partial<SqliteTuning> = {},
 ): Promise<SqliteLedger> {
-  // Before a folder is made for a ledger that cannot be opened.
+  // Checked before a folder is created for a ledger that cannot be opened.
   loadDriver();
   let database: Database | undefined;
   try {
     if (options.readOnly !== true) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     database = await openLedgerFile(path, options.readOnly ?? false);
     database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
-    // What is erased must not be left in pages nobody uses any more.
+    // Erased data must not remain in unused pages.
     database.pragma('secure_delete = ON');
     if (options.maxBytes !== undefined) {
       const pageBytes = database.pragma('page_size', { simple: true }) as number;

@@ -1,6 +1,6 @@
 /**
- * Opens a ledger file to look at it. Nothing is left behind: a connection that may write, and is told not to, takes
- * SQLite's files of the moment away again when it is the last; one that may not would leave them lying about.
+ * Opens a ledger file for reading and leaves nothing behind. A writable connection used read-only removes SQLite's
+ * temporary files when it is the last to close. A read-only connection would leave them.
  */
 import { readFileSync, statSync } from 'node:fs';
 import type { Database } from './database.ts';
@@ -11,9 +11,9 @@ export function openToRead(path: string): Database {
     try {
       return tryOpen(path, readOnly);
     } catch (error) {
-      // In a folder that may not be written SQLite cannot read a file that nobody else has open.
+      // In a read-only folder SQLite cannot read a file that no other process has open.
       if (!isReadOnly(error) && !(isMissing(error) && isThere(path))) throw error;
-      if (readOnly && isThere(`${path}-wal`)) throw error; // what is in there would be missing from a copy
+      if (readOnly && isThere(`${path}-wal`)) throw error; // a copy would lack the content of the log
     }
   return openCopy(path);
 }
@@ -25,16 +25,16 @@ function tryOpen(path: string, readOnly: boolean): Database {
     database.pragma('schema_version');
     return database;
   } catch (error) {
-    if (isNoDatabase(error)) return database; // said better by whoever looks what is in it
+    if (isNoDatabase(error)) return database; // the caller that checks the content reports it better
     database.close();
     throw error;
   }
 }
 
-/** The file in memory. Nobody has it open, or there would be a log beside it. */
+/** The file in memory. No process has it open, because then a log would exist. */
 function openCopy(path: string): Database {
   const bytes = readFileSync(path);
-  // A database in memory keeps no log: the two bytes of the header that say so.
+  // An in-memory database has no log: these two header bytes say so.
   bytes.fill(1, 18, 20);
   return openImage(bytes);
 }

@@ -19,7 +19,7 @@ const newFolder = (): string => join(root, String(count++), 'owners');
 
 const nodeArguments = ['--input-type=module-typescript', '--disable-warning=ExperimentalWarning'];
 
-/** An owner in a process of its own, which lives until it is killed. */
+/** An owner in its own process, which lives until it is killed. */
 async function startOwner(folder: string): Promise<{ child: ChildProcess; ownerId: string }> {
   const ownerId = newOwnerId();
   const program = `
@@ -61,7 +61,7 @@ describe('an owner', () => {
     expect(listOwners(folder)).toEqual([ownerId]);
   });
 
-  test('that lives is not forgotten, and one that is gone is', async () => {
+  test('is forgotten only when it is gone', async () => {
     const folder = newFolder();
     const { child, ownerId } = await startOwner(folder);
     forgetOwner(folder, ownerId);
@@ -73,7 +73,7 @@ describe('an owner', () => {
     forgetOwner(folder, ownerId);
   });
 
-  test('that nobody has heard of is gone, and asking after it makes no file', () => {
+  test('that never existed is gone, and asking about it creates no file', () => {
     const folder = newFolder();
     for (const ownerId of [newOwnerId(), '', '..', '../../x', 'own_x', `${newOwnerId()}\u0000`]) {
       expect(readOwnerStatus(folder, ownerId)).toBe('gone');
@@ -117,7 +117,7 @@ describe('an owner', () => {
     expect(readOwnerStatus(folder, ownerId)).toBe('unknown');
   });
 
-  test('whose file cannot be made is told so, and does not try for ever', () => {
+  test('gets an error instead of retrying forever if its file cannot be created', () => {
     const folder = newFolder();
     const ownerId = newOwnerId();
     mkdirSync(join(folder, ownerId), { recursive: true });
@@ -125,7 +125,7 @@ describe('an owner', () => {
       import { takeOwnerLock } from ${JSON.stringify(join(import.meta.dirname, 'owner-lock.ts'))};
       try { takeOwnerLock(${JSON.stringify(folder)}, ${JSON.stringify(ownerId)}); }
       catch (error) { console.log(error.code); }`;
-    // In a process that can be ended: nothing else stops a loop that never gives the thread back.
+    // In a process that can be killed: nothing else stops a loop that never yields.
     const { stdout } = spawnSync(process.execPath, [...nodeArguments, '-e', program], {
       encoding: 'utf8',
       timeout: 60_000,
@@ -134,7 +134,7 @@ describe('an owner', () => {
     expect(stdout).toMatch(/^SQLITE_CANTOPEN/);
   });
 
-  test('is gone where its file holds other bytes and no process has it locked', () => {
+  test('is gone if its file has other bytes and no process has it locked', () => {
     const folder = newFolder();
     mkdirSync(folder, { recursive: true });
     const ownerId = newOwnerId();

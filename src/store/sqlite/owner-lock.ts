@@ -1,11 +1,11 @@
 /**
- * The life of an owner: an exclusive lock on a small file of its own, held for as long as the handle is open. The
- * system keeps it for a process that is stopped and takes it back from one that is killed, whatever the clocks say.
+ * Proves that an owner is alive: an exclusive lock on a small file of its own, held while the handle is open. The
+ * system keeps the lock for a stopped process and releases it for a killed one, whatever the clocks say.
  *
- * 1. The lock is an SQLite one, so that two handles of one process tell each other apart too: a bare file lock is the
- *    whole process's, and is lost when any of its descriptors is closed. Nobody else may open these files.
- * 2. Whoever removes the file of a dead owner holds its lock while doing so; whoever takes a lock looks afterwards
- *    whether the file is still there. So no living owner is left with a file that is gone.
+ * 1. The lock is a SQLite lock, so that it also works between two handles of one process. A plain file lock belongs
+ *    to the whole process, and is lost when any of its descriptors is closed. No other code may open these files.
+ * 2. A process that removes the file of a dead owner holds its lock meanwhile. A process that takes a lock checks
+ *    afterwards that the file still exists. So no living owner ends up without its file.
  */
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export function takeOwnerLock(folder: string, ownerId: string): OwnerLock {
         path,
         file,
         end: () => {
-          // The file first: without it an owner is gone, locked or not.
+          // The file first: an owner without it is gone, locked or not.
           removeIfPossible(path);
           lock.close();
         },
@@ -42,15 +42,16 @@ export function takeOwnerLock(folder: string, ownerId: string): OwnerLock {
 }
 
 /**
- * A free lock or a missing file proves that the owner is gone. Every other failure to look (no descriptors left, no
- * permission, an I/O error) proves nothing. An id that is not one of ours belongs to no living owner.
+ * A free lock or a missing file proves that the owner is gone. Any other failure (no descriptors left, no permission,
+ * an I/O error) proves nothing. An id that is not one of ours belongs to no living owner.
  */
 export function readOwnerStatus(folder: string, ownerId: string): OwnerStatus {
   if (!ownerPattern.test(ownerId)) return 'gone';
   const path = join(folder, ownerId);
   let database: Database | undefined;
   try {
-    // Looks without taking the lock, so that two processes that look at once do not take each other for the owner.
+    // Checks without taking the lock, so that two processes that check at once do not mistake each other for the
+    // owner.
     database = openDatabase(path, { readOnly: true, mustExist: true });
     database.pragma('schema_version');
     return 'gone';
@@ -64,7 +65,7 @@ export function readOwnerStatus(folder: string, ownerId: string): OwnerStatus {
   }
 }
 
-/** SQLite says the same of a missing file and of one it may not open: only the file system can tell. */
+/** SQLite reports a missing file and a forbidden one alike: only the file system can tell them apart. */
 function isProvenMissing(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) === undefined;
@@ -73,7 +74,7 @@ function isProvenMissing(path: string): boolean {
   }
 }
 
-/** Every owner that has left a file, dead or alive. Empty when the folder cannot be read: then no death is proven. */
+/** Every owner that has left a file, dead or alive. Empty if the folder cannot be read: then no death is proven. */
 export function listOwners(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => ownerPattern.test(name));
@@ -91,12 +92,12 @@ export function forgetOwner(folder: string, ownerId: string): void {
   lock.close();
 }
 
-/** The open lock; undefined where somebody else has it, or there is no such file although there must be. */
+/** The open lock; undefined if another handle holds it, or if the file must exist but does not. */
 function tryLock(path: string, mustExist: boolean): Database | undefined {
   let database: Database | undefined;
   try {
     database = openDatabase(path, { mustExist });
-    database.pragma('journal_mode = MEMORY'); // nothing is ever written: no file for that either
+    database.pragma('journal_mode = MEMORY'); // nothing is ever written, so no journal file is needed
     database.exec('BEGIN EXCLUSIVE');
     return database;
   } catch (error) {

@@ -37,7 +37,7 @@ const plans = Array.from({ length: 4 }, (_, round) =>
 const entries = makeEntries(plans);
 
 describe('the read tables', () => {
-  test('come out identical however they were filled: at once, entry by entry, by two, by a thread, or anew', async () => {
+  test('are identical however they were filled: at once, entry by entry, by two processes, by a thread, or anew', async () => {
     const [atOnce, oneByOne, byTwo, byThread] = ['at-once', 'one-by-one', 'by-two', 'by-thread'].map((name) =>
       join(folder, `${name}.db`),
     ) as [string, string, string, string];
@@ -65,7 +65,7 @@ describe('the read tables', () => {
     }
     await threaded.queries.findCalls({});
 
-    // Owners and hashes are each ledger's own; everything else must be the same.
+    // Owners and hashes differ between ledgers; everything else must be the same.
     const comparable = (path: string): unknown =>
       JSON.parse(
         JSON.stringify(readTables(path), (key, value: unknown) =>
@@ -85,7 +85,7 @@ describe('the read tables', () => {
     for (const ledger of [first, second, ...pair, threaded]) await ledger.close();
   });
 
-  test('are filled in quiet moments too, without being asked', async () => {
+  test('are also filled in idle time, without a query', async () => {
     const path = join(folder, 'quiet.db');
     const ledger = await openSqliteLedger(path);
     for (const entry of entries.slice(0, 20)) await ledger.journal.append(entry);
@@ -95,14 +95,14 @@ describe('the read tables', () => {
       try {
         filled = readTables(path)['calls']?.length ?? 0;
       } catch {
-        filled = 0; // not made yet
+        filled = 0; // not created yet
       }
     }
     expect(filled).toBeGreaterThan(0);
     await ledger.close();
   });
 
-  test('hold a record of every kind the stories tell of', async () => {
+  test('contain a record of every kind that occurs in the stories', async () => {
     const path = join(folder, 'kinds.db');
     const ledger = await openSqliteLedger(path);
     for (const entry of entries) await ledger.journal.append(entry);
@@ -120,7 +120,7 @@ describe('the read tables', () => {
   });
 });
 
-test('a later page of the open calls does not wait for what was appended since the first one', async () => {
+test('a later page of open calls does not wait for entries appended since the first one', async () => {
   const path = join(folder, 'pages.db');
   const ledger = await openSqliteLedger(path);
   const open = (call: string): Parameters<typeof ledger.journal.append>[0][] =>
@@ -128,7 +128,7 @@ test('a later page of the open calls does not wait for what was appended since t
   for (const entry of [...open('a'), ...open('b')]) await ledger.journal.append(entry);
   const [first] = await ledger.queries.findOpenCalls({ limit: 1 });
   for (const entry of open('c')) await ledger.journal.append(entry);
-  // Nothing can fill the tables now, so whoever needs the newest entry would wait.
+  // Nothing can fill the tables now, so a query for the newest entry would wait.
   const other = new Database(`${path}.read`, { timeout: 5_000 });
   other.exec('BEGIN IMMEDIATE');
   const second = await ledger.queries.findOpenCalls({ limit: 1, after: first?.cursor ?? '' });
@@ -136,10 +136,12 @@ test('a later page of the open calls does not wait for what was appended since t
   other.exec('ROLLBACK');
   other.close();
   expect([first, ...second].map((call) => call?.callId)).toEqual(['a', 'b']);
-  // It may be there already: the tables are filled in quiet moments too.
+  // It may be there already: the tables are also filled in idle time.
   expect(third.map(({ callId }) => callId).filter((callId) => callId !== 'c')).toEqual([]);
   expect((await ledger.queries.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a', 'b', 'c']);
-  await expect(ledger.queries.findOpenCalls({ after: 'x.y.z.' })).rejects.toThrow(/A cursor is the "next"/);
-  await expect(ledger.queries.findOpenCalls({ after: '1.1' })).rejects.toThrow(/A cursor is the "next"/);
+  await expect(ledger.queries.findOpenCalls({ after: 'x.y.z.' })).rejects.toThrow(
+    /A cursor must be the "next"/,
+  );
+  await expect(ledger.queries.findOpenCalls({ after: '1.1' })).rejects.toThrow(/A cursor must be the "next"/);
   await ledger.close();
 });

@@ -1,11 +1,11 @@
 /**
- * Fills the read tables from the entries of the ledger, in the order of their positions, so many to a commit.
+ * Fills the read tables from the entries of the ledger, in order of position, in steps of one commit each.
  *
- * 1. What a row says depends on the entries up to the progress and on nothing else: however they are cut into steps,
- *    and whoever takes them, the tables come out the same.
- * 2. A step and its progress are one commit. Several processes may take steps; one at a time takes one.
- * 3. A step is long, because calls that begin and end in it are written once and each page of an index is touched
- *    once; but it lets others have their turn every few milliseconds.
+ * 1. A row depends only on the entries up to the progress. The tables come out the same however the entries are split
+ *    into steps, and whichever process takes them.
+ * 2. A step and its progress are one commit. Several processes may take steps, one at a time.
+ * 3. A step is long, because calls that begin and end in it are written once and each index page is touched once. But
+ *    it yields every few milliseconds.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
@@ -23,18 +23,18 @@ import { toSqlText } from './sql-text.ts';
 import { tallyTriggers } from './tally-table.ts';
 
 type Progress = { readonly position: number; readonly hash: string };
-/** What one step has read. */
+/** The data read in one step. */
 type Step = {
   readonly calls: Map<string, DecodedRow[]>;
   readonly sessions: Map<number, SessionTally>;
-  /** Entries about no call, which may be about the ledger itself. */
+  /** Entries without a call, which may be about the ledger itself. */
   readonly loose: EntryRow[];
   last: EntryRow | undefined;
 };
 
 const readTables = ['calls', 'audit', 'confirmations', 'sessions'] as const;
 const entriesPerStep = 2_048;
-/** A step that has read so much text ends early: all of it is in memory at once. */
+/** A step that has read this much text ends early, because all of it is in memory at once. */
 const charsPerStep = 16_777_216;
 const entriesPerSlice = 128;
 const callsPerSlice = 64;
@@ -79,7 +79,7 @@ export class Projection {
     this.#dropRows = readTables.map((table) => prepareRow(tables, `DELETE FROM ${table}`));
   }
 
-  /** The position of the last entry there is. */
+  /** Position of the last entry. */
   get end(): number {
     return this.#end.get() as number;
   }
@@ -89,13 +89,13 @@ export class Projection {
     return this.end - (this.#progress.get() as Progress).position;
   }
 
-  /** Whether the tables say all that the entries up to a position say. */
+  /** Do the tables cover all entries up to a position? */
   reaches(target: number): boolean {
     const { position, hash } = this.#progress.get() as Progress;
     return position >= target && this.#stands(position, hash);
   }
 
-  /** Takes one step. Throws while another process takes one. `isOver` ends it before its time, with nothing done. */
+  /** Takes one step. Throws while another process takes one. `isOver` ends it early, with nothing done. */
   async step(isOver: () => boolean): Promise<void> {
     this.#tables.exec('BEGIN IMMEDIATE');
     try {
@@ -104,14 +104,14 @@ export class Projection {
       const step = await this.#read((this.#progress.get() as Progress).position, isOver);
       if (step !== undefined && (await this.#write(step, isOver))) this.#tables.exec('COMMIT');
       const now = this.#progress.get() as Progress;
-      // Else whoever fills the tables would begin again for ever.
+      // Otherwise the process that fills the tables would restart forever.
       if (!isOver() && !this.#stands(now.position, now.hash)) throw unfillableError(now.position);
     } finally {
       if (this.#tables.open && this.#tables.inTransaction) this.#tables.exec('ROLLBACK');
     }
   }
 
-  /** Empties the tables, to be filled from the beginning. */
+  /** Empties the tables, so that they are filled from the start. */
   reset(): void {
     this.#tables.exec('BEGIN IMMEDIATE');
     this.#clear();
@@ -119,8 +119,8 @@ export class Projection {
   }
 
   /**
-   * Not so if the ledger was put back to an earlier state, or is another one altogether. An entry that is gone, with
-   * others after it, was dropped with its session.
+   * False if the ledger was restored to an earlier state, or is a different one. If an entry is missing but later
+   * ones exist, it was dropped with its session.
    */
   #stands(position: number, hash: string): boolean {
     return position <= this.end && (this.#hashAt.get(position) ?? hash) === hash;
@@ -165,7 +165,7 @@ export class Projection {
   }
 
   async #write(step: Step, isOver: () => boolean): Promise<boolean> {
-    // In the order of the index by session, so that each of its pages is touched once.
+    // In order of the session index, so that each index page is touched once.
     const calls = [...step.calls.values()].sort((left, right) => sessionOf(left) - sessionOf(right));
     for (const [index, entries] of calls.entries()) {
       if (index % callsPerSlice === callsPerSlice - 1) {
@@ -227,13 +227,13 @@ export class Projection {
     );
   }
 
-  /** Calls that were not accepted have audit records and no row of their own. */
+  /** Calls that were not accepted have audit records but no row of their own. */
   #putRefusals(row: EntryRow): void {
     if (!row.text.includes('"call.not_accepted"')) return;
     asDamage(row.position, () => this.#rows.putRefusals({ row, entry: decode(row) }));
   }
 
-  /** Bodies that were erased since their entries were read: what the tables took from them must go too. */
+  /** Bodies erased after their entries were read: the tables must drop them too. */
   #followErasure(step: Step, row: EntryRow, until: number): void {
     if (!row.text.includes('"body.erased"')) return;
     const calls = new Map<string, DecodedRow[]>();
@@ -254,7 +254,7 @@ export class Projection {
       if (entries.some(({ entry }) => entry.erased)) this.#putRows(step, entries, false);
   }
 
-  /** Sessions that were removed: their rows go, unless the name was taken again by another. */
+  /** Removed sessions: drops their rows, unless another session has taken the name. */
   #followRemoval(row: EntryRow): void {
     if (!row.text.includes('"session.dropped"')) return;
     for (const event of decode(row).events as readonly QuittanceEvent[]) {
@@ -270,21 +270,21 @@ export class Projection {
 const unfillableError = (position: number): QuittanceError =>
   new QuittanceError(
     'ledger.damaged',
-    `The hash of the entry at position ${position} is not one that was written, so the read tables cannot be filled. ` +
-      '`quittance verify` names every such place.',
+    `The hash of the entry at position ${position} was not written by this program, so the read tables ` +
+      'cannot be filled. Run `quittance verify` to list every such entry.',
   );
 
-/** A row that cannot be written because an entry lacks something, or says it in another type, was changed. */
+/** If a row cannot be written because an entry lacks a value or has one of another type, the entry was changed. */
 function asDamage<Result>(position: number | undefined, put: () => Result): Result {
   try {
     return put();
   } catch (error) {
     if (!isRefusedValue(error)) throw error;
-    const where = position === undefined ? '' : ` of which the first is at position ${position}`;
+    const where = position === undefined ? '' : `, the first at position ${position}`;
     throw new QuittanceError(
       'ledger.damaged',
-      `The entries of a call${where} lack what every call has, so the read tables cannot be filled. ` +
-        '`quittance verify` names what was changed.',
+      `The entries of a call${where} lack values that every call has, so the read tables cannot be ` +
+        'filled. Run `quittance verify` to see what was changed.',
     );
   }
 }

@@ -1,4 +1,4 @@
-/** The thread that fills the read tables of a busy ledger: started by `Projector`, told how far to go. */
+/** The thread that fills the read tables of a busy ledger. `Projector` starts it and sets its target. */
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
 import { backoffMs } from './backoff.ts';
@@ -44,7 +44,7 @@ function serve(port: MessagePort, { ledgerPath, tablesPath, ledgerId }: Projecto
     port.close();
   };
 
-  // What cannot be done ends the thread: whoever waits for it does it then.
+  // A failure ends the thread: the waiting process then fills the tables itself.
   port.on('message', (target: number | 'end') => {
     if (target === 'end') void end();
     else filling = filling.then(() => fill(target));

@@ -1,7 +1,7 @@
 /**
- * Fills the read tables in a thread of its own, so that a busy process need not. It is started when there is much to
- * do, never keeps the process alive but for those who wait for it, and where it cannot be had, everything goes on
- * without it.
+ * Fills the read tables in a separate thread, to relieve a busy process. The thread starts when there is much to do,
+ * and keeps the process alive only while a query waits for it. If no thread is available, the process works without
+ * it.
  */
 import { Worker } from 'node:worker_threads';
 import type { ProjectorThreadData } from './projector-thread.ts';
@@ -18,7 +18,7 @@ export class Projector {
     this.#data = data;
   }
 
-  /** Resolves when the tables reach to the position; to false where that must be seen to otherwise. */
+  /** Resolves when the tables reach the position; to false if the caller must fill them itself. */
   fill(target: number): Promise<boolean> {
     const worker = this.#start();
     if (worker === undefined) return Promise.resolve(false);
@@ -34,20 +34,21 @@ export class Projector {
     this.#isBroken = true;
     const worker = this.#worker;
     if (worker === undefined) return;
-    worker.ref(); // and nothing lets go of it again, now that it is said to be of no more use
+    worker.ref(); // not released again, because the thread is ending
     worker.postMessage('end');
     await new Promise((resolve) => worker.once('exit', resolve));
   }
 
   #start(): Worker | undefined {
     if (this.#worker !== undefined || this.#isBroken) return this.#worker;
-    // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+    // After a build this file is JavaScript; in the sources it is TypeScript.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     try {
       const worker = new Worker(new URL(`./projector-thread${extension}`, import.meta.url), {
         workerData: this.#data,
         execArgv: ['--disable-warning=ExperimentalWarning'],
-        // It reads much and keeps little: without a bound the engine would let the garbage of many steps lie.
+        // The thread reads much and keeps little: without a limit the engine would not collect garbage for many
+        // steps.
         resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 },
       });
       worker.on('message', (target: number) => this.#tell((waiter) => waiter.target <= target, true));
@@ -60,7 +61,7 @@ export class Projector {
       });
       this.#worker = worker;
     } catch {
-      this.#isBroken = true; // no threads here, or not this file: the process does it itself
+      this.#isBroken = true; // no threads here, or the file is missing: the process fills the tables itself
     }
     return this.#worker;
   }

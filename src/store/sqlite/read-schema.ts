@@ -1,6 +1,6 @@
 /**
- * The read tables: a file of their own beside the ledger. They hold nothing that is not in the ledger's entries, so
- * they are never flushed to disk for anybody's sake, and whoever fills them keeps nobody from appending.
+ * The read tables: a separate file next to the ledger. They contain only data from the ledger's entries, so they are
+ * never flushed to disk, and filling them does not block appends.
  */
 import { rmSync } from 'node:fs';
 import type { Database } from './database.ts';
@@ -9,7 +9,7 @@ import type { SchemaObject } from './compare-schema.ts';
 import { compareSchema, readSchema, schemaAfter } from './compare-schema.ts';
 import { tallyTable, tallyTriggers } from './tally-table.ts';
 
-/** Another number for other tables: those of another version are dropped and filled anew. */
+/** Change this number with the tables: tables of another version are dropped and rebuilt. */
 export const readTablesVersion = 7;
 
 const tables = `
@@ -59,15 +59,15 @@ const tables = `
 
 export const readTablesSchema = (): readonly SchemaObject[] => schemaAfter([tables]);
 
-/** Empty tables that go with their connection: in memory, or in a temporary file of SQLite's where they are large. */
+/** Empty tables that end with their connection: in memory, or in a temporary SQLite file if they are large. */
 export const createScratchTables = (ledgerId: string): Database => openWriter('', ledgerId);
 
-/** Questions are asked through a connection of their own, so that they see whole steps only. */
+/** Queries use a separate connection, so that they see only complete steps. */
 export type ReadTablesConnections = { readonly writer: Database; readonly reader: Database };
 
 /**
- * Opens the read tables of a ledger, empty if they are not its own or not of this version. Where there can be no such
- * file, or `:memory:` is asked for, they are kept in memory. Throws while locked.
+ * Opens the read tables of a ledger, empty if they belong to another ledger or version. They are in memory if there
+ * can be no file, or for `:memory:`. Throws while locked.
  */
 export function openReadTables(path: string, ledgerId: string): ReadTablesConnections {
   if (path === ':memory:') return openInMemory(ledgerId);
@@ -88,7 +88,7 @@ function openInMemory(ledgerId: string): ReadTablesConnections {
   return { writer: memory, reader: memory };
 }
 
-/** Nothing is lost: they can be filled again. */
+/** Nothing is lost: they can be rebuilt. */
 export function removeReadTables(path: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 }
@@ -118,7 +118,7 @@ function openWriter(path: string, ledgerId: string): Database {
 
 function isUsable(database: Database, ledgerId: string): boolean {
   if (database.pragma('user_version', { simple: true }) !== readTablesVersion) return false;
-  // Tables that somebody changed would break, or silently change, what is put into them.
+  // In changed tables, inserts would fail or be altered silently.
   if (compareSchema(readSchema(database), readTablesSchema()).problems.length > 0) return false;
   return (
     prepareRow<{ ledger_id: string }>(database, 'SELECT ledger_id FROM progress').get()?.ledger_id ===

@@ -36,7 +36,7 @@ const [first, ...later] = makeEntries([
   { session: 's', call: 'b', story: 'write' },
 ]) as [MadeEntry, ...MadeEntry[]];
 
-/** A ledger in which everything is in the index, open twice. */
+/** A fully indexed ledger, open twice. */
 async function open(): Promise<void> {
   const ledger = await openSqliteLedger(path, {}, { longestTail: 1 });
   await ledger.journal.append(first);
@@ -44,7 +44,7 @@ async function open(): Promise<void> {
   [mine, others] = [openDatabase(path), openDatabase(path)];
 }
 
-/** What another process appends and indexes in one commit. It must not have to wait for us, nor we for it. */
+/** An append and its indexing by another process in one commit. Neither process must have to wait for the other. */
 function appendElsewhere(): void {
   const heads = new Heads(others, 1);
   const marks = new Marks(others, new EntryTable(others, heads));
@@ -69,8 +69,8 @@ function appendElsewhere(): void {
   others.exec('COMMIT');
 }
 
-describe('what is read without a pause', () => {
-  test('is of one moment, also where another process appends and indexes in between', async () => {
+describe('data read without a pause', () => {
+  test('is of one moment, even if another process appends and indexes in between', async () => {
     await open();
     const heads = new Heads(mine, 4_096);
     heads.refresh();
@@ -83,7 +83,7 @@ describe('what is read without a pause', () => {
     expect(now && heads.versionOf(now, 'b')).toBeGreaterThan(0);
   });
 
-  test('is of one moment, also where another process removes it in between', async () => {
+  test('is of one moment, even if another process removes it in between', async () => {
     await open();
     const heads = new Heads(mine, 4_096);
     const entries = new EntryTable(mine, heads);
@@ -116,7 +116,7 @@ describe('a snapshot', () => {
     expect(mine.inTransaction).toBe(false);
   });
 
-  test('that the file was closed in is over', async () => {
+  test('is over when the file was closed in it', async () => {
     await open();
     const heads = new Heads(mine, 4_096);
     heads.refresh();
@@ -143,11 +143,11 @@ describe('a snapshot', () => {
     await ledger.close();
   });
 
-  test('is not left open by a look that fails', async () => {
+  test('is not left open by a failed read', async () => {
     await open();
     const heads = new Heads(mine, 4_096);
     others.exec('DELETE FROM ledger');
-    expect(() => heads.refresh()).toThrow(/its own row is gone/);
+    expect(() => heads.refresh()).toThrow(/its own row is missing/);
     expect(mine.inTransaction).toBe(false);
   });
 });

@@ -1,10 +1,10 @@
 /**
- * One view of the file for everything that is read without a pause. Each SELECT on its own sees the file as it is at
- * that moment: another process may commit between two of them, and an index and its entries that agree in every commit
- * would seem to disagree. Several SELECTs in one transaction also cost about half as much.
+ * One view of the file for everything that is read without a pause. Each SELECT by itself sees the file as it is at
+ * that moment. Another process may commit between two of them, and then an index and its entries would seem to
+ * disagree although they agree in every commit. Several SELECTs in one transaction also cost about half as much.
  *
- * A snapshot ends with the current microtasks, so it never meets the transactions of the writer, which begin in a task
- * of their own.
+ * A snapshot ends with the current microtasks, so it never overlaps the transactions of the writer, which begin in
+ * their own task.
  */
 import type { Database, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
@@ -23,7 +23,7 @@ export class ReadSnapshot {
     this.#rollback = prepareRow(database, 'ROLLBACK');
   }
 
-  /** Does nothing inside a transaction: that has a view of its own already. */
+  /** Does nothing inside a transaction, which already has its own view. */
   begin(): void {
     if (this.#database.inTransaction) return;
     this.#begin.run();
@@ -31,13 +31,13 @@ export class ReadSnapshot {
   }
 
   /**
-   * Ends what `begin` began, and no other transaction. Never throws: it runs when nobody waits for it, so an error would
-   * end the process. In a damaged file even this can fail; the next read meets the damage itself and names it.
+   * Ends the transaction of `begin`, and no other. Never throws: it runs without a caller, so an error would end the
+   * process. In a damaged file even this can fail; the next read meets the damage itself and reports it.
    */
   end(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    // Closing the file has ended it already.
+    // Closing the file has already ended it.
     if (!this.#isUnderWay()) return;
     try {
       this.#commit.run();
@@ -54,7 +54,7 @@ export class ReadSnapshot {
     try {
       if (this.#isUnderWay()) this.#rollback.run();
     } catch {
-      // Whoever needs the connection next hears why it cannot be used.
+      // The next user of the connection sees why it cannot be used.
     }
   }
 }

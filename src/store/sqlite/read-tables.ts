@@ -1,6 +1,6 @@
 /**
- * The read tables of one ledger: filled before they are asked, so that whoever was told of something finds it, and
- * in quiet moments, so that little is left to fill.
+ * The read tables of one ledger. They are filled before each query, so that a settled call is always visible.
+ * They are also filled in idle time, so that a query has little to fill.
  */
 import { performance } from 'node:perf_hooks';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
@@ -21,7 +21,7 @@ import { openReadTables, removeReadTables } from './read-schema.ts';
 import { TallyTable } from './tally-table.ts';
 
 type Opened = {
-  /** Fills the tables. A connection of its own, so that questions see whole steps only. */
+  /** Fills the tables. A separate connection, so that queries see only complete steps. */
   readonly writer: Database;
   readonly reader: Database;
   readonly projection: Projection;
@@ -30,14 +30,16 @@ type Opened = {
   readonly tallies: TallyTable;
 };
 
-/** How long nothing must be appended before the time counts as quiet. */
+/** Time without appends after which the ledger counts as idle. */
 const quietMs = 50;
-/** The share of the time since the tables were last looked after that the event loop may have been at work. */
+/** Largest share of busy time of the event loop, since the tables were last filled, that counts as idle. */
 const quietLoop = 0.5;
-/** After the thread was at work in busy times it rests three times as long, so that it leaves the machine to them. */
+/** After work in busy times the thread rests three times as long, to leave the machine to the process. */
 const restPerWork = 3;
 const longestRestMs = 5_000;
-/** Without that thread: so far behind, they are filled in busy times too, since the next who asks waits for the rest. */
+/**
+ * Without the thread, tables this far behind are filled in busy times too, because the next query waits for the rest.
+ */
 const longestLag = 50_000;
 
 export class ReadTables implements Queries {
@@ -54,7 +56,7 @@ export class ReadTables implements Queries {
   #isFilling = false;
   #closed = false;
 
-  /** `threadLag`: so far behind, the tables are filled by a thread of their own. */
+  /** `threadLag`: tables this far behind are filled by a separate thread. */
   constructor(ledger: Database, entries: EntryTable, heads: Heads, path: string, threadLag: number) {
     this.#threadLag = threadLag;
     this.#ledger = ledger;
@@ -89,8 +91,8 @@ export class ReadTables implements Queries {
   }
 
   /**
-   * The first page says how far the tables reached, and the others need no more. Else whoever lists many open calls
-   * would wait with each page for everything that was appended since the page before.
+   * The first page fixes how far the tables must reach, and later pages need no more. Otherwise each page of a long
+   * list would wait for everything appended since the page before.
    */
   async findOpenCalls({ after, limit = -1 }: OpenCallQuery = {}): Promise<readonly OpenCall[]> {
     const place = after === undefined ? undefined : parseOpenCursor(after);
@@ -98,7 +100,7 @@ export class ReadTables implements Queries {
     return calls.findOpen(place, limit, target);
   }
 
-  /** Empties the tables and fills them from the entries. Gives what kept it from filling them, in words. */
+  /** Empties the tables and fills them from the entries. Returns the problems that kept it from filling them. */
   async rebuild(): Promise<readonly string[]> {
     try {
       const { projection } = await this.#open();
@@ -113,13 +115,13 @@ export class ReadTables implements Queries {
       await this.#filled();
       return [];
     } catch (error) {
-      // Entries that say what cannot be: `verify` names them.
+      // Impossible entries: `verify` reports them.
       if (!isQuittanceError(error, 'ledger.damaged') && !(error instanceof TypeError)) throw error;
-      return [`The read tables are filled in part only: ${error.message}`];
+      return [`The read tables are only partly filled: ${error.message}`];
     }
   }
 
-  /** Something was appended: fills the tables once that has been all for a while. */
+  /** Called after an append: fills the tables once no more appends follow for a while. */
   noteAppend(): void {
     this.#appendedAtMs = performance.now();
     if (this.#timer === undefined && !this.#closed) this.#comeBack();
@@ -169,19 +171,19 @@ export class ReadTables implements Queries {
       };
     });
     this.#opened = opening;
-    // One failure of the disk must not end all questions: the next one opens the tables again.
+    // One disk failure must not break all queries: the next one opens the tables again.
     opening.catch(() => {
       if (this.#opened === opening) this.#opened = undefined;
     });
     return opening;
   }
 
-  /** Whoever was told of something until now, or until a position, finds it in the tables. */
+  /** Read-your-writes: fills the tables up to now, or up to a position. */
   async #filled(until?: number): Promise<Opened & { readonly target: number }> {
     const opened = await this.#open();
     const { projection, projector } = opened;
     const { end } = projection;
-    const target = Math.min(until ?? end, end); // a ledger that was put back to an earlier state ends earlier
+    const target = Math.min(until ?? end, end); // a ledger that was restored to an earlier state ends earlier
     if (projection.reaches(target)) return { ...opened, target };
     if (projection.lag > this.#threadLag) await projector?.fill(target);
     for (let tries = 0; !projection.reaches(target);)
@@ -196,7 +198,7 @@ export class ReadTables implements Queries {
     return { ...opened, target };
   }
 
-  /** One at a time: whoever comes meanwhile waits for the step that is being taken. */
+  /** One at a time: later callers wait for the current step. */
   #takeStep(projection: Projection): Promise<void> {
     this.#step ??= projection
       .step(() => this.#closed)
@@ -206,7 +208,7 @@ export class ReadTables implements Queries {
     return this.#step;
   }
 
-  /** A failure here is nobody's: whoever asks the tables meets it and is told. */
+  /** Errors are ignored here: the next query meets the same problem and reports it. */
   async #fillAside(): Promise<void> {
     if (this.#isFilling) return;
     this.#isFilling = true;
@@ -234,8 +236,8 @@ export class ReadTables implements Queries {
   }
 
   /**
-   * Has nothing been appended for a while, and was there time for it? A process that reads for long, or gets little of
-   * a busy machine, appends nothing either.
+   * Has nothing been appended for a while, and was there time to append? A process that reads for long, or gets
+   * little CPU time, appends nothing either.
    */
   get #isQuiet(): boolean {
     return (

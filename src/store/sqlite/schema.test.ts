@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { isBusy, openDatabase } from './database.ts';
 import { prepareSchema } from './schema.ts';
 
-test('a file that another process makes a ledger of meanwhile is not taken for somebody else’s', () => {
+test('a file that another process is turning into a ledger is not mistaken for a foreign database', () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-schema-'));
   const path = join(folder, 'ledger.db');
   const [mine, others] = [openDatabase(path), openDatabase(path)];
@@ -16,7 +16,7 @@ test('a file that another process makes a ledger of meanwhile is not taken for s
       if (!isBusy(error)) throw error;
     }
   };
-  // Whatever the other does, it does it between two looks of ours.
+  // The other process acts between our two reads.
   const read = mine.pragma.bind(mine);
   mine.pragma = (source, options) => {
     const found: unknown = read(source, options);

@@ -1,14 +1,13 @@
 /**
- * The tables of a ledger file, and how an older file becomes one of today.
+ * The tables of a ledger file, and the upgrade of older files.
  *
- * 1. `entries` is the truth, and rows are only ever added to it; the one exception is erasure, which empties `bodies`
- *    and `salt`, and the removal of a whole session. `entry_index` and the heads in `sessions` are about the entries
- *    up to `ledger.indexed`; those after it are few, and whoever opens the file reads them.
- * 2. The small tables beside it (claims, counters, sealed, unsettled, states) hold what an append must be able to refuse by,
- *    and change only in the commit of the entry that changes them.
- *    `marks` says which entry last spoke of each: see `Marks`.
- * 3. `cursors` says how far readers of the entries have got: no entry tells of it.
- * 4. A program never opens a file that a newer one has changed: it could not know what it breaks.
+ * 1. `entries` is the source of truth, and rows are only added. The exceptions are erasure, which empties `bodies`
+ *    and `salt`, and the removal of a whole session. `entry_index` and the heads in `sessions` cover the entries up
+ *    to `ledger.indexed`. Later entries are few, and every process that opens the file reads them.
+ * 2. The small tables (claims, counters, sealed, unsettled, states) are for the checks of an append. They change only
+ *    in the commit of the entry that changes them. `marks` says which entry is the last about each row: see `Marks`.
+ * 3. `cursors` stores how far readers have got: no entry records it.
+ * 4. A program never opens a file that a newer version has changed, because it could break it.
  */
 import { randomUUID } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
@@ -18,15 +17,15 @@ import { setFirstMarks } from './first-marks.ts';
 import type { SchemaObject } from './compare-schema.ts';
 import { compareSchema, readSchema, schemaAfter } from './compare-schema.ts';
 
-/** "QUIT", so that `file` and we can tell a ledger from other databases. */
+/** "QUIT", so that `file` and this program can tell a ledger from other databases. */
 export const applicationId = 0x51554954;
 
 /** Measured: rows are about a kilobyte, and pages of this size hold enough of them. */
 const pageBytes = 8_192;
 
 /**
- * What each version adds to the one before; the first makes the tables. Never edited once released. Those after the
- * first make tables that begin empty, and columns that only writers use: see `lookAtSchema`.
+ * The additions of each version; the first creates the tables. Never edited once released. Later ones create tables
+ * that start empty, and columns that only writers use: see `lookAtSchema`.
  */
 const migrations: readonly string[] = [
   `
@@ -84,7 +83,8 @@ const migrations: readonly string[] = [
     name TEXT PRIMARY KEY, position INTEGER NOT NULL, holder TEXT, owner TEXT
   ) WITHOUT ROWID;
   `,
-  // A process of an older version that still has the file open would set no marks: the new column keeps it from appending.
+  // A process of an older version that still has the file open would set no marks: the new column makes its appends
+  // fail.
   `
   CREATE TABLE marks (key TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID;
   ALTER TABLE entries ADD COLUMN marks INTEGER;
@@ -93,7 +93,9 @@ const migrations: readonly string[] = [
 /** The first version with marks. */
 const marksVersion = 4;
 
-/** Makes a new file a ledger, brings an old one up to date, and refuses everything else. Throws while it is locked. */
+/**
+ * Turns a new file into a ledger, upgrades an old one, and rejects everything else. Throws while the file is locked.
+ */
 export function prepareSchema(database: Database, path: string): void {
   const found = atOneMoment(database, () => identify(database, path));
   if (found > 0) refuseChanged(database, path, found);
@@ -121,15 +123,16 @@ export function prepareSchema(database: Database, path: string): void {
 }
 
 /**
- * For whoever only looks, and so cannot bring an older file up to date: tables it does not have, or not with our columns,
- * are empty ones of this connection. They stay so for as long as it is open, also when somebody else brings the file up to date.
+ * For readers, which cannot upgrade an older file: missing tables, or tables without our columns, become empty
+ * temporary ones of this connection. They stay so while it is open, even if another process upgrades the file.
  */
 export function lookAtSchema(database: Database, path: string): void {
   const found = atOneMoment(database, () => identify(database, path));
   if (found === 0)
     throw new QuittanceError(
       'config.invalid',
-      `${path} holds no ledger, and it is opened for reading only. Name another file, or open it once for writing.`,
+      `${path} contains no ledger, and it is opened read-only. Name another file, or open it once for ` +
+        'writing.',
       { path },
     );
   const lacking = findLacking(database);
@@ -139,7 +142,7 @@ export function lookAtSchema(database: Database, path: string): void {
   database.pragma('query_only = ON');
 }
 
-/** Tables that the file does not have, or not with the columns that statements are written for. */
+/** Tables that are missing from the file, or lack the columns that our statements use. */
 function findLacking(database: Database): readonly SchemaObject[] {
   const columns = prepareValue<string>(database, 'SELECT name FROM pragma_table_info(?)');
   const model = openDatabase(':memory:');
@@ -149,7 +152,7 @@ function findLacking(database: Database): readonly SchemaObject[] {
     return readSchema(model).filter(({ type, name }) => {
       if (type !== 'table') return false;
       const found = columns.all(name);
-      // Only whoever appends uses all columns of an entry.
+      // Only an append uses all columns of an entry.
       return name === 'entries'
         ? !due.all(name).every((column) => column === 'marks' || found.includes(column))
         : due.all(name).join() !== found.join();
@@ -159,27 +162,28 @@ function findLacking(database: Database): readonly SchemaObject[] {
   }
 }
 
-/** What a file of this version, or of an earlier one, holds. */
+/** The schema of a file of this version, or of an earlier one. */
 export const ledgerSchema = (version: number = migrations.length): readonly SchemaObject[] =>
   schemaAfter(migrations.slice(0, version));
 
-/** The version that a file says it has; 0 where it says none. */
+/** The version that a file states; 0 if it states none. */
 export const versionOf = (database: Database): number =>
   database.pragma('user_version', { simple: true }) as number;
 
-/** A trigger, or a constraint that was taken away, would change what is written, or let anything be written. */
+/** A foreign trigger, or a removed constraint, could change what is written or allow anything to be written. */
 function refuseChanged(database: Database, path: string, version: number): void {
   const { problems } = compareSchema(readSchema(database), ledgerSchema(version));
   if (problems.length > 0)
     throw new QuittanceError(
       'ledger.damaged',
-      `The tables of the ledger ${path} were changed by other means than this program, so nothing is written to it. ` +
-        `${problems.join(' ')} Undo the change, or go back to a copy of the file. \`quittance verify\` reads it as it is.`,
+      `Another program changed the tables of the ledger ${path}, so nothing is written to it. ` +
+        `${problems.join(' ')} Undo the change, or restore a backup of the file. \`quittance verify\` ` +
+        'reads it as it is.',
       { path },
     );
 }
 
-/** Another process may be making the ledger: half of before and half of after would look like somebody else's file. */
+/** Another process may be creating the ledger: a mix of both states would look like a foreign database. */
 function atOneMoment<Found>(database: Database, look: () => Found): Found {
   database.exec('BEGIN');
   try {
@@ -189,7 +193,7 @@ function atOneMoment<Found>(database: Database, look: () => Found): Found {
   }
 }
 
-/** The version of a ledger; 0 for a file with nothing in it. */
+/** The version of a ledger; 0 for an empty file. */
 function identify(database: Database, path: string): number {
   const id = readNumber(database, 'application_id', path);
   const version = readNumber(database, 'user_version', path);
@@ -197,8 +201,8 @@ function identify(database: Database, path: string): number {
     if (version <= migrations.length) return version;
     throw new QuittanceError(
       'ledger.newer',
-      `The ledger ${path} was written by a newer version of this package: it has format ${version}, and this ` +
-        `program knows formats up to ${migrations.length}. Update the package to open it.`,
+      `A newer version of this package wrote the ledger ${path}: it has format ${version}, and this ` +
+        `program supports formats up to ${migrations.length}. Update the package to open it.`,
       { path, found: String(version), known: String(migrations.length) },
     );
   }
@@ -206,7 +210,8 @@ function identify(database: Database, path: string): number {
   if (id === 0 && version === 0 && tables === 0) return 0;
   throw new QuittanceError(
     'config.invalid',
-    `${path} is an SQLite database, but no Quittance ledger. Name another file: a ledger needs one of its own.`,
+    `${path} is a SQLite database but not a Quittance ledger. Name another file: a ledger needs its ` +
+      'own file.',
     { path },
   );
 }
@@ -218,7 +223,7 @@ function readNumber(database: Database, pragma: string, path: string): number {
     if (!isNoDatabase(error)) throw error;
     throw new QuittanceError(
       'config.invalid',
-      `${path} is no SQLite database, so it is no Quittance ledger.`,
+      `${path} is not a SQLite database, so it is not a Quittance ledger.`,
       { path },
       error,
     );

@@ -1,4 +1,4 @@
-/** The key of what is sealed, in a file of its own beside the ledger that only its user may read. */
+/** The key for sealed inputs, in a file next to the ledger that only its user may read. */
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,14 +10,14 @@ import { removeIfPossible, syncFolder, writeAll } from '../files/write-all.ts';
 export const sealKeyBytes = 32;
 
 /**
- * Reads the key, or makes it on first use. Of two who make it at once, both get the one that was first. Throws only
- * errors of ours.
+ * Reads the key, or creates it on first use. If two processes create it at once, both get the first one. Throws only
+ * our own errors.
  */
 export function readSealKeyFile(path: string, mayMake = true): Uint8Array {
   try {
     return readOrMake(path, mayMake);
   } catch (error) {
-    throw toFileTrouble(error, `The seal key file ${path} could not be read or made`, path);
+    throw toFileTrouble(error, `The seal key file ${path} could not be read or created`, path);
   }
 }
 
@@ -27,7 +27,8 @@ function readOrMake(path: string, mayMake: boolean): Uint8Array {
   if (mayMake) return makeKey(path);
   throw new QuittanceError(
     'config.invalid',
-    `There is no seal key file ${path}, and the ledger is opened for reading only. Pass the key as the option sealKey.`,
+    `There is no seal key file ${path}, and the ledger is opened read-only. Pass the key as the option ` +
+      'sealKey.',
     { path },
   );
 }
@@ -44,19 +45,19 @@ function readKey(path: string): Uint8Array | undefined {
   if (key.length === sealKeyBytes) return new Uint8Array(key);
   throw new QuittanceError(
     'config.invalid',
-    `The seal key file ${path} must hold exactly ${sealKeyBytes} bytes; found ${key.length}. What it sealed opens with ` +
-      'no other key: restore the file, or pass the key as the option sealKey.',
+    `The seal key file ${path} must have exactly ${sealKeyBytes} bytes; found ${key.length}. No other ` +
+      'key opens what it sealed: restore the file, or pass the key as the option sealKey.',
     { path },
   );
 }
 
 function makeKey(path: string): Uint8Array {
-  // Written aside and linked, so that nobody ever reads half a key.
+  // Written to a draft and linked, so that no process ever reads half a key.
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     writeKey(draft);
     linkSync(draft, path);
-    // A key that a power loss takes back cannot open what it sealed.
+    // If a power loss removed the key, what it sealed could never be opened.
     syncFolder(dirname(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

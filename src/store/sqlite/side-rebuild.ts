@@ -1,6 +1,6 @@
 /**
- * Makes the tables beside the entries again. The entries are read outside of any transaction, so that others may
- * append meanwhile; what they appended is read inside the one that changes the tables.
+ * Rebuilds the tables outside entries. The entries are read outside of any transaction, so that other processes can
+ * append meanwhile. Their new entries are read inside the transaction that changes the tables.
  */
 import { createIds } from '../../base/ids.ts';
 import { SideFold, foldKey } from '../../ledger/side-fold.ts';
@@ -36,7 +36,7 @@ export type SideRebuildParts = {
   readonly now: () => number;
 };
 
-/** Gives what could not be read, in words. What is left is made of the rest. */
+/** Returns the entries that could not be read, in words. The tables are rebuilt from the others. */
 export async function rebuildSideTables(parts: SideRebuildParts): Promise<readonly string[]> {
   const { entries, writer, heads } = parts;
   const fold = new SideFold();
@@ -76,7 +76,8 @@ function addSome(fold: SideFold, entries: EntryTable, reading: Reading): boolean
     } catch (error) {
       if (reading.problems.length < mostNamed)
         reading.problems.push(
-          `The entry at position ${row.position} cannot be read and is left out: ${error instanceof Error ? error.message : String(error)}`,
+          `The entry at position ${row.position} cannot be read and is skipped: ` +
+            `${error instanceof Error ? error.message : String(error)}`,
         );
     }
   }
@@ -100,8 +101,8 @@ function putClaims(fold: SideFold, { database }: SideRebuildParts, mark: PutMark
 const keyOf = ({ key }: { readonly key: string }): string => key;
 
 /**
- * Where a session is gone, what it had used may stand nowhere but here: then a counter is only ever raised. Where the
- * last entry about a counter does not say what it comes to, a new one does.
+ * If a session was removed, its usage may be recorded only here: then a counter is only ever raised. If the last
+ * entry about a counter does not state its total, a new entry does.
  */
 function putCounters(fold: SideFold, parts: SideRebuildParts, mark: PutMark): void {
   const { database, side, appender, heads, ownerId } = parts;
@@ -145,7 +146,7 @@ function putUnsettled(fold: SideFold, { database, heads }: SideRebuildParts, mar
   }
 }
 
-/** A state that was erased from its entry is left as it is, if it is there. */
+/** A state that was erased from its entry stays as it is, if present. */
 function putStates(fold: SideFold, { database, heads }: SideRebuildParts, mark: PutMark): void {
   type Row = { session: number; subject: string; text: string };
   const rows = prepareRow<Row>(database, 'SELECT session, subject, text FROM states').all();
@@ -187,6 +188,6 @@ function isNeeded(fold: SideFold, name: string, call: string, now: number): bool
     if (undoable !== undefined) return undoable.until === undefined || now < undoable.until;
     return fold.open.get(key)?.needsSealed === true;
   } catch {
-    return false; // nothing that we wrote
+    return false; // not written by this program
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What an append is refused by, or must leave behind: claims, counters, sealed inputs, effects in doubt, states. Read
- * and changed inside the transaction of the entry that changes them.
+ * State that an append checks or changes: claims, counters, sealed inputs, unresolved effects, states. It is read and
+ * changed inside the transaction of the entry that changes it.
  *
- * The entries decide. A row that says less than the entry of its mark is overruled by it. A row that says more than the
- * entries is damage: nothing is appended by it.
+ * The entries decide. If a row claims less than its marked entry, the entry wins. If a row claims more than the
+ * entries, the file is damaged, and nothing is appended because of it.
  */
 import type { JsonObject } from '../../base/json.ts';
 import { readJsonText } from '../../base/json-text.ts';
@@ -24,10 +24,10 @@ import { markOf, unfoundedError } from './marks.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 
 const nothing: Counter = { used: 0, reserved: 0 };
-/** Counters remembered while no other process writes. */
+/** Counters cached while no other process writes. */
 const mostCounters = 65_536;
 
-/** What a call asked for: the tool, and the digest of the input that the gates let through. */
+/** What a call requested: the tool, and the digest of the input that the gates accepted. */
 export type AskedFor = { readonly toolName: string; readonly inputDigest: string };
 
 export class SideTables {
@@ -58,7 +58,7 @@ export class SideTables {
   readonly #dropStatesOf: Statement<never>;
   readonly #emptyStatesOf: Statement<never>;
 
-  /** `askedFor`: what a call that is in the ledger asked for. */
+  /** `askedFor`: what a call in the ledger requested. */
   constructor(
     database: Database,
     heads: Heads,
@@ -92,7 +92,9 @@ export class SideTables {
     this.#dropUnsettledOf = prepareRow(database, 'DELETE FROM unsettled WHERE session = ?');
   }
 
-  /** By the entry that made the claim. A row without such an entry still keeps others from the key. */
+  /**
+   * According to the entry that made the claim. A row without such an entry still blocks other calls from the key.
+   */
   readClaim(key: string): ClaimHolder | undefined {
     const chained = this.#marks.claimOf(key);
     if (chained !== undefined) return chained;
@@ -106,7 +108,7 @@ export class SideTables {
     );
   }
 
-  /** By the entry that last changed it. Throws where the row says that more is taken. */
+  /** According to the entry that last changed it. Throws if the row says that more is used. */
   readCounter(name: string): Counter {
     this.#forgetOld();
     const known = this.#counters.get(name);
@@ -121,7 +123,7 @@ export class SideTables {
     return chained;
   }
 
-  /** What is remembered holds until another process writes or a transaction is rolled back. */
+  /** The cache is valid until another process writes or a transaction is rolled back. */
   #forgetOld(): void {
     if (this.#epoch === this.#heads.epoch) return;
     this.#epoch = this.#heads.epoch;
@@ -135,7 +137,7 @@ export class SideTables {
     return sealed === undefined ? undefined : fromSqlText(sealed);
   }
 
-  /** Rows, and calls that the chain says are in doubt although their row is gone. */
+  /** Rows, and calls that are unresolved according to the chain although their row is missing. */
   findUnsettled(head: SessionHead, toolName: string, inputDigest: string): readonly string[] {
     const found = this.#unsettled
       .all(head.session, toSqlText(toolName), toSqlText(inputDigest))
@@ -147,7 +149,7 @@ export class SideTables {
     return found;
   }
 
-  /** Almost always false, which spares every call two queries. */
+  /** Almost always false, which saves every call two queries. */
   get hasUnsettled(): boolean {
     this.#forgetOld();
     this.#hasEffects ??= this.#marks.hasEffects;
@@ -165,7 +167,7 @@ export class SideTables {
     return { version, state: row?.version === version ? toState(row.text) : {} };
   }
 
-  /** The first subject that somebody else has moved. */
+  /** The first subject that another call has moved. */
   findMoved(moves: readonly Move[], head: SessionHead | undefined): AppendResult | undefined {
     for (const { subject, expectedVersion } of moves) {
       const version = head === undefined ? 0 : versionIn(this.#marks.moveOf(head.session, subject), subject);
@@ -174,7 +176,7 @@ export class SideTables {
     return undefined;
   }
 
-  /** The first reservation that asks for more than is left. */
+  /** The first reservation that requests more than is left. */
   findSpent(reserve: readonly Reservation[]): AppendResult | undefined {
     for (const [index, { counter, amount, limit }] of reserve.entries()) {
       const { used, reserved } = this.readCounter(counter);
@@ -185,7 +187,7 @@ export class SideTables {
     return undefined;
   }
 
-  /** What the counters of an entry come to with it, each once. */
+  /** The totals of an entry's counters after it, each once. */
   totalsAfter({ reserve = [], settle = [] }: Pick<Entry, 'reserve' | 'settle'>): readonly CounterTotal[] {
     if (reserve.length === 0 && settle.length === 0) return [];
     const totals = new Map<string, CounterTotal>();
@@ -201,7 +203,7 @@ export class SideTables {
     return [...totals.values()];
   }
 
-  /** Leaves behind what an entry that was accepted, and is the last one now, says beside its events. */
+  /** Stores the state of an accepted entry, which is now the last one. */
   apply(entry: Entry, head: SessionHead, totals: readonly CounterTotal[]): void {
     const { callId, claim, releaseClaim, sealed } = entry;
     const { position } = this.#heads;
@@ -234,7 +236,7 @@ export class SideTables {
     if (entry.dropSealed === true) this.#dropSealed.run(head.session, toSqlText(callId));
   }
 
-  /** Counters stand where the entry at this position says. */
+  /** Sets counters to the totals that the entry at this position states. */
   putTotals(totals: readonly CounterTotal[], position: number): void {
     for (const { counter, used, reserved } of totals) {
       this.#putCounter.run(toSqlText(counter), used, reserved);
@@ -243,7 +245,7 @@ export class SideTables {
     }
   }
 
-  /** Called for what puts an effect in doubt, and for what clears it up. */
+  /** Called for events that make an effect unresolved, and for events that resolve it. */
   noteEffect(head: SessionHead, event: ToolResponded | ToolResolved, entry: Entry): void {
     const { callId } = event;
     const { session } = head;
@@ -265,7 +267,7 @@ export class SideTables {
     this.#marks.put(markOf.effect(session, toolName, digest, callId), position);
   }
 
-  /** Everything a session left here. Named counters are everybody's and stay. */
+  /** Drops everything a session left here. Named counters are shared and stay. */
   dropSession(session: number, sessionId: string): void {
     this.#counters.clear();
     this.#hasEffects = undefined;
@@ -278,7 +280,7 @@ export class SideTables {
     this.#dropStatesOf.run(session);
   }
 
-  /** What was shown to workflows goes with the bodies it stood in; that they moved stays. */
+  /** Workflow evidence is erased with the bodies it came from; the version of each state stays. */
   emptyStates(session: number): void {
     this.#emptyStatesOf.run(session);
   }
@@ -288,7 +290,7 @@ export class SideTables {
   }
 }
 
-/** The version of a subject after the entry that last moved it; 0 where it never moved. */
+/** The version of a subject after the entry that last moved it; 0 if it never moved. */
 const versionIn = (moved: ReadEntry | undefined, subject: string): number => {
   if (moved === undefined) return 0;
   const move = moved.moves?.find((each) => each.subject === subject);
@@ -296,7 +298,7 @@ const versionIn = (moved: ReadEntry | undefined, subject: string): number => {
   return move.expectedVersion + 1;
 };
 
-/** What is in the table was written from a JSON object. */
+/** The text in the table was written from a JSON object. */
 const toState = (text: string): JsonObject => readJsonText(fromSqlText(text)) as JsonObject;
 
 const isDoubt = (event: ReadEvent): boolean => isKnownEvent(event) && leavesUnsettledEffect(event);

@@ -86,8 +86,8 @@ export class SqliteJournal implements Journal {
 const mostRead = 1_024;
 
 /**
- * What recently read calls ask for, and at which version. A process that reads a call in doubt is about to append its
- * end, and the append then need not read the call again.
+ * The requests of recently read calls, with the version read. A process that reads an unresolved call is about to
+ * append its end, and the append then need not read the call again.
  */
 export class LastReads {
   readonly #calls = new Map<string, { readonly version: number; readonly asked: AskedFor }>();
@@ -107,12 +107,12 @@ export class LastReads {
     this.#calls.set(callKey(sessionId, callId), { version, asked });
   }
 
-  /** What a call asks for, by its record, after the entry that gave it its current version. */
+  /** The request of a call, from its record, after the entry that set its current version. */
   askedFor(sessionId: string, callId: string): AskedFor | undefined {
     const head = this.#heads.find(sessionId);
     if (head === undefined) return undefined;
     const read = this.#calls.get(callKey(sessionId, callId));
-    // That entry does not change the input, and it names the version that was read: nothing else came in between.
+    // That entry does not change the input, and it names the version that was read: nothing came in between.
     if (read?.version === this.#heads.versionOf(head, callId) - 1) return read.asked;
     return askedForIn(this.#entries.readCall(head, callId)?.events ?? [], callId);
   }

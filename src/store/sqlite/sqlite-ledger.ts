@@ -1,6 +1,6 @@
 /**
- * A ledger in one SQLite file, for any number of processes of one machine. Everything is read and written by
- * synchronous calls of a few microseconds; only the flush to disk takes longer, and all writers share it.
+ * A ledger in one SQLite file, for any number of processes on one machine. Reads and writes are synchronous calls of
+ * a few microseconds. Only the flush to disk takes longer, and all writers share it.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -137,7 +137,7 @@ export class SqliteLedger implements Ledger {
     };
   }
 
-  /** Read when it is first needed: a process that only reads the ledger needs none. */
+  /** Read on first use: a process that only reads the ledger needs no key. */
   get sealKey(): Uint8Array {
     this.#sealKey ??= readSealKeyFile(`${this.#path}.key`, this.#mayWrite);
     return this.#sealKey;
@@ -147,7 +147,7 @@ export class SqliteLedger implements Ledger {
     return this.#clock.now();
   }
 
-  /** Writes what was handed over, then closes the file and ends the owner. */
+  /** Writes what is queued, then closes the file and ends the owner. */
   close(): Promise<void> {
     return this.#close();
   }
@@ -164,7 +164,7 @@ function openSpill(
   return new SpillFile({ folder: `${path}.spill`, ownerId, ledgerId }, options.spillBytes ?? 1_048_576, salt);
 }
 
-/** A reader leaves no file behind: without read tables on disk it makes its own. */
+/** A reader leaves no file behind: without read tables on disk it builds its own in memory. */
 const readTablesPath = (database: Database, path: string, { readOnly }: SqliteLedgerOptions): string =>
   readOnly === true && (database.memory || !existsSync(`${path}.read`)) ? ':memory:' : `${path}.read`;
 

@@ -1,8 +1,7 @@
 /**
- * The files a writing handle depends on: the ledger, its log, the memory it shares with other processes, and the lock
- * that proves its life. A file that was moved, deleted or replaced keeps its open descriptor, so SQLite goes on writing
- * where no process will ever look. The writer asks inside every transaction, before it writes: the file system answers
- * in about a microsecond a file.
+ * The files that a writing handle depends on: the ledger, its log, its shared memory, and the owner lock. After a move, deletion or replacement the open descriptor still works,
+ * so SQLite would write where no process will ever look. The writer checks inside every transaction, before it writes.
+ * A check takes about a microsecond per file.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { FileIdentity } from '../files/file-identity.ts';
@@ -22,10 +21,10 @@ export class SqliteOwnFiles {
     if (lock !== undefined) this.#files.push({ what: 'lock file of this process', ...lock });
   }
 
-  /** Throws where a file is not the one that was opened. To be called inside a transaction. */
+  /** Throws if a file is not the one that was opened. Call inside a transaction. */
   requireUnchanged(): void {
     if (!this.#isComplete) {
-      // SQLite has opened these when the first transaction has begun, and keeps them until the last handle closes.
+      // SQLite opens these when the first transaction begins, and keeps them until the last handle closes.
       this.#files.push(...find('log of the ledger', `${this.#ledgerPath}-wal`));
       this.#files.push(...find('shared memory of the ledger', `${this.#ledgerPath}-shm`));
       this.#isComplete = true;

@@ -1,4 +1,4 @@
-/** Who writes to a ledger file: this handle, the others that live, and those that are gone. */
+/** The owners of a ledger file: this handle, other living handles, and gone ones. */
 import type { Owners, OwnerStatus } from '../../ledger/owners.ts';
 import type { OwnerLock } from './owner-lock.ts';
 import { newOwnerId } from '../files/owner-id.ts';
@@ -14,19 +14,19 @@ export class SqliteOwners implements Owners {
   readonly #lock: OwnerLock | undefined;
   readonly #lives = new Set<string>();
 
-  /** Takes a lock of its own unless it only reads. `onForget` removes what else belongs to a gone owner. */
+  /** Takes its own lock unless it only reads. `onForget` removes what else belongs to a gone owner. */
   constructor(folder: string, readOnly: boolean, onForget: (ownerId: string) => void) {
     this.#folder = folder;
     this.#onForget = onForget;
     if (!readOnly) this.#lock = takeOwnerLock(folder, this.ownerId);
   }
 
-  /** Whether this handle may write. */
+  /** May this handle write? */
   get isOne(): boolean {
     return this.#lock !== undefined;
   }
 
-  /** The lock of this handle; undefined where it only reads. */
+  /** The lock of this handle; undefined if it only reads. */
   get lock(): OwnerLock | undefined {
     return this.#lock;
   }
@@ -47,12 +47,12 @@ export class SqliteOwners implements Owners {
     forgetOwner(this.#folder, ownerId);
   }
 
-  /** Ends the life of this handle. */
+  /** Ends the ownership of this handle. */
   end(): void {
     this.#lock?.end();
   }
 
-  /** Remembers for a moment that an owner may live: one look is cheap, one per turn and owner is not. */
+  /** Caches for a moment that an owner may be alive: one check is cheap, one per turn and owner is not. */
   #isGone(ownerId: string): boolean {
     if (this.statusOf(ownerId) === 'gone') return true;
     this.#lives.add(ownerId);

@@ -1,4 +1,7 @@
-/** What may leave a ledger: bodies, for good and with a mark, and whole sessions, with a line in the ledger's own chain. */
+/**
+ * Removes data from a ledger: bodies, permanently and with a mark, and whole sessions, with an entry in the ledger's
+ * own chain.
+ */
 import type { Ids } from '../../base/ids.ts';
 import type { Head } from '../../ledger/chain.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
@@ -24,7 +27,7 @@ import type { Writer } from './writer.ts';
 
 type Found = { readonly position: number; readonly entryId: string; readonly callId: string | undefined };
 
-/** So many at a time, so that nobody waits long for the lock. */
+/** A limited number per commit, so that no writer waits long for the lock. */
 const entriesPerCommit = 500;
 
 export class SqliteRetention implements Retention {
@@ -78,7 +81,7 @@ export class SqliteRetention implements Retention {
       const touched = await this.#look(head, sessionId);
       const hashes = await writer.run(() => {
         const now = heads.find(sessionId);
-        // Whatever was appended since has not been looked at.
+        // Later appends have not been checked.
         if (now?.session !== session || now.sequence !== sequence) return undefined;
         return this.#drop(removal, now, touched);
       });
@@ -89,13 +92,13 @@ export class SqliteRetention implements Retention {
     }
   }
 
-  /** What is gone from the file may still stand in the log beside it. Where others read, it goes a little later. */
+  /** Removed data may still be in the log file. If other processes are reading, the log is emptied a little later. */
   #emptyLog(): void {
     this.#parts.heads.endSnapshot();
     this.#database.pragma('wal_checkpoint(TRUNCATE)');
   }
 
-  /** Entries to erase. Throws where one belongs to a call that is open. */
+  /** Entries to erase. Throws if one belongs to an open call. */
   async #find(head: SessionHead, { sessionId, entryIds }: Erasure): Promise<Found[]> {
     const asked = entryIds && new Set(entryIds);
     const found: Found[] = [];
@@ -111,7 +114,7 @@ export class SqliteRetention implements Retention {
     return found;
   }
 
-  /** Throws where a call is open. Gives the keys and counters that entries of the session speak of. */
+  /** Throws if a call is open. Returns the keys and counters that the session's entries mention. */
   async #look(head: SessionHead, sessionId: string): Promise<Touched> {
     const calls = new Map<string, boolean>();
     const touched: Touched = { claims: new Set(), counters: new Set() };
@@ -159,7 +162,7 @@ export class SqliteRetention implements Retention {
     const { sessionId } = removal;
     const last: Head = { sessionId, sequence, hash };
     const totals = this.#leave(session, sessionId, touched);
-    // All of its entries, and the end of them all, must be in the index before they go.
+    // All of its entries must be in the index before they are removed.
     heads.indexTail();
     this.#dropEntries.run(session);
     this.#dropIndex.run(session);
@@ -177,8 +180,8 @@ export class SqliteRetention implements Retention {
   }
 
   /**
-   * Frees the keys that the session holds. Gives what counters of others have come to where an entry of the session said
-   * it last: the entry goes, so another one must say it.
+   * Frees the keys that the session holds. Returns the totals of shared counters that only an entry of this session
+   * states: that entry is removed, so another one must state them.
    */
   #leave(session: number, sessionId: string, { claims, counters }: Touched): readonly CounterTotal[] {
     const { marks, side, entries } = this.#parts;
@@ -200,10 +203,10 @@ export class SqliteRetention implements Retention {
   }
 }
 
-/** What entries of a session speak of. */
+/** Keys and counters that entries of a session mention. */
 type Touched = { readonly claims: Set<string>; readonly counters: Set<string> };
 
-/** What retention works with. */
+/** The parts of the store that retention uses. */
 export type RetentionParts = {
   readonly heads: Heads;
   readonly entries: EntryTable;

@@ -5,7 +5,7 @@ import { prepareRow } from './database.ts';
 import { fromSqlText } from './sql-text.ts';
 
 type Row = Readonly<Record<string, string | number | null>>;
-/** A table: what is read of it, by which of its columns it is ordered, and what a row of it says. */
+/** A table: its query, the columns that order it, and the meaning of a row. */
 type Table = {
   readonly from: string;
   readonly by: readonly string[];
@@ -96,9 +96,9 @@ export async function* listSqliteSideRows(database: Database): AsyncGenerator<Si
   }
 }
 
-/** What cannot have been written by us is shown as it stands: whoever looks it up finds nothing under it. */
+/** A value that we cannot have written is shown as it is: no lookup by it will succeed. */
 function toText(value: string | number | null | undefined): string {
-  if (typeof value !== 'string') return `(no text: ${String(value)})`;
+  if (typeof value !== 'string') return `(not a text: ${String(value)})`;
   const text = value;
   try {
     return fromSqlText(text);
@@ -107,7 +107,7 @@ function toText(value: string | number | null | undefined): string {
   }
 }
 
-/** NaN for what is no number: it equals nothing. */
+/** NaN for a value that is not a number, because NaN equals nothing. */
 const toNumber = (value: string | number | null | undefined): number =>
   typeof value === 'number' ? value : Number.NaN;
 

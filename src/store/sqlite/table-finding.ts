@@ -1,6 +1,6 @@
 import type { StoreFinding } from '../../ledger/store-finding.ts';
 
-/** Something that is wrong with a table. */
+/** A problem with a table. */
 export type TableFinding = Omit<StoreFinding, 'level'>;
 
-export const adviseRebuild = 'Run `quittance rebuild` to make them again from the entries.';
+export const adviseRebuild = 'Run `quittance rebuild` to rebuild them from the entries.';

@@ -1,7 +1,7 @@
 /**
- * Calls counted by what they are: rows that triggers keep in step with the table of calls, so that whatever writes,
- * changes or drops a call cannot forget them. Each call is counted three times, in rows of one table: in its hour, in
- * its day, and in `ever`, so that a month is read from thirty days and not from seven hundred hours.
+ * Counts of calls by their properties. Triggers update these rows with the table of calls, so no write can forget
+ * them. Each call is counted three times, in rows of one table: in its hour, in its day, and in `ever`. So a month is
+ * read from thirty days and not from seven hundred hours.
  */
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import { hourMs, hourOf, latencyBinSql } from '../../ledger/call-tally.ts';
@@ -9,13 +9,13 @@ import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 
-/** What stands in the column of hours for all of them, and for a day: numbers that no hour has. */
+/** Values of the hour column for all time and for a day: numbers that no hour has. */
 const ever = -1;
 const keyOfDay = (day: number): number => -2 - day;
 const hoursPerDay = 24;
 const dayMs = hoursPerDay * hourMs;
 
-/** In this order rows are kept: what tells them apart soonest stands first, since every call looks three of them up. */
+/** Column order of the rows: the most selective first, because every call looks up three rows. */
 const columns: { readonly [Name in TallyName]: string } = {
   hour: 'hour',
   toolName: 'tool_name',
@@ -49,7 +49,7 @@ const countThrice = (row: 'new' | 'old', by: 1 | -1): string =>
   count(row, by, `-2 - ${row}.requested_at / ${dayMs}`) +
   count(row, by, String(ever));
 
-/** Dropped while all calls are: one by one they would be counted out. */
+/** Dropped while all calls are removed: otherwise each call would be subtracted one by one. */
 export const tallyTriggers: { readonly create: string; readonly drop: string } = {
   create: `
     CREATE TRIGGER tally_insert AFTER INSERT ON calls BEGIN ${countThrice('new', 1)} END;
@@ -107,7 +107,7 @@ export class TallyTable {
 
 type Range = readonly [from: number, to: number];
 
-/** The rows that together count every call of a time once: those of whole days, and of the hours before and after. */
+/** The rows that together count every call of a period once: whole days, and the hours before and after. */
 function rangesOf(since: number | undefined, until: number | undefined, byHour: boolean): readonly Range[] {
   if (since === undefined && until === undefined && !byHour) return [[ever, ever + 1]];
   const first = since === undefined ? 0 : Math.max(0, hourOf(since));
@@ -130,7 +130,7 @@ function toTally<Name extends TallyName>(row: TallyRow, by: readonly Name[]): Ca
     return [name, typeof value === 'string' ? fromSqlText(value) : value];
   });
   return {
-    // The columns hold what the table of calls does, under the names asked by.
+    // The columns contain the values of the table of calls, under the names of the query.
     ...(Object.fromEntries(key) as Pick<CallTally, Name>),
     calls: Number(row['calls']),
     unresolved: Number(row['unresolved']),

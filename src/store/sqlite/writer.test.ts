@@ -1,4 +1,4 @@
-/** Group commit: what a failing job, and a commit whose answer is lost, mean for the jobs beside them. */
+/** Group commit: how a failing job, or a commit whose answer is lost, affects the other jobs. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ afterEach(async () => {
   }
 });
 
-/** What happens to a commit: `before` it, in place of it if that throws, and `after` it. */
+/** A disturbance of a commit: `before` it, in place of it if that throws, and `after` it. */
 type Fault = { before?: () => void; after?: () => void };
 
 /** A ledger on a real file whose commits can be disturbed. */
@@ -33,7 +33,7 @@ async function openDisturbed(): Promise<{
   const fault: Fault = {};
   let commits = 0;
   const prepare = database.prepare.bind(database) as Database['prepare'];
-  // Only the statement the writer commits with is replaced; everything else is the real database.
+  // Only the statement that the writer commits with is replaced; everything else is the real database.
   database.prepare = ((sql: string) => {
     const statement = prepare(sql);
     if (sql !== 'COMMIT') return statement;
@@ -51,7 +51,7 @@ async function openDisturbed(): Promise<{
   return { ledger, path, fault, commits: () => commits };
 }
 
-/** Has the next commits fail with these errors, each once. */
+/** Makes the next commits fail with these errors, each once. */
 function failing(...errors: readonly Error[]): () => void {
   const left = [...errors];
   return () => {
@@ -63,9 +63,9 @@ function failing(...errors: readonly Error[]): () => void {
 const whole = (id: string) => new SampleCall(id, { sessionId: id }).whole();
 
 describe('a batch', () => {
-  test('of which one job fails keeps all the others, and tells each its own end', async () => {
+  test('with one failing job keeps all the others, and reports each result separately', async () => {
     const { ledger, fault, commits } = await openDisturbed();
-    // The batch fails as a whole; then each goes alone, and the second of them fails again.
+    // The batch fails as a whole; then each job runs alone, and the second one fails again.
     const refused = new Error('database or disk is full');
     let tries = 0;
     fault.before = () => {
@@ -86,7 +86,7 @@ describe('a batch', () => {
     expect(commits()).toBe(2);
   });
 
-  test('is written together again once those that failed together are through', async () => {
+  test('is written together again once the jobs that failed together are done', async () => {
     const { ledger, fault, commits } = await openDisturbed();
     fault.before = failing(new Error('once'));
     await Promise.all(['a', 'b', 'c'].map((id) => ledger.journal.append(whole(id))));
@@ -97,7 +97,7 @@ describe('a batch', () => {
 });
 
 describe('a commit', () => {
-  test('that failed only in its answer counts: every caller hears that it is kept, and nothing is written twice', async () => {
+  test('that failed only in its answer counts: every caller sees success, and nothing is written twice', async () => {
     const { ledger, fault, commits } = await openDisturbed();
     fault.after = failing(new Error('disk I/O error'));
     const ends = await Promise.all(['a', 'b'].map((id) => ledger.journal.append(whole(id))));
@@ -107,7 +107,7 @@ describe('a commit', () => {
     ]);
     expect(commits()).toBe(1);
     expect(ledger.entries.read({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
-    // And what follows is appended after it, not in its place.
+    // Later entries are appended after it, not in its place.
     expect(await ledger.journal.append(whole('c'))).toMatchObject({ status: 'appended' });
     expect(ledger.entries.read({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b', 'c']);
   });
@@ -122,7 +122,7 @@ describe('a commit', () => {
   });
 });
 
-test('a writer that finds another at work waits, however long its own process has lived', async () => {
+test('a writer that finds the lock taken waits, however long its own process has lived', async () => {
   const aged = performance.now.bind(performance);
   const now = vi.spyOn(performance, 'now').mockImplementation(() => aged() + 3_600_000);
   const { ledger, path } = await openDisturbed();
@@ -132,7 +132,7 @@ test('a writer that finds another at work waits, however long its own process ha
     const appended = Promise.resolve(ledger.journal.append(whole('a')));
     let ended = false;
     void appended.catch(() => undefined).finally(() => (ended = true));
-    // Long enough for several tries; the other lets go only afterwards.
+    // Enough for several tries; the other writer releases the lock only afterwards.
     for (let round = 0; round < 50; round++) await new Promise((resolve) => setImmediate(resolve));
     expect(ended).toBe(false);
     other.exec('ROLLBACK');

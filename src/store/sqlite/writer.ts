@@ -1,46 +1,46 @@
 /**
- * Group commit. What is to be written queues up; once per turn of the event loop all of it is written in one
- * transaction with one flush to disk, and only then does anybody hear of it.
+ * Group commit. Jobs queue up; once per turn of the event loop all of them are written in one transaction with one
+ * flush to disk. Only then do the callers get their results.
  *
- * 1. A lone append waits for nobody: there is no timer, only the end of the turn.
- * 2. The lock is held for a bounded time, and never waited for: who meets it comes back later.
- * 3. A job that fails takes no other with it: its batch is rolled back and written again one by one.
- * 4. What was refused is not found after a restart. A commit whose flush failed is whole in the log all the same, and the
- *    next process to open the file would take it for kept: something else is written in its place before anyone hears.
+ * 1. A single append is written at once: there is no timer, only the end of the turn.
+ * 2. The lock is held for a bounded time and never waited for: a writer that finds it taken retries later.
+ * 3. A failing job does not affect others: its batch is rolled back and its jobs are written one by one.
+ * 4. A refused entry is not found after a restart. A commit whose flush failed may be complete in the log, and the
+ *    next process to open the file would accept it. So it is overwritten before any caller sees the refusal.
  */
 import { closedError, readOnlyError } from '../../ledger/refuse-entry.ts';
 import { backoffMs } from './backoff.ts';
 import type { Database, Statement } from './database.ts';
 import { isBusy, isInputOutput, isReadOnly, prepareRow } from './database.ts';
 
-/** One thing to do inside a transaction. */
+/** One unit of work inside a transaction. */
 export interface WriteJob {
-  /** Reads and writes. Whatever is written here is kept or rolled back as a whole. */
+  /** Reads and writes. All its writes are committed or rolled back together. */
   perform(): void;
-  /** After an error: whether it was kept all the same, because only the answer to the commit was lost. */
+  /** After an error: was it committed anyway, because only the answer to the commit was lost? */
   isKept(): boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
 
-/** What the writer tells of itself. */
+/** Notifications of the writer. */
 export interface WriterEvents {
-  /** At the start of a transaction. Gives whether anybody else has written since the last one. */
+  /** At the start of a transaction. Returns whether another process has written since the last one. */
   began(): boolean;
-  /** Before its commit. */
+  /** Called before the commit. */
   ending(): void;
   committed(): void;
   rolledBack(): void;
 }
 
-/** Measured: at this size the flush to disk is a small part of a batch, and others wait for milliseconds. */
+/** Measured: at this size the flush to disk is a small part of a batch, and other writers wait only milliseconds. */
 const mostJobs = 1_024;
 const mostMs = 10;
-/** After meeting others, and for so long, the writer makes a pause when it has had the lock so often in a row. */
+/** For this long after it met other writers, the writer pauses when it has had the lock too often in a row. */
 const politeMs = 50;
 const mostInARow = 3;
 const pauseMs = 1;
-/** A lock held longer than this is held by somebody who is stuck. */
+/** A lock held longer than this is held by a stuck process. */
 const patienceMs = 10_000;
 
 export class Writer {
@@ -50,12 +50,12 @@ export class Writer {
   readonly #commit: Statement<never>;
   #queue: WriteJob[] = [];
   #scheduled = false;
-  /** How many jobs at the head of the queue go alone, after they failed together. */
+  /** Number of jobs at the head of the queue that run alone, after they failed together. */
   #alone = 0;
   #tries = 0;
   #waitingSinceMs = 0;
   #metOthersAtMs = Number.NEGATIVE_INFINITY;
-  /** Batches written since anybody else wrote one. */
+  /** Batches written since another process wrote one. */
   #inARow = 0;
   #drained: (() => void)[] = [];
   #closed = false;
@@ -80,7 +80,7 @@ export class Writer {
     if (!this.#scheduled) this.#schedule();
   }
 
-  /** Does something in a transaction of the queue and gives what it gave. */
+  /** Runs a function in a transaction of the queue and returns its result. */
   run<Result>(work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       let result: Result;
@@ -95,7 +95,7 @@ export class Writer {
     });
   }
 
-  /** Takes no more and resolves when all that was taken is written or refused. */
+  /** Accepts no more jobs and resolves when all accepted ones are written or refused. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#queue.length > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
@@ -107,7 +107,7 @@ export class Writer {
     else setImmediate(this.#flush);
   }
 
-  /** Who has just had the lock is the quickest to take it again, and would keep it from others who want it. */
+  /** The writer that just released the lock is the quickest to take it again, and would starve other writers. */
   get #mustWait(): boolean {
     if (this.#inARow < mostInARow) return false;
     this.#inARow = 0;
@@ -126,7 +126,7 @@ export class Writer {
     else if (!this.#scheduled) this.#schedule();
   };
 
-  /** Takes the lock, or arranges to try again. */
+  /** Takes the lock, or schedules a retry. */
   #enter(): boolean {
     try {
       this.#begin.run();
@@ -161,7 +161,7 @@ export class Writer {
     setTimeout(this.#flush, backoffMs(this.#tries++));
   }
 
-  /** The jobs that are kept now; undefined where the batch was rolled back. */
+  /** The committed jobs; undefined if the batch was rolled back. */
   #write(): WriteJob[] | undefined {
     const queue = this.#queue;
     const most = this.#alone > 0 ? 1 : Math.min(queue.length, mostJobs);
@@ -200,12 +200,12 @@ export class Writer {
   }
 
   #rollBack(): void {
-    // Some errors have SQLite roll back on its own.
+    // Some errors make SQLite roll back by itself.
     if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
     this.#events.rolledBack();
   }
 
-  /** Puts a transaction that changes nothing where the refused one stands in the log. It need not reach the disk. */
+  /** Overwrites the refused transaction in the log with one that changes nothing. It need not reach the disk. */
   #overwrite(): void {
     try {
       this.#begin.run();
@@ -230,6 +230,6 @@ function isKept(job: WriteJob): boolean {
   try {
     return job.isKept();
   } catch {
-    return false; // the error of the commit says more than that of looking
+    return false; // the error of the commit says more than that of the check
   }
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * What the chained text holds of the bodies: enough to prove them unchanged, of no use for guessing them once the
- * salt is erased with them. A salt is base64url and bodies begin with a bracket, so neither can run into the other.
+ * The digest of the bodies in the chained text. It proves them unchanged, but is useless for guessing them once the
+ * salt is erased. A salt is base64url and bodies start with a bracket, so the two cannot be confused.
  */
 export const bodiesDigest = (salt: string, bodies: string): string =>
   `sha256:${hash('sha256', salt + bodies, 'hex')}`;

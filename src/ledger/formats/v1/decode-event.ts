@@ -9,7 +9,7 @@ import { emittedFields, isWrittenAsEmitted } from './emitted-fields.ts';
 import { envelopeNames, fieldsOf } from './event-table.ts';
 import { ERASED } from './field.ts';
 
-/** The event that stands in an entry as these two parts. */
+/** Decodes an event from its two parts in an entry. */
 export function decodeEvent(
   text: JsonValue,
   body: JsonValue,
@@ -49,18 +49,18 @@ export function decodeEvent(
   }
   if (type === 'tool.requested') decoded.fields['displayName'] ??= decoded.fields['toolName'];
   if (decoded.unknown !== undefined) decoded.fields['unknownFields'] = decoded.unknown;
-  // The table has every field of the type; that the values are of their types was so when they were written.
+  // The table has every field of the type; the values had their types when they were written.
   return decoded.fields as ReadEvent;
 }
 
-/** The id of the call is written in the outcome only where it is another one. */
+/** The id of the call is written in the outcome only if it differs. */
 function withCallId(text: JsonObject, callId: string | undefined): JsonObject {
   const outcome = text['outcome'];
   if (!isJsonObject(outcome)) throw damaged('an outcome is not an object');
   return callId === undefined ? text : { ...text, outcome: { call_id: callId, ...outcome } };
 }
 
-/** The order in which outcomes are made: told again, they are the same bytes wherever they were kept meanwhile. */
+/** The field order of outcomes: a repeated outcome has the same bytes, wherever it was stored meanwhile. */
 const outcomeOrder: { readonly [Name in keyof typeof outcomeFields]: true } = {
   type: true,
   callId: true,
@@ -94,11 +94,11 @@ function inOrder(outcome: { readonly [name: string]: unknown }): { [name: string
   return ordered;
 }
 
-/** What the model was told of a result is its output, written as JSON: the same bytes, whoever writes them. */
+/** The model content of a result is its output as JSON: the same bytes, whichever code writes them. */
 function contentOf(outcome: unknown): string {
   const { output } = outcome as { output?: JsonValue };
   return output === undefined ? ERASED : JSON.stringify(output);
 }
 
 const damaged = (problem: string): QuittanceError =>
-  new QuittanceError('ledger.damaged', `An entry of the ledger is not one that was written: ${problem}.`);
+  new QuittanceError('ledger.damaged', `An entry of the ledger is invalid: ${problem}.`);

@@ -1,4 +1,4 @@
-/** What `encodeFields` took apart, put together again. */
+/** Reverses `encodeFields`. */
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { QuittanceError } from '../../../base/error.ts';
 import { isJsonObject } from '../../../base/json.ts';
@@ -8,13 +8,13 @@ import { rename } from './encode-fields.ts';
 
 export type DecodedFields = {
   readonly fields: { [name: string]: unknown };
-  /** What the table does not name, or undefined if there is nothing. */
+  /** Fields that the table does not name; undefined if there are none. */
   readonly unknown: UnknownFields | undefined;
 };
 
 /**
- * `body` is undefined where there is none; `erased` says that there was one. `others` are the names in the text that
- * are no fields; `fields` is what the decoded ones are put into.
+ * `body` is undefined if there is none; `erased` says that there was one. `others` are the names in the text that are
+ * not fields. The decoded fields are put into `fields`.
  */
 export function decodeFields(
   table: FieldTable,
@@ -57,7 +57,7 @@ export function decodeFields(
   return { fields, unknown };
 }
 
-/** Without a list of their names: there are many events, each with many fields. */
+/** Counts without building a list of names: there are many events with many fields. */
 function countMembers(holder: JsonObject): number {
   let count = 0;
   for (const name in holder) if (Object.hasOwn(holder, name)) count++;
@@ -81,11 +81,11 @@ function decodeItems(
         body: decoded.map((item) => item.unknown?.body ?? {}),
       }
     : undefined;
-  // A list of objects stands where an object does: `encodeEvent` puts both back in the same way.
+  // A list of objects is treated like an object: `encodeEvent` restores both in the same way.
   return { fields: decoded.map((item) => item.fields), unknown: unknown as UnknownFields | undefined };
 }
 
-/** What is left when everything the table names is taken. */
+/** The rest after all fields of the table are taken. */
 function findUnknown(
   table: FieldTable,
   text: JsonObject,
@@ -132,7 +132,7 @@ function object(value: JsonValue): JsonObject {
   if (isJsonObject(value)) return value;
   throw new QuittanceError(
     'ledger.damaged',
-    'An entry of the ledger holds something else where an object belongs.',
+    'An entry of the ledger has another value where an object is required.',
   );
 }
 
@@ -140,6 +140,6 @@ function list(value: JsonValue): readonly JsonValue[] {
   if (Array.isArray(value)) return value as readonly JsonValue[];
   throw new QuittanceError(
     'ledger.damaged',
-    'An entry of the ledger holds something else where a list belongs.',
+    'An entry of the ledger has another value where a list is required.',
   );
 }

@@ -1,4 +1,4 @@
-/** How what a behaviour emitted stands on disk: one shape for every type a host makes up. */
+/** The format of events emitted by behaviors: one shape for every type that a host defines. */
 import type { JsonObject } from '../../../base/json.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import type { EmittedEvent } from '../../../call/emitted-event.ts';
@@ -11,7 +11,7 @@ export const emittedFields: { readonly [Name in 'by' | ('data' & keyof EmittedEv
   data: body('data', { erased: { value: {} } }),
 };
 
-/** Whether an event of this type stands there in that shape. Any other of an unknown type is carried as it came. */
+/** Does an event of this type have that shape? Any other event of unknown type is kept unchanged. */
 export const isWrittenAsEmitted = (
   type: string,
   inText: JsonObject,

@@ -1,6 +1,6 @@
 /**
- * The events every call has, written out, because every call waits for them. Each must come out exactly as
- * `encodeEvent` writes it by the table; a test holds the two together.
+ * Fast encoders for the events of every call, because every call waits for them. Each must produce exactly what
+ * `encodeEvent` writes from the table; a test compares the two.
  */
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import type {
@@ -18,7 +18,7 @@ import { rename } from './encode-fields.ts';
 import { eventTable, outcomeFields } from './event-table.ts';
 import { quoteText } from './quote-text.ts';
 
-/** What `encodeEvent` gives, sooner. */
+/** Same result as `encodeEvent`, but faster. */
 export function encodeCommonEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
   if ('unknownFields' in event || 'data' in event || event.sessionId !== holder.sessionId)
     return encodeEvent(event, holder, previous);
@@ -79,7 +79,7 @@ function encodeStarted(event: ToolStarted, previous: Previous | undefined): Enco
   return { text: `${text}}`, body: 'null' };
 }
 
-/** The output is most of what is kept of a call: it is written once, and is the content. */
+/** The output is most of a call's stored data: it is written once, and is the content. */
 function encodeResult(
   event: ToolResponded,
   outcome: ToolExecutionResult,
@@ -109,7 +109,7 @@ function encodeResult(
   return { text: `${text}}`, body: `${body}}` };
 }
 
-/** The envelope of an event that is about the session and the call of its entry. */
+/** The envelope of an event that belongs to the session and call of its entry. */
 function head({ id, type, turnId, at, cause }: CallEvent, previous: Previous | undefined): string {
   let text = `{"id":${quoteText(id)},"type":"${type}"`;
   if (turnId !== previous?.turnId) text += `,"turn":${quoteText(turnId)}`;

@@ -1,4 +1,4 @@
-/** One event as it stands in the text and in the bodies of an entry, by the table. */
+/** Encodes one event for the text and the bodies of an entry, according to the table. */
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import { isEmittedEvent } from '../../../call/emitted-event.ts';
@@ -9,16 +9,16 @@ import { encodeFields } from './encode-fields.ts';
 import { emittedFields } from './emitted-fields.ts';
 import { fieldsOf } from './event-table.ts';
 
-/** Whose entry the event stands in: what the event shares with it is not written again. */
+/** The entry of the event: values that the event shares with it are not repeated. */
 export type Holder = { readonly sessionId: string; readonly callId: string | undefined };
 
 /**
- * The event before it in the entry. Turn and time are written where they are others than its; the cause where it is
- * not that event, null where there is none.
+ * The previous event in the entry. Turn and time are written only if they differ from its. The cause is written only
+ * if it is not that event; null means no cause.
  */
 export type Previous = { readonly id: string; readonly turnId: string; readonly at: number };
 
-/** Both parts as JSON. The body is `null` where there is none. */
+/** Both parts as JSON. The body is `null` if there is none. */
 export type EncodedEvent = { readonly text: string; readonly body: string };
 
 export function encodeEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
@@ -53,12 +53,12 @@ function toEnvelope(event: ReadEvent, holder: Holder, previous?: Previous): Json
 
 type Draft = { [name: string]: JsonValue } | undefined;
 
-/** Leaves out a display name that is the name. */
+/** Omits a display name that equals the name. */
 function shortenRequest({ toolName, displayName }: ToolRequested, text: Draft): void {
   if (toolName === displayName) delete text?.['display_name'];
 }
 
-/** Leaves out what can be told from the rest: the id of the call, and a content that is the output. */
+/** Omits derivable values: the id of the call, and a content that is the output. */
 function shortenResponse({ outcome, callId, content }: ToolResponded, text: Draft, body: Draft): void {
   const written = text?.['outcome'] as { call_id?: string } | undefined;
   if (written !== undefined && outcome.callId === callId) delete written.call_id;
@@ -66,7 +66,7 @@ function shortenResponse({ outcome, callId, content }: ToolResponded, text: Draf
     delete body?.['content'];
 }
 
-/** Puts unknown fields back where they stood. */
+/** Puts unknown fields back in their place. */
 function merge(known: JsonObject, unknown: JsonObject): JsonObject {
   const merged = new Map(Object.entries(known));
   for (const [name, value] of Object.entries(unknown)) merged.set(name, mergeValue(merged.get(name), value));

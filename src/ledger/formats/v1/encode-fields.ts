@@ -1,17 +1,17 @@
-/** Fields as the table says: the part for the chained text and the part for the body. */
+/** Splits fields according to the table: one part for the chained text, one for the body. */
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import type { Field, FieldTable, Names } from './field.ts';
 
 type Draft = { [name: string]: JsonValue };
 
-/** The two parts of an object. A part without anything in it is undefined. */
+/** The two parts of an object. An empty part is undefined. */
 export type Parts = { readonly text: Draft | undefined; readonly body: Draft | undefined };
 
 export function encodeFields(fields: FieldTable, source: { readonly [name: string]: unknown }): Parts {
   const parts: { text: Draft | undefined; body: Draft | undefined } = { text: undefined, body: undefined };
   for (const [name, field] of Object.entries(fields)) {
-    // Events hold JSON and undefined, nothing else.
+    // Events contain only JSON and undefined.
     const value = source[name] as JsonValue | undefined;
     if (value === undefined || isAbsent(value, field)) continue;
     if (field.fields !== undefined) {
@@ -30,7 +30,7 @@ export function encodeFields(fields: FieldTable, source: { readonly [name: strin
   return parts;
 }
 
-/** Gives the names inside an object, or inside each object of a list, their other spelling. */
+/** Renames the members of an object, or of each object of a list. */
 export function rename(value: JsonValue, names: Names | undefined): JsonValue {
   if (names === undefined) return value;
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map((item) => rename(item, names));

@@ -81,7 +81,7 @@ const entryOf = (
   events,
 });
 
-/** The same data with the prototypes of literals: fast-check makes some records without any. */
+/** The same data with the prototypes of literals: fast-check creates some records without any. */
 const ordinary = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(ordinary)
@@ -95,8 +95,8 @@ function nest(depth: number): JsonValue {
   return value;
 }
 
-describe('an entry that was written', () => {
-  test('is read back as it was, whatever is in it', () => {
+describe('a written entry', () => {
+  test('is read back unchanged, whatever its content', () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         const written = writeEntry(entry, 'owner', random);
@@ -130,7 +130,7 @@ describe('an entry that was written', () => {
     ['keys that look like numbers', { b: 1, 2: 2, 1: 3, '-1': 4, '4294967295': 5, '': 6 }],
     ['null', null],
     ['nothing much', {}],
-  ])('keeps what the model was told byte for byte: %s', (_, output) => {
+  ])('keeps the model content byte for byte: %s', (_, output) => {
     const event = responded(output);
     const written = writeEntry(entryOf(event), 'owner', random);
     expect(readEntry(written).events).toStrictEqual([event]);
@@ -138,12 +138,12 @@ describe('an entry that was written', () => {
     expect(written.bodies).toBe(`[{"outcome":{"output":${event.content}}}]`);
   });
 
-  test('keeps a content that is not its output beside it', () => {
+  test('stores a content that differs from its output separately', () => {
     const event = { ...responded({ a: 1 }), content: '{"a": 1}' };
     expect(readEntry(writeEntry(entryOf(event), 'owner', random)).events).toStrictEqual([event]);
   });
 
-  test('has the same bytes whether an event is written out or by the table', () => {
+  test('has the same bytes from the fast encoder and from the table', () => {
     fc.assert(
       fc.property(
         anyEvent,
@@ -171,7 +171,7 @@ describe('an entry that was written', () => {
 });
 
 describe('the chained text', () => {
-  test('says nothing that a person may have erased', () => {
+  test('contains nothing that a person may have erased', () => {
     const secret = 'PERSONAL';
     const mark = (value: unknown, path: string, type: string): unknown => {
       if (typeof value === 'string')
@@ -195,13 +195,13 @@ describe('the chained text', () => {
     );
   });
 
-  test('holds a digest of the bodies that nobody can guess them from', () => {
+  test('contains a digest of the bodies from which they cannot be guessed', () => {
     const [one, two] = [1, 2].map(() => writeEntry(entryOf(requested), 'owner', random));
     expect(one?.bodies).toBe(two?.bodies);
     expect(readEntry(one as never).bodiesDigest).not.toBe(readEntry(two as never).bodiesDigest);
   });
 
-  test('has neither bodies nor salt where no event has any', () => {
+  test('has neither bodies nor salt if no event has any', () => {
     const ended: QuittanceEvent = {
       id: 'e',
       type: 'turn.ended',
@@ -231,7 +231,7 @@ describe('erased bodies', () => {
     ]);
   });
 
-  test('never make an entry unreadable, nor change what the text says', () => {
+  test('never make an entry unreadable, nor change its text', () => {
     fc.assert(
       fc.property(anyEntry, (entry) => {
         const { text, bodies } = writeEntry(entry, 'owner', random);
@@ -245,7 +245,7 @@ describe('erased bodies', () => {
   });
 });
 
-describe('what a newer version wrote', () => {
+describe('data of a newer version', () => {
   const newer = {
     text: JSON.stringify({
       v: 1,
@@ -294,7 +294,7 @@ describe('what a newer version wrote', () => {
     salt: 'x',
   };
 
-  test('is carried, known types and unknown ones', () => {
+  test('is kept, for known types and unknown ones', () => {
     const { events, unknownFields } = readEntry(newer);
     expect(unknownFields).toEqual({ lane: 7 });
     expect(events.map(isKnownEvent)).toEqual([false, true, true]);
@@ -318,22 +318,22 @@ describe('what a newer version wrote', () => {
     });
   });
 
-  test('is written again as it was', () => {
+  test('is written again unchanged', () => {
     const read = readEntry(newer);
     const again = writeEntry(read, read.ownerId, () => 'x');
     expect(readEntry(again).events).toEqual(read.events);
     expect(JSON.parse(again.bodies as string)).toEqual(JSON.parse(newer.bodies));
   });
 
-  test('in a newer format is refused, with what to do', () => {
+  test('in a newer format is rejected, with advice', () => {
     const text = newer.text.replace('"v":1', '"v":2');
     const run = (): unknown => readEntry({ text, bodies: undefined });
-    expect(run).toThrow(/written by a newer version.*format 2.*Update the package/);
+    expect(run).toThrow(/newer version wrote this ledger.*format 2.*Update the package/);
     expect(run).toThrow(expect.toSatisfy((error) => isQuittanceError(error, 'ledger.newer')) as Error);
   });
 });
 
-describe('what a behaviour emitted', () => {
+describe('an event that a behavior emitted', () => {
   const flagged: EmittedEvent = {
     id: 'e9',
     type: 'order.flagged',
@@ -352,7 +352,7 @@ describe('what a behaviour emitted', () => {
     return readEntry({ text, bodies: JSON.stringify([body]) }).events[0];
   };
 
-  test('stands in the text with its type and who emitted it, and beside it with what it says', () => {
+  test('has its type and its behavior in the text, and its data in the body', () => {
     const written = writeEntry({ ...entryOf(flagged), depth: 3 }, 'owner', random);
     expect(written.text).toContain('"version":0,"owner":"owner","depth":3,"bodies":"sha256:');
     expect(JSON.parse(written.text)).toMatchObject({
@@ -366,7 +366,7 @@ describe('what a behaviour emitted', () => {
     expect(readEntry({ ...written, bodies: undefined }).events).toStrictEqual([{ ...flagged, data: {} }]);
   });
 
-  test('keeps fields of a newer version, and is written again as it was', () => {
+  test('keeps fields of a newer version, and is written again unchanged', () => {
     const read = parts('order.flagged', { by: 'b', hue: 1 }, { data: { a: 1 }, mood: 2 });
     expect(read).toMatchObject({ by: 'b', data: { a: 1 } });
     expect(read?.unknownFields).toEqual({ text: { hue: 1 }, body: { mood: 2 } });
@@ -381,13 +381,13 @@ describe('what a behaviour emitted', () => {
     ['by something that is no name', 'order.flagged', { by: 7 }, { data: {} }],
     ['that says nothing', 'order.flagged', { by: 'b' }, null],
     ['that says something else than an object', 'order.flagged', { by: 'b' }, { data: [1] }],
-  ])('an event %s is carried as one nobody knows', (_, type, more, body) => {
+  ])('an event %s is kept as unknown', (_, type, more, body) => {
     const read = parts(type, more, body) as ReadEvent;
     expect([isEmittedEvent(read), isKnownEvent(read), 'unknownFields' in read]).toEqual([false, false, true]);
   });
 });
 
-test('an entry without a depth was caused by no behaviour, and says nothing of it', () => {
+test('an entry without a depth was caused by no behavior, and no depth is written', () => {
   for (const depth of [undefined, 0]) {
     const written = writeEntry({ ...entryOf(requested), depth }, 'owner', random);
     expect(written.text).not.toContain('depth');
@@ -395,7 +395,7 @@ test('an entry without a depth was caused by no behaviour, and says nothing of i
   }
 });
 
-test('a text that is no entry is refused as damaged, whatever it is, and is not quoted', () => {
+test('a text that is not an entry is rejected as damaged, and is not quoted', () => {
   const read = (text: string, bodies?: string): unknown => thrownBy(() => readEntry({ text, bodies }));
   const isRefusal = (thrown: unknown): boolean =>
     isQuittanceError(thrown, 'ledger.damaged') && !thrown.message.includes('hunter2');
@@ -409,14 +409,14 @@ test('a text that is no entry is refused as damaged, whatever it is, and is not 
         read(text.slice(0, place) + put + text.slice(place + 1), bodies),
         read(text, bodies && bodies.slice(0, at % bodies.length) + put),
       ])
-        // Most changes leave something that is no entry; a few leave another entry.
+        // Most changes leave an invalid entry; a few leave a different entry.
         expect(thrown === undefined || isQuittanceError(thrown)).toBe(true);
     }),
     { numRuns: 1_000 },
   );
 });
 
-/** How a person was identified, at this place of an event: ids and names, as plain as the name beside it. */
+/** The fields of a person's identity at this path of an event: ids and names, stored in plain text like the name. */
 const identityFields = (at: string): readonly string[] =>
   [at, `${at}.maker.identity`, `${at}.holder.identity`]
     .flatMap((place) =>
@@ -426,7 +426,7 @@ const identityFields = (at: string): readonly string[] =>
     )
     .concat(['maker.kind', 'maker.name', 'holder.kind', 'holder.name'].map((field) => `${at}.${field}`));
 
-/** What may be read for ever: identifiers, digests, names of tools and rules, words of closed sets. */
+/** Fields that may be read forever: identifiers, digests, names of tools and rules, words of closed sets. */
 const plainFields: ReadonlySet<string> = new Set([
   ...['identity', 'by.identity', 'decidedBy.identity', 'asks.by.identity', 'askedBy'].flatMap(identityFields),
   ...`asker by.asker decidedBy.asker asks.by.asker id type sessionId turnId callId cause toolName displayName mode modeOrigin hidden requestDigest provenance.provider

@@ -1,9 +1,9 @@
 /**
- * Every event type of format 1: which field has which name on disk, and whether it stands in the chained text or in
- * the body beside it. The text holds what is needed to check the order, to fold the status and to search; the body
- * holds whatever a person may have a right to have erased.
+ * Every event type of format 1: the name of each field on disk, and whether it is in the chained text or in the body.
+ * The text has what is needed to check the order, to fold the status and to search. The body has everything that a
+ * person may have a right to have erased.
  *
- * Names are for ever. A field may be added, as an optional one; none may be renamed, moved or dropped.
+ * Names are permanent. A field may be added as an optional one; none may be renamed, moved or dropped.
  */
 import type { ArtifactArgument, EventType, QuittanceEvent, RuleMark } from '../../../call/event.ts';
 import type { ToolOutcome } from '../../../call/outcome.ts';
@@ -28,7 +28,7 @@ const principal = {
 
 const file = { artifactId: 'artifact_id', mimeType: 'mime_type', sizeBytes: 'size_bytes' } as const;
 
-/** The fields of the five outcomes. `call_id` is written only where it is not that of the event. */
+/** The fields of the five outcomes. `call_id` is written only if it differs from that of the event. */
 export const outcomeFields: { readonly [Name in KeyOf<ToolOutcome>]: Field } = {
   type: text('type'),
   callId: text('call_id'),
@@ -56,7 +56,7 @@ export const outcomeFields: { readonly [Name in KeyOf<ToolOutcome>]: Field } = {
   undo: text('undo', { optional }),
 };
 
-/** Of an artifact that stands in arguments. What is in it, and the path to it, may be erased. */
+/** The fields of an artifact in arguments. Its content and its path may be erased. */
 const artifactFields = {
   artifactId: text('artifact_id'),
   sizeBytes: text('size_bytes'),
@@ -80,7 +80,7 @@ const ruleFields = {
 const workflowFields = {
   workflow: text('workflow'),
   workflowVersion: text('workflow_version'),
-  /** What was read and run is in it. */
+  /** Contains the files read and the commands run. */
   state: body('state', { erased: { value: {} } }),
 } as const;
 
@@ -99,7 +99,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
   'turn.ended': { why: text('why') },
   'tool.requested': {
     toolName: text('tool_name'),
-    /** Absent where it is the name. */
+    /** Absent if it equals the name. */
     displayName: text('display_name'),
     mode: text('mode'),
     modeOrigin: text('mode_origin'),
@@ -204,7 +204,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     attempt: text('attempt'),
     final: text('final'),
     outcome: text('outcome', { fields: outcomeFields }),
-    /** Absent where it is the output, as JSON. */
+    /** Absent if it is the output as JSON. */
     content: body('content', erasedText),
     toolSuccess: text('tool_success'),
     error: text('error', { fields: { reason: text('reason'), message: body('message', erasedText) } }),
@@ -348,8 +348,8 @@ export const envelopeNames: readonly string[] = ['id', 'type', 'session', 'turn'
 export const fieldsOf = (type: string): FieldTable | undefined =>
   isEventType(type) ? (eventTable[type] as FieldTable) : undefined;
 
-/** Narrows a word to a type this version knows. */
+/** Narrows a string to an event type that this version knows. */
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventTable, type);
 
-/** Narrows what was read to the events this version knows. */
+/** Narrows a read event to those that this version knows. */
 export const isKnownEvent = (event: ReadEvent): event is QuittanceEvent => isEventType(event.type);

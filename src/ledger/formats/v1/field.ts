@@ -1,25 +1,27 @@
-/** How one field of an event stands on disk. */
+/** The format of one field of an event on disk. */
 import type { JsonValue } from '../../../base/json.ts';
 
 export type Field = {
-  /** Its name on disk, for ever. */
+  /** Its permanent name on disk. */
   readonly name: string;
-  /** In the chained text, or in the body beside it, which may be erased. */
+  /** In the chained text, or in the body, which may be erased. */
   readonly where: 'text' | 'body';
-  /** Left out of what is read where it is not there; otherwise it is undefined. */
+  /** If absent, the field is left out of the event; otherwise it is undefined. */
   readonly optional?: true;
-  /** What its absence means. Such a value is not written. */
+  /** The meaning of its absence. This value is not written. */
   readonly absent?: JsonValue;
   /**
-   * What is read in its place once the body is erased; `of` the variants of its holder that have it, told apart by
-   * the name `by`, which is `type` unless told.
+   * The value to use once the body is erased. `of` names the variant of its holder that has it; `by` is the name of
+   * the field that distinguishes variants (default `type`).
    */
   readonly erased?: { readonly value: JsonValue; readonly of?: string; readonly by?: string };
-  /** The names inside an object, or in each object of a list, where they differ. All of it stands where the field does. */
+  /**
+   * Names inside an object, or in each object of a list, if they differ. All of it is in the same part as the field.
+   */
   readonly inside?: Names;
-  /** The same, from the names on disk. */
+  /** The reverse: from the names on disk. */
   readonly outside?: Names;
-  /** The fields of an object some of which may be erased and some not. The rest of this field is about the text. */
+  /** The fields of an object of which some may be erased. The other settings of this field apply to the text. */
   readonly fields?: FieldTable;
   /** The same for each object of a list. */
   readonly items?: FieldTable;
@@ -28,7 +30,7 @@ export type Field = {
 export type Names = { readonly [name: string]: string };
 export type FieldTable = { readonly [name: string]: Field };
 
-/** What is read instead of a text that was erased. */
+/** Replaces an erased text. */
 export const ERASED = '[ERASED]';
 
 type Rest = Omit<Field, 'name' | 'where' | 'outside'>;

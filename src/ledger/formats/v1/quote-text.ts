@@ -1,3 +1,3 @@
-/** A text as JSON. Most have nothing to escape, and finding that out is cheaper than a call of `JSON.stringify`. */
+/** A text as JSON. Most texts need no escapes, and checking that is cheaper than `JSON.stringify`. */
 export const quoteText = (text: string): string =>
   text.length < 100 && /^[ !#-[\]-~]*$/.test(text) ? `"${text}"` : JSON.stringify(text);

@@ -1,4 +1,4 @@
-/** Reads what `writeEntry` wrote, in this version or in any that knew more. */
+/** Reads entries that `writeEntry` wrote, in this version or a newer one. */
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
 import { QuittanceError } from '../../../base/error.ts';
 import { isJsonObject } from '../../../base/json.ts';
@@ -22,17 +22,17 @@ export type ReadEntry = {
   readonly reserve: readonly Reservation[] | undefined;
   readonly settle: readonly Settlement[] | undefined;
   readonly moves: readonly Move[] | undefined;
-  /** What the counters of the entry have come to with it; undefined in entries that were written before there was this. */
+  /** Totals of the entry's counters after it; undefined in entries written before totals existed. */
   readonly totals: readonly CounterTotal[] | undefined;
-  /** How many behaviours stand between this and something no behaviour caused. */
+  /** Length of the chain of behaviors that caused this; 0 if no behavior did. */
   readonly depth: number;
-  /** Those of hosts and of types this version does not know are there too: see `isKnownEvent` and `isEmittedEvent`. */
+  /** Includes events of hosts and of unknown types: see `isKnownEvent` and `isEmittedEvent`. */
   readonly events: readonly ReadEvent[];
-  /** What the bodies must come to with their salt, or undefined where there never were any. */
+  /** The digest that the bodies must have with their salt; undefined if there never were any. */
   readonly bodiesDigest: string | undefined;
   /** The bodies are gone: texts are `[ERASED]` and payloads null. */
   readonly erased: boolean;
-  /** Members of the entry this version does not know, as they came. */
+  /** Members of the entry that this version does not know, unchanged. */
   readonly unknownFields?: JsonObject;
 };
 
@@ -54,7 +54,7 @@ const names: ReadonlySet<string> = new Set([
   'events',
 ]);
 
-/** Throws `ledger.newer` or `ledger.damaged`. Whether the bodies are those that were written is not looked at. */
+/** Throws `ledger.newer` or `ledger.damaged`. Does not check the digest of the bodies. */
 export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadEntry {
   const entry = parse(written.text);
   if (!isJsonObject(entry)) throw damaged('it is not an object');
@@ -62,7 +62,8 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
   if (typeof v === 'number' && v > 1)
     throw new QuittanceError(
       'ledger.newer',
-      `This ledger was written by a newer version: an entry has format ${v}, and this version reads 1. Update the package.`,
+      `A newer version wrote this ledger: an entry has format ${v}, and this version reads 1. Update ` +
+        'the package.',
     );
   if (v !== 1) throw damaged('"v" is not 1');
   if (typeof entryId !== 'string') throw damaged('"entry" is not a text');
@@ -98,7 +99,7 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
   };
 }
 
-/** Almost every entry has none, and whoever reads many must not pay for those that do. */
+/** Almost every entry has none, so reading many entries must not pay for it. */
 function unknownFieldsOf(entry: JsonObject): Pick<ReadEntry, 'unknownFields'> | undefined {
   for (const name in entry)
     if (!names.has(name))
@@ -121,7 +122,7 @@ function decodeEvents(
   });
 }
 
-/** Not `parseJson`: that refuses numbers which a program may well compute and we may have written. */
+/** Not `parseJson`, which rejects numbers that a program may compute and that we may have written. */
 function parse(text: string): JsonValue {
   try {
     return readJsonText(text);
@@ -163,7 +164,7 @@ function toCounts<Item extends { readonly counter: string }>(
         numbers.every((number) => typeof item[number] === 'number'),
     );
   if (!isSound) throw damaged(`"${name}" must list {counter, ${numbers.join(', ')}}`);
-  return list as unknown as readonly Item[]; // every member was looked at
+  return list as unknown as readonly Item[]; // every member was checked
 }
 
 function toClaim(claim: JsonValue | undefined): Claim | undefined {
@@ -180,9 +181,4 @@ function toClaim(claim: JsonValue | undefined): Claim | undefined {
 }
 
 const damaged = (problem: string, cause?: unknown): QuittanceError =>
-  new QuittanceError(
-    'ledger.damaged',
-    `An entry of the ledger is not one that was written: ${problem}.`,
-    {},
-    cause,
-  );
+  new QuittanceError('ledger.damaged', `An entry of the ledger is invalid: ${problem}.`, {}, cause);

@@ -1,6 +1,6 @@
 /**
- * An entry as it is written for ever: one text that is hashed into the chain of its session, and beside it the
- * bodies, which may be erased without breaking the chain. Nothing sealed is in either.
+ * Writes an entry in its permanent form. One text is hashed into the chain of its session. The bodies are separate and
+ * may be erased without breaking the chain. Neither contains sealed data.
  */
 import type { CounterTotal } from '../../claims.ts';
 import type { Entry, Move } from '../../journal.ts';
@@ -12,20 +12,20 @@ import { quoteText } from './quote-text.ts';
 /** An entry to write. Its events may have been read from a newer ledger. */
 export type WritableEntry = Omit<Entry, 'events'> & {
   readonly events: readonly ReadEvent[];
-  /** What counters have come to with this entry. A store that finds out while it appends uses `addTotals`. */
+  /** Totals of the counters after this entry. A store that computes them while it appends uses `addTotals`. */
   readonly totals?: readonly CounterTotal[] | undefined;
 };
 
 export type WrittenEntry = {
-  /** Hashed into the chain. JSON without anything a person may have a right to have erased. */
+  /** Hashed into the chain. JSON without anything that a person may have a right to have erased. */
   readonly text: string;
-  /** A JSON array with the body of each event, or undefined where no event has one. */
+  /** A JSON array with the body of each event; undefined if no event has one. */
   readonly bodies: string | undefined;
-  /** Hides the bodies in the digest that the text holds of them. Erased with them. */
+  /** Protects the bodies in the digest within the text. Erased with them. */
   readonly salt: string | undefined;
 };
 
-/** `random` gives a fresh text of at least 16 random bytes, as base64url. */
+/** `random` returns a new text of at least 16 random bytes, as base64url. */
 export function writeEntry(entry: WritableEntry, ownerId: string, random: () => string): WrittenEntry {
   let events = '';
   let bodies = '';
@@ -64,8 +64,8 @@ function head(entry: WritableEntry, ownerId: string): string {
 }
 
 /**
- * Adds to the text of an entry what its counters have come to. Quotes inside a JSON text are escaped, so the first
- * place that reads `,"bodies":` is the member of that name.
+ * Adds the totals of its counters to the text of an entry. Quotes inside a JSON text are escaped, so the first
+ * `,"bodies":` is the member of that name.
  */
 export function addTotals(text: string, totals: readonly CounterTotal[]): string {
   if (totals.length === 0) return text;
