@@ -25,7 +25,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  test('holds everything: parsed again it is the same data', () => {
+  test('loses nothing: parsed again it is the same data', () => {
     fc.assert(
       fc.property(jsonValue, (value) => {
         expect(JSON.parse(canonicalJson(value))).toEqual(value);
@@ -33,7 +33,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  test('tells different data apart', () => {
+  test('distinguishes different data', () => {
     fc.assert(
       fc.property(jsonValue, jsonValue, (left, right) => {
         const same = JSON.stringify(sortDeep(left)) === JSON.stringify(sortDeep(right));
@@ -66,7 +66,7 @@ describe('canonical JSON', () => {
       '\u00f6': 'Latin Small Letter O With Diaeresis',
     };
     expect(Object.values(JSON.parse(canonicalJson(sample)) as object)).toEqual([
-      'One', // integer keys come first in every object, wherever the text has them
+      'One', // integer keys come first in every object, in whatever order they are written
       'Carriage Return',
       'Control',
       'Latin Small Letter O With Diaeresis',
@@ -101,7 +101,7 @@ describe('canonical JSON', () => {
     expect(canonicalJson(number)).toBe(text);
   });
 
-  test('escapes lone surrogates, NULs and quotes wherever they stand, and nothing else', () => {
+  test('escapes lone surrogates, NULs and quotes anywhere, and nothing else', () => {
     expect(canonicalJson(['\ud800', '\udc00x', '\ud83d\ude00', '\u0000\u001f\u007f\u2028', '"\\/'])).toBe(
       '["\\ud800","\\udc00x","\ud83d\ude00","\\u0000\\u001f\u007f\u2028","\\"\\\\/"]',
     );
@@ -115,18 +115,18 @@ describe('canonical JSON', () => {
     expect(canonicalJson('x"'.repeat(2_500_000))).toBe(JSON.stringify('x"'.repeat(2_500_000)));
   });
 
-  test('treats __proto__ as a key like any other', () => {
+  test('treats __proto__ like any other key', () => {
     const value = JSON.parse('{"b":1,"__proto__":{"z":1,"a":2}}') as JsonValue;
     expect(canonicalJson(value)).toBe('{"__proto__":{"a":2,"z":1},"b":1}');
   });
 
-  test('leaves the value as it was', () => {
+  test('does not modify the value', () => {
     const value = { b: 1, a: [{ d: 1, c: 2 }] };
     canonicalJson(value);
     expect(JSON.stringify(value)).toBe('{"b":1,"a":[{"d":1,"c":2}]}');
   });
 
-  test('is written for everything toJson accepts, 512 deep', () => {
+  test('works for everything toJson accepts, 512 levels deep', () => {
     let deep: JsonValue = 1;
     for (let level = 0; level < 512; level++) deep = level % 2 === 0 ? [deep] : { b: deep, a: 1 };
     expect(JSON.parse(canonicalJson(deep))).toEqual(deep);
@@ -140,14 +140,14 @@ describe('the digest of JSON', () => {
     expect(digestJson({ b: 'é', a: [1] })).toBe(`sha256:${createHash('sha256').update(text).digest('hex')}`);
   });
 
-  test('under a key is the HMAC of the canonical form, another one for every key', () => {
+  test('under a key is the HMAC of the canonical form, different for every key', () => {
     const [key, other] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
     const expected = createHmac('sha256', key).update('{"a":2,"b":1}').digest('hex');
     expect(keyedDigestJson(key, { b: 1, a: 2 })).toBe(`hmac-sha256:${expected}`);
     expect(keyedDigestJson(other, { b: 1, a: 2 })).not.toBe(`hmac-sha256:${expected}`);
   });
 
-  test('tells lone surrogates apart', () => {
+  test('distinguishes lone surrogates', () => {
     expect(digestJson('\ud800')).not.toBe(digestJson('\ud801'));
     expect(digestJson('\ud800')).not.toBe(digestJson('\ufffd'));
   });

@@ -2,8 +2,8 @@ import { createHmac, hash } from 'node:crypto';
 import type { JsonValue } from './json.ts';
 
 /**
- * Writes a value the one way RFC 8785 allows: no spaces, keys sorted by UTF-16 code units, numbers and strings as
- * ECMAScript writes them. Beyond the RFC, a lone surrogate is written as its escape instead of refused.
+ * Writes a value in the one form RFC 8785 allows: no spaces, keys sorted by UTF-16 code units, numbers and strings as
+ * ECMAScript writes them. Unlike the RFC, it escapes a lone surrogate instead of rejecting it.
  */
 export function canonicalJson(value: JsonValue): string {
   if (typeof value === 'string') return quoteText(value);
@@ -32,16 +32,16 @@ export function keyedDigestJson(key: Uint8Array, value: JsonValue): string {
   return `hmac-sha256:${createHmac('sha256', key).update(canonicalJson(value)).digest('hex')}`;
 }
 
-/** Whether a digest was made under a key: what it is of is hidden somewhere. */
+/** Was a digest made under a key? Then part of its data is hidden. */
 export const isKeyedDigest = (digest: string): boolean => digest.startsWith('hmac-sha256:');
 
-/** Most strings have nothing to escape, and finding that out is cheaper than a call of `JSON.stringify`. */
+/** Most strings need no escapes, and checking that is cheaper than `JSON.stringify`. */
 const quoteText = (text: string): string =>
   text.length < 100 && /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 
 function sortKeys(keys: string[]): string[] {
   for (let index = 1; index < keys.length; index++)
-    // The default order of sort() is that of UTF-16 code units.
+    // The default order of sort() is by UTF-16 code units.
     if ((keys[index - 1] as string) > (keys[index] as string)) return keys.sort();
   return keys;
 }

@@ -1,7 +1,4 @@
-/**
- * Time comes through this port: wall time for what people read, a monotonic clock for timeouts
- * (it never jumps), and timers.
- */
+/** The port for time: wall time for people, a monotonic clock for timeouts (it never jumps), and timers. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. May jump. */
   now(): number;
@@ -13,7 +10,7 @@ export interface Clock {
 
 export interface Timer {
   stop(): void;
-  /** Whether this timer keeps the process alive. True until said otherwise. */
+  /** Sets whether this timer keeps the process alive. Default: true. */
   keepAlive(keep: boolean): void;
 }
 
@@ -38,6 +35,6 @@ export const systemClock: Clock = {
 /** The last moment a date can name, in milliseconds since 1970. */
 export const latestInstant = 8_640_000_000_000_000;
 
-/** A time for people to read. One beyond the calendar is still a number. */
+/** A time for people to read. A time beyond the calendar is shown as a number. */
 export const timeText = (at: number): string =>
   at > latestInstant ? String(at) : new Date(at).toISOString();

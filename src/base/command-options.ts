@@ -1,16 +1,16 @@
-/** Options of known programs whose values are secrets, though their names do not say so. */
+/** Options of known programs whose values are secrets although their names do not say so. */
 
 export type CommandOptions = {
-  /** Their value is the secret. Those of one letter may have it glued to them. */
+  /** Their value is the secret. One-letter options may have it attached. */
   readonly secret: readonly string[];
-  /** Their value is `user:password`, or with another sign between the two. */
+  /** Their value is `user:password`, or has another separator. */
   readonly pair: readonly string[];
   readonly sign: string;
-  /** Their value counts only when glued: the word after `-p` is something else. */
+  /** Their value counts only if attached: the word after `-p` is something else. */
   readonly glued: readonly string[];
-  /** The options above count only with this word: `docker run -p 80:80` publishes a port. */
+  /** The options above count only after this word: `docker run -p 80:80` publishes a port. */
   readonly only: string | undefined;
-  /** Words that are names of secrets have them as the next word: `aws configure set aws_secret_access_key x`. */
+  /** Words that name secrets are followed by the secret: `aws configure set aws_secret_access_key x`. */
   readonly named: boolean;
 };
 

@@ -12,14 +12,14 @@ type Part = { readonly index: number; readonly start: number; readonly end: numb
 const isKnownName = createNameCheck([], true);
 const deepestCommand = 4;
 
-/** Finds a program with options that are known here, as a command begins with it. */
+/** Finds a known program at the start of a command. */
 const programs = [...commandOptions.keys()].map((name) => name.replaceAll('-', '\\-')).join('|');
 const programPattern = new RegExp(String.raw`(?<![\w.@-])(?:${programs})(?:\.exe)?(?=[ \t]+\S)`, 'g');
-/** Source of what is found in every text that holds such a program. */
+/** Pattern source that matches every text with such a program. */
 export const commandHint: string = String.raw`(?<![\w.@-])(?:${programs})(?:\.exe)?[ \t]`;
 
 /**
- * The secrets in a text. Where it `isCommand` all of it is read as one; otherwise only what follows a known program.
+ * The secrets in a text. If `isCommand`, all of it is read as a command; otherwise only what follows a known program.
  */
 export function secretsInCommand(text: string, isCommand: boolean, depth = 0): CharacterSpan[] {
   const spans: CharacterSpan[] = [];
@@ -52,14 +52,14 @@ export function secretsInCommand(text: string, isCommand: boolean, depth = 0): C
   return spans;
 }
 
-/** What is written where a secret would be: a variable, a mask, a word that only describes it. */
+/** Placeholders for a secret: a variable, a mask, a descriptive word. */
 const isPlaceholder = (value: string): boolean =>
   /^(?:\$[\w{(]|[<{[]|\*{3}|%[sd(]|\.\.\.|x{3,}$|your[_-])/i.test(value) ||
   /^(?:my_?)?(?:user_?)?(?:password|passwd|pass|pwd|token|secret|api_?key|key|stdin|null|none|true|false)$/i.test(
     value,
   );
 
-/** The secrets in a list of arguments. `program` is what they are for, where it stands elsewhere. */
+/** The secrets in a list of arguments. `program` is their program, if it is not in the list. */
 export function secretsInArguments(
   items: readonly JsonValue[],
   program: string | undefined,
@@ -77,7 +77,7 @@ export function secretsInArguments(
   return [...found].map(([index, spans]) => ({ index, spans }));
 }
 
-/** Whether a list begins like a command of a program with options that are known here. */
+/** Does a list start like a command of a known program? */
 export const isProgram = (item: JsonValue | undefined): boolean =>
   typeof item === 'string' && item.length < 200 && commandOptions.has(programName(item));
 

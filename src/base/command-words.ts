@@ -1,20 +1,20 @@
-/** The words of a command line as a shell reads them, each with the places its characters have in the text. */
+/** The words of a command line as a shell reads them, each with the positions of its characters in the text. */
 
 export type CommandWord = {
   /** Without quotes and backslashes. */
   readonly text: string;
-  /** Where the character of `text` at this index stands. */
+  /** Position in the command line of the character of `text` at this index. */
   readonly placeOf: (index: number) => number;
   readonly isQuoted: boolean;
 };
 
 export type CommandWords = {
   readonly words: readonly CommandWord[];
-  /** Where the next command begins. */
+  /** Start of the next command. */
   readonly end: number;
 };
 
-/** Of a longer word only the beginning is looked at. */
+/** Only the start of a longer word is examined. */
 const longestWord = 16_384;
 /** A command with more words is read as several. */
 const mostWords = 10_000;
@@ -24,7 +24,7 @@ const isBlank = (text: string, at: number): boolean => {
   return code === 0x20 || code === 0x09;
 };
 
-/** `;`, `|`, `&`, line ends, parentheses and backquotes end a command. */
+/** `;`, `|`, `&`, line breaks, parentheses and backquotes end a command. */
 const isEnd = (text: string, at: number): boolean => {
   switch (text.charCodeAt(at)) {
     case 0x0a:
@@ -42,8 +42,8 @@ const isEnd = (text: string, at: number): boolean => {
 };
 
 /**
- * Reads one command, up to what ends it. In prose an apostrophe is no quote, so with `sameLine` a quote counts only
- * where the line has its other half.
+ * Reads one command up to its end. In prose an apostrophe is not a quote, so with `sameLine` a quote counts only if
+ * the line has its other half.
  */
 export function readCommand(text: string, from: number, sameLine: boolean): CommandWords {
   const words: CommandWord[] = [];
@@ -61,7 +61,7 @@ export function readCommand(text: string, from: number, sameLine: boolean): Comm
   }
 }
 
-/** What needs no reading character by character: no blank, no quote, no backslash, nothing that ends a command. */
+/** Characters that need no separate handling: no space, quote or backslash, nothing that ends a command. */
 const plainRun = /[^ \t\n\r&();`|"'\\]+/y;
 
 function readWord(text: string, from: number, sameLine: boolean): readonly [CommandWord, end: number] {

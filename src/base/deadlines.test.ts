@@ -22,7 +22,7 @@ describe('many deadlines on one timer', () => {
     return { clock, fired, watch, started: () => started };
   };
 
-  it('fire each at its own time, however they were set', () => {
+  it('fire each at its own time, in whatever order they were set', () => {
     const { clock, fired, watch } = watching();
     watch('c', 300);
     watch('a', 100);
@@ -66,8 +66,8 @@ describe('many deadlines on one timer', () => {
   });
 });
 
-describe('the clock of the machine', () => {
-  it('stops a body that hangs', async () => {
+describe('the system clock', () => {
+  it('stops a hanging body', async () => {
     const runtime = createRuntime({
       tools: [defineTool({ name: 'hang', timeoutMs: 30, run: () => new Promise(() => undefined) })],
     });
@@ -91,18 +91,18 @@ describe('the clock of the machine', () => {
          const turn = runtime.turn({ sessionId: 's', timeoutMs: 600_000 });
          ${lines}`,
       ],
-      // Far less than the turn of the program has.
+      // Far less than the deadline of the program's turn.
       { encoding: 'utf8', timeout: 100_000 },
     );
 
-  it('keeps the process alive while somebody waits for a body', () => {
+  it('keeps the process alive while a caller waits for a body', () => {
     const { stdout } = program(
       `console.log((await turn.call({ id: 'c', name: 'hang', arguments: {} })).type);`,
     );
     expect(stdout.trim()).toBe('ToolTimeout');
   });
 
-  it('lets the process end when nobody waits any more, however long a deadline is', () => {
+  it('lets the process end when no caller waits any more, however long a deadline is', () => {
     const { status, stdout } = program(
       `console.log((await turn.call({ id: 'c', name: 'quick', arguments: {} })).type);`,
     );

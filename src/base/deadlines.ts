@@ -1,6 +1,6 @@
 /**
- * Many deadlines, one timer. A call that ends in time costs a set insertion and a deletion instead of a
- * platform timer of its own. The timer keeps the process alive exactly while somebody waits for it.
+ * Many deadlines on one timer. A call that ends in time costs a set insertion and a deletion instead of its own
+ * platform timer. The timer keeps the process alive exactly while a caller waits for it.
  */
 import type { Clock, Timer } from './clock.ts';
 
@@ -11,11 +11,14 @@ export interface Deadlines {
 
 export interface DeadlineWatch {
   stop(): void;
-  /** Puts the deadline `delayMs` from now. */
+  /** Sets the deadline to `delayMs` from now. */
   move(delayMs: number): void;
 }
 
-/** `keepsAlive: false`: for what is on record for the next process too. Who awaits it stays awake by other means. */
+/**
+ * `keepsAlive: false`: for deadlines that are also recorded for the next process. Other timers keep waiting callers
+ * alive.
+ */
 export function createDeadlines(
   clock: Clock,
   { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},

@@ -1,9 +1,9 @@
 /**
- * The first key that stands twice in one object of a JSON text. Parsers keep one of the two values and do not say
- * which, so a text with such a key has two readings. Expects text that is JSON.
+ * The first key that occurs twice in one object of a JSON text. Parsers keep one of the two values without saying
+ * which, so such a text is ambiguous. Expects valid JSON.
  */
 export function findDuplicateKey(text: string): string | undefined {
-  // The keys of the objects around the place; undefined for an array.
+  // The keys of the enclosing objects; undefined for an array.
   const open: (Set<string> | undefined)[] = [];
   let mayBeKey = false;
   for (let at = 0; at < text.length; at++) {

@@ -1,13 +1,13 @@
 /**
- * An error is our refusal to go on: thrown, local, about how Quittance is used. What goes wrong with a
- * call is a failure: data in the ledger, never one of these.
+ * An error is our refusal to continue: thrown, local, about how Quittance is used. A problem of a call is a failure:
+ * data in the ledger, never one of these.
  */
 import type { ErrorFacts } from './error-facts.ts';
 
 /** The stable word for why we refuse. */
 export type ErrorCode = keyof ErrorFacts;
 
-/** Every code an error of ours may carry, with what it means and what to do. */
+/** Every code that our errors may carry, with its meaning and its remedy. */
 export const errorTable: {
   readonly [Code in ErrorCode]: { readonly means: string; readonly remedy: string };
 } = {
@@ -20,18 +20,19 @@ export const errorTable: {
     remedy: 'Use a version of the framework that the page of the adapter names.',
   },
   'contracts.invalid': {
-    means: 'A contract document is not one, or contradicts itself. None of it is in force.',
+    means: 'A contract document is invalid or contradicts itself. None of it is in force.',
     remedy:
       'Read the message: it lists every problem with its line. `quittance contracts check FILE` does the same.',
   },
   'call.malformed': {
-    means: 'The envelope of a tool call is not one: it must be exactly {id, name, arguments}.',
+    means: 'The envelope of a tool call is invalid: it must be exactly {id, name, arguments}.',
     remedy:
       'Pass id and name as non-empty strings and nothing else but arguments; per-call metadata goes in the options of turn.call.',
   },
   'call.pending': {
     means:
-      'The call is held for a person, or somebody else is making it, and the turn is over. This is not an outcome.',
+      'The call is held for a person, or another process is running it, and the turn is over. This is ' +
+      'not an outcome.',
     remedy:
       "Decide a held call with `runtime.confirmations.decide` (`runtime.confirmations.list({ status: 'pending' })` lists it), in any process that shares the ledger. " +
       'Ask again with the same call id, in any turn of the session, to rejoin the call. ' +
@@ -43,32 +44,33 @@ export const errorTable: {
       'Check the session and the call id; `runtime.calls.list({sessionId})` lists the calls of a session.',
   },
   'call.resolved': {
-    means: 'The call cannot be resolved: how it ended is known, or somebody has resolved it before.',
-    remedy: 'Read the message: it says what is on record and by whom.',
+    means: 'The call cannot be resolved: its end is known, or a person has already resolved it.',
+    remedy: 'Read the message: it says what is recorded and who recorded it.',
   },
   'confirmation.unknown': {
-    means: 'There is no such question in this ledger.',
+    means: 'There is no such confirmation in this ledger.',
     remedy:
       "List those that wait with `runtime.confirmations.list({ status: 'pending' })` or `quittance pending`.",
   },
   'confirmation.decided': {
-    means: 'Somebody has decided this before. The first decision counts.',
+    means: 'A decision was already made. The first decision counts.',
     remedy: 'Read the message: it says who decided, what and when.',
   },
   'confirmation.mismatch': {
     means:
-      'The decision is about another input, or another revision of a preview, than the one that is held.',
-    remedy: 'Read the confirmation again, look at what it shows now, and decide about that.',
+      'The decision is about a different input, or a different revision of a preview, than the held ' +
+      'call.',
+    remedy: 'Read the confirmation again, check what it shows now, and decide about that.',
   },
   'confirmation.expired': {
-    means: 'The time to decide, or to make use of a decision, is up.',
-    remedy: 'Nothing ran. If the call is still wanted, it must be asked for again, under a new id.',
+    means: 'The time to decide, or to use a decision, is over.',
+    remedy: 'Nothing ran. If the call is still wanted, it must be requested again under a new id.',
   },
   'confirmation.forbidden': {
-    means:
-      'Whoever decides has no right to decide about this call, or to give this grant; or the token that should give them the right is not one.',
+    means: 'The person may not decide about this call or give this grant, or their token is invalid.',
     remedy:
-      'Have somebody decide who has it; `mayDecide`, `mayGrant` and `separateDuties` of the runtime say who that is.',
+      'Ask a person who may decide; `mayDecide`, `mayGrant` and `separateDuties` of the runtime say ' +
+      'who may.',
   },
   'grant.unknown': {
     means: 'There is no such grant in this session.',
@@ -81,71 +83,74 @@ export const errorTable: {
     remedy: 'Take what waits with `runtime.handoffs.claim` and report with the token it gives, unchanged.',
   },
   'handoff.taken': {
-    means: 'Another worker has the call in hand.',
-    remedy: 'Read the message: it says who and until when. Take another call meanwhile.',
+    means: 'Another worker is running the call.',
+    remedy: 'Read the message: it says who and until when. Claim another call meanwhile.',
   },
   'handoff.expired': {
-    means: 'The time of the worker was up before it reported, and the call waits for another one.',
-    remedy: 'Claim the call again. The tool may be run again, so doing it twice does no harm.',
+    means: "The worker's time was over before it reported, and the call waits for another worker.",
+    remedy: 'Claim the call again. The tool may be rerun, so running it twice does no harm.',
   },
   'undo.unavailable': {
-    means: 'The call cannot be undone: it did not succeed, or its tool has no way to take it back.',
-    remedy: 'Read the message: it says which. A tool that gives `undo` says so in the outcomes of its calls.',
+    means: 'The call cannot be undone: it did not succeed, or its tool has no `undo`.',
+    remedy: 'Read the message: it says which. If a tool has `undo`, the outcomes of its calls say so.',
   },
   'undo.spent': {
-    means: 'The call was undone before, or somebody is undoing it. A call is undone once.',
+    means: 'The call was already undone, or is being undone. A call is undone once.',
     remedy: 'Read the message: it says who, and names the call that undoes it.',
   },
   'undo.expired': {
     means: 'The time in which the call could be undone is over.',
-    remedy: 'Make it good by another call. `undoWithinMs` of the tool says how long undoing stays possible.',
+    remedy:
+      'Correct the effect with another call. `undoWithinMs` of the tool says how long undo stays ' +
+      'possible.',
   },
   'undo.conflict': {
-    means: 'Later calls touched the same, and undoing this one would undo more than it did.',
-    remedy: 'Undo the later calls first, or undo with `force: true` once you have looked.',
+    means: 'Later calls changed the same resource, so undoing this one would undo more than it did.',
+    remedy: 'Undo the later calls first, or undo with `force: true` after a check.',
   },
   'runtime.closed': {
-    means: 'The runtime was closed and takes no more calls.',
+    means: 'The runtime was closed and accepts no more calls.',
     remedy: 'Create a new runtime on the same ledger.',
   },
   'seal.broken': {
-    means: 'A sealed payload could not be opened with the key at hand.',
-    remedy: 'Give the runtime the key the payload was sealed with.',
+    means: 'A sealed payload could not be opened with the available key.',
+    remedy: 'Give the runtime the key that sealed the payload.',
   },
   'ledger.newer': {
-    means: 'This ledger was written by a newer version than the one that reads it.',
-    remedy: 'Update the package, everywhere the ledger is used.',
+    means: 'A newer version wrote this ledger.',
+    remedy: 'Update the package everywhere the ledger is used.',
   },
   'ledger.damaged': {
-    means: 'What stands in a ledger, an export or an anchor is not what was written there.',
-    remedy: 'Verify the ledger: it names the first bad place. Restore from a copy that verifies.',
+    means: 'The content of a ledger, an export or an anchor is not what was written.',
+    remedy: 'Verify the ledger to find the first bad entry. Restore a backup that verifies.',
   },
   'ledger.in_use': {
-    means: 'What was to be erased or removed belongs to a call that has no outcome yet.',
-    remedy: 'Let the call end, or cancel or withdraw it, and ask again.',
+    means: 'The data to erase or remove belongs to a call that has no outcome yet.',
+    remedy: 'Let the call end, or cancel or withdraw it, then retry.',
   },
   'ledger.closed': {
-    means: 'The ledger was closed and is of no more use.',
+    means: 'The ledger was closed and cannot be used any more.',
     remedy: 'Open it again, and close it only after the runtimes that use it.',
   },
   'ledger.unavailable': {
-    means: 'The ledger could not be read or written, so what was asked for did not happen.',
-    remedy: 'See to the disk or the store the message names, and ask again: nothing is lost by it.',
+    means: 'The ledger could not be read or written, so the request had no effect.',
+    remedy: 'Check the disk or the store that the message names, then retry: nothing was lost.',
   },
   'ledger.altered': {
-    means: 'Something the ledger stores was changed after it was written, so it is not used.',
-    remedy:
-      'Run `quittance verify` to list every place that was changed, and restore the ledger from a copy.',
+    means: 'Stored data was changed after it was written, so it is not used.',
+    remedy: 'Run `quittance verify` to list every change, and restore a backup of the ledger.',
   },
   'cassette.invalid': {
-    means: 'A cassette is not one, or was changed after it was sealed.',
+    means: 'A cassette is invalid, or was changed after it was sealed.',
     remedy:
-      'Read the message: it names the place. Where the change is meant, `quittance cassette seal FILE` seals it anew; else record again.',
+      'Read the message: it names the place. If the change is intended, seal it again with `quittance ' +
+      'cassette seal FILE`; else record again.',
   },
   'cassette.unused': {
-    means: 'A replay did not do what was recorded: calls of the cassette were not made, or others were.',
+    means: 'A replay differs from the recording: calls of the cassette were not made, or other calls were.',
     remedy:
-      'Read the message: it lists them. Where the change is meant, record again; `report()` says the same without throwing.',
+      'Read the message: it lists them. If the change is intended, record again; `report()` returns ' +
+      'the same without throwing.',
   },
 };
 
@@ -190,7 +195,7 @@ export function isQuittanceError(value: unknown, code?: ErrorCode): boolean {
     const { [brand]: ours, code: found } = value as { [brand]?: unknown; code?: unknown };
     return ours === true && (code === undefined || found === code);
   } catch {
-    // A proxy that throws when it is looked at is none of ours.
+    // A proxy that throws when it is read is not one of our errors.
     return false;
   }
 }

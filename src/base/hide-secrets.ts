@@ -1,6 +1,6 @@
 /**
- * Walks a payload and hides its secrets: by what values look like and, in inputs, by the names they stand under. A name
- * is a key, but also what stands beside a value in a row, a pair, a list of arguments or a text of JSON.
+ * Walks a payload and hides its secrets: by the form of values and, in inputs, by their names. A name is a key, but
+ * also a neighbour in a row, a pair, a list of arguments or a JSON text.
  */
 import { isProgram, secretsInArguments } from './command-secrets.ts';
 import type { JsonObject, JsonValue } from './json.ts';
@@ -11,27 +11,27 @@ import type { KeyReading } from './key-reader.ts';
 import { collectSecretLeaves } from './secret-leaves.ts';
 import { cutOut, redacted, type TextMask } from './text-mask.ts';
 
-/** What is hidden, decided one text and one key at a time. */
+/** Decides what is hidden, for each text and each key. */
 export interface SecretRules {
   readonly maskText: TextMask;
   /** The same for a text that is a command line. */
   readonly maskCommand: TextMask;
   readonly readKey: (key: string) => KeyReading;
-  /** Whether the name of a member can give its value away. */
+  /** Can the name of a member mark its value as secret? */
   readonly byName: boolean;
 }
 
-/** What a walk found. */
+/** The findings of a walk. */
 export type FoundSecrets = {
-  /** Where something was hidden. */
+  /** Paths of hidden values. */
   readonly hidden: string[];
-  /** What was hidden. */
+  /** The hidden values. */
   readonly secrets: Set<string>;
 };
 
-/** A number with fewer digits is nothing that any pattern looks for. */
+/** No pattern matches a number with fewer digits. */
 const leastSecretNumber = 1e12;
-/** Texts of JSON inside texts of JSON are read this deep. Each level doubles its backslashes. */
+/** Nested JSON texts are read up to this depth. Each level doubles the backslashes. */
 const deepestText = 6;
 
 type Walk = {
@@ -41,7 +41,7 @@ type Walk = {
   readonly textDepth: number;
 };
 
-/** The value without its secrets: itself where there are none. */
+/** The value without its secrets; the value itself if it has none. */
 export function hideSecrets(value: JsonValue, rules: SecretRules, found: FoundSecrets): JsonValue {
   return visit({ rules, found, trail: [], textDepth: 0 }, value, 'other');
 }
@@ -60,7 +60,7 @@ function note({ found, trail }: Walk, kept: JsonValue, before: JsonValue): JsonV
   return kept;
 }
 
-/** Hides all of a value. Nothing is hidden where nothing is: models fill optional fields with null. */
+/** Hides a whole value. Empty values stay: models fill optional fields with null. */
 function hideAll(walk: Walk, value: JsonValue): JsonValue {
   if (value === null || value === '' || value === redacted) return value;
   collectSecretLeaves(value, walk.rules.maskText, walk.found.secrets);
@@ -95,7 +95,7 @@ function visitItem(walk: Walk, item: JsonValue, role: KeyRole): JsonValue {
   const { byName } = walk.rules;
   if (byName && Array.isArray(item) && item.length === 2 && isNameOf(walk, item[0] as JsonValue))
     return visitPair(walk, item as readonly JsonValue[]);
-  // An item of a list is named by the list, as far as it matters: env, headers, argv, commands.
+  // A list names its items, if that matters: env, headers, argv, commands.
   return visit(walk, item, role);
 }
 
@@ -109,7 +109,7 @@ function visitPair(walk: Walk, pair: readonly JsonValue[]): JsonValue {
 
 type Hiding = ReadonlyMap<number, 'all' | { readonly text: string }>;
 
-/** What stands in a list of texts because of the text before it. */
+/** Items of a list of texts that are secrets because of the text before them. */
 function hiddenItems(
   walk: Walk,
   items: readonly JsonValue[],
@@ -137,19 +137,19 @@ function hiddenItems(
 const isBareText = (item: JsonValue): boolean => typeof item === 'string' && !/^[\w-]+:\s/.test(item);
 const isFlagLike = (item: JsonValue): boolean => typeof item === 'string' && /^[-/][\w-]/.test(item);
 
-/** Whether a text is the name of a secret, where texts are names. */
+/** Is a text the name of a secret, in a place where texts are names? */
 function isNameOf(walk: Walk, item: JsonValue): boolean {
   return typeof item === 'string' && item.length <= longestName && announces(walk, item);
 }
 const longestName = 120;
 
-/** The name itself, or what people call the field of that name: "Password field". */
+/** The name itself, or a label of the field with that name: "Password field". */
 const announces = ({ rules }: Walk, name: string): boolean =>
   rules.readKey(name).announcesSecret || rules.readKey(name.replace(fieldWords, '')).announcesSecret;
 const fieldWords = /[\s_-]+(?:field|input|box|textbox|text box|entry|header|header value|value)\W*$/i;
 
 type Row = {
-  /** Whether members called value are secrets, those with other names for it, and what is typed into a field. */
+  /** Are members called value secrets, members with similar names, and texts typed into a field? */
   readonly value: boolean;
   readonly otherValue: boolean;
   readonly typed: boolean;
@@ -226,7 +226,7 @@ function visitMember(walk: Walk, member: JsonValue, key: string, reading: KeyRea
   return visit(walk, member, role);
 }
 
-/** `PWD` in an environment is the working directory; `credentials` of a fetch say whether cookies are sent. */
+/** `PWD` in an environment is the working directory; `credentials` of a fetch says whether cookies are sent. */
 const isSetting = (key: string, member: JsonValue): boolean =>
   typeof member === 'string' &&
   ((/^(?:old)?pwd$/i.test(key) && /^(?:\/|~|\.|[A-Za-z]:[\\/])/.test(member)) ||
@@ -258,7 +258,7 @@ function maskOne(walk: Walk, text: string, role: KeyRole): string {
 
 const envAssignment = /^((?:export\s+)?([\w.[\]-]{1,120})\s*=)([\s\S]+)$/;
 const headerLine = /^(([\w.[\]-]{1,120})\s*:\s*)([\s\S]+)$/;
-/** One word: `password=p;w,x`, and not the rest of a command line. */
+/** A single word such as `password=p;w,x`, not the rest of a command line. */
 const oneAssignment = /^((?:--?)?([A-Za-z_][\w.[\]-]{0,119})=)([^\s&$<{(][^\s&]*)$/;
 
 /** The password of `user:password`. */
@@ -269,7 +269,7 @@ function maskPassword({ rules, found }: Walk, text: string): string {
   return `${text.slice(0, colon + 1)}${redacted}`;
 }
 
-/** A text that is JSON is read as what it is; undefined where it is none, or hides nothing by its names. */
+/** Reads a text that is JSON as data; undefined if it is not JSON, or its names hide nothing. */
 function maskJsonText(walk: Walk, text: string): string | undefined {
   if (walk.textDepth >= deepestText || !/^\s*(?:[[{]|"[\s\S]*[:=])/.test(text.slice(0, 200)))
     return undefined;

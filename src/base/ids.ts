@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** Where identifiers come from. Tests pass a counter. */
+/** The source of identifiers. Tests pass a counter. */
 export interface Ids {
-  /** Unique across processes, cheap, may be guessed: for events and entries. */
+  /** Unique across processes, cheap, guessable: for events and entries. */
   next(prefix: string): string;
-  /** Unique and not to be guessed: for confirmations and artifacts. */
+  /** Unique and not guessable: for confirmations and artifacts. */
   secret(prefix: string): string;
 }
 

@@ -1,4 +1,4 @@
-/** Objects that `JSON.stringify` would write as `{}` or as numbers without a word, and what to return instead. */
+/** Objects that `JSON.stringify` would silently write as `{}` or as numbers, and what to return instead. */
 const insteadOf: Readonly<Record<string, string>> = {
   Map: 'return Object.fromEntries(map) or an array of its entries',
   Set: 'return an array: [...set]',
@@ -19,19 +19,19 @@ const insteadOf: Readonly<Record<string, string>> = {
   File: 'return its text',
   ReadableStream: 'read it first',
   Request: 'return the fields that matter',
-  Response: 'return what is in it: await response.json()',
+  Response: 'return its content: await response.json()',
   BigInt: 'pass it as a string',
   Symbol: 'return its description',
 };
 
 const tagOf = (source: object): string => Object.prototype.toString.call(source).slice(8, -1);
 
-/** The same problem without the advice for whoever wrote the code: for a model. */
+/** The same problem without the advice for the developer: for a model. */
 export const withoutAdvice = (problem: string): string => problem.replace(/( has no JSON form): .*$/s, '$1');
 
-/** Why an object that is not a plain one has no JSON form, or undefined when its own properties are all of it. */
+/** Why an object that is not plain has no JSON form; undefined if its own properties are all of it. */
 export function findExoticJson(source: object, hasToJson: boolean): string | undefined {
-  // Before toJSON is asked: that of a Buffer writes one number per byte.
+  // Before toJSON is called: that of a Buffer writes one number per byte.
   if (ArrayBuffer.isView(source))
     return `a ${tagOf(source)} has no JSON form: return its bytes as base64 text`;
   const tag = tagOf(source);

@@ -28,7 +28,7 @@ const nearJson = fc.oneof(
 );
 
 describe('the search for a syntax error', () => {
-  test('finds one exactly in what JSON.parse refuses', () => {
+  test('finds one exactly in texts that JSON.parse rejects', () => {
     fc.assert(
       fc.property(nearJson, (text) => {
         expect(findJsonSyntaxError(text).startsWith('not JSON at position ')).toBe(!isJson(text));
@@ -37,16 +37,16 @@ describe('the search for a syntax error', () => {
     );
   });
 
-  test('points at the first character that cannot stand there', () => {
+  test('points at the first character that is not allowed', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 3 }), fc.string({ maxLength: 5 }), (text, more) => {
-        // A letter no JSON text can go on with, after a complete one.
+        // A letter that cannot continue any JSON text, after a complete one.
         expect(findJsonSyntaxError(`${text} x${more}`)).toContain(`not JSON at position ${text.length + 1} `);
       }),
     );
   });
 
-  test('shows one character of the text at most', () => {
+  test('shows at most one character of the text', () => {
     fc.assert(
       fc.property(nearJson, (text) => {
         const found = /found (.*)$/s.exec(findJsonSyntaxError(text))?.[1] ?? '';
@@ -56,7 +56,7 @@ describe('the search for a syntax error', () => {
     );
   });
 
-  test('takes time in proportion to the text', () => {
+  test('takes time proportional to the text', () => {
     expect(findJsonSyntaxError('['.repeat(300_000))).toContain('position 300000 ');
     expect(findJsonSyntaxError(`"${'\\'.repeat(1_000_001)}`)).toContain('not JSON at position ');
     expect(findJsonSyntaxError(`"${'x'.repeat(5_000_000)}`)).toContain('position 5000001 ');
@@ -72,7 +72,7 @@ describe('the search for deep nesting', () => {
     expect(findNesting('{"a":{"b":{"c":1}}}', 2)).toBe(10);
   });
 
-  test('says nothing about a text too short to be that deep', () => {
+  test('finds nothing in a text too short to be that deep', () => {
     expect(findNesting('[[[', 2)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Where a text breaks the JSON grammar, in our own words: the platform's messages quote the text, which may hold
- * secrets, and often leave the position out. Looked for only after `JSON.parse` has refused.
+ * Finds where a text breaks the JSON grammar and describes it in our own words. The platform's messages quote the
+ * text, which may contain secrets, and often omit the position. Used only after `JSON.parse` has failed.
  */
 
 /** The position of the first bracket that opens a nesting deeper than `limit`, if there is one. */
@@ -21,7 +21,7 @@ export function findNesting(text: string, limit: number): number | undefined {
   return undefined;
 }
 
-/** Says where `text` stops being JSON and what should stand there. Shows one character of it at most. */
+/** Says where `text` stops being JSON and what is expected there. Shows at most one character of it. */
 export function findJsonSyntaxError(text: string): string {
   const closers: ('}' | ']')[] = [];
   let state: State = 'value';
@@ -71,7 +71,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** What may come next. A name with `more` in it: also the bracket that closes. */
+/** What may come next. `more` in a name: the closing bracket is allowed too. */
 type State = 'value' | 'key' | 'colon' | 'more' | 'moreKeys' | 'moreItems' | 'end';
 
 const expectations: Readonly<Record<State, string>> = {
@@ -90,13 +90,13 @@ const space = /[ \t\r\n]*/y;
 const literal = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)?/y;
 const escape = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
-/** Where the match of a sticky pattern ends; `at` itself when there is none. */
+/** End of the match of a sticky pattern; `at` itself if there is none. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : at;
 }
 
-/** Where the string that opens at `at` ends, or where it breaks off and what should be there. */
+/** End of the string that opens at `at`, or where it breaks and what is expected there. */
 function readString(text: string, at: number): { end: number; expected?: string } {
   let end = at + 1;
   for (; end < text.length; end++) {
@@ -105,7 +105,7 @@ function readString(text: string, at: number): { end: number; expected?: string 
     if (code < 0x20) return { end, expected: 'an escape such as \\n' };
     if (code !== backslash) continue;
     const after = endOf(escape, text, end);
-    if (after === end) return { end, expected: 'an escape JSON knows' };
+    if (after === end) return { end, expected: 'a valid JSON escape' };
     end = after - 1;
   }
   return { end, expected: 'a closing double quote' };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readByHand, readJsonText } from './json-text.ts';
 
-/** Keys that meet the engine's mistake: backslashes, and characters that are written with one. */
+/** Keys that trigger the engine's bug: backslashes, and characters that are escaped with one. */
 const key = fc.string({ unit: fc.constantFrom('"', '\\', '\u0000', '\n', 'a', '/', 'é', '\uD800', '_') });
 const tree = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -20,7 +20,7 @@ const tree = fc.letrec((tie) => ({
 })).value;
 
 describe('readJsonText', () => {
-  it('gives every key the name it is written with, whatever keys were read before', () => {
+  it('gives every key its written name, whatever keys were read before', () => {
     fc.assert(
       fc.property(
         fc.array(tree, { minLength: 1, maxLength: 3 }),
@@ -58,12 +58,12 @@ describe('readJsonText', () => {
     '{\\n:1}',
     'nul',
     '{"a\\n":tru}',
-  ])('refuses %j as the platform does', (text) => {
+  ])('rejects %j as the platform does', (text) => {
     expect(() => readByHand(text)).toThrow(SyntaxError);
     expect(() => readJsonText(text)).toThrow(SyntaxError);
   });
 
-  it('accepts and refuses what the platform accepts and refuses', () => {
+  it('accepts and rejects the same texts as the platform', () => {
     const piece = fc.constantFrom(
       '{',
       '}',

@@ -1,23 +1,23 @@
 /**
- * Reads JSON text as it is written. Some engines do not: V8 may give a key that is written with an escape the name of
- * another key it has seen before (nodejs/node#63785, in Node 22 to 26 at least). What was said would not be what is
- * kept, so text with such keys is read by hand.
+ * Reads JSON text exactly as written. Some engines do not. V8 may give a key with an escape the name of another
+ * key it has seen before (nodejs/node#63785, in Node 22 to 26 at least). The stored data would differ from the text, so
+ * text with such keys is parsed by this code.
  */
 import type { JsonValue } from './json-value.ts';
 import { defineMember } from './json-value.ts';
 
-/** Told of every number with the text it was written as, and where it stands. */
+/** Called for every number with its source text and its path. */
 export type OnNumber = (value: number, source: string, path: readonly (string | number)[]) => void;
 
-/** What the text says. Throws a SyntaxError where it is no JSON; recurses as deep as the text does. */
+/** The value of the text. Throws a SyntaxError if it is not JSON; recurses as deep as the text does. */
 export function readJsonText(text: string): JsonValue {
   return text.includes('\\') && hasEscapedKey(text) ? readByHand(text) : (JSON.parse(text) as JsonValue);
 }
 
-/** The same, looking at every number. */
+/** The same, with a callback for every number. */
 export const readByHand = (text: string, onNumber?: OnNumber): JsonValue => new Reader(text, onNumber).read();
 
-/** Whether a string with an escape in it is followed by a colon. One pass: the text may be long and hostile. */
+/** Is a string with an escape followed by a colon? One pass: the text may be long and hostile. */
 function hasEscapedKey(text: string): boolean {
   let inString = false;
   let escaped = false;
@@ -61,7 +61,7 @@ class Reader {
     return value;
   }
 
-  /** The next character that is not white space, not taken yet. */
+  /** The next character that is not white space; it is not consumed. */
   #next(): string | undefined {
     this.#take(space);
     return this.#text[this.#at];
@@ -122,7 +122,7 @@ class Reader {
     return char === ',';
   }
 
-  /** A string alone has no keys: the platform reads it right, and refuses what is none. */
+  /** A lone string has no keys: the platform reads it correctly, and rejects anything else. */
   #string(): string {
     const start = this.#at;
     let end = start + 1;

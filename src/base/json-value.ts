@@ -1,4 +1,4 @@
-/** A value JSON can hold. Read-only: payloads are facts once they are here. */
+/** A JSON value. Read-only: payloads do not change after they come in. */
 export type JsonValue = JsonPrimitive | readonly JsonValue[] | JsonObject;
 export type JsonPrimitive = string | number | boolean | null;
 export type JsonObject = { readonly [key: string]: JsonValue };

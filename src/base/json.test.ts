@@ -24,7 +24,7 @@ function nest(depth: number): unknown {
 }
 
 describe('a path', () => {
-  test('is written the way people write it', () => {
+  test('is written in the usual notation', () => {
     expect(formatPath([])).toBe('$');
     expect(formatPath(['a', 0, 'x y'])).toBe('$.a[0]["x y"]');
     expect(formatPath(['$b_1', '0', '', 'é', 'a"b', '__proto__'])).toBe(
@@ -42,7 +42,7 @@ describe('a value as JSON', () => {
     );
   });
 
-  test('is a copy: what happens to the source later does not matter', () => {
+  test('is a copy: later changes of the source do not matter', () => {
     const source = { list: [1, { deep: 'before' }] };
     const copy = accept(toJson(source));
     source.list.push(2);
@@ -50,12 +50,12 @@ describe('a value as JSON', () => {
     expect(copy).toEqual({ list: [1, { deep: 'before' }] });
   });
 
-  test('of nothing is null', () => {
+  test('of undefined is null', () => {
     expect(accept(toJson(undefined))).toBeNull();
     expect(accept(toJson(null))).toBeNull();
   });
 
-  test('leaves undefined members out and puts null for undefined items and holes', () => {
+  test('omits undefined members and writes null for undefined items and holes', () => {
     // oxlint-disable-next-line no-sparse-arrays
     expect(accept(toJson({ a: undefined, b: [undefined, , 1] }))).toEqual({ b: [null, null, 1] });
     expect(Object.keys(accept(toJson({ a: undefined })) as object)).toEqual([]);
@@ -66,7 +66,7 @@ describe('a value as JSON', () => {
     expect(accept(toJson({ a: [-0] }))).toEqual({ a: [0] });
   });
 
-  test('takes the own enumerable members of an instance, not its methods and symbols', () => {
+  test('has the own enumerable members of an instance, not its methods and symbols', () => {
     class Point {
       x = 1;
       static origin = 0;
@@ -83,7 +83,7 @@ describe('a value as JSON', () => {
     expect(accept(toJson(Object.assign(Object.create(null) as object, { own: 2 })))).toEqual({ own: 2 });
   });
 
-  test('honours toJSON once, with the key it stands under', () => {
+  test('calls toJSON once, with its key', () => {
     const keys: string[] = [];
     const noting = {
       toJSON(key: string) {
@@ -106,7 +106,7 @@ describe('a value as JSON', () => {
     expect(accept(toJson([Object(1), Object('a'), Object(false)]))).toEqual([1, 'a', false]);
   });
 
-  test('keeps keys that are names of prototypes as plain data', () => {
+  test('keeps keys that are names of prototype members as plain data', () => {
     const hostile: unknown = JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":1}}');
     const copy = accept(toJson(hostile)) as { [key: string]: JsonValue };
     expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
@@ -119,7 +119,7 @@ describe('a value as JSON', () => {
     });
   });
 
-  test('may hold one object in two places', () => {
+  test('may contain one object in two places', () => {
     const shared = { a: 1 };
     expect(accept(toJson([shared, { shared }]))).toEqual([{ a: 1 }, { shared: { a: 1 } }]);
   });
@@ -164,7 +164,7 @@ describe('a value as JSON', () => {
     ['an invalid Date', [new Date(NaN)], '$[0]: an invalid Date has no JSON form'],
     ['a Headers object', new Headers(), '$: a Headers has no JSON form: return Object.fromEntries(headers)'],
     ['what toJSON returns', { a: { toJSON: () => ({ b: NaN }) } }, '$.a.b: NaN has no JSON form'],
-  ])('refuses %s', (_, value, problem) => {
+  ])('rejects %s', (_, value, problem) => {
     expect(refuse(toJson(value))).toBe(problem);
   });
 
@@ -209,17 +209,17 @@ describe('a value as JSON', () => {
       },
       '$.a: reading it threw: object',
     ],
-  ])('refuses what throws while it is read: %s', (_, value, problem) => {
+  ])('rejects a value that throws while it is read: %s', (_, value, problem) => {
     expect(refuse(toJson(value))).toBe(problem);
   });
 
-  test('refuses a revoked proxy', () => {
+  test('rejects a revoked proxy', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect(refuse(toJson({ proxy }))).toMatch(/^\$\.proxy: reading it threw: /);
   });
 
-  test('cuts what somebody threw to a length people read', () => {
+  test('shortens a thrown message to a readable length', () => {
     const loud = {
       get a() {
         return throwing(new Error('x'.repeat(10_000)));
@@ -228,7 +228,7 @@ describe('a value as JSON', () => {
     expect(refuse(toJson(loud)).length).toBeLessThan(300);
   });
 
-  test('refuses a cycle where it closes', () => {
+  test('rejects a cycle where it closes', () => {
     const node: { next?: unknown; list: unknown[] } = { list: [] };
     node.next = { back: node };
     expect(refuse(toJson(node))).toBe('$.next.back: a value that contains itself has no JSON form');
@@ -241,13 +241,13 @@ describe('a value as JSON', () => {
     expect(refuse(toJson(growing()))).toMatch(/nested more than 512 deep$/);
   });
 
-  test('may be nested 512 deep and not deeper', () => {
+  test('may be nested 512 levels deep and no deeper', () => {
     expect(toJson(nest(512)).ok).toBe(true);
     expect(refuse(toJson(nest(513)))).toMatch(/^\$(?:\[0\]|\.in){512}: nested more than 512 deep$/);
     expect(refuse(toJson(nest(10_000)))).toMatch(/nested more than 512 deep$/);
   });
 
-  test('is bounded in all, so that shared objects cannot explode', () => {
+  test('is bounded in total, so that shared objects cannot explode', () => {
     let doubled: unknown = 'x';
     for (let level = 0; level < 60; level++) doubled = [doubled, doubled];
     expect(refuse(toJson(doubled))).toMatch(/more than 5000000 values in all/);
@@ -257,21 +257,21 @@ describe('a value as JSON', () => {
     const text = 'x'.repeat(2 ** 20);
     expect(toJson(Array.from({ length: 64 }, () => text)).ok).toBe(true);
     expect(refuse(toJson(Array.from({ length: 65 }, () => text)))).toBe(
-      '$[64]: more than 67108864 characters of text in all',
+      '$[64]: more than 67108864 characters of text in total',
     );
     const lying = new Proxy([], { get: (_, key) => (key === 'length' ? Infinity : undefined) });
     expect(refuse(toJson(lying))).toMatch(/more than 5000000 values in all/);
   });
 
-  test('takes any text as it is', () => {
+  test('takes any text unchanged', () => {
     const texts = ['\ud800', '\udc00\ud800', '\u0000', '\u2028', 'x'.repeat(5_000_000)];
     expect(accept(toJson({ texts, '\ud800\u0000': 1 }))).toEqual({ texts, '\ud800\u0000': 1 });
   });
 
-  test('may refuse integers that have perhaps been rounded already', () => {
+  test('may reject integers that may have been rounded already', () => {
     const strict = { refuseUnsafeIntegers: true };
     expect(refuse(toJson({ id: 2 ** 53 }, strict))).toBe(
-      '$.id: 9007199254740992 is beyond 9007199254740991, where a number no longer holds every integer: ' +
+      '$.id: 9007199254740992 is beyond 9007199254740991, where numbers cannot represent every integer: ' +
         'pass it as a string',
     );
     expect(toJson({ id: -(2 ** 53) }, strict).ok).toBe(false);
@@ -280,7 +280,7 @@ describe('a value as JSON', () => {
     expect(accept(toJson(2 ** 53))).toBe(2 ** 53);
   });
 
-  test('never throws, whatever it is given', () => {
+  test('never throws, for any input', () => {
     fc.assert(
       fc.property(
         fc.anything({
@@ -308,7 +308,7 @@ describe('JSON text', () => {
   test('is read as JSON.parse reads it', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
-        fc.pre(!/\d{16}/.test(text)); // of those below
+        fc.pre(!/\d{16}/.test(text)); // those are tested below
         const expected = JSON.parse(text) as JsonValue;
         expect(accept(parseJson(text))).toEqual(JSON.parse(JSON.stringify(expected)));
       }),
@@ -337,8 +337,8 @@ describe('JSON text', () => {
       '"abc',
       '$: not JSON at position 4 (line 1, column 5): expected a closing double quote, found the end of the text',
     ],
-    ['"\\x"', '$: not JSON at position 1 (line 1, column 2): expected an escape JSON knows, found "\\"'],
-    ['"\\u12"', '$: not JSON at position 1 (line 1, column 2): expected an escape JSON knows, found "\\"'],
+    ['"\\x"', '$: not JSON at position 1 (line 1, column 2): expected a valid JSON escape, found "\\"'],
+    ['"\\u12"', '$: not JSON at position 1 (line 1, column 2): expected a valid JSON escape, found "\\"'],
     [
       '{"\\"\\u0041\n":1}',
       '$: not JSON at position 10 (line 1, column 11): expected an escape such as \\n, found U+000A',
@@ -346,11 +346,11 @@ describe('JSON text', () => {
     ['\ufeff{}', '$: not JSON at position 0 (line 1, column 1): expected a value, found U+FEFF'],
     ['NaN', '$: not JSON at position 0 (line 1, column 1): expected a value, found "N"'],
     ['{}\u0000', '$: not JSON at position 2 (line 1, column 3): expected the end of the text, found U+0000'],
-  ])('%j is refused with a place', (text, problem) => {
+  ])('%j is rejected with a position', (text, problem) => {
     expect(refuse(parseJson(text))).toBe(problem);
   });
 
-  test('does not come back in the problem', () => {
+  test('is not quoted in the problem', () => {
     const text = `{"password": "hunter2" "token": "${'secret'.repeat(100)}"`;
     expect(refuse(parseJson(text))).not.toMatch(/hunter2|secret/);
     expect(refuse(parseJson(`[${'9'.repeat(400)}]`)).length).toBeLessThan(100);
@@ -362,7 +362,7 @@ describe('JSON text', () => {
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
   });
 
-  test('is refused where an integer would become another one', () => {
+  test('is rejected if an integer would change', () => {
     expect(refuse(parseJson('{"rows":[{"id":9007199254740993}]}'))).toBe(
       '$.rows[0].id: 9007199254740993 does not survive as a number: pass it as a string',
     );
@@ -377,13 +377,13 @@ describe('JSON text', () => {
     );
   });
 
-  test('may hold large numbers that survive, and digits in strings and fractions', () => {
+  test('may contain large numbers that survive, and digits in strings and fractions', () => {
     const text =
       '[9007199254740992,-9007199254740991,100000000000000000000,1e300,0.12345678901234567,"9007199254740993"]';
     expect(accept(parseJson(text))).toEqual(JSON.parse(text));
   });
 
-  test('holds exactly the integers whose digits come back', () => {
+  test('accepts exactly the integers whose digits come back', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }), (integer) => {
         expect(parseJson(`{"n":${integer}}`).ok).toBe(BigInt(Number(integer)) === integer);
@@ -396,7 +396,7 @@ describe('JSON text', () => {
     expect(accept(parseJson('[-0, -0.0,\n-0e5, -1e-400, -0.5]'))).toEqual([0, 0, 0, 0, -0.5]);
   });
 
-  test('may be nested 512 deep and not deeper, brackets in strings aside', () => {
+  test('may be nested 512 levels deep and no deeper, not counting brackets in strings', () => {
     expect(accept(parseJson('['.repeat(512) + ']'.repeat(512)))).toEqual(
       JSON.parse('['.repeat(512) + ']'.repeat(512)),
     );
@@ -429,13 +429,13 @@ describe('frozen JSON', () => {
     expect(freezeJson(null)).toBeNull();
   });
 
-  test('is frozen inside what was frozen outside already', () => {
+  test('is frozen inside an already frozen object', () => {
     const inner = { a: 1 };
     freezeJson(Object.freeze({ inner, list: Object.freeze([inner]) }));
     expect(Object.isFrozen(inner)).toBe(true);
   });
 
-  test('may hold one object many times and be deep', () => {
+  test('may contain one object many times and be deep', () => {
     let doubled: JsonValue = {};
     for (let level = 0; level < 60; level++) doubled = { left: doubled, right: doubled };
     expect(Object.isFrozen(freezeJson(doubled))).toBe(true);

@@ -1,10 +1,10 @@
 /**
- * JSON data, and the two ways it comes in: from values of a program (`toJson`) and from text (`parseJson`).
+ * JSON data, and its two sources: values of a program (`toJson`) and text (`parseJson`).
  *
- * 1. What either accepts is plain data: no cycle, no number JSON cannot write, nested at most 512 deep, so
- *    that everything after it may recurse.
- * 2. What `toJson` accepts is a copy and small enough for `JSON.stringify` to write.
- * 3. Neither throws, whatever it is given.
+ * 1. Accepted data is plain: no cycle, no number without a JSON form, nested at most 512 levels deep, so that all
+ *    later code may recurse.
+ * 2. The result of `toJson` is a copy and small enough for `JSON.stringify`.
+ * 3. Neither throws, for any input.
  */
 import { findExoticJson, unbox } from './json-exotic.ts';
 import { readByHand, readJsonText } from './json-text.ts';
@@ -16,32 +16,32 @@ export type { JsonObject, JsonPrimitive, JsonValue } from './json-value.ts';
 export { defineMember } from './json-value.ts';
 export { readJsonText } from './json-text.ts';
 
-/** True for an object that is neither null nor an array. Says nothing about what is inside it. */
+/** True for an object that is neither null nor an array. Says nothing about its members. */
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Something that may be here already or come later. */
+/** A value that may be available now or later. */
 export type Awaitable<Value> = Value | PromiseLike<Value>;
 
 /** Keys and indexes from the root to a value. */
 export type JsonPath = readonly (string | number)[];
 
-/** Either the data, or where and why there is none. */
+/** The data, or the reason and path why there is none. */
 export type JsonReading =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly path: JsonPath; readonly problem: string };
 
 export interface ToJsonOptions {
-  /** Refuse integers so large that they may have been another number in the text they came from. */
+  /** Reject integers so large that they may have been a different number in their source text. */
   readonly refuseUnsafeIntegers?: boolean;
 }
 
 const deepest = 512;
 const mostNodes = 5_000_000;
-/** Six written characters each at worst: with `mostNodes` numbers still below the longest string there is. */
+/** At most six written characters each: with `mostNodes` numbers this stays below the longest possible string. */
 const mostCharacters = 2 ** 26;
 
-/** Writes a path the way people write it: `$.a[0]["x y"]`. */
+/** Writes a path in the usual notation: `$.a[0]["x y"]`. */
 export function formatPath(path: JsonPath): string {
   let text = '$';
   for (const step of path)
@@ -51,8 +51,8 @@ export function formatPath(path: JsonPath): string {
 }
 
 /**
- * Copies a value as plain JSON data. Follows `JSON.stringify` where that loses nothing (`toJSON` is honoured,
- * undefined properties are left out) and refuses where it would lose something: NaN, functions, Maps and the like.
+ * Copies a value as plain JSON data. Follows `JSON.stringify` if that loses nothing (`toJSON` is called, undefined
+ * properties are omitted). Rejects values that would lose something: NaN, functions, Maps and the like.
  */
 export function toJson(value: unknown, options?: ToJsonOptions): JsonReading {
   const copying = new Copying(options?.refuseUnsafeIntegers ?? false);
@@ -63,15 +63,16 @@ export function toJson(value: unknown, options?: ToJsonOptions): JsonReading {
 }
 
 /**
- * Reads JSON text that comes from outside. Beyond the grammar it refuses what would not come out as written:
- * integers that do not survive parsing, and numbers too large to be one. (Text of our own may hold such an
- * integer, rounded by whoever computed it: that is read by `readJsonText`.)
+ * Reads JSON text from outside. It also rejects numbers that would change: integers that do not survive parsing, and
+ * numbers too large. (Our own text may contain such an integer, rounded by the code that computed it: `readJsonText`
+ * reads that.)
  */
 export function parseJson(text: string): JsonReading {
   const tooDeepAt = findNesting(text, deepest);
-  if (tooDeepAt !== undefined) return refusal(`nested more than ${deepest} deep at position ${tooDeepAt}`);
+  if (tooDeepAt !== undefined)
+    return refusal(`nested more than ${deepest} levels deep at position ${tooDeepAt}`);
   try {
-    // Only where a number may come out changed is every literal looked at: that costs ten times the parse.
+    // Every literal is checked only if a number may change: that costs ten times the parse.
     if (!/\d{16}|\d[eE][+-]?\d{3}|(?:^|[\s:,[])-0/.test(text)) return { ok: true, value: readJsonText(text) };
     return parseExactly(text);
   } catch {
@@ -82,7 +83,7 @@ export function parseJson(text: string): JsonReading {
 /** Freezes a value and everything in it, and returns it. */
 export function freezeJson<Value extends JsonValue>(value: Value): Value {
   const rest: JsonValue[] = [value];
-  // A frozen object may hold one that is not, and one object may be held many times.
+  // A frozen object may contain one that is not frozen, and one object may occur many times.
   let seenFrozen: Set<JsonValue> | undefined;
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
     if (typeof next !== 'object' || next === null) continue;
@@ -116,8 +117,8 @@ const isExact = (value: number, source: string): boolean =>
 const shorten = (text: string): string => (text.length <= 40 ? text : `${text.slice(0, 30)}…`);
 
 /**
- * One run of `toJson`. A value without JSON form comes back as undefined: left out if there is no problem,
- * refused if there is. The path is put together only then, from the inside out, while the calls return.
+ * One run of `toJson`. A value without JSON form becomes undefined: omitted if there is no problem, rejected if there
+ * is. Only then is the path built, from the inside out, while the calls return.
  */
 class Copying {
   problem: string | undefined;
@@ -133,7 +134,7 @@ class Copying {
 
   copy(value: unknown, key: string | number): JsonValue | undefined {
     if (++this.#nodes > mostNodes)
-      return this.#refuse(`more than ${mostNodes} values in all (one that is held twice counts twice)`);
+      return this.#refuse(`more than ${mostNodes} values in total (a value that occurs twice counts twice)`);
     switch (typeof value) {
       case 'string':
         this.#countCharacters(value);
@@ -163,22 +164,22 @@ class Copying {
   #countCharacters(text: string): void {
     this.#characters += text.length;
     if (this.#characters > mostCharacters)
-      this.#refuse(`more than ${mostCharacters} characters of text in all`);
+      this.#refuse(`more than ${mostCharacters} characters of text in total`);
   }
 
   #copyNumber(value: number): JsonValue | undefined {
     if (!Number.isFinite(value)) return this.#refuse(`${value} has no JSON form`);
     if (this.#refuseUnsafeIntegers && isUnsafeInteger(value))
       return this.#refuse(
-        `${value} is beyond ${Number.MAX_SAFE_INTEGER}, where a number no longer holds every integer: ` +
-          `pass it as a string`,
+        `${value} is beyond ${Number.MAX_SAFE_INTEGER}, where numbers cannot represent every integer: ` +
+          'pass it as a string',
       );
     return value + 0; // -0 becomes 0
   }
 
   #copyObject(source: object, key: string | number): JsonValue | undefined {
     const holders = this.#holders;
-    if (holders.length >= deepest) return this.#refuse(`nested more than ${deepest} deep`);
+    if (holders.length >= deepest) return this.#refuse(`nested more than ${deepest} levels deep`);
     if (holders.includes(source)) return this.#refuse('a value that contains itself has no JSON form');
     holders.push(source);
     const copy = this.#copyContents(source, key);
@@ -248,7 +249,7 @@ class Copying {
     try {
       message = String(thrown instanceof Error ? thrown.message : thrown);
     } catch {
-      // Then its type has to do.
+      // Then its type must do.
     }
     return this.#refuse(`reading it threw: ${message.slice(0, 200)}`);
   }

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts';
 
-/** Gives masked keys that have become the same a number each, so that no member is lost. */
+/** Gives masked keys that have become equal a number each, so that no member is lost. */
 export function createKeyPicker(members: JsonObject): (key: string, shown: string) => string {
   const counts = new Map<string, number>();
   const taken = new Set<string>();

@@ -2,11 +2,11 @@ import type { KeyRole } from './key-role.ts';
 import { keyRoleOf } from './key-role.ts';
 import { createNameCheck, squashName } from './secret-names.ts';
 
-/** What there is to know about the key of a member. */
+/** Everything known about the key of a member. */
 export type KeyReading = {
   /** Its name says that the value is a secret. */
   readonly announcesSecret: boolean;
-  /** What it says about its neighbours. */
+  /** Its role among its neighbours. */
   readonly role: KeyRole;
   /** The key itself, without secrets. */
   readonly shown: string;
@@ -19,11 +19,11 @@ export interface KeyRules {
   readonly maskText: (text: string) => string;
 }
 
-/** The same few keys come back in every call; past these bounds they are data, and read again each time. */
+/** The same few keys occur in every call. Beyond these bounds keys are data and are read again each time. */
 const mostKnownKeys = 2_000;
 const longestKnownKey = 64;
 
-/** Reads keys, and remembers those that hold no secret themselves. */
+/** Reads keys, and caches those that contain no secret themselves. */
 export function createKeyReader({
   keyNames,
   keepKeys,
@@ -55,6 +55,6 @@ export function createKeyReader({
   };
 }
 
-/** A global or sticky pattern goes on where its last match ended, and misses every second key. */
+/** A global or sticky pattern continues after its last match and would miss every second key. */
 const withoutPosition = (pattern: RegExp): RegExp =>
   new RegExp(pattern.source, pattern.flags.replaceAll(/[gy]/g, ''));

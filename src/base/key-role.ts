@@ -1,15 +1,15 @@
-/** What a key says about its neighbours, where secrets are written down as rows of names and values. */
+/** The role of a key among its neighbours, for rows of names and values that contain secrets. */
 import { squashName } from './secret-names.ts';
 
 /**
- * - `name`: the member names something, and a `value` beside it is what it names: `{name: "Authorization", value: x}`
- * - `field`: as `name`, for fields that are typed into: `{selector: "#password", text: x}`
- * - `place`: as `name`, but only for a member called value: `{op: "replace", path: "/user/password", value: x}`
- * - `value`, `plain value`, `typed`: what such a row holds
- * - `command`: a command line, or the program that `argv` beside it is for
+ * - `name`: names something, and a `value` member contains it: `{name: "Authorization", value: x}`
+ * - `field`: like `name`, for input fields: `{selector: "#password", text: x}`
+ * - `place`: like `name`, but only with a member called value: `{op: "replace", path: "/user/password", value: x}`
+ * - `value`, `plain value`, `typed`: the value of such a row
+ * - `command`: a command line, or the program of an `argv` member
  * - `argv`: a list of arguments
- * - `env`, `headers`: a list of `NAME=value`, of `Name: value`, or of names and values in turn
- * - `user`, `pass`: `pass` is a password where a user stands beside it
+ * - `env`, `headers`: a list of `NAME=value`, of `Name: value`, or of alternating names and values
+ * - `user`, `pass`: `pass` is a password if there is also a user
  * - `auth`: `user:password`, or a list of the two
  */
 export type KeyRole =

@@ -7,7 +7,7 @@ import { createRedactor } from './redaction.ts';
 const hide = (text: string, ...secrets: readonly string[]): string =>
   createKnownSecrets(secrets, 4).text(text);
 
-describe('a secret that is known by its value', () => {
+describe('a secret known by its value', () => {
   const value = `Sw0rd"fi/sh & <é>'$x`;
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -42,7 +42,7 @@ describe('a secret that is known by its value', () => {
     expect(hide(`x ${accented} y`, accented.normalize('NFD'))).toBe('x [REDACTED] y');
   });
 
-  it('is found in the base64 of a text around it, wherever it stands in it', () => {
+  it('is found in the base64 of a surrounding text, at any offset', () => {
     for (const before of ['', 'u:', 'us:', 'user:', 'a longer name:'])
       for (const after of ['', 'x', 'xy', ' and more']) {
         const left = hide(base64(`${before}${value}${after}`), value).split('[REDACTED]');
@@ -52,14 +52,14 @@ describe('a secret that is known by its value', () => {
       }
   });
 
-  it('is taken out with the longer ones, and without a rest where two overlap', () => {
+  it('is removed together with longer ones, and without a rest if two overlap', () => {
     expect(hide('hunter2-long, hunter and hunted', 'hunter', 'hunter2-long')).toBe(
       '[REDACTED], [REDACTED] and hunted',
     );
     expect(hide('abcdefghijkl', 'abcdefgh', 'efghijkl')).toBe('[REDACTED]');
   });
 
-  it('is taken out where a cut left only its beginning', () => {
+  it('is removed if a cut left only its beginning', () => {
     const secret = 'Sw0rdfish-of-the-deep';
     expect(hide('it was Sw0rdfish-of…', secret)).toBe('it was [REDACTED]…');
     expect(hide('it was Sw0rd…; then Sw0r...', secret)).toBe('it was [REDACTED]…; then [REDACTED]...');
@@ -69,7 +69,7 @@ describe('a secret that is known by its value', () => {
     expect(hide(`${long.slice(0, 100)} or ${long.slice(0, 499)}!`, long)).toBe('[REDACTED] or [REDACTED]!');
   });
 
-  it('is taken out of JSON, keys and numbers included, and no member is lost', () => {
+  it('is removed from JSON, including keys and numbers, and no member is lost', () => {
     const known = createKnownSecrets(['hunter22', 'hunter33', '123456'], 4);
     const hidden: string[] = [];
     const value = { 'x-hunter22': ['hunter22', 7, null, { a: 'no' }], n: 123_456, m: 1_234_567 };
@@ -84,12 +84,12 @@ describe('a secret that is known by its value', () => {
     expect(known.json(plain)).toBe(plain);
   });
 
-  it('is no mask, and no empty space', () => {
+  it('is neither a mask nor empty space', () => {
     expect(hide('[REDACTED] and REDACTED', 'REDACTED', '[REDACTED]')).toBe('[REDACTED] and REDACTED');
     expect(hide('a        b', '        ')).toBe('a        b');
   });
 
-  it('is gone from whatever echoes it', () => {
+  it('is removed from every echo', () => {
     const secret = fc
       .string({ minLength: 4, maxLength: 200, unit: 'grapheme' })
       .filter((text) => text.trim().length >= 4 && !'[REDACTED]'.includes(text));
@@ -113,11 +113,11 @@ describe('a secret that is known by its value', () => {
       const known = createKnownSecrets(secrets.slice(0, count), 8);
       return cpuMsPerRun(() => expect(known.text(text)).toBe(text));
     };
-    // Looking for each value on its own would take 400 times as long.
+    // Searching for each value separately would take 400 times as long.
     expect(cpuOf(4_000) / cpuOf(10)).toBeLessThan(40);
   });
 
-  it('costs one pass where the text nearly is one of them everywhere', () => {
+  it('costs one pass even if the text nearly matches one of them everywhere', () => {
     const long = 'a'.repeat(100_000);
     const text = 'a'.repeat(1_000_000);
     expect(createKnownSecrets([`${'a'.repeat(31)}b`], 8).text(text)).toBe(text);
@@ -128,7 +128,7 @@ describe('a secret that is known by its value', () => {
 describe('a value hidden in one argument', () => {
   const redactor = createRedactor();
 
-  it('is hidden in all of them', () => {
+  it('is hidden in all arguments', () => {
     const secret = 'correct horse battery';
     const { value, hidden } = redactor.input({
       password: secret,
@@ -146,7 +146,7 @@ describe('a value hidden in one argument', () => {
     expect(redactor.input(value).value).toBe(value);
   });
 
-  it('is hidden with all it is made of', () => {
+  it('is hidden with all its parts', () => {
     const { value } = redactor.input({
       headers: { Authorization: 'Bearer abcdefghij', Cookie: 'sid=klmnopqrst; theme=dark' },
       basic: { authorization: `Basic ${Buffer.from('bob:uvwxyzuvwxyz').toString('base64')}` },
@@ -156,7 +156,7 @@ describe('a value hidden in one argument', () => {
     expect(value).toMatchObject({ note: '[REDACTED] [REDACTED] [REDACTED] [REDACTED] dark' });
   });
 
-  it('is hidden in its place only where it has less than 8 characters', () => {
+  it('is hidden only in its place if it has less than 8 characters', () => {
     expect(redactor.input({ password: 'hunter2', user: 'hunter2', pin: 1 })).toMatchObject({
       value: { password: '[REDACTED]', user: 'hunter2' },
     });

@@ -1,9 +1,9 @@
 /**
- * Secrets that are known by their value: hidden in one place, they are hidden wherever they come up again, in any form.
+ * Secrets known by their value: once hidden in one place, they are hidden everywhere, in any form.
  *
- * 1. One pass over a text, however many values are known. No value is looked for on its own.
- * 2. A text or value without a secret comes back itself.
- * 3. The beginning of a long value is hidden too: 32 characters are enough to tell.
+ * 1. One pass over a text, however many values are known. No value is searched for separately.
+ * 2. A text or value without a secret is returned itself.
+ * 3. The beginning of a long value is hidden too: 32 characters are enough to recognise it.
  */
 import type { JsonObject, JsonValue } from './json.ts';
 import { defineMember, formatPath } from './json.ts';
@@ -12,18 +12,18 @@ import { formsOf } from './secret-forms.ts';
 import { cutOut, redacted } from './text-mask.ts';
 import type { CharacterSpan } from './secret-pattern.ts';
 
-/** A shorter value is hidden only where its name or its place says so: it would be found in innocent text. */
+/** A shorter value is hidden only by its name or its place: it would match innocent text. */
 export const shortestShared = 8;
-/** In what comes back from a tool, shorter values count as well. */
+/** In the output of a tool, shorter values count too. */
 export const shortestEchoed = 4;
 
 export interface KnownSecrets {
   readonly isEmpty: boolean;
-  /** The text without them. */
+  /** The text without the secrets. */
   text(text: string): string;
-  /** The value without them, keys included. Adds to `hidden` where something was hidden. */
+  /** The value without the secrets, including keys. Adds the paths of hidden values to `hidden`. */
   json(value: JsonValue, hidden?: string[]): JsonValue;
-  /** Where they stand in a text. */
+  /** Their positions in a text. */
   spans(text: string): CharacterSpan[];
   readonly values: readonly string[];
 }
@@ -112,9 +112,9 @@ function maskJson(
   return visit(value);
 }
 
-/** As many characters of a text are hashed to see whether a secret may begin there. */
+/** Number of characters that are hashed to check whether a secret may begin there. */
 const gramLength = 4;
-/** A text that agrees with a value for this long holds the beginning of it. */
+/** A text that matches a value for this long contains its beginning. */
 const longBeginning = 32;
 
 function createFinder(values: ReadonlySet<string>, shortest: number): (text: string) => CharacterSpan[] {
@@ -128,7 +128,7 @@ function createFinder(values: ReadonlySet<string>, shortest: number): (text: str
   const parents = findParents(forms);
   const beginnings = createGramSet(forms);
 
-  /** The longest form that stands at `at`, or the beginning of one that is long enough to tell. */
+  /** The longest form at `at`, or the beginning of one that is long enough to recognise. */
   const findAt = (text: string, at: number, spans: CharacterSpan[]): number => {
     let low = -1;
     let high = forms.length;
@@ -173,7 +173,7 @@ function createFinder(values: ReadonlySet<string>, shortest: number): (text: str
       }
   };
 
-  /** Where the beginning of a form starts that goes on to `at`: whoever shortens a text leaves one. */
+  /** Start of a form's beginning that ends at `at`: shortened texts leave such a beginning. */
   const beginningBefore = (text: string, at: number): number | undefined => {
     for (let start = Math.max(0, at - longBeginning); start <= at - gramLength; start++) {
       if (!beginnings.has(text, start)) continue;
@@ -196,7 +196,7 @@ function createFinder(values: ReadonlySet<string>, shortest: number): (text: str
   };
 }
 
-/** For every form the longest other one that it begins with, or -1. The forms are sorted. */
+/** For every form, the longest other form that it begins with, or -1. The forms are sorted. */
 function findParents(forms: readonly string[]): readonly number[] {
   const open: number[] = [];
   return forms.map((form, index) => {
@@ -218,7 +218,7 @@ function firstNotBefore(forms: readonly string[], text: string): number {
   return low;
 }
 
-/** Says of most places in a text that no form begins there. */
+/** Rules out most positions in a text: no form begins there. */
 function createGramSet(forms: readonly string[]): {
   readonly has: (text: string, at: number) => boolean;
 } {

@@ -1,7 +1,7 @@
 /**
- * Reads text that is JSON but for a slip that models make, where exactly one reading exists: a byte order mark, a code
- * fence around it, a comma behind the last element. On demand also what Python prints: single quotes, True, False, None.
- * Everything else is refused, and so is a key that stands twice.
+ * Reads text that is JSON except for typical slips of models, if exactly one reading exists. The slips are
+ * a byte order mark, a code fence around it, and a trailing comma. Optionally also Python syntax: single quotes, True, False, None. Everything
+ * else is rejected, including a duplicate key.
  */
 import { findDuplicateKey } from './duplicate-key.ts';
 import { parseJson } from './json.ts';
@@ -22,10 +22,10 @@ const refused = (problem: string): JsonReading => ({ ok: false, path: [], proble
 
 function unlessDuplicate(text: string, reading: JsonReading): JsonReading {
   const key = findDuplicateKey(text);
-  return key === undefined ? reading : refused(`the key ${JSON.stringify(key)} stands twice`);
+  return key === undefined ? reading : refused(`the key ${JSON.stringify(key)} occurs twice`);
 }
 
-/** Undefined where there is more than one block. */
+/** Undefined if there is more than one block. */
 function withoutFence(text: string): string | undefined {
   if (!text.startsWith('```')) return text;
   const inner = /^```[\w-]*\s([^]*?)\s*```$/.exec(text)?.[1];
@@ -34,7 +34,7 @@ function withoutFence(text: string): string | undefined {
 
 const pythonWords: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' };
 
-/** The text as strict JSON would have it. Undefined where it cannot be read on. */
+/** The text as strict JSON. Undefined if it cannot be read. */
 function mend(text: string, spelling: 'json' | 'python'): string | undefined {
   const pieces: string[] = [];
   let last = '';
@@ -82,7 +82,7 @@ function endOfString(text: string, start: number, quote: string): number | undef
   return undefined;
 }
 
-/** Undefined for an escape that JSON does not know. */
+/** Undefined for an escape that JSON does not have. */
 function toJsonString(inner: string, quote: string): string | undefined {
   if (quote === '"') return `"${inner}"`;
   let string = '';

@@ -1,11 +1,11 @@
 /**
- * A value as rules read it: JSON, with what JSON cannot hold written the way people write it in rules. A date is its
- * ISO text, a Map an object, a Set a list. Where nothing can be read of a value, what it was made from stands there.
+ * A value as rules read it: JSON, with other values written as people write them in rules. A date is its ISO text, a
+ * Map an object, a Set a list. If a value cannot be read, its source value takes its place.
  */
 import type { JsonValue } from './json-value.ts';
 import { defineMember } from './json-value.ts';
 
-/** `source`: what the value was made from, at the same place. */
+/** `source`: the source of the value, at the same path. */
 export function looseJson(value: unknown, source: unknown): JsonValue {
   return read(value, source, []) ?? null;
 }
@@ -37,7 +37,7 @@ function read(value: unknown, source: unknown, holders: readonly object[]): Json
   }
 }
 
-/** Arguments are JSON; anything else is not looked at a second time. */
+/** Arguments are JSON; any other value is not read a second time. */
 const fallback = (source: unknown, holders: readonly object[]): JsonValue | undefined =>
   typeof source === 'function' || typeof source === 'symbol' ? undefined : read(source, undefined, holders);
 

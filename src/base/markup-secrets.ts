@@ -1,4 +1,4 @@
-/** Secrets in markup, URLs and pipes, where a name stands near them in other ways than before a colon. */
+/** Secrets in markup, URLs and pipes, whose names are near them but not before a colon. */
 import { secretName as name, noSecretValue as noSecret } from './secret-assignments.ts';
 import type { SecretPattern } from './secret-pattern.ts';
 
@@ -39,7 +39,7 @@ export const markupSecretPatterns: readonly SecretPattern[] = [
       /[?&;](?:sig|signature|[Xx]-(?:[Aa]mz|[Gg]oog)-(?:[Ss]ignature|[Cc]redential|[Ss]ecurity-[Tt]oken)|auth|auth_?key|hmac|pass|jwt|sid|sessionid|session_id|assertion|SAMLResponse|[A-Z][A-Za-z]{0,20}Signature)=(?<secret>[^&\s"'<>#]{6,})/,
   },
   {
-    // A key to sort by is a word; a key to get in with is not.
+    // A sort key is a word; an access key is not.
     name: 'key in a query',
     pattern: /[?&](?:key|code)=(?=[A-Za-z_.%/-]{0,60}\d)(?=[\d_.%/-]{0,60}[A-Za-z])(?<secret>[\w.%/-]{20,})/,
   },
@@ -79,7 +79,7 @@ export const markupSecretPatterns: readonly SecretPattern[] = [
   },
 ];
 
-/** Source of what is found, in any case, in every text that one of these matches. */
+/** Pattern source, case-insensitive, that matches every text that one of these matches. */
 export const markupHint: string = [
   source`(?:word|wd|phrase|code|secret|key|token|authorization|pass|credentials?)\d{0,2}\]?(?:\s[^<>]{0,300})?[>"']`,
   source`[?&;](?:sig|signature|x-(?:amz|goog)-|auth|auth_?key|hmac|pass|jwt|sid|sessionid|session_id|assertion|samlresponse|key|code|[a-z]{0,21}signature)[\w-]{0,20}=`,

@@ -20,19 +20,19 @@ describe('nearestNames', () => {
     expect(nearestNames(wanted, known)).toEqual(names);
   });
 
-  test('gives at most as many as asked for, the nearest first', () => {
+  test('returns at most the requested number, the nearest first', () => {
     expect(nearestNames('tool_1', ['tool_234', 'tool_2', 'tool_1'], 2)).toEqual(['tool_1', 'tool_2']);
   });
 
-  test('of two as near, the one that begins alike comes first', () => {
+  test('of two equally near names, the one with the longer common start comes first', () => {
     expect(nearestNames('timout', ['input', 'timeoutMs'])).toEqual(['timeoutMs', 'input']);
   });
 
-  test('names of Object.prototype are names like any other', () => {
+  test('treats names of Object.prototype like any other name', () => {
     expect(nearestNames('__proto_', ['__proto__', 'constructor'])).toEqual(['__proto__']);
   });
 
-  test('ten thousand long names and a wanted name of a megabyte are cheap', () => {
+  test('is cheap for ten thousand long names and a wanted name of a megabyte', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => `${'x'.repeat(100)}${index}`);
     const search = () => {
       expect(nearestNames(`${'x'.repeat(100)}77`, many)).toContain(`${'x'.repeat(100)}77`);
@@ -60,7 +60,7 @@ describe('describeUnknownName', () => {
     );
   });
 
-  test('says so when there is nothing', () => {
+  test('says so if nothing exists', () => {
     expect(describeUnknownName('tool', 'refund', [])).toBe('No tool named "refund". There are no tools.');
   });
 
@@ -71,7 +71,7 @@ describe('describeUnknownName', () => {
     );
   });
 
-  test('a hostile name is quoted and cut', () => {
+  test('quotes and cuts a hostile name', () => {
     expect(quote('a"\n')).toBe(String.raw`"a\"\n"`);
     const said = describeUnknownName('tool', `${'😀'.repeat(100_000)}`, ['refund']);
     expect(said.length).toBeLessThan(400);

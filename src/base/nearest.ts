@@ -1,13 +1,13 @@
 import { cutText } from './cut-text.ts';
 
-/** Names longer than this are compared by their beginning: a name has at most 128 characters anyway. */
+/** Longer names are compared by their beginning: a name has at most 128 characters anyway. */
 const comparedLength = 128;
 const farthest = 4;
 
 /**
- * The known names most like the wanted one, nearest first, none that is not alike. Case does not matter; a
- * swapped pair of letters counts as one slip; of two as near, the one that begins alike comes first. The cost is bounded whatever is asked: both sides are cut, and
- * only names within four slips are measured.
+ * The known names most similar to the wanted one, nearest first; dissimilar names are left out. Case does not matter,
+ * and two swapped letters count as one slip. Of two equally near names, the one with the longer common start comes
+ * first. The cost is bounded: both sides are cut, and only names within four slips are measured.
  */
 export function nearestNames(wanted: string, known: Iterable<string>, limit = 3): readonly string[] {
   const from = comparable(wanted);
@@ -38,12 +38,12 @@ export function describeUnknownName(what: string, wanted: string, known: readonl
   return `${none} Known ${what}s: ${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
 }
 
-/** What somebody else wrote, as a JSON string of bounded length. */
+/** Foreign text as a JSON string of bounded length. */
 export const quote = (text: string): string => JSON.stringify(cutText(text, comparedLength));
 
 const comparable = (name: string): string => name.slice(0, comparedLength).toLowerCase();
 
-/** How many letters two names have in common before they part. */
+/** Number of common letters at the start of two names. */
 function sharedStart(a: string, b: string): number {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length++;
@@ -51,8 +51,8 @@ function sharedStart(a: string, b: string): number {
 }
 
 /**
- * Damerau–Levenshtein (adjacent swaps) distance inside a band; anything beyond `reach` is `reach + 1`. The band
- * is what makes it cheap: a cell outside it cannot lead back to a small distance.
+ * Damerau–Levenshtein (adjacent swaps) distance inside a band; anything beyond `reach` is `reach + 1`. The band makes
+ * it cheap: a cell outside it cannot lead back to a small distance.
  */
 function countSlips(a: string, b: string, reach: number): number {
   const tooFar = reach + 1;

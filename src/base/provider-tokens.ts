@@ -1,10 +1,10 @@
-/** Tokens that say what they are by how they begin, and what follows. */
+/** Tokens that are recognised by their prefix and format. */
 
 const source = String.raw;
 
 type Row = readonly [whose: string, beginning: string, rest: string];
 
-/** Beginnings are seldom found in other texts; the rest is what makes it a token. */
+/** The prefixes are rare in other texts; the rest makes it a token. */
 const rows: readonly Row[] = [
   ['DigitalOcean', 'do[opr]_v1_', '[a-f0-9]{64}'],
   ['Shopify', 'shp(?:at|ca|pa|ss)_', '[a-fA-F0-9]{32}'],
@@ -68,5 +68,5 @@ export const providerTokens: RegExp = new RegExp(
   `${boundary}(?:${rows.map(([, beginning, rest]) => `${beginning}${rest}`).join('|')})`,
 );
 
-/** Source of what is found in every text that holds such a token. */
+/** Pattern source that matches every text with such a token. */
 export const providerHint: string = `${boundary}(?:${rows.map(([, beginning]) => beginning).join('|')})`;

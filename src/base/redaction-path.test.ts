@@ -29,7 +29,7 @@ describe('a declared path', () => {
     ['$["x y"]["z"]', { ...user, 'x y': { z: '#' } }, ['$["x y"].z']],
     ['$', '#', ['$']],
     ['*', { name: '#', mails: '#', '0': '#', 'x y': '#' }, ['$["0"]', '$.name', '$.mails', '$["x y"]']],
-  ])('%s leads to what it names', (path, expected, hidden) => {
+  ])('%s leads to the named value', (path, expected, hidden) => {
     expect(mask(user, path)).toEqual({ value: expected, hidden });
   });
 
@@ -44,13 +44,13 @@ describe('a declared path', () => {
     'constructor',
     '__proto__',
     'toString.name',
-  ])('%s leads nowhere: the value comes back itself', (path) => {
+  ])('%s leads nowhere: the value itself is returned', (path) => {
     const { value, hidden } = mask(user, path);
     expect(value).toBe(user);
     expect(hidden).toEqual([]);
   });
 
-  test('leaves the value it is given, and shares what it does not change', () => {
+  test('does not modify the value, and shares unchanged parts', () => {
     const before = JSON.stringify(user);
     const { value } = mask(user, 'name');
     expect(JSON.stringify(user)).toBe(before);
@@ -73,7 +73,7 @@ describe('a declared path', () => {
     }
   });
 
-  test('may be written the way paths are shown', () => {
+  test('may be written as paths are shown', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.string({ unit: 'binary', maxLength: 4 }), fc.nat(5)), {
@@ -109,7 +109,7 @@ describe('a declared path', () => {
     'a["x]',
     '["\\x"]',
     'a.[0]',
-  ])('%j is refused', (path) => {
+  ])('%j is rejected', (path) => {
     let thrown: unknown;
     try {
       parseRedactionPath(path);

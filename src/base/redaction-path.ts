@@ -23,7 +23,7 @@ export function parseRedactionPath(path: string): RedactionPath {
   return steps;
 }
 
-/** Puts `mask` wherever the path leads and notes where that was. Returns `value` itself if it leads nowhere. */
+/** Puts `mask` wherever the path leads and records those paths. Returns `value` itself if it leads nowhere. */
 export function maskPath(value: JsonValue, steps: RedactionPath, mask: string, hidden: string[]): JsonValue {
   const trail: (string | number)[] = [];
   const visit = (at: JsonValue, depth: number): JsonValue => {
@@ -61,7 +61,7 @@ export function valuesAt(value: JsonValue, steps: RedactionPath): readonly JsonV
   return found;
 }
 
-/** One level deep; an array stays one, with its indexes as keys. */
+/** One level deep; an array stays an array, with its indexes as keys. */
 const copyHolder = (holder: readonly JsonValue[] | JsonObject): { [key: string]: JsonValue } =>
   (Array.isArray(holder) ? [...(holder as readonly JsonValue[])] : { ...(holder as JsonObject) }) as {
     [key: string]: JsonValue;
@@ -74,7 +74,7 @@ function keysOf(holder: object, step: Step): readonly string[] {
     case 'items':
       return Array.isArray(holder) ? Object.keys(holder) : [];
     case 'key':
-      // `length` is an own property of an array, but not one of its members.
+      // `length` is an own property of an array, but not one of its items.
       return Object.prototype.propertyIsEnumerable.call(holder, step.key) ? [step.key] : [];
   }
 }

@@ -3,13 +3,13 @@ import type { JsonValue } from './json.ts';
 import { createRedactor } from './redaction.ts';
 
 const redactor = createRedactor();
-/** Not known for a secret by its looks. */
+/** Not recognisable as a secret by its form. */
 const secret = 'correcthorsebattery';
 
 const kept = (input: JsonValue): string => JSON.stringify(redactor.input(input).value);
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Where people and programs put secrets, by shape. */
+/** Places where people and programs put secrets, by shape. */
 const shapes: Readonly<Record<string, readonly JsonValue[]>> = {
   'rows of names and values': [
     { headers: [['Authorization', secret]] },
@@ -148,11 +148,11 @@ describe('a secret is hidden in an input', () => {
     `api_key = "q.${secret}"`,
     `x: 1\npassword: q.${secret}7\ny: 2\n`,
     `user_password_ = "${secret}"`,
-  ])('though it begins like code: %s', (text) => {
+  ])('although it begins like code: %s', (text) => {
     expect(kept({ text })).not.toContain(secret);
   });
 
-  it('and the rest of it stays readable', () => {
+  it('and the rest stays readable', () => {
     expect(kept({ command: `curl -s -u bob:${secret} -X POST https://x/y` })).toBe(
       '{"command":"curl -s -u bob:[REDACTED] -X POST https://x/y"}',
     );
@@ -173,7 +173,7 @@ describe('a secret is hidden in an input', () => {
   });
 });
 
-/** What looks like a secret at first sight and is none. */
+/** Values that look like a secret at first sight but are not. */
 const harmless: readonly JsonValue[] = [
   { next_page_token: 'CAUQAA', max_tokens: 1_000, token_count: 5, tokens: 12, token_type: 'bearer' },
   { password_policy: 'strict', secretary: 'Ada Lovelace', author: 'Grace Hopper', keyboard: 'qwertyuiop' },
@@ -221,7 +221,7 @@ const harmless: readonly JsonValue[] = [
   { cursor: 'eyJpZCI6MTIzfQ==', page: 'bmV4dC1wYWdl', call: 'call_Qm9iQm9iQm9iQm9iQm9iQm9i' },
 ];
 
-describe('what is no secret', () => {
+describe('a value that is not a secret', () => {
   it.each(harmless.map((input) => [JSON.stringify(input), input] as const))('is kept: %s', (_, input) => {
     expect(redactor.input(input).value).toEqual(input);
     expect(redactor.output(input).value).toBe(input);

@@ -20,7 +20,7 @@ function configErrorOf(options: unknown): string {
 }
 
 describe('a redacted input', () => {
-  test('is the input itself, with a list that is always the same, where nothing was hidden', () => {
+  test('is the input itself, with a constant empty list, if nothing was hidden', () => {
     const input = freezeJson({
       to: 'alice',
       amount: 5,
@@ -51,7 +51,7 @@ describe('a redacted input', () => {
     expect(input.password).toBe('hunter2');
   });
 
-  test('hides nothing where there is nothing: null and the empty text', () => {
+  test('hides nothing in empty values: null and the empty text', () => {
     const input = { password: null, token: '', next_page_token: 'abc', max_tokens: 5 };
     expect(redactor.input(input).value).toBe(input);
   });
@@ -65,7 +65,7 @@ describe('a redacted input', () => {
     });
   });
 
-  test('hides declared paths on top', () => {
+  test('also hides declared paths', () => {
     expect(
       redactor.input({ a: [{ b: 1 }, { b: 2 }], password: 'x' }, ['a[].b', 'password', 'nobody']),
     ).toMatchObject({
@@ -74,7 +74,7 @@ describe('a redacted input', () => {
     });
   });
 
-  test('names a place once, also when two rules hide there', () => {
+  test('lists a path once, even if two rules hide it', () => {
     const { value, hidden } = redactor.input({ note: `a ${gitHubToken}` }, ['note', '*']);
     expect(value).toEqual({ note: '[REDACTED]' });
     expect(hidden).toEqual(['$.note']);
@@ -95,7 +95,7 @@ describe('a redacted input', () => {
 });
 
 describe('a redacted output', () => {
-  test('keeps members whatever they are called, and hides what looks like a secret', () => {
+  test('keeps members whatever their names, and hides values that look like a secret', () => {
     const output = { next_page_token: 'CAUQAA', token: 'abc', password: 'none set', cookie: 'chocolate' };
     expect(redactor.output(output).value).toBe(output);
     expect(redactor.output({ ...output, text: `token is ${gitHubToken}` })).toMatchObject({
@@ -112,14 +112,14 @@ describe('a redacted output', () => {
   });
 });
 
-describe('a key that holds a secret', () => {
+describe('a key that contains a secret', () => {
   test('is masked, in the path too', () => {
     const { value, hidden } = redactor.output({ [gitHubToken]: { a: 1, text: 'password=hunter2' }, b: 2 });
     expect(value).toEqual({ '[REDACTED]': { a: 1, text: 'password=[REDACTED]' }, b: 2 });
     expect(hidden).toEqual(['$["[REDACTED]"]', '$["[REDACTED]"].text']);
   });
 
-  test('is kept apart from others that now look the same', () => {
+  test('is distinguished from others that now look the same', () => {
     const keys = [0, 1, 2].map((number) => `ghp_${String(number).repeat(36)}`);
     const output = {
       ...Object.fromEntries(keys.map((key) => [key, key.length])),
@@ -133,7 +133,7 @@ describe('a key that holds a secret', () => {
     expect(redactor.output(value).value).toBe(value);
   });
 
-  test('is kept apart in time that grows with their number', () => {
+  test('is distinguished in time proportional to their number', () => {
     const many = Object.fromEntries(
       Array.from({ length: 20_000 }, (_, number) => [`token=a${number}b`, number]),
     );
@@ -169,7 +169,7 @@ describe('a redacted value', () => {
     ),
   }));
 
-  test('stays the same value when it is redacted again', () => {
+  test('stays the same when it is redacted again', () => {
     fc.assert(
       fc.property(json, fc.subarray(['a', '*.a', '[].password', '*']), (value, paths) => {
         for (const direction of ['input', 'output'] as const) {
@@ -183,7 +183,7 @@ describe('a redacted value', () => {
     );
   });
 
-  test('holds no secret any more, nor do the paths, and every other value is still there', () => {
+  test('contains no secret any more, nor do the paths, and every other value is still there', () => {
     fc.assert(
       fc.property(json, (value) => {
         const { value: kept, hidden } = redactor.input(value);
@@ -206,13 +206,13 @@ describe('a redacted value', () => {
     expect(hidden).toEqual(['$.__proto__.password', '$.constructor.token']);
   });
 
-  test('sees own members only', () => {
+  test('includes own members only', () => {
     const inherited = Object.create({ password: 'inherited' }) as { a: number };
     inherited.a = 1;
     expect(redactor.input(inherited).value).toBe(inherited);
   });
 
-  test('may hold lone surrogates, NULs, long texts and 512 levels', () => {
+  test('may contain lone surrogates, NULs, long texts and 512 levels', () => {
     let deep: JsonValue = { password: '\ud800\u0000' };
     for (let level = 0; level < 511; level++) deep = level % 2 === 0 ? [deep] : { a: deep };
     expect(redactor.input(deep).hidden).toHaveLength(1);
@@ -223,7 +223,7 @@ describe('a redacted value', () => {
 });
 
 describe('a text', () => {
-  test('loses what looks like a secret', () => {
+  test('loses the parts that look like a secret', () => {
     expect(redactor.text('curl -H "Authorization: Bearer abc" https://x')).toBe(
       'curl -H "Authorization: Bearer [REDACTED]" https://x',
     );
@@ -255,7 +255,7 @@ describe('the options of a redactor', () => {
     expect(own.text('EMP-1234')).toBe('[REDACTED]');
   });
 
-  test('keep names, however they are written, but not what looks like a secret', () => {
+  test('keep names, in any spelling, but not values that look like a secret', () => {
     const own = createRedactor({ keepKeys: ['session_token'], keyNames: [/token/i] });
     expect(own.input({ sessionToken: 'abc', 'Session-Token': gitHubToken, user_token: 'abc' }).value).toEqual(
       {
@@ -266,7 +266,7 @@ describe('the options of a redactor', () => {
     );
   });
 
-  test('turn the defaults off', () => {
+  test('disable the defaults', () => {
     const own = createRedactor({
       defaults: false,
       keyNames: ['reference'],
@@ -329,11 +329,11 @@ describe('the options of a redactor', () => {
       { keepKeys: [/x/] },
       'redaction.keepKeys takes strings; found a value of type object.',
     ],
-  ])('are refused when they cannot work: %s', (_, options, message) => {
+  ])('are rejected if they cannot work: %s', (_, options, message) => {
     expect(configErrorOf(options)).toBe(message);
   });
 
-  test('refuse a path that is none when it is used', () => {
+  test('reject an invalid path when it is used', () => {
     let thrown: unknown;
     try {
       redactor.input({ a: 1 }, ['a[']);

@@ -1,9 +1,9 @@
 /**
- * Makes the kept form of payloads: what may be stored, shown and told.
+ * Makes the redacted form of payloads: what may be stored, shown and sent to the model.
  *
- * 1. Where nothing is hidden the value comes back itself, not a copy.
- * 2. The names in `hidden` give nothing away: a key that holds a secret is masked there too.
- * 3. What is hidden in one place of a value is hidden in all of it, if it has at least 8 characters.
+ * 1. If nothing is hidden, the value itself is returned, not a copy.
+ * 2. The paths in `hidden` reveal nothing: a key that contains a secret is masked there too.
+ * 3. A value of at least 8 characters that is hidden in one place is hidden everywhere.
  * 4. Redacting a redacted value again changes nothing.
  */
 import { QuittanceError } from './error.ts';
@@ -18,13 +18,13 @@ import { addParts, collectSecretLeaves } from './secret-leaves.ts';
 import { createTextMask, redacted } from './text-mask.ts';
 import { squashName } from './secret-names.ts';
 
-/** What a host may add to, or take from, what is hidden by default. */
+/** What a host may add to, or remove from, the default redaction. */
 export interface RedactionOptions {
-  /** More names whose values are secrets: words at the end of a name, or a pattern of whole names. */
+  /** More names whose values are secrets: words at the end of a name, or a pattern for whole names. */
   readonly keyNames?: readonly (string | RegExp)[];
   /** More shapes of secrets. A group named `secret` limits what is hidden to that part of the match. */
   readonly patterns?: readonly { readonly name: string; readonly pattern: RegExp }[];
-  /** Names that are never hidden for being what they are called. */
+  /** Names that are never hidden because of their name. */
   readonly keepKeys?: readonly string[];
   /** False: only what is listed here is hidden. */
   readonly defaults?: boolean;
@@ -33,23 +33,23 @@ export interface RedactionOptions {
 /** A payload without its secrets. */
 export type Redacted = {
   readonly value: JsonValue;
-  /** Where something was hidden, e.g. `$.card.number`; empty when `value` is what was given. */
+  /** Paths of hidden values, e.g. `$.card.number`; empty if `value` is unchanged. */
   readonly hidden: readonly string[];
-  /** Those of `hidden` where a value stood that is a secret only because of another place. */
+  /** Those of `hidden` whose value is a secret only because of another place. */
   readonly repeated: readonly string[];
-  /** What was hidden, in clear. Kept in memory only, to find it again where it is repeated. */
+  /** The hidden values, in clear. Kept in memory only, to find repetitions. */
   readonly secrets: readonly string[];
 };
 
 export interface Redactor {
   /**
-   * Hides by the names of members, by what values look like, and at `paths`. A secret of at least 8 characters that is
+   * Hides by the names of members, by the form of values, and at `paths`. A secret of at least 8 characters that is
    * hidden in one place, or is in `known`, is hidden everywhere in the value.
    */
   input(value: JsonValue, paths?: readonly string[], known?: readonly string[]): Redacted;
   /** The same without the names of members: names in an output may mean anything. */
   output(value: JsonValue, paths?: readonly string[]): Redacted;
-  /** Hides in a text what looks like a secret. */
+  /** Hides the parts of a text that look like a secret. */
   text(text: string): string;
 }
 
@@ -57,7 +57,7 @@ const nothing: readonly string[] = Object.freeze([]);
 
 const optionNames: ReadonlySet<string> = new Set(['keyNames', 'patterns', 'keepKeys', 'defaults']);
 
-/** Builds a redactor. Throws `config.invalid` when an option cannot work. */
+/** Creates a redactor. Throws `config.invalid` if an option cannot work. */
 export function createRedactor(options: RedactionOptions = {}): Redactor {
   for (const key of Object.keys(options))
     if (!optionNames.has(key))
@@ -107,7 +107,7 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   };
 }
 
-/** A tool gives the same list with every call; it is read once. */
+/** A tool passes the same list with every call, so it is read only once. */
 function createPathReader(): (paths: readonly string[]) => readonly RedactionPath[] {
   const known = new WeakMap<readonly string[], readonly RedactionPath[]>();
   return (paths) => {
@@ -128,7 +128,7 @@ function checkPattern(entry: unknown): void {
   if (!isRegExp(pattern)) refuse('patterns', `a RegExp as the pattern of ${JSON.stringify(name)}`, pattern);
 }
 
-/** Also for one from another realm, as in a test runner. */
+/** Also true for one from another realm, as in a test runner. */
 const isRegExp = (value: unknown): value is RegExp =>
   Object.prototype.toString.call(value) === '[object RegExp]';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { isShownAs, safeId } from './safe-id.ts';
 
-/** Made up here, so that no scanner takes this file for a leak. */
+/** Made up here, so that no scanner mistakes this file for a leak. */
 const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG';
 const fake = (length: number): string => letters.repeat(4).slice(0, length);
 
-describe('an id that is shown', () => {
+describe('a displayed id', () => {
   it.each([
     `call_${fake(24)}`, // OpenAI chat completions
     `fc_${'0123456789abcdef'.repeat(3)}`, // OpenAI responses
@@ -29,7 +29,7 @@ describe('an id that is shown', () => {
     `thread_${fake(24)}`,
     `resp_${'0123456789abcdef'.repeat(3)}`,
     `msg_01${fake(22)}`,
-  ])('is shown as it is: %s', (id) => {
+  ])('is shown unchanged: %s', (id) => {
     expect(safeId(id)).toBe(id);
   });
 
@@ -40,7 +40,7 @@ describe('an id that is shown', () => {
     `AKIA${'IOSFODNN7EXAMPLE'}`,
     `session for password=${fake(12)}`,
     '4111111111111111',
-  ])('is shown by a number where it looks like a secret: %s', (id) => {
+  ])('is shown as a number if it looks like a secret: %s', (id) => {
     const shown = safeId(id);
     expect(shown).toMatch(/^\[REDACTED\]~[0-9a-f]{6}$/);
     expect(shown).toBe(safeId(id));
@@ -49,7 +49,7 @@ describe('an id that is shown', () => {
     expect(safeId(shown)).toBe(shown);
   });
 
-  it('is no other id because it ends like one', () => {
+  it('is not confused with another id that ends alike', () => {
     expect(isShownAs('plain', safeId('plain'))).toBe(false);
     expect(isShownAs(`sk-${fake(48)}`, 'x')).toBe(false);
   });

@@ -19,7 +19,7 @@ test.each([
   ['1\u0336', '1\\u0336'],
   ['a\u0336b', 'a\\u0336b'],
   ['o\u0300\u0301\u0302\u0303\u0304\u0305', 'o\u0300\u0301\u0302\u0303\\u0304\\u0305'],
-  // A letter of another script among Latin ones, and texts made of nothing but look-alikes.
+  // A letter of another script among Latin ones, and texts made only of look-alikes.
   ['p\u0430ypal', 'p\\u0430ypal'],
   ['\u0441\u043e\u0440\u0443', '\\u0441\\u043e\\u0440\\u0443'],
   ['1\u041e0', '1\\u041e0'],
@@ -27,7 +27,7 @@ test.each([
   ['evil\u2024com\u2215x', 'evil\\u2024com\\u2215x'],
   ['https\uff1a//evil\u3002com', 'https\\uff1a//evil\\u3002com'],
   ['\u{1d429}ay', '\\u{1d429}ay'],
-  // What people write in their own script stays as it is.
+  // Texts in people's own script stay as they are.
   ['Оплата: 5а, счёт № 7', 'Оплата: 5а, счёт № 7'],
   ['Πληρωμή 100 € α-helix', 'Πληρωμή 100 € α-helix'],
   ['שלום 100, سلام', 'שלום 100, سلام'],
@@ -40,7 +40,7 @@ test.each([
 
 const seen = /^[^\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]*$/u;
 
-test('whatever the text, nothing that acts on a terminal is left, and JSON keeps its value', () => {
+test('for any text, nothing that acts on a terminal is left, and JSON keeps its value', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       expect(safeText(text)).toMatch(seen);
@@ -51,7 +51,7 @@ test('whatever the text, nothing that acts on a terminal is left, and JSON keeps
   );
 });
 
-test('every default-ignorable code point, control, private use and unusual blank is written out', () => {
+test('every default-ignorable code point, control, private use and unusual blank is escaped', () => {
   const hidden =
     /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Surrogate}]|(?! )\p{White_Space}/u;
   const shown: string[] = [];
@@ -64,7 +64,7 @@ test('every default-ignorable code point, control, private use and unusual blank
   expect(shown).toEqual([]);
 });
 
-test('pieces of a text are those of the safe text; words from right to left are apart from digits', () => {
+test('the pieces of a text join to the safe text; words from right to left are separate from digits', () => {
   const drawn = (text: string): readonly (readonly [string, string])[] =>
     textPieces(text).map(({ kind, text: piece }) => [kind, piece]);
   expect(drawn('Pay 100 to \u05d3\u05e0\u05d4 \u05db\u05d4\u05df 200\u200b')).toEqual([

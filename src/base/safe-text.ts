@@ -1,7 +1,6 @@
 /**
- * Text that tools and models wrote is shown, never obeyed: what a terminal or a page would act on, and what would make a
- * reader see something else than there is, is written out as an escape. Which characters those are is said in
- * `text-marks.ts`.
+ * Text of tools and models is shown, never obeyed. Characters that a terminal or page would act on, or that would
+ * mislead a reader, are escaped. `text-marks.ts` defines which characters those are.
  */
 import type { TextPiece } from './text-marks.ts';
 import { createTextMarks } from './text-marks.ts';
@@ -11,7 +10,7 @@ const { findMarks, escapeText, splitText } = createTextMarks();
 /** The text on one line, safe to show. */
 export const safeText = (text: string): string => replaceMarks(text, escapeText);
 
-/** The same in pieces, for pages: escapes can be drawn as such, and each piece keeps its own direction. */
+/** The same in pieces, for pages: escapes can be styled, and each piece keeps its own direction. */
 export const textPieces = (text: string): readonly TextPiece[] => splitText(text);
 
 /** What `terminalText` showed, read back: people copy what they see. */
@@ -26,23 +25,23 @@ export const fromSafeText = (text: string): string =>
 
 const long: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
-/** The same for text whose lines and indents should be seen as such. */
+/** The same for text whose lines and indents should stay visible. */
 export const safeLines = (text: string): string[] =>
   text.split(/\r?\n/).map((line) => safeText(line.replaceAll('\t', '  ')));
 
-/** JSON on one line whose every value is what it was, and that is safe to show. */
+/** JSON on one line that is safe to show and keeps every value. */
 export const safeJson = (value: unknown): string => escapeJson(JSON.stringify(value) ?? 'null');
 
-/** JSON text with everything unseen written as JSON escapes: it parses to the same value. */
+/** JSON text with every invisible character as a JSON escape: it parses to the same value. */
 export const escapeJson = (json: string): string => replaceMarks(json, toUnits);
 
-/** Letters that are read from right to left, written out: a terminal may reorder the amounts beside them. */
+/** Escapes letters that are read from right to left: a terminal may reorder amounts next to them. */
 export const escapeRightToLeft = (text: string): string =>
   splitText(text)
     .map((piece) => (piece.kind === 'right-to-left' ? escapeText(piece.text) : piece.text))
     .join('');
 
-/** Half characters and code points above U+FFFF too: JSON has no other escape for them. */
+/** Includes lone surrogates and code points above U+FFFF: JSON has no other escape for them. */
 const toUnits = (found: string): string =>
   Array.from({ length: found.length }, (_, index) => hex(found.charCodeAt(index))).join('');
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from './json-value.ts';
 
-/** Do both hold the same data? The order of members does not matter. */
+/** Do both contain the same data? The order of members does not matter. */
 export function isSameJson(left: JsonValue, right: JsonValue): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;

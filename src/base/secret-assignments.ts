@@ -1,8 +1,8 @@
 /**
- * Secrets in free text that have no shape of their own but are introduced by name: `password=hunter2`,
- * `token: abc123`. Much of what tools return is source code, where the same names stand before types, variables
- * and calls (`password: string`, `token=get_token()`); hiding those would make the text useless. So a value is
- * taken for a secret by where and how it stands: a plain word after a colon in the middle of a line is not.
+ * Secrets in free text that have no form of their own but a name before them: `password=hunter2`, `token: abc123`.
+ * Much tool output is source code, where the same names come before types, variables and calls (`password: string`,
+ * `token=get_token()`). Hiding those would make the text useless. So the context decides: a plain word after a colon
+ * in the middle of a line is not a secret.
  */
 import { harmlessBeforeToken } from './secret-names.ts';
 import type { SecretPattern } from './secret-pattern.ts';
@@ -10,7 +10,7 @@ import type { SecretPattern } from './secret-pattern.ts';
 const source = String.raw;
 const anyOf = (...choices: readonly string[]): string => `(?:${choices.join('|')})`;
 
-/** Case is told apart below (`authToken` is a variable), so what may be written in any case has to say so. */
+/** Case matters below (`authToken` is a variable), so parts that may have any case must say so. */
 const anyCase = (word: string): string =>
   word.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 const anyCaseOf = (words: string): string => anyOf(...words.split(' ').map(anyCase));
@@ -37,13 +37,13 @@ const name =
 /** The name of a secret, at the end of a word. */
 export const secretName: string = name;
 
-/** The user in a URL may be called `x-access-token`; its password has a pattern of its own. */
+/** The user in a URL may be called `x-access-token`; its password has its own pattern. */
 const notInUrl = source`(?<!:\/\/[\w.%-]{0,80})`;
 const nameEnd = source`_?(?:\]|%5[dD])?\\{0,15}["']?`;
 const sign = source`[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}`;
 
 const dottedName = source`[A-Za-z_]{1,40}(?:\??\.[A-Za-z_]{1,40}){1,8}(?![\w+/=~-])`;
-/** What stands after the sign when it is no secret. */
+/** Values after the sign that are not secrets. */
 const noSecret = anyOf(
   source`[[<{(*=]|--|\$[\w{(]|%[sd(]`, // a list, a placeholder, a comparison, another flag, a variable
   source`[A-Za-z_]{1,40}(?:\(|\[|::|->)`, // getToken()
@@ -114,7 +114,7 @@ export const secretAssignmentPatterns: readonly SecretPattern[] = [
 
 const hintedName = '(?:word|wd|phrase|code|secret|key|token|authorization|pass|auth|credentials?)';
 
-/** Source of what is found, in any case, in every text that one of these matches. */
+/** Pattern source, case-insensitive, that matches every text that one of these matches. */
 export const assignmentHint: string = anyOf(
   source`${hintedName}\d{0,2}_?(?:\]|%5d)?[\\"']{0,17}[ \t]{0,4}(?:[:=]|is|was)`,
   source`(?<!-)--[\w-]{0,30}?${hintedName}`,

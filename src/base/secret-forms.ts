@@ -1,7 +1,4 @@
-/**
- * The forms a secret takes when something quotes, escapes or encodes it. A value that was hidden once is looked for in
- * all of them.
- */
+/** The forms of a secret after quoting, escaping or encoding. A hidden value is searched for in all of them. */
 
 /** One form of a secret. */
 export type SecretForm = {
@@ -11,9 +8,9 @@ export type SecretForm = {
   readonly after: 0 | 1;
 };
 
-/** Past this length only quoting is considered. Nobody encodes a file of megabytes to hide a password. */
+/** For longer values only quoting is considered. A file of megabytes is not encoded to hide a password. */
 const longestEncoded = 65_536;
-/** Encodings of shorter values are found in innocent text. */
+/** Encodings of shorter values occur in innocent text. */
 const shortestEncoded = 8;
 
 export function formsOf(value: string): readonly SecretForm[] {
@@ -42,7 +39,7 @@ export function formsOf(value: string): readonly SecretForm[] {
   return [...forms.values()];
 }
 
-/** What the base64 of any text that holds these bytes at `offset` (modulo 3) is sure to hold. */
+/** Adds what the base64 of any text with these bytes at `offset` (modulo 3) must contain. */
 function addBase64(
   bytes: Buffer,
   offset: 0 | 1 | 2,
@@ -60,7 +57,7 @@ function addBase64(
 
 const inJson = (value: string): string => JSON.stringify(value).slice(1, -1);
 const toEscape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-/** As writers of JSON do that keep to ASCII. */
+/** As JSON writers that use only ASCII do. */
 const inAsciiJson = (value: string): string => inJson(value).replaceAll(/[\u0080-\uffff]/g, toEscape);
 const doubled = (quote: string) => (value: string) => value.replaceAll(quote, quote + quote);
 

@@ -1,4 +1,4 @@
-/** The values of which a hidden value is made, each of which gives it away on its own. */
+/** The values inside a hidden value, each of which reveals it. */
 import type { JsonValue } from './json.ts';
 import { isJsonObject } from './json.ts';
 import type { TextMask } from './text-mask.ts';
@@ -15,7 +15,7 @@ export function collectSecretLeaves(value: JsonValue, maskText: TextMask, found:
 
 const scheme = /^\s*(?:bearer|basic|token|apikey|api-key|digest|negotiate|ssws|bot|sso-key|key)\s+(\S.*)$/is;
 const cookie = /(?:^|[;,])\s*[\w.$!%*-]{1,64}=([^;,]+)/g;
-/** Longer texts are files: the secrets inside them are found by their looks alone. */
+/** Longer texts are files: secrets inside them are found only by their form. */
 const longestPart = 65_536;
 /** A shorter one is a setting: `theme=dark`. */
 const shortestPart = 8;
@@ -26,9 +26,9 @@ function addText(text: string, maskText: TextMask, found: Set<string>): void {
   if (text.length <= longestPart && /^\s*[[{]/.test(text)) addJson(text, maskText, found);
 }
 
-/** Adds the parts of every secret in `found` that are secrets as well. */
+/** Adds the parts of every secret in `found` that are also secrets. */
 export function addParts(found: Set<string>): void {
-  // Parts are added while this goes on, and looked at as well: each is shorter than what it is a part of.
+  // Parts are added during this loop and are examined too: each is shorter than its whole.
   for (const secret of found) if (secret.length <= longestPart) addPartsOf(secret, found);
 }
 
@@ -44,7 +44,7 @@ function addPartsOf(text: string, found: Set<string>): void {
     if (value.trim().length >= shortestPart) found.add(value.trim());
 }
 
-/** Basic credentials give the password away to all who can read base64. */
+/** Basic credentials reveal the password to everyone who can decode base64. */
 function addBasic(credentials: string, found: Set<string>): void {
   if (!/^[A-Za-z0-9+/_-]{4,}={0,2}$/.test(credentials)) return;
   const pair = Buffer.from(credentials, 'base64').toString();

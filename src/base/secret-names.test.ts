@@ -25,7 +25,7 @@ const harmless = [
   .concat('');
 
 describe('the name of a member', () => {
-  test.each(secret)('%s announces a secret', (name) => {
+  test.each(secret)('%s marks a secret', (name) => {
     expect(isSecretName(name)).toBe(true);
   });
 
@@ -33,7 +33,7 @@ describe('the name of a member', () => {
     expect(isSecretName(name)).toBe(false);
   });
 
-  test('announces a secret however its words are joined, and whatever stands before them', () => {
+  test('marks a secret in any spelling, and whatever comes before', () => {
     const before = fc.constantFrom('my', 'stripe', 'new', 'prod', 'user', 'backup');
     const base = fc.constantFrom(
       'password',
@@ -64,7 +64,7 @@ describe('the name of a member', () => {
     expect(isSecretName('password_'.repeat(500_000) + 'count')).toBe(false);
   });
 
-  test('may be what the host calls a secret: by its last words, in any language', () => {
+  test('may be one that the host calls a secret: by its last words, in any language', () => {
     const check = createNameCheck(['customer-reference', 'Contraseña', '密码', 'page_token'], true);
     for (const name of [
       'customerReference',
@@ -79,14 +79,14 @@ describe('the name of a member', () => {
     expect(check('password')).toBe(true);
   });
 
-  test('is only what the host calls a secret when the defaults are off', () => {
+  test('is only what the host calls a secret if the defaults are off', () => {
     const check = createNameCheck(['reference'], false);
     expect(check('my_reference')).toBe(true);
     for (const name of ['password', 'dbpassword', 'token', 'githubtoken']) expect(check(name)).toBe(false);
   });
 });
 
-test('every name in the table is written the way names are compared, once', () => {
+test('every name in the table is in normalised form, once', () => {
   expect(secretNames.map(squashName)).toEqual(secretNames);
   expect(new Set(secretNames).size).toBe(secretNames.length);
 });

@@ -1,9 +1,9 @@
 /**
- * Which member names announce a secret. A name is read as words (`githubToken`, `github-token`, `GITHUB_TOKEN_2`)
- * and it is its end that counts: a `token_count` is a count, a `next_page_token` is a place in a list.
+ * Member names that mark a secret. A name is read as words (`githubToken`, `github-token`, `GITHUB_TOKEN_2`) and its end
+ * counts. A `token_count` is a count, a `next_page_token` is a place in a list.
  */
 
-/** What a secret is called: the last words of a name, run together. */
+/** Names of secrets: the last words of a name, joined. */
 export const secretNames: readonly string[] = [
   'password passwords passwd pwd passphrase passcode dbpass smtppass mailpass ftppass rootpass userpass',
   'passwordconfirmation passwordconfirm passwordagain passwordrepeat passwordhash',
@@ -22,7 +22,7 @@ export const secretNames: readonly string[] = [
 /** Names written as one word still end like this: `dbpassword`, `clientsecret`. No other word does. */
 const secretEndings = ['password', 'passwd', 'passphrase', 'secret', 'apikey', 'privatekey', 'secretkey'];
 
-/** Before `token`: marks a place in a list, or a piece of a text. */
+/** Words before `token` that make it a place in a list, or a piece of a text. */
 export const harmlessBeforeToken: ReadonlySet<string> = new Set(
   [
     'page paging pagination next prev previous continuation continue cursor sync start starting resume resumption',
@@ -31,7 +31,7 @@ export const harmlessBeforeToken: ReadonlySet<string> = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** First words of a yes or no: `has_password`, `showPassword`. */
+/** First words of a yes-or-no question: `has_password`, `showPassword`. */
 const questions = new Set(
   'has is show hide use uses need needs require requires allow allows accept enable disable forgot'.split(
     ' ',
@@ -39,7 +39,7 @@ const questions = new Set(
 );
 
 /**
- * Tells whether a name announces a secret: by its last words, as `secretNames` has them, or by those in `added`.
+ * Creates a check whether a name marks a secret: by its last words, as in `secretNames`, or by those in `added`.
  * Without `defaults` only `added` counts.
  */
 export function createNameCheck(added: readonly string[], defaults: boolean): (name: string) => boolean {
@@ -58,10 +58,10 @@ export function createNameCheck(added: readonly string[], defaults: boolean): (n
   };
 }
 
-/** A name without its dress: `X-Api-Key`, `xApiKey` and `x_api_key` are all `xapikey`. */
+/** The normalised name: `X-Api-Key`, `xApiKey` and `x_api_key` are all `xapikey`. */
 export const squashName = (name: string): string => toWords(name).join('');
 
-/** The words of a name in lower case, without the number that tells `password2` from `password`. */
+/** The words of a name in lower case, without the number that distinguishes `password2` from `password`. */
 function toWords(name: string): string[] {
   const words = name
     .slice(-longestName)

@@ -6,7 +6,7 @@ import { secretHint, secretPatterns, shortestSecret } from './secret-patterns.ts
 
 const mask = createTextMask(true, []);
 
-/** Made up here, so that no scanner takes this file for a leak. */
+/** Made up here, so that no scanner mistakes this file for a leak. */
 const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG';
 const fake = (length: number): string => letters.repeat(Math.ceil(length / letters.length)).slice(0, length);
 const awsId = `AKIA${'IOSFODNN7EXAMPLE'}`;
@@ -15,7 +15,7 @@ const jwt = `eyJ${fake(20)}.eyJ${fake(30)}.${fake(43)}`;
 const pem = (kind: string, body: string): string =>
   `-----BEGIN ${kind}PRIVATE KEY-----${body}-----END ${kind}PRIVATE KEY-----`;
 
-/** By pattern: a text, and what is left of it. */
+/** By pattern: a text, and its masked form. */
 const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   'private key block': [
     [`a ${pem('RSA ', '\nMIIE\nabc=\n')} z`, 'a [REDACTED] z'],
@@ -210,7 +210,7 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
   ],
   'card number': [
     ['card 4111 1111 1111 1111 exp', 'card [REDACTED] exp'],
-    // What begins with another number and is no card is looked at again from its second.
+    // A run that starts with another number and is not a card is checked again from its second number.
     ['order 1234 4111 1111 1111 1111 exp', 'order 1234 [REDACTED] exp'],
     ['4111-1111-1111-1111', '[REDACTED]'],
     ['5500005555555559', '[REDACTED]'],
@@ -219,7 +219,7 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
   ],
 };
 
-/** Texts in which nothing is a secret, though much looks like it. */
+/** Texts without secrets, though much looks like one. */
 const harmless = [
   'https://api.example.com/items?page_token=CAUQAA&next_page_token=abc123&max_tokens=1000',
   '{"nextPageToken": "abc123", "continuation_token": "x1y2z3", "tokens": 12345}',
@@ -251,11 +251,11 @@ describe('a secret in a text', () => {
       expect(mask(`first line\n${text}\nlast line`)).toBe(`first line\n${left}\nlast line`);
     });
 
-  test.each(harmless)('is not seen where there is none: %j', (text) => {
+  test.each(harmless)('is not reported if there is none: %j', (text) => {
     expect(mask(text)).toBe(text);
   });
 
-  test('is hidden to the end where a private key is cut off', () => {
+  test('is hidden to the end if a private key is cut off', () => {
     expect(mask('x -----BEGIN PRIVATE KEY-----\nMIIE\nabc')).toBe('x [REDACTED]');
     expect(mask(`-----BEGIN PRIVATE KEY-----\nMII\n${pem('', '\nabc\n')} z`)).toBe('[REDACTED][REDACTED] z');
   });
@@ -332,7 +332,7 @@ describe('on hostile text', () => {
     expect(count).toBe(length / 2);
   };
 
-  /** Twice, because memory may be collected in the middle of one. */
+  /** Twice, because a garbage collection may happen during one. */
   const exceeds = (run: () => void, bound: number): boolean => cpuMsOf(run) > bound && cpuMsOf(run) > bound;
 
   let scanMs = 0;
@@ -344,7 +344,7 @@ describe('on hostile text', () => {
     '$name takes a bounded multiple of the time of a scan',
     ({ pattern }) => {
       const global = new RegExp(pattern.source, `${pattern.flags}g`);
-      // What is linear stays far below this however well the scan was compiled; what is not is far above it.
+      // Linear patterns stay far below this, however well the scan was compiled; others are far above it.
       const bound = 2_000 * scanMs;
       const slow = texts.filter((text) => {
         const run = (): void => {

@@ -1,17 +1,17 @@
 /**
- * What secrets look like in a text. Every pattern must stay near linear on hostile text: what it repeats without
- * bound cannot begin again inside its own match, everything else is bounded.
+ * The forms of secrets in a text. Every pattern must stay nearly linear on hostile text. A part with unbounded
+ * repetition cannot begin again inside its own match; everything else is bounded.
  */
 import { markupHint, markupSecretPatterns } from './markup-secrets.ts';
 import { providerHint, providerTokens } from './provider-tokens.ts';
 import { assignmentHint, secretAssignmentPatterns } from './secret-assignments.ts';
 import type { SecretPattern } from './secret-pattern.ts';
 
-/** The shapes of secrets that are known here. */
+/** The known forms of secrets. */
 export const secretPatterns: readonly SecretPattern[] = [
   {
     name: 'private key block',
-    // One that is cut off is hidden up to the next dashes.
+    // A cut-off key is hidden up to the next dashes.
     pattern:
       /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*){0,64}(?:-----END [A-Z0-9 ]{0,50}-----)?/,
   },
@@ -45,7 +45,7 @@ export const secretPatterns: readonly SecretPattern[] = [
     pattern: /(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9+/]{10,}={0,2}/,
   },
   {
-    // OpenAI, Anthropic (sk-ant-) and the many that copied them. A digit tells a key from a hyphenated phrase.
+    // OpenAI, Anthropic (sk-ant-) and similar ones. A digit distinguishes a key from a hyphenated phrase.
     name: 'sk- API key',
     pattern: /(?<![A-Za-z0-9])sk-(?=[A-Za-z_-]{0,60}\d)[\w-]{20,}/,
   },
@@ -58,7 +58,7 @@ export const secretPatterns: readonly SecretPattern[] = [
   { name: 'PyPI token', pattern: /pypi-[\w-]{50,}/ },
   { name: 'Hugging Face token', pattern: /(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}/ },
   {
-    // Our own: of the server, and of links to decide with.
+    // Our own: of the server, and of decision links.
     name: 'Quittance token',
     pattern: /(?<![A-Za-z0-9])(?:qt_[\w-]{43}(?![\w-])|qdt1\.[\w-]{20,}\.[\w-]{40,})/,
   },
@@ -77,7 +77,7 @@ export const secretPatterns: readonly SecretPattern[] = [
       /[Aa](?:uthorization|UTHORIZATION)\\{0,2}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,2}["']?(?:[Bb]earer|BEARER|[Bb]asic|BASIC|[Tt]oken|[Aa]pi-?[Kk]ey|[Dd]igest|[Nn]egotiate)[ \t]+(?<secret>[^\s"'`,;\\<>[({$%*][^\s"'`,;\\]*)/,
   },
   {
-    // A word of prose after "bearer" has no digit, no capital and nothing else inside it.
+    // A word of prose after "bearer" has no digit, no capital and no other sign inside it.
     name: 'bearer token',
     pattern:
       /(?<![\w-])(?:[Bb]earer|BEARER)[ \t]+(?!(?:[Tt]oken|[Aa]uth|[Ss]cheme)s?\b)(?=[A-Za-z._~+/-]{0,63}\d|[A-Z]?[a-z]{1,63}[A-Z]|[A-Za-z]{1,63}[._~+/=-][A-Za-z]|[A-Za-z]{20})(?<secret>[A-Za-z0-9._~+/-]{5,}[A-Za-z0-9_~+/-]={0,2})/,
@@ -110,8 +110,8 @@ export const secretPatterns: readonly SecretPattern[] = [
 ];
 
 /**
- * Found in every text that a pattern above matches, and seldom in others: one look at a text is enough for most.
- * No match is shorter than `shortestSecret`.
+ * Matches every text that a pattern above matches, and few others, so one check is enough for most texts. No match is
+ * shorter than `shortestSecret`.
  */
 export const secretHint: RegExp = new RegExp(
   [
@@ -136,14 +136,16 @@ export const secretHint: RegExp = new RegExp(
 );
 export const shortestSecret = 6;
 
-/** Basic credentials are the base64 of `user:password`; "Basic JavaScript" is not. Runs in browsers too: no Buffer. */
+/**
+ * Basic credentials are the base64 of `user:password`; "Basic JavaScript" is not. Also runs in browsers: no Buffer.
+ */
 function holdsColon(encoded: string): boolean {
   const digits = encoded.replaceAll('=', '');
-  // One digit too many is no byte, and `atob` would throw.
+  // One extra digit is not a byte, and `atob` would throw.
   return atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits).includes(':');
 }
 
-/** Prefixes and lengths of the card networks: without them one number in ten would do. */
+/** Prefixes and lengths of the card networks: without them one number in ten would match. */
 const cardShapes: readonly RegExp[] = [
   /^4(?:\d{12}|\d{15}|\d{18})$/, // Visa
   /^(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}$/, // Mastercard

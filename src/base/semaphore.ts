@@ -1,4 +1,7 @@
-/** So many at a time: each caller gets a place, in the order of asking, and gives it back by calling what it got. */
+/**
+ * Limits concurrency: each caller gets a place, in the order of requests, and releases it by calling the returned
+ * function.
+ */
 export function createSemaphore(count: number): () => Promise<() => void> {
   let free = count;
   const queue: (() => void)[] = [];

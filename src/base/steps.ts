@@ -1,24 +1,24 @@
 /**
- * Work that can be interrupted. A generator yields after each small step, and whoever runs it lets other work through
- * when the steps have taken long enough.
+ * Work that can be interrupted. A generator yields after each small step, and its runner lets other work through when
+ * the steps have taken long enough.
  */
 import type { Awaitable } from './json.ts';
 
-/** A step that gives `rest` ends its slice: the next one takes long. */
+/** A step that yields `rest` ends its slice: the next step takes long. */
 export type Steps<T> = Generator<'rest' | undefined, T, undefined>;
 
 /** How long steps run before other work of the event loop gets a turn. */
 const sliceMs = 8;
-/** So many are taken before the clock counts: what takes no more is done at once on a busy machine, too. */
+/** This many steps run before the clock counts, so that short work is synchronous even on a busy machine. */
 const fewSteps = 64;
 
-/** Runs all steps: at once if they are quick, else in slices between which the event loop is free. */
+/** Runs all steps: synchronously if they are quick, else in slices between which the event loop is free. */
 export function takeSteps<T>(steps: Steps<T>): Awaitable<T> {
   const taken = takeSlice(steps);
   return taken.done === true ? taken.value : takeRest(steps);
 }
 
-/** Runs all steps at once, where nothing else waits for the event loop. */
+/** Runs all steps synchronously, for code with an otherwise idle event loop. */
 export function finishSteps<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next();

@@ -8,7 +8,7 @@ const maskBy = (...patterns: readonly RegExp[]): ((text: string) => string) =>
     patterns.map((pattern) => ({ name: String(pattern), pattern })),
   );
 
-describe('a pattern of the host', () => {
+describe('a host pattern', () => {
   test.each(['', 'g', 'y', 'gy', 'i', 'giu', 'gv', 'd'])(
     'with the flags %j finds every match in every text',
     (flags) => {
@@ -20,21 +20,21 @@ describe('a pattern of the host', () => {
     },
   );
 
-  test('is not disturbed by a position the host left in it', () => {
+  test('is not affected by a position that the host left in it', () => {
     const pattern = /a\d/g;
     const mask = maskBy(pattern);
     pattern.lastIndex = 100;
     expect(mask('a1')).toBe('[REDACTED]');
   });
 
-  test('hides only its group named secret where it has one', () => {
+  test('hides only its group named secret, if it has one', () => {
     expect(maskBy(/id=(?<secret>\d+)/)('id=12 id=34')).toBe('id=[REDACTED] id=[REDACTED]');
     expect(maskBy(/id=(?<secret>\d+)|key\d/)('id=12 key1')).toBe('id=[REDACTED] [REDACTED]');
     expect(maskBy(/id=(?=(?<secret>\d+))/)('id=12')).toBe('id=[REDACTED]');
     expect(maskBy(/(?=(?<secret>\d\d))/)('x12')).toBe('x[REDACTED]');
   });
 
-  test('may match nothing at all without hiding everything', () => {
+  test('may match the empty text without hiding everything', () => {
     expect(maskBy(/x*/)('abxxc')).toBe('ab[REDACTED]c');
     expect(maskBy(/(?:)/)('abc')).toBe('abc');
     expect(maskBy(/$/u)('a😀')).toBe('a😀');
@@ -45,7 +45,7 @@ describe('a pattern of the host', () => {
     expect(maskBy(/ab/, /cd/)('abcd')).toBe('[REDACTED][REDACTED]');
   });
 
-  test('may match what hides, and still a masked text stays as it is', () => {
+  test('may match a mask, and a masked text still stays the same', () => {
     for (const pattern of [/\w+/, /\[RED/, /REDACTED/, /\[.*?\]/, /./, /x?\[REDACTED\]/, /E/i]) {
       const mask = maskBy(pattern);
       const once = mask('ax[REDACTED] b');
@@ -60,7 +60,7 @@ describe('a pattern of the host', () => {
 });
 
 describe('a masked text', () => {
-  test('stays as it is, whatever the patterns', () => {
+  test('stays the same, whatever the patterns', () => {
     const patterns = fc.subarray([/\w+/, /\d/, /[A-Z]{2,}/, /\[|\]/, /REDACT/, /a.c/, / /, /(?<secret>b)c/], {
       minLength: 1,
     });
@@ -77,7 +77,7 @@ describe('a masked text', () => {
     );
   });
 
-  test('is the same text where nothing was found', () => {
+  test('is the same text if nothing was found', () => {
     expect(createTextMask(true, [])('nothing to see')).toBe('nothing to see');
     expect(createTextMask(false, [])('password=hunter2')).toBe('password=hunter2');
     expect(createTextMask(true, [{ name: 'x', pattern: /x/ }])('password=hunter2 x')).toBe(

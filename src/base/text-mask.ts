@@ -2,21 +2,21 @@ import { commandHint, secretsInCommand } from './command-secrets.ts';
 import type { SecretPattern, CharacterSpan } from './secret-pattern.ts';
 import { secretHint, secretPatterns, shortestSecret } from './secret-patterns.ts';
 
-/** What stands in the place of something hidden. */
+/** Replaces a hidden value. */
 export const redacted = '[REDACTED]';
 
-/** Texts settle after one pass; more are needed only by patterns that match what another left. */
+/** Texts settle after one pass; more are needed only if a pattern matches what another left. */
 const mostPasses = 5;
 
-/** Programs are written in lower case; the hint of patterns is not told cases apart. */
+/** Program names are lower case; the hint of patterns ignores case. */
 const programHint = new RegExp(commandHint);
 
 type Finder = { readonly pattern: RegExp; readonly confirm: ((secret: string) => boolean) | undefined };
-/** Hides in a text what patterns find, and adds that to `found`. */
+/** Hides the matches of patterns in a text, and adds them to `found`. */
 export type TextMask = (text: string, found?: Set<string>) => string;
 
 /**
- * Builds the function that hides in a text what patterns find: the built-in ones if `defaults`, and those in
+ * Creates the function that hides matches of patterns in a text: the built-in patterns if `defaults`, and those in
  * `added`. A command line is read as a shell would read it. Masking a masked text again changes nothing.
  */
 export function createTextMask(
@@ -53,7 +53,7 @@ function noteSecret(text: string, [start, end]: CharacterSpan, found: Set<string
   for (const part of text.slice(start, end).split(redacted)) if (part !== '') found.add(part);
 }
 
-/** Our own copy: a host's pattern may be sticky, or in use elsewhere with a position of its own. */
+/** A copy, because a host's pattern may be sticky, or in use elsewhere with its own position. */
 function toFinder({ pattern, confirm }: SecretPattern): Finder {
   const flags = new Set(pattern.flags).add('g');
   flags.delete('y');
@@ -71,7 +71,7 @@ function findSpans({ pattern, confirm }: Finder, text: string, spans: CharacterS
   }
 }
 
-/** Replaces the spans. One that touches the inside of an earlier mask takes all of it, so that no half is left. */
+/** Replaces the spans. A span that touches an earlier mask covers all of it, so that no half is left. */
 export function cutOut(text: string, spans: CharacterSpan[]): string {
   for (let at = text.indexOf(redacted); at !== -1; at = text.indexOf(redacted, at + redacted.length))
     spans.push([at, at + redacted.length]);

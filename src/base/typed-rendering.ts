@@ -1,10 +1,10 @@
 /**
- * Writes a value that JSON cannot hold as JSON, so that people can read it and two of them can be compared.
+ * Writes a value without a JSON form as JSON, so that people can read it and two such values can be compared.
  *
  * 1. JSON inside the value is written as it is. Everything else becomes an object with `$type`.
- * 2. An object of the caller that has a `$type` of its own is wrapped, so no data can imitate a rendering.
- * 3. Two values that differ in anything a program can read of them have different renderings. What cannot be read
- *    (functions, private fields, promises) is marked `opaque`.
+ * 2. A caller's object with its own `$type` is wrapped, so no data can imitate a rendering.
+ * 3. Two values that differ in anything a program can read have different renderings. Unreadable parts (functions,
+ *    private fields, promises) are marked `opaque`.
  */
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { defineMember } from './json-value.ts';
@@ -26,7 +26,7 @@ export function renderTyped(value: unknown): TypedRendering {
   }
 }
 
-/** Is this a value that JSON text gives back unchanged? Reading it runs no code of the value's author but getters. */
+/** Does JSON text return this value unchanged? Reading it runs no code of the value's author except getters. */
 export function isPlainJson(value: unknown, depth = 0): value is JsonValue {
   switch (typeof value) {
     case 'string':
@@ -50,7 +50,7 @@ function hasPlainContents(holder: object, depth: number): boolean {
   return true;
 }
 
-/** An ordinary array or object, all of whose members `Object.keys` names. */
+/** An ordinary array or object whose members are all in `Object.keys`. */
 function isPlainHolder(holder: object): boolean {
   const keys = Object.keys(holder);
   if (Array.isArray(holder))
@@ -74,7 +74,7 @@ class Rendering {
   #nodes = 0;
 
   render(value: unknown): JsonValue {
-    if (++this.#nodes > mostNodes) throw new TooMuch(`holds more than ${mostNodes} values`);
+    if (++this.#nodes > mostNodes) throw new TooMuch(`has more than ${mostNodes} values`);
     switch (typeof value) {
       case 'string':
       case 'boolean':
@@ -100,7 +100,7 @@ class Rendering {
     const { length } = this.#holders;
     const at = this.#holders.indexOf(holder);
     if (at !== -1) return { $type: 'circular', up: length - at };
-    if (length >= deepest) throw new TooMuch(`is nested more than ${deepest} deep`);
+    if (length >= deepest) throw new TooMuch(`is nested more than ${deepest} levels deep`);
     this.#holders.push(holder);
     try {
       return isPlainHolder(holder) ? this.#renderPlain(holder) : this.#renderOther(holder);
@@ -128,7 +128,7 @@ class Rendering {
   #renderOther(holder: object): JsonValue {
     const content = this.#contentOf(holder);
     const own = Object.keys(holder);
-    // The bytes and items of these are their keys as well.
+    // The bytes and items of these are also their keys.
     const isIndexed = Array.isArray(holder) || ArrayBuffer.isView(holder) || holder instanceof String;
     const named = isIndexed ? own.filter((key) => !/^\d+$/.test(key)) : own;
     const members: { [key: string]: JsonValue } = {};
@@ -147,7 +147,7 @@ class Rendering {
     };
   }
 
-  /** What values of the platform hold. Undefined for those whose own members are all there is to read. */
+  /** The content of platform values. Undefined if their own members are all there is to read. */
   #contentOf(holder: object): JsonObject | undefined {
     if (Array.isArray(holder))
       return {
@@ -172,7 +172,7 @@ class Rendering {
     return typeof toJSON === 'function' ? { value: this.render(toJSON.call(holder, '')) } : undefined;
   }
 
-  /** Members that `Object.keys` does not name: symbols, and those that are not enumerable. */
+  /** Members that are not in `Object.keys`: symbols, and those that are not enumerable. */
   #unlisted(holder: object): JsonValue[] {
     const listed = new Set<string | symbol>(Object.keys(holder));
     const builtIn = Array.isArray(holder) || holder instanceof String ? 'length' : undefined;
@@ -186,7 +186,7 @@ class Rendering {
   }
 }
 
-/** As text where the bytes are text, so that secrets in them are recognised. */
+/** As text if the bytes are text, so that secrets in them are recognised. */
 function bytesOf(bytes: Uint8Array): JsonObject {
   try {
     return {
@@ -207,7 +207,7 @@ function typeNameOf(holder: object): string {
   return name === undefined || name === '' ? tag : name;
 }
 
-/** What a class says of its values, if it says anything. */
+/** The text that a class gives for its values, if any. */
 function ownText(holder: object): string | undefined {
   const { toString } = holder as { toString?: unknown };
   if (typeof toString !== 'function' || toString === Object.prototype.toString) return undefined;

@@ -1,4 +1,4 @@
-/** Waits for something, or until there is no need to. What comes of it afterwards is heard by nobody. */
+/** Waits for a promise or for an abort. After an abort, the result of the promise is ignored. */
 export const unlessAborted = (awaited: Promise<void>, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const wake = (): void => resolve();

@@ -8,8 +8,8 @@ export const isPromiseLike = (value: unknown): value is PromiseLike<unknown> =>
   typeof value.then === 'function';
 
 /**
- * Goes on with a value: at once when it is here, later when it is promised. Keeps what is synchronous
- * synchronous, so that a call whose schema answers at once waits for nothing.
+ * Continues with a value: synchronously if it is available, later if it is a promise. So a call whose schema answers
+ * synchronously does not wait.
  */
 export function whenReady<Value, Next>(
   value: Awaitable<Value>,

@@ -2,7 +2,7 @@ import type { Awaitable } from './json.ts';
 import { isPromiseLike } from './when-ready.ts';
 import type { Deadlines } from './deadlines.ts';
 
-/** The value, or `otherwise` where it does not come within the time. What is synchronous cannot be interrupted. */
+/** The value, or `otherwise` if it does not come in time. Synchronous work cannot be interrupted. */
 export async function within<Value, Other>(
   { deadlines }: { readonly deadlines: Deadlines },
   ms: number,
@@ -12,7 +12,7 @@ export async function within<Value, Other>(
   if (!isPromiseLike(value)) return value;
   const tooLong = Promise.withResolvers<Other>();
   const watch = deadlines.watch(Math.max(0, ms), () => tooLong.resolve(otherwise));
-  // Whoever gave it up does not hear what it throws afterwards.
+  // After a timeout, a later rejection is ignored.
   const given = Promise.resolve(value);
   given.catch(() => undefined);
   try {

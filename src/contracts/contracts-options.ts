@@ -1,4 +1,4 @@
-/** What a host may say when it loads contracts, and the world its rules are judged in. */
+/** The options for loading contracts, and the world in which their rules are judged. */
 import { spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import type { Awaitable } from '../base/json.ts';
@@ -11,27 +11,27 @@ import type { SuccessCheck } from '../tool/success-check.ts';
 import { listFolder, realPath } from '../runtime/files/real-path.ts';
 
 export type ContractsOptions = {
-  /** Says whether a result is a success, for tools and runtimes that have no check of their own. */
+  /** Decides whether a result is a success, for tools and runtimes without their own check. */
   readonly successCheck?: SuccessCheck;
-  /** What `environment` stands for in rules. `production` by default. */
+  /** The value of `environment` in rules. `production` by default. */
   readonly environment?: string;
-  /** What `env.NAME` stands for. The environment of this process by default. */
+  /** The source of `env.NAME`. The environment of this process by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * What relative paths in arguments are relative to. Nothing by default: tools may run elsewhere, and then a relative
-   * path is inside relative prefixes only.
+   * Base of relative paths in arguments. None by default, because tools may run elsewhere. Then a relative path is
+   * inside relative prefixes only.
    */
   readonly workingDirectory?: string;
   readonly homeDirectory?: string;
-  /** Selectors beyond those of the language, by their first word. */
+  /** Additional selectors, by their first word. */
   readonly selectors?: Readonly<Record<string, HostSelector>>;
-  /** Operators beyond those of the language. */
+  /** Additional operators. */
   readonly operators?: Readonly<Record<string, HostOperator>>;
-  /** Which calls show what to workflows, by tool name or glob, beside `Read`, `Bash` and `mcp__…`. */
+  /** The evidence that calls give to workflows, by tool name or glob, in addition to `Read`, `Bash` and `mcp__…`. */
   readonly evidence?: Readonly<Record<string, ToolEvidence>>;
   /**
-   * Lets workflow conditions run commands: true runs them in a shell for at most 30 seconds, a function runs them its
-   * own way and gives the exit code. Off by default.
+   * Lets workflow conditions run commands. True runs them in a shell for at most 30 seconds; a function runs them
+   * itself and returns the exit code. Off by default.
    */
   readonly exec?: boolean | ((command: string) => Awaitable<number>);
 };
@@ -67,7 +67,7 @@ export function createWorkflowHost(options: ContractsOptions): WorkflowHost {
 
 const longestRunMs = 30_000;
 
-/** The exit code; one no command gives where it was killed or could not be started. */
+/** The exit code; if the command was killed or could not be started, a code that no command returns. */
 const runInShell = (command: string): Promise<number> =>
   new Promise((resolve) => {
     const child = spawn(command, {

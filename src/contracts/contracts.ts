@@ -9,10 +9,10 @@ import { sha256Hex } from '../policy/language/join-versions.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
 
-/** A function that judges calls of a tool: before they run, or by what came of them. */
+/** A function that judges calls of a tool: before they run, or by their result. */
 export type RuleSpec = {
   readonly id: string;
-  /** Exact name or glob; every tool where nothing is said. */
+  /** Exact name or glob. Default: every tool. */
   readonly tool?: string;
   readonly mode?: RuleMode;
   readonly tags?: readonly string[];
@@ -27,7 +27,7 @@ export type RuleSpec = {
 
 export type RulesSpec = { readonly rules: readonly RuleSpec[]; readonly name?: string };
 
-/** Makes contracts of functions. They stand beside rules of documents: see `contractsFromMultiple`. */
+/** Creates contracts from functions. To combine them with documents, see `contractsFromMultiple`. */
 export function contracts(spec: RulesSpec, options: ContractsOptions = {}): LoadedContracts {
   const source = spec.name ?? 'rules of this program';
   if (!Array.isArray(spec.rules)) refuse('contracts takes {rules: [{id, tool, before(call) {…}}]}');
@@ -52,10 +52,11 @@ function toCodeRule(rule: RuleSpec, index: number): CodeRule {
   if (typeof rule !== 'object' || rule === null)
     refuse(`${where} must be an object with id, tool and before or after`);
   for (const key of Object.keys(rule))
-    if (!knownKeys.has(key)) refuse(`${where} has a field "${key}"; known are ${[...knownKeys].join(', ')}`);
+    if (!knownKeys.has(key))
+      refuse(`${where} has an unknown field "${key}"; known fields are ${[...knownKeys].join(', ')}`);
   const { id, tool = '*', mode, tags = [], metadata, before, after } = rule;
   if (typeof id !== 'string' || !/^[a-z0-9][a-z0-9_-]*$/.test(id))
-    refuse(`${where}.id must be of lower-case letters, digits, "_" and "-"`);
+    refuse(`${where}.id must consist of lower-case letters, digits, "_" and "-"`);
   if (typeof tool !== 'string' || tool === '') refuse(`${where}.tool must be a name or a glob`);
   if (mode !== undefined && mode !== 'enforce' && mode !== 'observe')
     refuse(`${where}.mode must be enforce or observe`);
@@ -63,9 +64,9 @@ function toCodeRule(rule: RuleSpec, index: number): CodeRule {
   if (typeof before === 'function' && after === undefined)
     return { ...shared, when: 'before', check: before };
   if (typeof after === 'function' && before === undefined) return { ...shared, when: 'after', check: after };
-  return refuse(`${where} needs a function: before(call) or after(call, output), and not both`);
+  return refuse(`${where} needs exactly one function: before(call) or after(call, output)`);
 }
 
 function refuse(problem: string): never {
-  throw new QuittanceError('config.invalid', `Rules cannot be made of this: ${problem}.`);
+  throw new QuittanceError('config.invalid', `The rules are invalid: ${problem}.`);
 }

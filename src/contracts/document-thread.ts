@@ -1,4 +1,7 @@
-/** Reads contract documents in a thread: a long one takes a second of YAML and patterns, which no call should wait for. */
+/**
+ * Reads contract documents in a thread: a long document takes a second of YAML and patterns, and no call should wait
+ * for that.
+ */
 import { parentPort } from 'node:worker_threads';
 import { readDocument } from '../policy/read/parse-document.ts';
 import type { ReadOptions } from '../policy/read/read-options.ts';

@@ -1,4 +1,4 @@
-/** The files a document needs: itself, and whatever it extends. */
+/** Finds the files that a document needs: itself, and everything it extends. */
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { contractsError } from '../policy/language/contracts-problem.ts';
@@ -7,7 +7,7 @@ import type { DocumentSource, ReadText } from './read-documents.ts';
 export type FoundFiles = {
   readonly documents: readonly DocumentSource[];
   readonly parents: readonly DocumentSource[];
-  /** All of them, to be watched. */
+  /** All of them, for watching. */
   readonly paths: readonly string[];
   /** A document extends another, so other files of its folder count as well. */
   readonly readsFolder: boolean;
@@ -23,7 +23,10 @@ export async function areUnchanged({ documents, parents, readsFolder }: FoundFil
   return true;
 }
 
-/** Of a document that extends another, those of its folder are read too: a parent is known by the name it has inside. */
+/**
+ * If a document extends another, the other files in its folder are read too, because a parent is identified by the
+ * name inside it.
+ */
 export async function findFiles(
   paths: readonly string[],
   parentPaths: readonly string[],
@@ -42,7 +45,7 @@ export async function findFiles(
       if (!/\.ya?ml$/i.test(name) || isAmong(path, [...paths, ...parentPaths])) continue;
       const text = await readFile(path).catch(() => undefined);
       const document = text && { source: path, text };
-      // A folder may hold anything; what is no ruleset is nobody's parent.
+      // A folder may contain anything; a file that is not a ruleset cannot be a parent.
       if (document !== undefined && (await rulesetOf(document, readText)) !== undefined)
         beside.push(document);
     }
@@ -85,7 +88,7 @@ async function rulesetOf(
   return result.ok && result.document.kind === 'Ruleset' ? result.document.ruleset : undefined;
 }
 
-/** The sources of all that is inherited from. */
+/** The sources of all inherited rulesets. */
 async function chainOf(
   documents: readonly DocumentSource[],
   candidates: readonly DocumentSource[],

@@ -20,12 +20,12 @@ describe('contractsFromTemplate', () => {
     expect(await read('sub/a.txt', { workingDirectory: '/srv/project' })).toBe('allow');
   });
 
-  test('takes the directory of the process where nobody says', async () => {
+  test('defaults to the directory of the process', async () => {
     expect(await read(`${process.cwd()}/a.txt`)).toBe('allow');
     expect(await read('/etc/passwd')).toBe('block');
   });
 
-  test.each(['/', homedir()])('takes %s for no project', async (directory) => {
+  test.each(['/', homedir()])('does not accept %s as a project', async (directory) => {
     vi.spyOn(process, 'cwd').mockReturnValue(directory);
     expect(await read('/etc/passwd')).toBe('block');
     expect(await read(`${homedir()}/notes.txt`)).toBe('block');
@@ -33,7 +33,7 @@ describe('contractsFromTemplate', () => {
   });
 
   test.each(['file-agnt', 'File-Agent', '__proto__', 'constructor', ''])(
-    'refuses %j and says what there is',
+    'rejects %j and lists the templates',
     (name) => {
       expect(() => contractsFromTemplate(name)).toThrowError(
         expect.objectContaining({
@@ -48,7 +48,7 @@ describe('contractsFromTemplate', () => {
     const app = mkdtempSync(join(tmpdir(), 'quittance-bundled-'));
     const root = join(import.meta.dirname, '../..');
     try {
-      // As a bundler leaves it: the code in another package, which even has templates of its own.
+      // As a bundler leaves it: the code is in another package, which even has its own templates.
       cpSync(join(root, 'src'), join(app, 'src'), { recursive: true });
       cpSync(join(root, 'templates'), join(app, 'templates'), { recursive: true });
       writeFileSync(join(app, 'package.json'), '{ "name": "app", "type": "module" }');

@@ -11,7 +11,7 @@ import { templatesFolder } from '../runtime/files/package-folder.ts';
 export type TemplateName =
   'coding-agent' | 'coding-workflow' | 'devops-agent' | 'file-agent' | 'research-agent';
 
-/** The templates in the folder `templates` of the package: a document each, and the cases that test it. */
+/** The templates in the folder `templates` of the package: each is a document, with the cases that test it. */
 export const templateNames: readonly TemplateName[] = Object.freeze([
   'coding-agent',
   'coding-workflow',
@@ -21,9 +21,9 @@ export const templateNames: readonly TemplateName[] = Object.freeze([
 ]);
 
 /**
- * Contracts for a common kind of agent. Their `.` is the project folder: `workingDirectory`, else the directory this
- * process works in; where that is the root or the home directory, which is no project, nothing absolute is inside.
- * To change one, copy its document from `node_modules/quittance/templates` and load that.
+ * Contracts for a common kind of agent. Their `.` is the project folder: `workingDirectory`, or else the directory of
+ * this process. The root and the home directory are not projects: then no absolute path is inside. To change a
+ * template, copy its document from `node_modules/quittance/templates` and load the copy.
  */
 export function contractsFromTemplate(
   name: TemplateName | (string & {}),
@@ -56,9 +56,9 @@ function readTemplate(name: TemplateName): string {
 const unreadable = (name: TemplateName, cause: unknown): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `The template "${name}" is a file of the package quittance, which cannot be read from here. If a bundler put ` +
-      'quittance into your program, exclude it from the bundle, or copy the document from ' +
-      `node_modules/quittance/templates/${name}.yaml into your project and load that.`,
+    `The template "${name}" is a file of the package quittance, which cannot be read from here. If a ` +
+      'bundler included quittance in your program, exclude it from the bundle. Or copy the document from ' +
+      `node_modules/quittance/templates/${name}.yaml into your project and load the copy.`,
     { template: name },
     cause,
   );

@@ -11,9 +11,12 @@ import { areUnchanged, findFiles } from './find-files.ts';
 import { watchFiles } from './watch-files.ts';
 
 export type FileOptions = ContractsOptions & {
-  /** Files with rulesets that may be extended, beside those that lie in the folder of the document. */
+  /** Files with rulesets that may be extended, in addition to those in the folder of the document. */
   readonly parents?: readonly string[];
-  /** Puts changed files into force by itself. A bad one leaves the old rules; `onReload` is told of either. */
+  /**
+   * Applies changed files automatically. An invalid file leaves the old rules in force; `onReload` is called in both
+   * cases.
+   */
   readonly watch?: boolean;
   readonly onReload?: (result: ReloadResult) => void;
 };
@@ -21,7 +24,7 @@ export type FileOptions = ContractsOptions & {
 export type ReloadResult =
   { readonly ok: true; readonly version: string } | { readonly ok: false; readonly error: unknown };
 
-/** Contracts that stand in a file and can be read again from there. */
+/** Contracts from a file, which can be read again. */
 export type FileContracts = LoadedContracts & { reload(): Promise<ReloadResult> };
 
 /**
@@ -51,10 +54,10 @@ async function loadFiles(paths: readonly string[], options: FileOptions): Promis
 
   const readAgain = async (): Promise<ReloadResult> => {
     try {
-      // Files that have not changed are not compiled again, however often somebody asks.
+      // Unchanged files are not compiled again, however often a reload is requested.
       if (isInForce && (await areUnchanged(found))) return { ok: true, version: loaded.version };
       isInForce = false;
-      // Calls are judged meanwhile: what takes long happens in a thread, or in slices.
+      // Calls are judged meanwhile, so slow work runs in a thread or in slices.
       const again = await readInThread(options, read);
       ({ found } = again);
       const sameFiles = again.read.files.join('\0') === loaded.files.join('\0');
@@ -66,7 +69,7 @@ async function loadFiles(paths: readonly string[], options: FileOptions): Promis
       return { ok: false, error };
     }
   };
-  // One at a time, in order: the last one that was asked for is in force in the end.
+  // One at a time, in order: the last requested one is in force in the end.
   let last: Promise<unknown> = Promise.resolve();
   const reload = (): Promise<ReloadResult> => {
     const next = last.then(readAgain);
@@ -90,13 +93,13 @@ async function loadFiles(paths: readonly string[], options: FileOptions): Promis
 }
 
 export type StringOptions = ContractsOptions & {
-  /** What errors call the document. */
+  /** The name of the document in errors. */
   readonly source?: string;
   /** Texts of rulesets that may be extended. */
   readonly parents?: readonly string[];
 };
 
-/** Contracts that can be given another text. */
+/** Contracts whose text can be replaced. */
 export type StringContracts = LoadedContracts & { reload(text: string): void };
 
 /** Loads a document from its text. Throws `contracts.invalid` with every problem. */

@@ -1,8 +1,8 @@
 /**
- * Contracts in force, and how others come to be in force instead.
+ * Contracts in force, and how other contracts replace them.
  *
- * A reload reads and compiles everything first and swaps at once: a call is judged by the old rules or by the new ones,
- * never by some of each, and documents with a problem leave the old ones in force.
+ * A reload reads and compiles everything first, and then swaps at once. A call is judged by the old rules or by the
+ * new ones, never by a mix. Documents with a problem leave the old rules in force.
  */
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import type { Steps } from '../base/steps.ts';
@@ -27,10 +27,10 @@ export type CallToJudge = Pick<PolicyCall, 'toolName'> & {
   readonly input?: JsonObject;
 } & { readonly [Name in 'principal' | 'metadata' | 'snapshot' | 'resources']?: PolicyCall[Name] };
 
-/** What else there is to know about a call that is explained. */
+/** Further facts about a call to explain. */
 export type CallCircumstances = Pick<ExplainOptions, 'counters' | 'end' | 'stateOf'>;
 
-/** What is read from one place: rules put together, and the texts they stand in. */
+/** The contracts read from one source: composed rules, and their texts. */
 export type ReadContracts = {
   readonly composed: ComposedRules;
   readonly documents: readonly ContractDocument[];
@@ -38,7 +38,7 @@ export type ReadContracts = {
   readonly files: readonly string[];
 };
 
-/** Follows a replacement the way it was made. One at once is followed before this returns. */
+/** Follows a replacement in the way it was made. An immediate one is followed before this returns. */
 type Follow = (how: 'at once' | 'in slices') => Awaitable<void>;
 
 type InForce = ReadContracts & { readonly policy: Policy };
@@ -54,7 +54,7 @@ export class LoadedContracts implements Contracts {
   ) => Promise<CallExplanation>;
   readonly #options: ContractsOptions;
   #inForce: InForce;
-  /** How many times other rules were given, and which of these times counts. */
+  /** Number of replacements so far, and the one in force. */
   #replacements = 0;
   #inForceSince = 0;
   readonly #listeners = new Set<Follow>();
@@ -88,37 +88,37 @@ export class LoadedContracts implements Contracts {
     return this.#inForce.files;
   }
 
-  /** Stamps the rules in force: sha256 over the documents. */
+  /** Version of the rules in force: sha256 over the documents. */
   get version(): string {
     return this.policy.version;
   }
 
-  /** What was overridden, what is a candidate, and what else is worth knowing. */
+  /** Overridden rules, candidates, and warnings. */
   get report(): CompositionReport {
     return this.#inForce.composed.report;
   }
 
-  /** What the rules would say about a call. Session limits are judged by the counters, where some are given. */
+  /** The ruling on a call. Session limits are judged by the counters, if given. */
   evaluate(call: CallToJudge, counters?: SessionCounters): Awaitable<Ruling> {
     return this.policy.judgeCall(toPolicyCall(call), counters);
   }
 
-  /** What the post rules would say about what came of it. */
+  /** The ruling of the post rules on its result. */
   evaluateOutput(call: CallToJudge, end: ToolEnd): Awaitable<OutputRuling> {
     return this.policy.judgeOutput(toPolicyCall(call), end);
   }
 
-  /** Why the rules would say what they would: every rule, what it looked at and what it found, secrets masked. */
+  /** Explains the ruling: every rule, the values it read and the result, with secrets masked. */
   explain(call: CallToJudge, about: CallCircumstances = {}): Promise<CallExplanation> {
     return this.#explain(this.#inForce.composed, toPolicyCall(call), about);
   }
 
-  /** What may be wrong with the rules although they can be loaded. */
+  /** Possible problems of the rules, although they can be loaded. */
   check(knownTools?: readonly string[]): readonly LintWarning[] {
     return lintRules(this.#inForce.composed, knownTools);
   }
 
-  /** Puts other rules into force. Throws, and leaves the old ones, where they cannot be. */
+  /** Puts other rules into force. If they are invalid, throws and keeps the old ones. */
   replace(read: ReadContracts): void {
     this.#replacements++;
     this.#inForce = finishSteps(this.#compile(read));
@@ -127,8 +127,8 @@ export class LoadedContracts implements Contracts {
   }
 
   /**
-   * The same while the event loop stays free. Rules that were given later and came into force meanwhile stay in force.
-   * Resolves when contracts made of these follow, too.
+   * The same while the event loop stays free. If later rules came into force meanwhile, those stay. Resolves when
+   * contracts made of these have followed too.
    */
   async replaceInSlices(read: ReadContracts): Promise<void> {
     const mine = ++this.#replacements;
@@ -139,29 +139,29 @@ export class LoadedContracts implements Contracts {
     for (const tell of this.#listeners) await tell('in slices');
   }
 
-  /** Tells whenever other rules came into force, and how they did. Gives the way to stop it. */
+  /** Calls `tell` whenever other rules came into force. Returns a function that stops this. */
   onReplaced(tell: Follow): () => void {
     this.#listeners.add(tell);
     return () => this.#listeners.delete(tell);
   }
 
-  /** Stops looking for changes; the rules stay in force. */
+  /** Stops watching for changes; the rules stay in force. */
   close(): void {
     this.#close?.();
     this.#close = undefined;
   }
 
-  /** What `close` has to stop. */
+  /** Sets what `close` must stop. */
   closeWith(close: () => void): void {
     this.#close = close;
   }
 
-  /** The same rules, with relative paths relative to this folder. They are not reloaded. */
+  /** The same rules, with relative paths resolved against this folder. They are not reloaded. */
   inDirectory(workingDirectory: string): LoadedContracts {
     return new LoadedContracts(this.#inForce, { ...this.#options, workingDirectory });
   }
 
-  /** What they are made of, for whoever puts several together. */
+  /** The parts they are made of, for combining several. */
   get read(): ReadContracts {
     return this.#inForce;
   }

@@ -1,6 +1,6 @@
 /**
- * A document that was read in a thread, on its way to the thread that judges calls. Functions cannot travel, so patterns
- * do, and long lists travel in packs: each is unpacked in a step of its own.
+ * A document that a thread has read, on its way to the thread that judges calls. Functions cannot be transferred, so
+ * patterns are. Long lists are packed in parts: each is unpacked in its own step.
  */
 import { deserialize, serialize } from 'node:v8';
 import type { Steps } from '../base/steps.ts';
@@ -107,7 +107,8 @@ const unpackGate = ({ message, condition }: PackedGate): StageGate => ({
 
 function regexOf(pattern: string): LinearRegex {
   const reading = parseRegex(pattern);
-  if (!reading.ok) throw new TypeError(`A pattern that was read once cannot be read again: ${pattern}`);
+  if (!reading.ok)
+    throw new TypeError(`A pattern that was valid in the thread cannot be read again: ${pattern}`);
   return reading.regex;
 }
 
@@ -120,7 +121,7 @@ function packList(list: readonly unknown[]): readonly Pack[] {
   return packs;
 }
 
-// Only what `pack` wrote in a thread of ours is unpacked, and the place that unpacks names the type that was packed.
+// Only our own thread's output of `pack` is unpacked, and the caller names the packed type.
 const unpack = <T>(packed: Pack): T => deserialize(packed) as T;
 
 function* unpackList<T>(packs: readonly Pack[]): Steps<T[]> {

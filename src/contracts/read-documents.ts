@@ -1,4 +1,4 @@
-/** From texts to rules put together: every problem of every document at once. */
+/** Composes rules from texts and reports every problem of every document at once. */
 import type { Awaitable } from '../base/json.ts';
 import type { ContractDocument } from '../policy/judge/contracts.ts';
 import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
@@ -13,19 +13,19 @@ import type { ContractsOptions } from './contracts-options.ts';
 import { toReadOptions } from './contracts-options.ts';
 import type { ReadContracts } from './loaded-contracts.ts';
 
-/** A document and where it comes from, for messages. */
+/** A document and its source, for messages. */
 export type DocumentSource = { readonly source: string; readonly text: string | Uint8Array };
 
-/** Reads a document, the same one only once: looking for parents and composing both need it. */
+/** Reads a document, each only once: finding parents and composing both need it. */
 export type ReadText = (document: DocumentSource) => Awaitable<DocumentResult>;
 
-/** Reads documents here and now. */
+/** Reads documents synchronously. */
 export function createReadText(options: ContractsOptions): (document: DocumentSource) => DocumentResult {
   const reading = toReadOptions(options);
   return rememberDocuments((document) => readDocument(document.text, document.source, reading));
 }
 
-/** The same reader, which reads no document twice. */
+/** The same reader with a cache, so that no document is read twice. */
 export function rememberDocuments<Result>(
   read: (document: DocumentSource) => Result,
 ): (document: DocumentSource) => Result {
@@ -37,7 +37,7 @@ export function rememberDocuments<Result>(
   };
 }
 
-/** Composes documents, left to right. `parents` are what they may extend, by the name in their metadata. */
+/** Composes documents, left to right. `parents` are the rulesets they may extend, by the name in their metadata. */
 export const readDocuments = (
   texts: readonly DocumentSource[],
   parents: readonly DocumentSource[],
@@ -50,7 +50,7 @@ const withResult =
   (readText: (document: DocumentSource) => DocumentResult) =>
   (text: DocumentSource): ReadDocument => ({ text, result: readText(text) });
 
-/** The same for documents that have been read. */
+/** The same for documents that are already read. */
 export function composeDocuments(
   texts: readonly ReadDocument[],
   parents: readonly ReadDocument[],

@@ -1,4 +1,6 @@
-/** Reads documents in a thread, one after the other, and unpacks them in slices between which the event loop is free. */
+/**
+ * Reads documents in a thread, one after the other, and unpacks them in slices between which the event loop is free.
+ */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { takeSteps } from '../base/steps.ts';
@@ -9,7 +11,7 @@ import { unpackDocument } from './packed-document.ts';
 import type { ReadText } from './read-documents.ts';
 import { rememberDocuments } from './read-documents.ts';
 
-/** Gives `work` a reader. Its thread ends when the work is done. */
+/** Passes `work` a reader. Its thread ends when the work is done. */
 export async function readInThread<T>(
   options: ContractsOptions,
   work: (readText: ReadText) => Promise<T>,
@@ -41,11 +43,11 @@ export async function readInThread<T>(
 }
 
 function startThread(): Worker {
-  // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+  // After a build this file is JavaScript; in the sources it is TypeScript.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   return new Worker(new URL(`./document-thread${extension}`, import.meta.url), {
     execArgv: ['--disable-warning=ExperimentalWarning'],
-    // Most of what YAML leaves behind is garbage at once. With more room it piles up: 230 MB for 2,500 rules, not 65.
+    // Most of YAML's memory is garbage at once. With more space it piles up: 230 MB for 2,500 rules instead of 65.
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
 }

@@ -6,8 +6,8 @@ import { basename, dirname, resolve } from 'node:path';
 const settleMs = 50;
 
 /**
- * Tells when one of the files may have changed. The folders are watched, not the files: most editors put a new file
- * in the place of the old one. Keeps no process alive.
+ * Calls `tell` when one of the files may have changed. The folders are watched, not the files, because most editors
+ * replace the old file with a new one. Does not keep the process alive.
  */
 export function watchFiles(paths: () => readonly string[], tell: () => Promise<void>): () => void {
   const watchers = new Map<string, FSWatcher>();

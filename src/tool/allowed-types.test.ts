@@ -90,7 +90,7 @@ describe('the types a JSON Schema allows', () => {
     expect(typesAt(schema, path)).toEqual(types);
   });
 
-  test('of the branches whose constants the value meets', () => {
+  test('of the branches whose constants match the value', () => {
     const schema = {
       anyOf: [
         { properties: { by: { const: 'id' }, key: { type: 'number' } } },
@@ -104,7 +104,7 @@ describe('the types a JSON Schema allows', () => {
     expect(typesAt(schema, ['by'], { by: 5 })).toEqual(['string']);
   });
 
-  test('are found in a schema that refers to itself a thousand times over', () => {
+  test('are found in a schema that refers to itself a thousand times', () => {
     const doubled = (index: number): JsonObject => ({
       allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }],
     });

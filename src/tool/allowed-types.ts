@@ -4,7 +4,7 @@ import type { JsonType } from './json-type.ts';
 import { jsonTypeOf } from './json-type.ts';
 import { ownValue } from './own-value.ts';
 
-/** What a place may hold when nothing is said about it. */
+/** The types allowed at a place without a constraint. */
 export const everyType: ReadonlySet<JsonType> = new Set([
   'null',
   'boolean',
@@ -16,14 +16,14 @@ export const everyType: ReadonlySet<JsonType> = new Set([
 const noType: ReadonlySet<JsonType> = new Set();
 
 /**
- * The types a JSON Schema allows at a path of `root`. Reads what is written and errs towards more: where a
- * reference leads nowhere or a keyword is not looked at, everything is allowed. A branch of a union whose constants
- * the value contradicts is not one of its choices.
+ * The types that a JSON Schema allows at a path of `root`. It errs towards more: if a reference leads nowhere or a
+ * keyword is not examined, everything is allowed. A branch of a union whose constants contradict the value is not a
+ * choice.
  */
 export function allowedTypes(schema: JsonValue, path: JsonPath, root: unknown): ReadonlySet<JsonType> {
   const values = [root];
   for (const step of path) values.push(memberOf(values.at(-1), step));
-  // A schema may refer to itself, and to others many times over: each is looked at once per depth.
+  // A schema may refer to itself, and to others many times: each is examined once per depth.
   const known = path.concat('').map(() => new Map<JsonObject, ReadonlySet<JsonType>>());
 
   const at = (node: unknown, depth: number): ReadonlySet<JsonType> => {
@@ -36,7 +36,7 @@ export function allowedTypes(schema: JsonValue, path: JsonPath, root: unknown): 
     return types;
   };
 
-  /** What the node itself says about this place, or about the place below it that the path leads to. */
+  /** The constraint of the node itself on this place, or on the place below it that the path leads to. */
   const here = (node: JsonObject, depth: number): ReadonlySet<JsonType> => {
     const step = path[depth];
     if (step === undefined) return statedTypes(node);
@@ -45,7 +45,7 @@ export function allowedTypes(schema: JsonValue, path: JsonPath, root: unknown): 
     return intersect(childSchemas(node, step).map((child) => at(child, depth + 1)));
   };
 
-  /** What the schemas it brings in say. */
+  /** The constraints of the schemas it applies. */
   const applied = (node: JsonObject, depth: number): ReadonlySet<JsonType>[] => {
     const found: ReadonlySet<JsonType>[] = [];
     const ref = ownValue(node, '$ref');
@@ -83,7 +83,9 @@ function statedTypes(node: JsonObject): ReadonlySet<JsonType> {
   return intersect(stated);
 }
 
-/** True when another key of the value is a constant this schema does not allow: then it is not the branch meant. */
+/**
+ * True if another key of the value is a constant this schema does not allow: then this is not the intended branch.
+ */
 function contradicts(node: JsonObject, value: unknown, except: string | number): boolean {
   const properties = ownValue(node, 'properties');
   if (!isJsonObject(properties) || typeof value !== 'object' || value === null) return false;
@@ -92,14 +94,14 @@ function contradicts(node: JsonObject, value: unknown, except: string | number):
     const choices = Object.hasOwn(property, 'const')
       ? [ownValue(property, 'const')]
       : listOf(property, 'enum');
-    // Only what can be compared by identity is.
+    // Only values that can be compared by identity are compared.
     if (choices === undefined || choices.some((choice) => typeof choice === 'object' && choice !== null))
       return false;
     return !choices.includes(ownValue(value, key));
   });
 }
 
-/** The schemas a value under this key must meet. */
+/** The schemas that a value under this key must match. */
 function childSchemas(node: JsonObject, step: string | number): readonly unknown[] {
   if (typeof step === 'number') {
     const items = ownValue(node, 'items');
@@ -126,7 +128,7 @@ function matches(pattern: string, text: string): boolean {
   }
 }
 
-/** What a reference inside the schema points to; undefined where it points outside or nowhere. */
+/** The target of a reference inside the schema; undefined if it points outside or nowhere. */
 function resolve(schema: JsonValue, ref: string): unknown {
   if (ref === '#') return schema;
   if (!ref.startsWith('#/')) return undefined;

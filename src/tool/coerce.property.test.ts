@@ -10,7 +10,7 @@ import { valueAt } from './json-edit.ts';
 import type { CompiledSchema } from './schema.ts';
 import { compileSchema } from './schema.ts';
 
-/** A schema in no dialect yet. */
+/** A schema, independent of a dialect. */
 type Shape =
   | { readonly kind: 'number' | 'boolean' | 'text' }
   | { readonly kind: 'list'; readonly of: Shape }
@@ -19,7 +19,7 @@ type Field = { readonly key: string; readonly shape: Shape; readonly optional: b
 type ObjectShape = Extract<Shape, { kind: 'object' }>;
 
 const plainKeys = ['a', 'b', 'c', '0'];
-/** Validators that read what an object inherits find something under these; a JSON Schema must not. */
+/** Validators that read inherited members find a value under these; a JSON Schema must not. */
 const inheritedKeys = ['constructor', 'toString'];
 
 const objectShapes = (keys: readonly string[]): fc.Arbitrary<ObjectShape> =>
@@ -39,7 +39,7 @@ const objectShapes = (keys: readonly string[]): fc.Arbitrary<ObjectShape> =>
     }),
   })).object;
 
-/** A value that fits. */
+/** A value that matches. */
 function fitting(shape: Shape): fc.Arbitrary<JsonValue> {
   switch (shape.kind) {
     case 'number':
@@ -60,7 +60,7 @@ function fitting(shape: Shape): fc.Arbitrary<JsonValue> {
   }
 }
 
-/** The same as a model might send it: some parts as text, some lists without their brackets, some nulls too many. */
+/** The same as a model might send it: some parts as text, some lists without their brackets, some extra nulls. */
 function mangle(value: JsonValue, shape: Shape, flip: () => boolean): JsonValue {
   switch (shape.kind) {
     case 'number':
@@ -175,7 +175,7 @@ const dialects: readonly (readonly [string, (shape: ObjectShape) => unknown, rea
   ['arktype', toArktype, plainKeys],
 ];
 
-/** Every place of a value that is not a container, with its path. */
+/** Every value that is not a container, with its path. */
 function leaves(value: JsonValue, path: JsonPath = []): readonly (readonly [JsonPath, JsonValue])[] {
   if (typeof value !== 'object' || value === null) return [[path, value]];
   const isList = Array.isArray(value);
@@ -187,7 +187,7 @@ function leaves(value: JsonValue, path: JsonPath = []): readonly (readonly [Json
 const startsWith = (path: JsonPath, start: JsonPath): boolean =>
   start.every((step, index) => path[index] === step);
 
-/** True where the shape wants text. */
+/** True if the shape requires text. */
 function wantsText(shape: Shape, path: JsonPath): boolean {
   const [step, ...rest] = path;
   if (step === undefined) return shape.kind === 'text';
@@ -201,7 +201,7 @@ describe.each(dialects)('coercion under any schema of %s', (_, toSchema, keys) =
   const compile = (shape: ObjectShape): CompiledSchema =>
     compileSchema(toSchema(shape), { what: 'input', tool: 't' });
 
-  test('mends whatever the rules can have made of a value that fits', async () => {
+  test('repairs everything that the rules can have made of a matching value', async () => {
     const cases = objectShapes(keys).chain((shape) =>
       fc.record({ shape: fc.constant(shape), value: fitting(shape), flips: fc.infiniteStream(fc.boolean()) }),
     );
@@ -221,7 +221,7 @@ describe.each(dialects)('coercion under any schema of %s', (_, toSchema, keys) =
     );
   });
 
-  test('touches only what failed, leaves text alone, never harms what was sent and never throws', async () => {
+  test('touches only failing values, leaves text alone, never modifies the input and never throws', async () => {
     const anything = fc.dictionary(
       fc.constantFrom(...keys),
       fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<JsonValue>,

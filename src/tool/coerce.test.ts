@@ -195,11 +195,11 @@ describe.each(dialects)('coercion under %s', (_, schema) => {
     expect(JSON.stringify(input)).toBe(before);
   });
 
-  test('answers at once', () => {
+  test('answers synchronously', () => {
     expect(coerce({ n: '5' }, schema)).not.toHaveProperty('then');
   });
 
-  test('gives a reading that shares nothing with the input', async () => {
+  test('returns a value that shares nothing with the input', async () => {
     const result = await coerce({ n: '5', rows: [{ id: 1 }] }, schema);
     expect(result).toMatchObject({ ok: true });
     const { input, value } = result as { input: JsonObject; value: { rows: { id: number }[] } };
@@ -207,7 +207,7 @@ describe.each(dialects)('coercion under %s', (_, schema) => {
     expect(input['rows']).toEqual([{ id: 1 }]);
   });
 
-  test('leaves what already fits as it is', async () => {
+  test('leaves matching values unchanged', async () => {
     expect(await coerce({ n: 5 }, schema)).toEqual(changed({ n: 5 }));
   });
 
@@ -222,7 +222,7 @@ describe.each(dialects)('coercion under %s', (_, schema) => {
     expect(await frozenAt(['s'], ['o', 'b'], ['list', 0])).toMatchObject({ ok: true });
   });
 
-  test('mends ten thousand elements in a handful of checks', async () => {
+  test('repairs ten thousand elements in a handful of checks', async () => {
     let checks = 0;
     const counting: CompiledSchema = {
       ...schema,
@@ -242,7 +242,7 @@ describe.each(dialects)('coercion under %s', (_, schema) => {
     expect(checks).toBeLessThanOrEqual(5);
   });
 
-  test('keeps __proto__ the plain data it is', async () => {
+  test('keeps __proto__ as plain data', async () => {
     const input = JSON.parse('{"n":"5","__proto__":{"n":"7"},"o":"{\\"a\\":1,\\"__proto__\\":{\\"b\\":2}}"}');
     const result = (await coerce(input, schema)) as Mended;
     expect(result).toMatchObject({ ok: true });
@@ -253,7 +253,7 @@ describe.each(dialects)('coercion under %s', (_, schema) => {
     expect(({} as { n?: unknown }).n).toBeUndefined();
   });
 
-  test('lone surrogates survive', async () => {
+  test('keeps lone surrogates', async () => {
     expect(await coerce({ n: '5', s: '\ud800', '\udfff': '1' }, schema)).toMatchObject({
       ok: true,
       input: { n: 5, s: '\ud800', '\udfff': '1' },
@@ -261,7 +261,7 @@ describe.each(dialects)('coercion under %s', (_, schema) => {
   });
 });
 
-describe('where the JSON Schema is known', () => {
+describe('with a known JSON Schema', () => {
   test.each<[string, JsonObject, JsonValue]>([
     ['text that is too short', { type: 'string', minLength: 10 }, '5'],
     ['text or a number', { type: ['string', 'number'], minLength: 3 }, '5'],
@@ -274,7 +274,7 @@ describe('where the JSON Schema is known', () => {
     ['text in a format, or a list', { oneOf: [{ type: 'string', format: 'uuid' }, { type: 'array' }] }, 'x'],
     ['text by reference', { $ref: '#/$defs/code' }, '5'],
     ['anything but this', { not: { const: '5' } }, '5'],
-  ])('text is not replaced where it is allowed: %s', async (_, property, value) => {
+  ])('text is not replaced if it is allowed: %s', async (_, property, value) => {
     const schema = compile({
       ...object({ a: property }),
       $defs: { code: { type: ['string', 'integer'], pattern: '^A' } },
@@ -282,7 +282,7 @@ describe('where the JSON Schema is known', () => {
     expect(await coerce({ a: value }, schema)).toMatchObject({ ok: false });
   });
 
-  test('a branch of a union counts only if its constants are met', async () => {
+  test('a branch of a union counts only if its constants match', async () => {
     const schema = compile({
       anyOf: [
         object({ by: { const: 'id' }, key: { type: 'integer' } }, ['by', 'key']),
@@ -297,7 +297,7 @@ describe('where the JSON Schema is known', () => {
     expect(await coerce({ by: 'other', key: '5' }, schema)).toMatchObject({ ok: false });
   });
 
-  test('a constant that was sent as text may choose the branch', async () => {
+  test('a constant sent as text may choose the branch', async () => {
     const schema = compile({
       anyOf: [
         object({ version: { const: 1 }, key: { type: 'integer' } }, ['version', 'key']),
@@ -310,7 +310,7 @@ describe('where the JSON Schema is known', () => {
     });
   });
 
-  test('a null under a key nobody declared is no optional field', async () => {
+  test('a null under an undeclared key is not an optional field', async () => {
     const closed = compile({ ...object({ a: { type: 'number' } }), additionalProperties: false });
     expect(await coerce({ a: 1, b: null }, closed)).toMatchObject({ ok: false });
     const unevaluated = compile({ ...object({ a: { type: 'number' } }), unevaluatedProperties: false });
@@ -334,11 +334,11 @@ describe('where the JSON Schema is known', () => {
         $defs: { n: { allOf: [{ $ref: '#/$defs/m' }] }, m: { type: 'number' } },
       },
     ],
-  ])('numbers are mended under %s', async (_, schema) => {
+  ])('numbers are repaired under %s', async (_, schema) => {
     expect(await coerce({ key: '5' }, compile(schema))).toMatchObject({ ok: true, input: { key: 5 } });
   });
 
-  test('tuples are mended place by place', async () => {
+  test('tuples are repaired item by item', async () => {
     const schema = compile(
       object({
         pair: {
@@ -355,8 +355,8 @@ describe('where the JSON Schema is known', () => {
   });
 });
 
-describe('where it is not', () => {
-  test('no array is made for a validator that takes one as an object', async () => {
+describe('without a known JSON Schema', () => {
+  test('no array is made for a validator that accepts one as an object', async () => {
     const schema = compile(v.object({ filter: v.object({ name: v.optional(v.string()) }) }));
     expect(schema.check({ filter: ['x'] })).toMatchObject({ ok: true });
     expect(await coerce({ filter: 'x' }, schema)).toMatchObject({ ok: false });
@@ -364,24 +364,24 @@ describe('where it is not', () => {
     expect(await coerce({ filter: '{"name":"x"}' }, schema)).toMatchObject({ ok: true });
   });
 
-  test('a number that is still out of range stays the text it was', async () => {
+  test('a number that is still out of range stays text', async () => {
     const schema = compile(v.object({ n: v.pipe(v.number(), v.minValue(10)) }));
     expect(await coerce({ n: '5' }, schema)).toMatchObject({ ok: false });
     expect(await coerce({ n: '15' }, schema)).toMatchObject({ ok: true, input: { n: 15 } });
   });
 });
 
-describe('what a validator may do', () => {
+describe('a validator', () => {
   const odd = (validate: (value: unknown) => unknown): CompiledSchema =>
     compile({ '~standard': { version: 1, vendor: 'odd', validate } });
 
-  test('answering later is waited for', async () => {
+  test('may answer later', async () => {
     const schema = compile(z.object({ n: z.number().refine(async (n) => n > 1) }));
     expect(await coerce({ n: '5' }, schema)).toEqual(changed({ n: 5 }, ['$.n', 'numeric_string']));
     expect(await coerce({ n: '1' }, schema)).toMatchObject({ ok: false });
   });
 
-  test('throwing, now or then, is a refusal', async () => {
+  test('that throws, now or later, rejects the value', async () => {
     const always = odd(() => {
       throw new Error('down');
     });
@@ -396,7 +396,7 @@ describe('what a validator may do', () => {
     });
   });
 
-  test('complaining about what is not there changes nothing', async () => {
+  test('that reports a missing path changes nothing', async () => {
     for (const path of [
       ['x'],
       ['n', 'deep'],
@@ -411,7 +411,7 @@ describe('what a validator may do', () => {
     }
   });
 
-  test('complaining for ever ends', async () => {
+  test('that always reports problems does not cause a loop', async () => {
     let checks = 0;
     const schema = odd((value) => {
       checks++;
@@ -425,7 +425,7 @@ describe('what a validator may do', () => {
     expect(checks).toBeLessThan(20);
   });
 
-  test('naming one mistake at a time is followed for sixteen passes', async () => {
+  test('that reports one mistake at a time is followed for sixteen passes', async () => {
     const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
     const schema = odd((value) => {
       const wrong = keys.find((key) => typeof (value as JsonObject)[key] === 'string');
@@ -437,7 +437,7 @@ describe('what a validator may do', () => {
     expect(await coerce(input(17), schema)).toMatchObject({ ok: false });
   });
 
-  test('transforming is done once, on what was mended', async () => {
+  test('transforms once, after the repair', async () => {
     const schema = compile(z.object({ n: z.number().transform((n) => n * 2), since: z.coerce.date() }));
     expect(await coerce({ n: '5', since: '1970-01-01' }, schema)).toEqual({
       ok: true,
@@ -448,7 +448,7 @@ describe('what a validator may do', () => {
   });
 });
 
-test('JSON text nested deeper than JSON may be is refused, not thrown', async () => {
+test('JSON text nested deeper than the limit is rejected, not thrown', async () => {
   const deep = `${'['.repeat(400)}${']'.repeat(400)}`;
   let input: JsonValue = deep;
   for (let depth = 0; depth < 200; depth++) input = { a: input };
@@ -459,7 +459,7 @@ test('JSON text nested deeper than JSON may be is refused, not thrown', async ()
   expect(await coerce(input as JsonObject, schema)).toMatchObject({ ok: false });
 });
 
-test('a value whose own type is allowed is not changed to get past a limit', async () => {
+test('a value of an allowed type is not changed to satisfy a limit', async () => {
   const schema = compile(
     object({
       n: { anyOf: [{ type: 'number', maximum: 3 }, { type: 'array' }] },

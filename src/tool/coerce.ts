@@ -1,12 +1,12 @@
 /**
- * Makes arguments fit their schema by the listed rules, or says that they do not.
+ * Makes arguments match their schema by the listed rules, or reports that they do not.
  *
- * 1. Only what failed is touched: every trial is at a path the schema complained about.
- * 2. A trial stays only if the schema stops complaining there, or goes on to complain about what was inside.
- * 3. Text is never replaced where text is allowed.
- * 4. What comes out was checked as a whole, in a copy of its own.
+ * 1. Only failing values are touched: every trial is at a path that the schema reported.
+ * 2. A trial stays only if the schema stops reporting that path, or reports a path inside it.
+ * 3. Text is never replaced if text is allowed.
+ * 4. The result was checked as a whole, and is a separate copy.
  *
- * All failing paths are tried at once, so the number of checks is bounded by the rules and the nesting, not by the
+ * All failing paths are tried at once, so the number of checks depends on the rules and the nesting, not on the
  * number of mistakes.
  */
 import type { Awaitable, JsonObject, JsonPath, JsonValue } from '../base/json.ts';
@@ -22,10 +22,10 @@ import { whenReady } from '../base/when-ready.ts';
 
 export { coercionRules, type CoercionRule } from './coercion-rule.ts';
 
-/** One change, and the rule it was made by. */
+/** One change, and the rule that made it. */
 export type CoercionChange = { readonly path: string; readonly rule: CoercionRule };
 
-/** The arguments as they fit, what the schema makes of them and what was changed; or what is wrong with them. */
+/** The repaired arguments, the schema's output and the changes; or the remaining issues. */
 export type Coercion =
   | {
       readonly ok: true;
@@ -36,18 +36,18 @@ export type Coercion =
   | { readonly ok: false; readonly issues: readonly SchemaIssue[] };
 
 export type CoerceOptions = {
-  /** At and below these paths nothing is changed. */
+  /** Nothing is changed at or below these paths. */
   readonly frozenPaths?: readonly JsonPath[];
 };
 
-/** Checks spent on trials; what is nested in strings deeper than this stays as it was sent. */
+/** Most checks spent on trials. Values nested deeper in strings stay as they were sent. */
 const mostPasses = 16;
 
 type Trial = {
   readonly path: JsonPath;
   readonly key: string;
   readonly rule: CoercionRule;
-  /** What the rule puts there; undefined where it takes the key away. */
+  /** The replacement; undefined if the rule removes the key. */
   readonly value: JsonValue | undefined;
 };
 
@@ -56,12 +56,12 @@ type Progress = {
   readonly input: JsonObject;
   readonly failing: readonly JsonPath[];
   readonly kept: readonly Trial[];
-  /** What was tried, as `rule key`: never twice at one place. */
+  /** The trials made, as `rule key`: none is repeated at one place. */
   readonly tried: ReadonlySet<string>;
   readonly passes: number;
 };
 
-/** Coerces arguments that a schema refused. They are not touched themselves; a new object is given back. */
+/** Coerces arguments that a schema rejected. Does not modify them; returns a new object. */
 export function coerce(
   input: JsonObject,
   schema: CompiledSchema,
@@ -97,8 +97,8 @@ export function coerce(
   };
 
   /**
-   * Some validators take an array for an object, and would let a rule make one where none is wanted. Where no
-   * JSON Schema tells, an object is tried in its place: what takes that too did not ask for an array.
+   * Some validators accept an array as an object, and would let a rule make one where none is wanted. Without a JSON
+   * Schema, an object is tried in its place: a schema that accepts both did not require an array.
    */
   const withoutImpostors = (
     { input: before }: Progress,
@@ -118,7 +118,7 @@ export function coerce(
 
   const finish = (done: Progress, first: SchemaCheck): Awaitable<Coercion> => {
     const issues = first.ok ? [] : first.issues;
-    // The schema's reading goes to the body, which may change it: it must share nothing with the input.
+    // The schema's output goes to the body, which may change it, so it must share nothing with the input.
     const copy = toJson(done.input);
     if (!copy.ok) return { ok: false, issues: [...issues, { path: copy.path, message: copy.problem }] };
     return whenReady(schema.check(copy.value), (last): Coercion => {
@@ -128,7 +128,9 @@ export function coerce(
     });
   };
 
-  /** A text in the place of a list may hold several values or one: the model is shown how to write them. */
+  /**
+   * A text in the place of a list may contain several values or one: the message shows the model how to write them.
+   */
   const withExample = (issue: SchemaIssue): SchemaIssue => {
     if (schema.jsonSchema === undefined || typeof valueAt(input, issue.path) !== 'string') return issue;
     const types = allowedTypes(schema.jsonSchema, issue.path, input);
@@ -140,7 +142,7 @@ export function coerce(
   return whenReady(schema.check(input), start);
 }
 
-/** One trial for every failing path that has a rule left to try. */
+/** One trial for every failing path with a remaining rule. */
 function proposeTrials(
   { input, failing, tried }: Progress,
   schema: CompiledSchema,
@@ -149,7 +151,7 @@ function proposeTrials(
   const trials = new Map<string, Trial>();
   for (const path of failing) {
     const key = keyOf(path);
-    // What is in JSON data is JSON.
+    // Everything in JSON data is JSON.
     const value = valueAt(input, path) as JsonValue | undefined;
     if (value === undefined || trials.has(key) || path.length === 0 || isUnder(path, frozen)) continue;
     const types = schema.jsonSchema === undefined ? undefined : allowedTypes(schema.jsonSchema, path, input);
@@ -163,7 +165,7 @@ function proposeTrials(
   return [...trials.values()];
 }
 
-/** Whether a proposal may be tried at all, by what the schema is known to allow there. */
+/** May a proposal be tried at all, by what the schema allows there? */
 function isAdmissible(
   proposal: CoercionProposal,
   value: JsonValue,
@@ -172,7 +174,7 @@ function isAdmissible(
 ): boolean {
   switch (proposal.type) {
     case 'drop':
-      // An element of an array is no field, and a key nobody declared is no optional one.
+      // An element of an array is not a field, and an undeclared key is not an optional field.
       return (
         typeof path.at(-1) === 'string' &&
         (types === undefined || (types.size > 0 && types.size < everyType.size))
@@ -186,7 +188,7 @@ function isAdmissible(
   }
 }
 
-/** Keeps what stood, takes back what did not, and says what is failing now. */
+/** Keeps successful trials, reverts the others, and returns the paths that still fail. */
 function conclude(
   progress: Progress,
   kept: readonly Trial[],
@@ -205,6 +207,6 @@ function conclude(
 
 const keyOf = (path: JsonPath): string => JSON.stringify(path);
 
-/** True when the path, or one it leads through, is among the keys. */
+/** True if the path, or one above it, is among the keys. */
 const isUnder = (path: JsonPath, keys: ReadonlySet<string>): boolean =>
   keys.size > 0 && (keys.has('[]') || path.some((_, index) => keys.has(keyOf(path.slice(0, index + 1)))));

@@ -8,7 +8,7 @@ const propose = (rule: CoercionRule, value: JsonValue): unknown =>
 const becomes = (value: JsonValue): unknown => ({ type: 'replace', value });
 
 describe('the coercion rules', () => {
-  test('are a table with one sentence each, that nobody can change', () => {
+  test('are an immutable table with one sentence each', () => {
     expect(coercionRules.map(({ name }) => name)).toEqual([
       'numeric_string',
       'boolean_string',
@@ -74,7 +74,7 @@ describe('the coercion rules', () => {
     '5n',
     'null',
     'true',
-  ])('%j is no number, or not the same one', (text) => {
+  ])('%j is not a number, or not the same one', (text) => {
     expect(propose('numeric_string', text)).toBeUndefined();
   });
 
@@ -87,7 +87,7 @@ describe('the coercion rules', () => {
     expect(propose('boolean_string', text)).toEqual(becomes(value));
   });
 
-  test.each(['', 'yes', 'no', '1', '0', ' true', 'true ', 'tru', 'on'])('%j is no boolean', (text) => {
+  test.each(['', 'yes', 'no', '1', '0', ' true', 'true ', 'tru', 'on'])('%j is not a boolean', (text) => {
     expect(propose('boolean_string', text)).toBeUndefined();
   });
 
@@ -132,7 +132,7 @@ describe('the coercion rules', () => {
     expect(Object.keys(proposal.value)).toEqual(['__proto__']);
   });
 
-  test('a scalar may stand for an array of one; null and containers may not', () => {
+  test('a scalar may become an array of one; null and containers may not', () => {
     expect(propose('single_to_array', 'a')).toEqual(becomes(['a']));
     expect(propose('single_to_array', 5)).toEqual(becomes([5]));
     expect(propose('single_to_array', false)).toEqual(becomes([false]));
@@ -140,7 +140,7 @@ describe('the coercion rules', () => {
   });
 
   test.each(['', ' ', '[1, 2', '{a', '"a"', "'a'", '`a`', '```json', 'a,b', 'a; b', 'a\nb', '(1, 2)'])(
-    'the text %j may be a list itself, so it is not made one',
+    'the text %j may itself be a list, so it is not wrapped',
     (text) => {
       expect(propose('single_to_array', text)).toBeUndefined();
     },
@@ -152,7 +152,7 @@ describe('the coercion rules', () => {
       expect(propose('null_dropped', other)).toBeUndefined();
   });
 
-  test('text rules leave everything else alone', () => {
+  test('text rules leave all other values alone', () => {
     for (const rule of ['numeric_string', 'boolean_string', 'json_string'] as const) {
       for (const other of [null, 1, true, {}, []]) expect(propose(rule, other)).toBeUndefined();
     }

@@ -2,30 +2,30 @@ import type { JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import { readLenientJson } from '../base/lenient-json.ts';
 
-/** The name of a rule, as it stands on the record of a call. */
+/** The name of a rule, as recorded with a call. */
 export type CoercionRule =
   'numeric_string' | 'boolean_string' | 'json_string' | 'single_to_array' | 'null_dropped';
 
-/** What a rule would put in a value's place: another value, or nothing. */
+/** The replacement that a rule proposes: another value, or nothing. */
 export type CoercionProposal =
   { readonly type: 'replace'; readonly value: JsonValue } | { readonly type: 'drop' };
 
 export type CoercionRuleRow = {
   readonly name: CoercionRule;
-  /** What it does, in words for people. */
+  /** Describes the rule for people. */
   readonly sentence: string;
-  /** What the rule makes of a value; undefined where it does not apply. */
+  /** The rule's proposal for a value; undefined if it does not apply. */
   readonly propose: (value: JsonValue) => CoercionProposal | undefined;
 };
 
 /**
- * Everything that may be changed about arguments that do not fit their schema, in the order it is tried. A value
- * comes out only if it was in what was sent: nothing is guessed, and nothing is ever made into text.
+ * All changes that may be made to arguments that do not match their schema, in the order of trials. The input already
+ * contains every resulting value: nothing is guessed, and nothing is ever converted to text.
  */
 export const coercionRules: readonly CoercionRuleRow[] = Object.freeze([
   Object.freeze({
     name: 'numeric_string',
-    sentence: 'A string that is a JSON number becomes that number, if not a digit is lost.',
+    sentence: 'A string that is a JSON number becomes that number, if no digit is lost.',
     propose: (value) => (typeof value === 'string' ? replaceBy(readNumber(value)) : undefined),
   }),
   Object.freeze({
@@ -39,13 +39,15 @@ export const coercionRules: readonly CoercionRuleRow[] = Object.freeze([
   Object.freeze({
     name: 'json_string',
     sentence:
-      'A string that is a JSON object or array becomes that object or array; a code fence, a last comma and what Python prints are understood.',
+      'A string that is a JSON object or array becomes that object or array. A code fence, a trailing ' +
+      'comma and Python syntax are accepted.',
     propose: (value) => (typeof value === 'string' ? replaceBy(readContainer(value)) : undefined),
   }),
   Object.freeze({
     name: 'single_to_array',
     sentence:
-      'A number, a boolean or a plain text where an array is wanted becomes an array of that one value; a text that may be a list itself does not.',
+      'If an array is required, a number, a boolean or a plain text becomes an array with that one ' +
+      'value. A text that may itself be a list does not.',
     propose: (value) =>
       typeof value === 'object' || (typeof value === 'string' && mayBeList(value))
         ? undefined
@@ -53,7 +55,7 @@ export const coercionRules: readonly CoercionRuleRow[] = Object.freeze([
   }),
   Object.freeze({
     name: 'null_dropped',
-    sentence: 'A null on an optional field is left out.',
+    sentence: 'A null in an optional field is omitted.',
     propose: (value) => (value === null ? { type: 'drop' } : undefined),
   }),
 ] satisfies readonly CoercionRuleRow[]);
@@ -61,10 +63,10 @@ export const coercionRules: readonly CoercionRuleRow[] = Object.freeze([
 const replaceBy = (value: JsonValue | undefined): CoercionProposal | undefined =>
   value === undefined ? undefined : { type: 'replace', value };
 
-/** A text that may hold several values, or none, is not one value: empty, quoted, JSON or a list in words. */
+/** A text that may contain several values, or none, is not one value: empty, quoted, JSON or a list in words. */
 const mayBeList = (text: string): boolean => text.trim() === '' || /^\s*["'`[{(]|[,;\n\r]/.test(text);
 
-/** A number exactly as it is written: by the grammar of JSON, without an integer or a fraction being rounded. */
+/** A number exactly as written: by the grammar of JSON, without rounding. */
 function readNumber(text: string): number | undefined {
   const written = decimalOf(text);
   if (written === undefined) return undefined;
@@ -73,7 +75,9 @@ function readNumber(text: string): number | undefined {
   return decimalOf(String(value)) === written ? value : undefined;
 }
 
-/** One spelling for every way to write a decimal number, or undefined if it is none: `1.50` and `15e-1` are `15e-1`. */
+/**
+ * One spelling for every way to write a decimal number: `1.50` and `15e-1` are `15e-1`. Undefined if it is not one.
+ */
 function decimalOf(text: string): string | undefined {
   const parts = /^(-?)(0|[1-9]\d{0,400})(?:\.(\d{1,400}))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text);
   if (parts === null) return undefined;
@@ -84,7 +88,7 @@ function decimalOf(text: string): string | undefined {
   return significant === '' ? `${sign}0` : `${sign}${significant}e${power}`;
 }
 
-/** The object or array a text is the JSON of; a scalar in quotes stays what it is. */
+/** The object or array in a JSON text; a scalar in quotes stays as it is. */
 function readContainer(text: string): JsonValue | undefined {
   if (!/^(?:\uFEFF|\s)*(?:```|[{[])/.test(text)) return undefined;
   const reading = readLenientJson(text, 'python');

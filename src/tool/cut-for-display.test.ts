@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { cutForDisplay, readCut } from './cut-for-display.ts';
 
-test('a text that is cut says so, and whoever shows it can tell', () => {
+test('a cut text says so, and the display can detect it', () => {
   expect(cutForDisplay('short', 10)).toBe('short');
   expect(readCut('short')).toBeUndefined();
   const cut = cutForDisplay('x'.repeat(50), 10);

@@ -134,7 +134,7 @@ export const wrong: unknown[] = [
   defineTool({ name: 'x', input: z.object({ a: z.string() }), costMicros: ({ a }) => a, run: () => 1 }),
 ];
 
-/** What the runtime does with its tools: the name and the arguments must belong together. */
+/** As in the runtime: the name and the arguments must belong together. */
 declare function call<Tools extends readonly AnyTool[], Name extends Tools[number]['name']>(
   given: Tools,
   name: Name,

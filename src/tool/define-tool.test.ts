@@ -11,7 +11,7 @@ import type { UntypedSpec } from './tool-spec.ts';
 
 const body = (): string => 'done';
 
-/** What people write in JavaScript: any definition at all. */
+/** As in JavaScript: any definition at all. */
 const define = (spec: unknown): AnyTool => buildTool(spec as UntypedSpec);
 
 function refusal(spec: unknown): string {
@@ -23,11 +23,11 @@ function refusal(spec: unknown): string {
   }
 }
 
-// No test here has its body look at the context.
+// No body in these tests reads the context.
 const noContext = {} as ToolContext;
 
 describe('a tool', () => {
-  test('with the least said about it', () => {
+  test('with a minimal definition', () => {
     const tool = defineTool({ name: 'refund', run: body });
     expect(tool).toMatchObject({
       name: 'refund',
@@ -55,7 +55,7 @@ describe('a tool', () => {
     expect(tool.input.check('text')).toMatchObject({ ok: false });
   });
 
-  test('with everything said about it', () => {
+  test('with a complete definition', () => {
     const tool = defineTool({
       name: 'refund',
       description: 'Pays back.',
@@ -100,7 +100,7 @@ describe('a tool', () => {
     expect(tool.run({ id: 'a' }, noContext)).toEqual({ paid: 1 });
   });
 
-  test('is frozen, and does not follow its definition when that changes', () => {
+  test('is frozen, and does not follow later changes of its definition', () => {
     const spec = { name: 'refund', redact: { input: ['$.id'] }, timeoutMs: 5, run: body };
     const tool = defineTool(spec);
     spec.redact.input.push('$.other');
@@ -123,7 +123,7 @@ describe('a tool', () => {
     expect(tool.run({}, noContext)).toBe('refund');
   });
 
-  test('may be run again if it reads or is idempotent', () => {
+  test('may be rerun if it reads or is idempotent', () => {
     const mayRerun = (spec: object): boolean => define({ name: 'x', run: body, ...spec }).mayRerun;
     expect(mayRerun({ mode: 'read' })).toBe(true);
     expect(mayRerun({ name: 'get_x' })).toBe(true);
@@ -132,7 +132,7 @@ describe('a tool', () => {
     expect(mayRerun({})).toBe(false);
   });
 
-  test('has a digest that follows its schemas', () => {
+  test('has a digest that depends on its schemas', () => {
     const digest = (spec: object): string => define({ name: 'x', run: body, ...spec }).schemaDigest;
     const input = { type: 'object' };
     expect(digest({ input })).toBe(digest({ input, description: 'other' }));
@@ -150,7 +150,7 @@ describe('a tool', () => {
       'JSON Schema',
       jsonSchema<{ n: number }>({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }),
     ],
-  ])('takes its input by %s', (_, input) => {
+  ])('accepts its input by %s', (_, input) => {
     const tool = define({ name: 'x', input, run: body });
     expect(tool.input.check({ n: 1 })).toEqual({ ok: true, value: { n: 1 } });
     expect(tool.input.check({ n: '1' })).toMatchObject({ ok: false, issues: [{ path: ['n'] }] });
@@ -178,7 +178,7 @@ describe('a tool', () => {
   });
 });
 
-describe('a definition that is not right', () => {
+describe('an invalid definition', () => {
   test.each([
     [undefined],
     [null],
@@ -227,13 +227,13 @@ describe('a definition that is not right', () => {
     ['successCheck', true, 'is true. Expected a function.'],
     ['idempotencyKey', 'id', 'is "id". Expected a function.'],
     ['idempotencyScope', 'tool', 'is "tool". Expected one of session, ledger.'],
-    ['idempotencyScope', 'ledger', 'says nothing without "idempotencyKey". Give both or neither.'],
+    ['idempotencyScope', 'ledger', 'has no effect without "idempotencyKey". Set both or neither.'],
     ['resourceKeys', ['a'], 'is an array. Expected a function.'],
     ['redact', ['$.id'], 'is an array. Expected an object whose only fields'],
     ['redact', { input: '$.id' }, 'is an object. Expected an object whose only fields'],
     ['redact', { input: [''] }, 'is an object. Expected'],
     ['redact', { inputs: ['$.id'] }, 'is an object. Expected'],
-    ['redact', { output: ['$.id', '$..['] }, 'is not right. '],
+    ['redact', { output: ['$.id', '$..['] }, 'is invalid. '],
   ])('has %s %j', (field, value, message) => {
     const said = refusal({ name: 'x', run: body, [field]: value });
     expect(said).toContain(message);
@@ -256,27 +256,27 @@ describe('a definition that is not right', () => {
     expect(said).toMatch(message);
   });
 
-  test('has an unknown field that hides', () => {
+  test('has an unknown field that is not enumerable', () => {
     expect(refusal(JSON.parse('{"name":"x","__proto__":{"run":1}}'))).toMatch(/No field named "__proto__"/);
     expect(refusal({ name: 'x', run: body, [Symbol('s')]: 1 })).toMatch(/No field named "Symbol\(s\)"/);
   });
 
-  test('has a schema that is none', () => {
+  test('has an invalid schema', () => {
     expect(refusal({ name: 'x', run: body, input: 5 })).toMatch(/^The input schema of the tool "x" is 5\./);
     expect(refusal({ name: 'x', run: body, output: { type: 'txt' } })).toMatch(
       /^The output schema of the tool "x" /,
     );
   });
 
-  test('names the tool and the field for programs', () => {
+  test('gives the tool and the field as facts', () => {
     expect(() => define({ name: 'x', run: body, timeoutMs: -1 })).toThrow(
       expect.objectContaining({ code: 'config.invalid', facts: { tool: 'x', field: 'timeoutMs' } }),
     );
   });
 });
 
-describe('a tool that is handed off', () => {
-  test('has no body here, and running it all the same throws', () => {
+describe('a handoff tool', () => {
+  test('has no body here, and running it throws', () => {
     const tool = defineTool({ name: 'render', handoff: true });
     expect(tool.handoff).toBe(true);
     expect(() => tool.run({}, {} as never)).toThrow('Another process runs this tool.');
@@ -287,7 +287,7 @@ describe('a tool that is handed off', () => {
     ['run', { run: () => 1 }],
     ['idleTimeoutMs', { idleTimeoutMs: 5 }],
     ['handoff', { handoff: 'yes' }],
-  ])('says nothing about %s', (field, more) => {
+  ])('may not set %s', (field, more) => {
     expect(() => defineTool({ name: 'x', handoff: true, ...more } as never)).toThrow(`The field "${field}"`);
   });
 });

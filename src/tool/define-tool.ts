@@ -41,8 +41,8 @@ export type {
 declare const carried: unique symbol;
 
 /**
- * Something that may be called. `Input` is what a caller passes and `Output` what comes back; the functions here
- * take what the input schema made of the arguments, which is why they say `unknown`.
+ * A callable tool. `Input` is the type that a caller passes and `Output` the type that comes back. The functions here
+ * take the output of the input schema, so they say `unknown`.
  */
 export type Tool<Name extends string = string, Input = unknown, Output = unknown> = {
   readonly name: Name;
@@ -51,19 +51,19 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
   readonly idempotent: boolean;
-  /** Whether it reads for certain: declared, or by the table of names. Only then it runs without an intent. */
+  /** Is it certain to read only: declared, or by the table of names? Only then it runs without an intent. */
   readonly surelyReads: boolean;
-  /** Whether it may be run again after a crash or a retryable failure: it reads, or it is idempotent. */
+  /** May it be rerun after a crash or a retryable failure? True if it reads or is idempotent. */
   readonly mayRerun: boolean;
   readonly timeoutMs: number | undefined;
   readonly idleTimeoutMs: number | undefined;
-  /** Whether another process runs it and reports. */
+  /** Does another process run it and report? */
   readonly handoff: boolean;
   readonly retryOnTimeout: boolean;
   readonly costMicros: number | ((args: unknown) => number) | undefined;
   readonly inlineLimit: number | undefined;
   readonly loopLimit: number | undefined;
-  /** Whether arguments that do not fit are coerced; undefined: as the runtime says. */
+  /** Are mismatching arguments coerced? Undefined: the runtime decides. */
   readonly coerce: boolean | undefined;
   readonly rerun: RerunPolicy;
   readonly successCheck: SuccessCheck | undefined;
@@ -81,33 +81,33 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly resources: ToolResources | undefined;
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
-  /** Changes when what the tool takes or gives does. Default values do not count. */
+  /** Changes with the input and output schemas. Default values do not count. */
   readonly schemaDigest: string;
-  /** The same with default values, as records of earlier versions have it. */
+  /** The same with default values, as in records of earlier versions. */
   readonly schemaDigestWithDefaults?: string | undefined;
   readonly run: (args: unknown, context: ToolContext) => Awaitable<unknown>;
-  /** In the types only. */
+  /** Exists in the types only. */
   readonly [carried]?: { readonly input: Input; readonly output: Output };
 };
 
-/** A tool, whatever it takes and gives. */
+/** A tool with any input and output. */
 export type AnyTool = Tool;
 
-/** What a caller passes to a tool. */
+/** The input that a caller passes to a tool. */
 export type ToolInput<Given extends AnyTool> =
   Given extends Tool<string, infer Input, unknown> ? Input : never;
 
-/** What a tool gives back, before it becomes JSON. */
+/** The output of a tool, before it becomes JSON. */
 export type ToolOutput<Given extends AnyTool> =
   Given extends Tool<string, unknown, infer Output> ? Output : never;
 
-/** What a body must return under an output schema, and what comes back of it. */
+/** The return type of a body under an output schema, and the resulting output. */
 type Returned<Output> = Output extends InputSchema ? InferInput<Output, unknown> : unknown;
 type Reported<Output, Result> = Output extends InputSchema ? InferOutput<Output, Result> : Result;
 
 /**
- * Declares a tool. Everything about it is checked here: a field that is unknown, or not what it must be, throws
- * `config.invalid` with what was found and what is expected.
+ * Declares a tool. All fields are checked here: an unknown or invalid field throws `config.invalid` with what was
+ * found and what is expected.
  */
 export function defineTool<
   const Name extends string,
@@ -120,12 +120,12 @@ export function defineTool<
   Output extends InputSchema | undefined = undefined,
   Result extends Returned<Output> = Returned<Output>,
 >(spec: ToolSpec<Name, Input, Output, Result>): Tool<Name, InferInput<Input>, Reported<Output, Result>>;
-// Only the types know that names, arguments and results belong together: callers pass what the schema gave.
+// Only the types know that names, arguments and results belong together: callers pass the schema's output.
 export function defineTool(spec: unknown): AnyTool {
   return buildTool(spec as UntypedSpec);
 }
 
-/** Checks a definition and resolves what it leaves open. */
+/** Checks a definition and fills in its defaults. */
 export function buildTool(spec: UntypedSpec): AnyTool {
   const name = readName(spec);
   checkToolFields(spec, name, knownFields);
@@ -137,13 +137,13 @@ export function buildTool(spec: UntypedSpec): AnyTool {
     throw refuseField(
       name,
       'idempotencyScope',
-      'says nothing without "idempotencyKey". Give both or neither.',
+      'has no effect without "idempotencyKey". Set both or neither.',
     );
   }
 
   for (const [field, needs] of dependent)
     if (spec[field] !== undefined && spec[needs] === undefined)
-      throw refuseField(name, field, `says nothing without "${needs}". Give both or neither.`);
+      throw refuseField(name, field, `has no effect without "${needs}". Set both or neither.`);
 
   const { mode, origin } = classifyTool(name, spec.mode);
   const isSureRead = surelyReads({ name, mode, modeOrigin: origin });
@@ -200,16 +200,16 @@ const runElsewhere = (): never => {
 
 function checkHandoff(spec: UntypedSpec, name: string): void {
   if (spec.run !== undefined)
-    throw refuseField(name, 'run', 'says nothing where another process runs the tool. Give run or handoff.');
+    throw refuseField(name, 'run', 'has no effect if another process runs the tool. Set run or handoff.');
   if (spec.idleTimeoutMs !== undefined)
     throw refuseField(
       name,
       'idleTimeoutMs',
-      'says nothing where another process runs the tool: it is given a lease.',
+      'has no effect if another process runs the tool: its worker gets a lease.',
     );
 }
 
-/** Fields that say more about another one. */
+/** Fields that need another field. */
 const dependent = [
   ['cancel', 'preview'],
   ['undoWithinMs', 'undo'],
@@ -217,13 +217,15 @@ const dependent = [
   ['undoIdempotent', 'undo'],
 ] as const;
 
-/** Does the tool take and give what it did when this digest was recorded? Records without one do not say. */
+/**
+ * Are the schemas of the tool the same as when this digest was recorded? Records without a digest count as the same.
+ */
 export const isSameSchema = (
   { schemaDigest, schemaDigestWithDefaults }: AnyTool,
   recorded: string | undefined,
 ): boolean => recorded === undefined || recorded === schemaDigest || recorded === schemaDigestWithDefaults;
 
-/** True for what `defineTool` gives, also when two copies of the package are installed. */
+/** True for the result of `defineTool`, even if two copies of the package are installed. */
 export const isTool = (value: unknown): value is AnyTool =>
   typeof value === 'object' &&
   value !== null &&
@@ -246,14 +248,14 @@ function readName(spec: unknown): string {
   );
 }
 
-/** A path that cannot be read would hide nothing, so it is refused here and not passed over later. */
+/** An invalid path would hide nothing, so it is rejected here instead of ignored later. */
 function readRedaction(tool: string, redact: ToolRedaction | undefined): ToolRedaction | undefined {
   if (redact === undefined) return undefined;
   const read = (paths: readonly string[] | undefined): readonly string[] | undefined => {
     try {
       for (const path of paths ?? []) parseRedactionPath(path);
     } catch (cause) {
-      throw refuseField(tool, 'redact', `is not right. ${describeThrown(cause)}`);
+      throw refuseField(tool, 'redact', `is invalid. ${describeThrown(cause)}`);
     }
     return paths && Object.freeze([...paths]);
   };

@@ -21,7 +21,7 @@ class Silent {
   }
 }
 
-describe('what was thrown, in words', () => {
+describe('a thrown value, in words', () => {
   it.each<[string, unknown, RegExp]>([
     ['an error', new TypeError('no such row'), /^no such row$/],
     ['an error without a message', new RangeError(''), /^RangeError$/],
@@ -101,7 +101,7 @@ describe('what was thrown, in words', () => {
     expect(describeThrown(thrown).length).toBeLessThanOrEqual(1_000);
   });
 
-  it('ends with causes that never end', () => {
+  it('ends for endless causes', () => {
     const error = new Error('round');
     error.cause = new Error('and round', { cause: error });
     expect(thrownInWords(error)).toMatch(/^round: and round/);

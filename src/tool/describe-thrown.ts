@@ -1,6 +1,6 @@
 /**
- * What somebody threw, in words. Anything can be thrown: a text, null, a symbol, an object without a message, an error of
- * another realm, a proxy that throws when it is read. Nothing here throws, and no object is told as "[object Object]".
+ * Describes a thrown value. It may be anything: a text, null, a symbol, an object without a message, an error of another
+ * realm, a proxy that throws when it is read. Nothing here throws, and no description is "[object Object]".
  */
 import { endSentence } from '../base/end-sentence.ts';
 import { toJson } from '../base/json.ts';
@@ -9,10 +9,10 @@ import { cutText } from '../base/cut-text.ts';
 /** In one line of bounded length. */
 export const describeThrown = (thrown: unknown): string => cutText(thrownInWords(thrown), 1_000);
 
-/** In full. Cut it only once it was cleaned: half a secret is recognised by nobody. */
+/** In full. Cut it only after redaction: half a secret is not recognised. */
 export const thrownInWords = (thrown: unknown): string => inWords(thrown, 0);
 
-/** Is it an error, also one of another realm or of the platform? */
+/** Is it an error, including one of another realm or of the platform? */
 export function isErrorLike(thrown: unknown): boolean {
   try {
     return thrown instanceof Error || /^\[object (?:Error|DOMException)\]$/.test(tagOf(thrown));
@@ -21,7 +21,7 @@ export function isErrorLike(thrown: unknown): boolean {
   }
 }
 
-/** What its class is called, as far as that can be found out. */
+/** The name of its class, if it can be read. */
 export function nameOfThrown(thrown: unknown): string {
   if (thrown === null) return 'null';
   if (typeof thrown !== 'object') return typeof thrown;
@@ -29,7 +29,7 @@ export function nameOfThrown(thrown: unknown): string {
   return typeof name === 'string' && name.trim() !== '' ? cutText(name, 100) : 'object';
 }
 
-/** Clients wrap errors in errors. Deeper causes say nothing new. */
+/** Clients wrap errors in errors. Deeper causes add nothing. */
 const deepestCause = 3;
 const mostErrors = 5;
 
@@ -68,13 +68,13 @@ function objectInWords(thrown: object, depth: number): string {
   );
 }
 
-/** Its message, where it has one that says something. */
+/** Its message, if it has a useful one. */
 function messageIn(thrown: object, depth: number): string | undefined {
   const message = read(thrown, 'message');
   if (typeof message === 'string') {
     if (message.trim() === '') return undefined;
     return message.trim() === '[object Object]'
-      ? `${nameOfThrown(thrown)} with an object as its message, which was not written out`
+      ? `${nameOfThrown(thrown)} with an object as its message, which was not serialised`
       : message;
   }
   return typeof message === 'object' && message !== null && depth < deepestCause
@@ -89,7 +89,7 @@ function severalInWords(errors: readonly unknown[], depth: number): string {
   return [...shown, ...(left > 0 ? [`and ${left} more`] : [])].join('; ');
 }
 
-/** An object that is no error and has no message: its own words, its data, or what kind of thing it is. */
+/** An object that is not an error and has no message: its own text, its data, or its kind. */
 function dataInWords(thrown: object): string {
   const own = ownWords(thrown);
   if (own !== undefined) return own;
@@ -106,7 +106,7 @@ function dataInWords(thrown: object): string {
       : `a ${name}`;
 }
 
-/** By a `toString` of its own. That of lists and plain objects says nothing. */
+/** From its own `toString`. That of lists and plain objects says nothing. */
 function ownWords(thrown: object): string | undefined {
   const { toString } = thrown as { readonly toString?: unknown };
   if (typeof toString !== 'function' || toString === Object.prototype.toString || Array.isArray(thrown))
@@ -119,7 +119,7 @@ function ownWords(thrown: object): string | undefined {
   }
 }
 
-/** Many throw the answer of a service as it is: its fields are getters, which no JSON shows. */
+/** Many programs throw a service's response object: its fields are getters, which JSON does not show. */
 function statusIn(thrown: object): string | undefined {
   if (Object.hasOwn(thrown, 'status') || typeof read(thrown, 'status') !== 'number') return undefined;
   const text = read(thrown, 'statusText');
@@ -130,7 +130,7 @@ function statusIn(thrown: object): string | undefined {
 
 const mostFields = 20;
 
-/** What can be read of an object that JSON cannot hold. */
+/** The readable fields of an object without a JSON form. */
 function readableFields(thrown: object): { readonly [field: string]: string | number | boolean | null } {
   const fields: { [field: string]: string | number | boolean | null } = {};
   for (const key of Object.keys(thrown).slice(0, mostFields)) {

@@ -1,6 +1,6 @@
 import { quote } from '../base/nearest.ts';
 
-/** What was found, in words for a message: `"refnd"`, `-1`, `an array`. Bounded, and never throws. */
+/** A value in words for a message: `"refnd"`, `-1`, `an array`. Bounded, and never throws. */
 export function describeValue(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (value === null || typeof value === 'number' || typeof value === 'boolean' || value === undefined) {

@@ -1,4 +1,4 @@
-/** Tools people already have: plain functions, and the objects of other libraries. */
+/** Reads existing tools: plain functions, and the objects of other libraries. */
 import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import { describeValue } from './describe-value.ts';
@@ -7,16 +7,16 @@ import { ownValue } from './own-value.ts';
 import { toStandardSchema } from './standard-schema.ts';
 import type { ToolContext } from './tool-context.ts';
 
-/** Where other libraries keep the input schema; the first that is there counts. */
+/** Keys of the input schema in other libraries; the first present one counts. */
 export const schemaKeys = ['inputSchema', 'parameters', 'schema', 'input_schema', 'input'] as const;
 
-/** Where they keep the body; the first that is there counts. */
+/** Keys of the body in other libraries; the first present one counts. */
 export const bodyKeys = ['execute', 'run', 'handler', 'func', 'invoke', 'call'] as const;
 
-/** Where they say that a person must be asked first. */
+/** Keys that require an approval. */
 const approvalKeys = ['needsApproval', 'needs_approval', 'requireApproval'] as const;
 
-/** A function of any parameters: what it takes is read from its type. */
+/** A function with any parameters: its input is read from its type. */
 export type AnyFunction = (...args: never) => unknown;
 
 /** A tool of another library. */
@@ -24,7 +24,7 @@ export type ToolObject = {
   readonly [Key in (typeof bodyKeys)[number]]?: AnyFunction | undefined;
 } & { readonly [Key in (typeof schemaKeys)[number]]?: unknown };
 
-/** The type under the first of the keys that is there. */
+/** The type under the first present key. */
 type FirstOf<Given, Keys extends readonly string[]> = Keys extends readonly [
   infer Key extends string,
   ...infer Rest extends readonly string[],
@@ -36,23 +36,23 @@ type FirstOf<Given, Keys extends readonly string[]> = Keys extends readonly [
     : FirstOf<Given, Rest>
   : undefined;
 
-/** The type of a tool's body: the function itself, or the one the object holds. */
+/** The type of a tool's body: the function itself, or the one in the object. */
 export type BodyOf<Given> = Given extends AnyFunction ? Given : FirstOf<Given, typeof bodyKeys>;
 
-/** The type of a tool's input schema; undefined where it has none. */
+/** The type of a tool's input schema; undefined if it has none. */
 export type SchemaOf<Given> = Given extends AnyFunction ? undefined : FirstOf<Given, typeof schemaKeys>;
 
-/** What can be read from an existing tool. */
+/** The readable parts of an existing tool. */
 export type ExistingTool = {
   readonly description: string | undefined;
   readonly input: unknown;
   readonly output: unknown;
-  /** True when it wants a person to be asked, which only a mode can say here. */
+  /** True if it requires an approval, which only a mode can express here. */
   readonly wantsApproval: boolean;
   readonly run: (args: unknown, context: ToolContext) => unknown;
 };
 
-/** Reads a tool, or throws `config.invalid` saying what it lacks. Functions are called on `self`. */
+/** Reads a tool, or throws `config.invalid` saying what is missing. Functions are called on `self`. */
 export function readExistingTool(name: string, given: unknown, self: unknown): ExistingTool {
   if (typeof given === 'function') return readFunction(name, given, self);
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
@@ -67,7 +67,7 @@ export function readExistingTool(name: string, given: unknown, self: unknown): E
     throw refuse(name, `has no body. Expected a function under one of ${bodyKeys.join(', ')}.`);
   }
   if (bodyKey === 'invoke' && held['type'] === 'function') {
-    throw refuse(name, 'takes a run context before its input. Govern the function it was made of instead.');
+    throw refuse(name, 'takes a run context before its input. Govern the original function instead.');
   }
   const schemaKey = schemaKeys.find((key) => held[key] !== undefined && held[key] !== null);
   return {
@@ -84,8 +84,9 @@ function readFunction(name: string, given: object, self: unknown): ExistingTool 
   if (typeof count === 'number' && count > 2) {
     throw refuse(
       name,
-      `is a function of ${count} parameters. Expected one that takes an object and perhaps the context: ` +
-        `wrap it, as in ({ a, b, c }) => ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : 'tool'}(a, b, c).`,
+      `is a function of ${count} parameters. Expected one that takes an object and optionally the ` +
+        `context: wrap it, as in ({ a, b, c }) => ${/^[A-Za-z_$][\w$]*$/.test(name) ? name : 'tool'}(a, ` +
+        'b, c).',
     );
   }
   return {
@@ -97,14 +98,14 @@ function readFunction(name: string, given: object, self: unknown): ExistingTool 
   };
 }
 
-/** What was found to be a function, called the way its owner would. */
+/** Calls a value known to be a function, on its owner. */
 const callable =
   (body: unknown, self: unknown): ExistingTool['run'] =>
   (args, context) =>
-    // Checked by the callers of this function; only the type has been forgotten.
+    // The callers of this function checked it; only the type is missing.
     Reflect.apply(body as AnyFunction, self, [args, context]);
 
-/** Some libraries hand a JSON Schema around in an object of their own, under `jsonSchema`. */
+/** Some libraries wrap a JSON Schema in their own object, under `jsonSchema`. */
 function unwrapSchema(schema: unknown): unknown {
   if (toStandardSchema(schema) !== undefined || !isJsonObject(schema)) return schema ?? undefined;
   const { jsonSchema, type } = schema;

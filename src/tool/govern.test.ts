@@ -8,10 +8,10 @@ import { defineTool } from './define-tool.ts';
 import { govern } from './govern.ts';
 import type { ToolContext } from './tool-context.ts';
 
-// No body here looks at its context but the one that returns it.
+// Only the body that returns its context reads it.
 const context = { callId: 'c1' } as ToolContext;
 
-/** What people write in JavaScript: anything at all. */
+/** As in JavaScript: anything at all. */
 const governed = govern as (existing: unknown, overrides?: unknown) => readonly AnyTool[];
 
 function refusal(existing: unknown, overrides?: unknown): string {
@@ -24,7 +24,7 @@ function refusal(existing: unknown, overrides?: unknown): string {
 }
 
 describe('governing functions', () => {
-  test('gives a tool for each, under its key, with the context as second argument', () => {
+  test('creates a tool for each, under its key, with the context as second argument', () => {
     const tools = govern({
       get_user: ({ id }: { id: string }) => `user ${id}`,
       whole: (args: object, given: ToolContext) => [args, given],
@@ -43,7 +43,7 @@ describe('governing functions', () => {
     expect(Object.isFrozen(tools)).toBe(true);
   });
 
-  test('calls them on the record they came from', () => {
+  test('calls them on the record that contains them', () => {
     const shop = {
       price: () => 7,
       total() {
@@ -53,7 +53,7 @@ describe('governing functions', () => {
     expect(govern(shop).map((tool) => tool.run({}, context))).toEqual([7, 14]);
   });
 
-  test('refuses one of several positional parameters', () => {
+  test('rejects a function with several positional parameters', () => {
     const transfer = (from: string, to: string, amount: number): string => `${from}${to}${amount}`;
     expect(refusal({ transfer })).toBe(
       'The tool "transfer" is a function of 3 parameters. Expected one that takes an object and perhaps the context: ' +
@@ -107,7 +107,7 @@ describe('governing tool objects', () => {
     },
   );
 
-  test('reads instances of classes, private fields and all', () => {
+  test('reads instances of classes, including private fields', () => {
     class Mailer {
       readonly name = 'send_mail';
       readonly description = 'Sends.';
@@ -121,7 +121,7 @@ describe('governing tool objects', () => {
     expect(tool.run({ to: 'ann' }, context)).toBe('me to ann');
   });
 
-  test('takes the first where there are several', () => {
+  test('takes the first if there are several', () => {
     const [tool] = governed({
       x: { schema: { type: 'string' }, inputSchema: schema, invoke: () => 'no', func: () => 'yes' },
     });
@@ -129,13 +129,13 @@ describe('governing tool objects', () => {
     expect(tool?.input.vendor).toBe('zod');
   });
 
-  test('checks an output by the schema it came with, unless that is overridden', () => {
+  test('checks an output by its own schema, unless that is overridden', () => {
     const x = { inputSchema: schema, outputSchema: z.string(), execute: () => 'text' };
     expect(governed({ x })[0]?.output?.check(5)).toMatchObject({ ok: false });
     expect(governed({ x }, { x: { output: true } })[0]?.output?.check(5)).toMatchObject({ ok: true });
   });
 
-  test('finds a JSON Schema that is wrapped', () => {
+  test('finds a wrapped JSON Schema', () => {
     const wrapped = {
       [Symbol.for('vercel.ai.schema')]: true,
       jsonSchema: schema.toJSONSchema(),
@@ -145,7 +145,7 @@ describe('governing tool objects', () => {
     expect(tool?.input.check({ n: '1' })).toMatchObject({ ok: false });
   });
 
-  test('of a list goes by their names', () => {
+  test('in a list uses their names', () => {
     const tools = govern([
       { name: 'list_users', run: () => [] },
       { name: 'drop_user', execute: () => null },
@@ -156,7 +156,7 @@ describe('governing tool objects', () => {
     ]);
   });
 
-  test('of a record goes by the keys, whatever the objects call themselves', () => {
+  test('in a record uses the keys, whatever names the objects have', () => {
     expect(governed({ get_it: { name: 'delete_it', run: () => 1 } })).toMatchObject([
       { name: 'get_it', mode: 'read' },
     ]);
@@ -164,7 +164,7 @@ describe('governing tool objects', () => {
 });
 
 describe('overrides', () => {
-  test('say what the tools do not', () => {
+  test('set what the tools do not', () => {
     const [refund, ping] = govern(
       { refund: { description: 'Old', execute: ({ id }: { id: string }) => id }, ping: () => 'pong' },
       {
@@ -190,7 +190,7 @@ describe('overrides', () => {
     expect(ping).toMatchObject({ modeOrigin: 'default' });
   });
 
-  test('that are undefined say nothing', () => {
+  test('that are undefined have no effect', () => {
     expect(
       governed({ x: { description: 'Old', run: () => 1 } }, { x: { description: undefined } }),
     ).toMatchObject([{ description: 'Old' }]);
@@ -209,7 +209,7 @@ describe('overrides', () => {
     ['a body', { refund: { run: () => 1 } }, /No field named "run"/],
     ['a wrong value', { refund: { mode: 'write' } }, /^The field "mode" of the tool "refund" is "write"\./],
     ['a broken schema', { refund: { input: { type: 'objct' } } }, /^The input schema of the tool "refund" /],
-  ])('with %s are refused', (_, overrides, message) => {
+  ])('with %s are rejected', (_, overrides, message) => {
     expect(refusal({ lookup: () => 1, refund: () => 1 }, overrides)).toMatch(message);
   });
 });
@@ -232,11 +232,11 @@ describe('what cannot be governed', () => {
       /^The tool "x" has no body\. Expected a function under one of/,
     ],
     ['an object with a body that is none', { x: { execute: 'y' } }, /^The tool "x" has no body\./],
-    ['a list of functions', [() => 1], /^The tool at place 0 of the list has no name\./],
+    ['a list of functions', [() => 1], /^The tool at index 0 of the list has no name\./],
     [
       'a list with holes',
       [{ name: 'a', run: () => 1 }, undefined],
-      /^The tool at place 1 of the list has no name\./,
+      /^The tool at index 1 of the list has no name\./,
     ],
     [
       'a name used twice',
@@ -262,7 +262,7 @@ describe('what cannot be governed', () => {
   });
 
   test.each(['needsApproval', 'needs_approval', 'requireApproval'])(
-    'a tool with %s, until its mode is said',
+    'a tool with %s, until its mode is set',
     (key) => {
       const x = { execute: () => 1, [key]: true };
       expect(refusal({ x })).toMatch(/^The tool "x" wants approval\..+mode: 'destructive'/);
@@ -271,7 +271,7 @@ describe('what cannot be governed', () => {
     },
   );
 
-  test('nothing, and names of Object.prototype, can', () => {
+  test('an empty record, and names of Object.prototype, can be governed', () => {
     expect(governed({})).toEqual([]);
     const existing = Object.fromEntries(
       ['constructor', '__proto__', 'toString'].map((name) => [name, () => name]),
@@ -285,10 +285,10 @@ describe('what cannot be governed', () => {
   });
 });
 
-describe('tools of our own', () => {
+describe('our own tools', () => {
   const own = defineTool({ name: 'own', run: () => 1 });
 
-  test('are taken as they are', () => {
+  test('are used as they are', () => {
     expect(govern({ own, other: () => 2 })[0]).toBe(own);
     expect(govern([own])[0]).toBe(own);
   });

@@ -15,7 +15,7 @@ import type { ToolTraits } from './tool-spec.ts';
 type Governable = AnyFunction | ToolObject | AnyTool;
 type NamedGovernable = (ToolObject | AnyTool) & { readonly name: string };
 
-/** What the first parameter says; any object where it says nothing. */
+/** The type of the first parameter; any object if it has none. */
 type FirstParameter<Body> = Body extends (...args: infer Args) => unknown
   ? Args extends readonly []
     ? JsonObject
@@ -24,12 +24,12 @@ type FirstParameter<Body> = Body extends (...args: infer Args) => unknown
       : NonNullable<Args[0]>
   : JsonObject;
 
-/** What a caller passes: by the schema if that carries a type, else by the body. */
+/** The input that a caller passes: by the schema if it carries a type, else by the body. */
 type GovernedInput<Given> = Given extends AnyTool
   ? ToolInput<Given>
   : InferInput<SchemaOf<Given>, FirstParameter<BodyOf<Given>>>;
 
-/** What the body is given. */
+/** The input of the body. */
 type GovernedArgs<Given> = Given extends AnyTool
   ? unknown
   : InferOutput<SchemaOf<Given>, FirstParameter<BodyOf<Given>>>;
@@ -44,26 +44,26 @@ type GovernedOutput<Given> = Given extends AnyTool
 
 type GovernedTool<Name extends string, Given> = Tool<Name, GovernedInput<Given>, GovernedOutput<Given>>;
 
-/** What may be said about a tool from outside: every field of a definition but its name and its body. */
+/** The settings of a tool from outside: every field of a definition except its name and its body. */
 export type ToolOverrides<Args = unknown> = ToolTraits<Args> & {
   readonly input?: InputSchema | undefined;
   readonly output?: InputSchema | undefined;
 };
 
-/** The tools `govern` makes of a record: one for every key, under that name. */
+/** The tools that `govern` makes of a record: one for every key, under that name. */
 export type GovernedRecord<Existing> = readonly {
   [Name in keyof Existing & string]: GovernedTool<Name, Existing[Name]>;
 }[keyof Existing & string][];
 
-/** The tools `govern` makes of a list: one for every place, under the name it has there. */
+/** The tools that `govern` makes of a list: one for every item, under its name. */
 export type GovernedList<Existing extends readonly NamedGovernable[]> = {
   readonly [Index in keyof Existing]: GovernedTool<Existing[Index]['name'], Existing[Index]>;
 };
 
 /**
- * Makes tools of what exists: a record of functions that take one object, a record of tool objects, or a list of tool
- * objects with names. What they do not say, such as a mode, is said in `overrides` by name. A body gets our context
- * as its second argument, and is called on the object it came from.
+ * Makes tools of existing ones: a record of functions that take one object, a record of tool objects, or a list of
+ * named tool objects. `overrides` sets what they do not say, such as a mode, by name. A body gets our context as its
+ * second argument, and is called on its own object.
  */
 export function govern<const Existing extends readonly NamedGovernable[]>(
   existing: Existing,
@@ -80,10 +80,11 @@ export function govern<Existing extends Readonly<Record<string, Governable>>>(
 export function govern(existing: unknown, overrides: object = {}): readonly AnyTool[] {
   const entries = listEntries(existing);
   const names = new Set(entries.map(([name]) => name));
-  if (names.size < entries.length) throw refuse('Two of the tools have the same name. Give each its own.');
+  if (names.size < entries.length)
+    throw refuse('Two of the tools have the same name. Give each its own name.');
   for (const name of Object.keys(overrides)) {
     if (!names.has(name))
-      throw refuse(`The overrides do not fit. ${describeUnknownName('tool', name, [...names])}`);
+      throw refuse(`The overrides are invalid. ${describeUnknownName('tool', name, [...names])}`);
   }
   return Object.freeze(
     entries.map(([name, given]) => adopt(name, given, ownValue(overrides, name), existing)),
@@ -96,7 +97,7 @@ function listEntries(existing: unknown): readonly (readonly [string, unknown])[]
     return existing.map((given: unknown, index) => {
       const name = typeof given === 'object' && given !== null && 'name' in given ? given.name : undefined;
       if (typeof name === 'string') return [name, given];
-      throw refuse(`The tool at place ${index} of the list has no name. Expected an object with a name.`);
+      throw refuse(`The tool at index ${index} of the list has no name. Expected an object with a name.`);
     });
   }
   if (typeof existing === 'object' && existing !== null) return Object.entries(existing);
@@ -115,8 +116,8 @@ function adopt(name: string, given: unknown, overrides: unknown = {}, self: unkn
   const said = overrides as ToolOverrides; // every field was just checked
   if (wantsApproval && said.mode === undefined) {
     throw refuse(
-      `The tool ${quote(name)} wants approval. Say so in the overrides by a mode that is asked about, such as ` +
-        `{ ${JSON.stringify(name)}: { mode: 'destructive' } }, or give the mode it has.`,
+      `The tool ${quote(name)} requires approval. Set a mode that requires approval in the overrides, ` +
+        `such as { ${JSON.stringify(name)}: { mode: 'destructive' } }, or set its real mode.`,
     );
   }
   return buildTool({
@@ -129,7 +130,7 @@ function adopt(name: string, given: unknown, overrides: unknown = {}, self: unkn
   });
 }
 
-/** One of ours is taken as it is: its author has said everything about it. */
+/** One of our own tools is used as it is: its author has set everything. */
 function adoptOwn(name: string, tool: AnyTool, overrides: object): AnyTool {
   if (tool.name !== name) {
     throw refuse(`The tool under ${quote(name)} is named ${quote(tool.name)}. Use its own name as the key.`);

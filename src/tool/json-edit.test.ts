@@ -23,7 +23,7 @@ describe('editJson', () => {
     expect(edited).toEqual({ a: { b: 2 } });
   });
 
-  test('does not change what it was given to put in', () => {
+  test('does not modify the inserted values', () => {
     const value = freezeJson({ b: 1 });
     editJson({ a: 'x' }, [
       { path: ['a'], value },
@@ -32,7 +32,7 @@ describe('editJson', () => {
     expect(value).toEqual({ b: 1 });
   });
 
-  test('leaves out what is not there', () => {
+  test('ignores edits of missing paths', () => {
     const root: JsonObject = { a: 1, list: [] };
     for (const path of [
       ['b'],

@@ -1,10 +1,10 @@
 import type { JsonObject, JsonPath, JsonValue } from '../base/json.ts';
 import { ownValue } from './own-value.ts';
 
-/** A new value for a place, or nothing: then the key there is removed. */
+/** A new value for a path; undefined removes the key. */
 export type JsonEdit = { readonly path: JsonPath; readonly value: JsonValue | undefined };
 
-/** What is at a path, by own properties only; undefined when there is nothing. */
+/** The value at a path, by own properties only; undefined if there is none. */
 export function valueAt(root: unknown, path: JsonPath): unknown {
   let at = root;
   for (const step of path) {
@@ -15,14 +15,14 @@ export function valueAt(root: unknown, path: JsonPath): unknown {
 }
 
 /**
- * A copy of `root` with the edits made, sharing what they do not touch. Each container on the way is copied once,
- * however many edits it holds. An edit of something that is not there is left out.
+ * A copy of `root` with the edits, sharing untouched parts. Each container on the way is copied once, however many
+ * edits it has. An edit of a missing path is ignored.
  */
 export function editJson(root: JsonObject, edits: readonly JsonEdit[]): JsonObject {
   const mine = new Set<object>();
   const copyOnce = (container: object): object => {
     if (mine.has(container)) return container;
-    // Spreading takes an own `__proto__` over as the plain data it is.
+    // Spreading copies an own `__proto__` as plain data.
     const copy = Array.isArray(container) ? [...(container as readonly unknown[])] : { ...container };
     mine.add(copy);
     return copy;
@@ -42,11 +42,11 @@ export function editJson(root: JsonObject, edits: readonly JsonEdit[]): JsonObje
     if (value === undefined) Reflect.deleteProperty(holder, last);
     else put(holder, last, value);
   }
-  // A copy of a JSON object with JSON put in is one.
+  // A copy of a JSON object with JSON inserted is a JSON object.
   return result as JsonObject;
 }
 
-/** Assigning to `__proto__` would change what the object inherits. */
+/** Assigning to `__proto__` would change the prototype. */
 const put = (holder: object, key: string | number, value: unknown): void => {
   Object.defineProperty(holder, key, { value, enumerable: true, writable: true, configurable: true });
 };

@@ -1,9 +1,9 @@
 /**
- * JSON Schema, checked by Ajv: the only file that knows it.
+ * JSON Schema, checked by Ajv: the only file that uses it.
  *
- * 1. Every schema gets an instance of its own, so that two with the same `$id` do not meet.
+ * 1. Every schema gets its own instance, so that two schemas with the same `$id` do not conflict.
  * 2. Nothing is fetched: a reference out of the schema does not compile.
- * 3. Own properties decide: `required: ["constructor"]` is not met by what every object inherits.
+ * 3. Own properties decide: an inherited member does not satisfy `required: ["constructor"]`.
  */
 import { Ajv, type ErrorObject, type Options } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
@@ -19,20 +19,23 @@ import { refuseUnclearSchema, uncheckedFormats, withoutEmptyEnums } from './refu
 import type { SchemaIssue } from './schema-issue.ts';
 import { mostIssues, toJsonPath } from './schema-issue.ts';
 
-/** Gives everything that is wrong with a value; nothing when it fits. May throw on values nested too deep. */
+/** Returns all issues of a value; none if it matches. May throw on values nested too deep. */
 export type JsonSchemaChecker = (value: unknown) => readonly SchemaIssue[];
 
 type Dialect = {
   readonly name: string;
   readonly uri: RegExp;
   readonly create: (options: Options) => Core;
-  /** Judges schemas by the draft's own schema. Compiled once: that takes fifty times as long as a tool's schema. */
+  /**
+   * Checks schemas by the draft's own schema. Compiled once, because that takes fifty times as long as a tool's
+   * schema.
+   */
   readonly judge: () => Core;
 };
 
 type Core = Ajv | Ajv2019 | Ajv2020;
 
-/** The drafts that are understood; a schema that names none is read as the first. */
+/** The supported drafts; a schema without `$schema` is read as the first. */
 const dialects: readonly Dialect[] = [
   dialect(
     'draft 2020-12',
@@ -53,12 +56,14 @@ function dialect(name: string, uri: RegExp, create: (given: Options) => Core): D
     name,
     uri,
     create,
-    // Formats of a schema's own parts are left to its compilation, which tells a pattern that is none.
+    // Formats inside a schema are left to its compilation, which reports an invalid pattern.
     judge: () => (judge ??= create({ strict: false, logger: false, validateFormats: false })),
   };
 }
 
-/** Patterns are written for engines with and without Unicode mode; one that only reads without it is taken so. */
+/**
+ * Patterns are written for engines with and without Unicode mode; one that is valid only without it is accepted so.
+ */
 const regExp = Object.assign(
   (pattern: string, flags: string): RegExp => {
     try {
@@ -103,7 +108,7 @@ function findDialect(schema: JsonObject | boolean): Dialect {
   throw new Error(`$schema is ${cutText(JSON.stringify(uri), 100)}. Expected nothing or one of: ${known}.`);
 }
 
-/** Asks the draft's own schema, and what Ajv would pass over in silence. */
+/** Checks the schema by the draft's own schema, and for parts that Ajv would ignore silently. */
 function refuseBroken(schema: JsonObject | boolean, { name, judge }: Dialect): void {
   const ajv = judge();
   const { $schema: _, ...plain } = isJsonObject(schema) ? schema : {};

@@ -1,7 +1,7 @@
-/** The types JSON Schema tells apart; an integer is a number. */
+/** The types that JSON Schema distinguishes; an integer is a number. */
 export type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** The type of a value, or undefined for one JSON does not know. */
+/** The type of a value; undefined for one without a JSON type. */
 export function jsonTypeOf(value: unknown): JsonType | undefined {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

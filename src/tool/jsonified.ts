@@ -1,21 +1,21 @@
 import type { JsonValue } from '../base/json.ts';
 
-/** What JSON leaves out of an object, and turns into null in an array. */
+/** Values that JSON omits from an object, and turns into null in an array. */
 type Dropped = undefined | symbol | ((...args: never) => unknown);
 
 /** True for `any`, which would otherwise pass through every condition below. */
 type IsAny<Value> = 0 extends 1 & Value ? true : false;
 
 /**
- * What a value becomes after `JSON.stringify` and `JSON.parse`: dates are strings, functions and undefined are
- * gone, what has a `toJSON` is what that returns. Literals and branded primitives stay what they are.
+ * The type of a value after `JSON.stringify` and `JSON.parse`: dates become strings, functions and undefined are
+ * dropped, `toJSON` gives its return type. Literals and branded primitives stay the same.
  */
 export type Jsonified<Value> =
   IsAny<Value> extends true
     ? JsonValue
     : unknown extends Value
       ? JsonValue
-      : [Value] extends [JsonValue] // stays what it is; also where a recursive type must stop
+      : [Value] extends [JsonValue] // stays the same; recursive types stop here too
         ? Value
         : JsonifiedKnown<Value>;
 
@@ -28,7 +28,7 @@ type JsonifiedKnown<Value> = Value extends { toJSON(...args: never): infer Shown
       : Value extends readonly unknown[]
         ? { [Index in keyof Value]: JsonifiedElement<Value[Index]> }
         : Value extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
-          ? never // refused rather than emptied
+          ? never // rejected rather than emptied
           : Value extends object
             ? JsonifiedObject<Value>
             : never;
@@ -61,7 +61,7 @@ type KeptAlways<Key, Value> = Key extends string | number
         : never
   : never;
 
-/** A key whose value may be one that JSON drops: optional afterwards. */
+/** A key whose value JSON may drop: optional afterwards. */
 type KeptSometimes<Key, Value> = Key extends string | number
   ? KeptAlways<Key, Value> extends never
     ? IsAny<Value> extends true

@@ -34,14 +34,14 @@ describe('the mode of a tool', () => {
     expect(classifyTool(name)).toEqual({ mode, origin: 'inferred' });
   });
 
-  test('every row of the table has its case here', () => {
+  test('every row of the table has a case here', () => {
     expect(toolModePatterns.map(({ pattern }) => rows.filter(([name]) => pattern.test(name)).length)).toEqual(
       toolModePatterns.map(() => 1),
     );
     expect(rows).toHaveLength(toolModePatterns.length);
   });
 
-  test('case does not matter and a dash is as good as an underscore', () => {
+  test('case does not matter and a dash counts as an underscore', () => {
     expect(decideToolMode('GET_user')).toBe('read');
     expect(decideToolMode('delete-user')).toBe('destructive');
   });
@@ -102,7 +102,7 @@ describe('the mode of a tool', () => {
     expect(decideToolMode(name)).toBe(mode);
   });
 
-  test('only what is declared, or stands in the table, is a read for certain', () => {
+  test('only a declared read, or one in the table, is certain', () => {
     const isSure = (name: string, declared?: ToolMode): boolean => {
       const { mode, origin } = classifyTool(name, declared);
       return surelyReads({ name, mode, modeOrigin: origin });
@@ -134,7 +134,7 @@ describe('the mode of a tool', () => {
     for (const other of ['Read', 'write', 'toString', '', null, 1]) expect(isToolMode(other)).toBe(false);
   });
 
-  test('the tables cannot be changed by anyone', () => {
+  test('the tables are immutable', () => {
     expect(Object.isFrozen(toolModePatterns) && toolModePatterns.every(Object.isFrozen)).toBe(true);
     expect(
       Object.isFrozen(toolModeTreatments) && Object.values(toolModeTreatments).every(Object.isFrozen),
@@ -142,7 +142,7 @@ describe('the mode of a tool', () => {
   });
 });
 
-test('the names of 500 tools and more have the mode that is written beside them', () => {
+test('more than 500 tool names have their expected mode', () => {
   const rows = readFileSync(new URL('../../test/tool-names.txt', import.meta.url), 'utf8')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));

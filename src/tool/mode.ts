@@ -7,16 +7,16 @@ import {
   withoutServer,
 } from './name-words.ts';
 
-/** How far the effects of a tool may reach. Decides how it is treated by default and whether it may be run again. */
+/** How far the effects of a tool may reach. Decides its default treatment and whether it may be rerun. */
 export type ToolMode = 'read' | 'safe_write' | 'destructive' | 'local' | 'external';
 
-/** Who said what a tool's mode is: its author, its name, or nobody. */
+/** The origin of a tool's mode: its author, its name, or the default. */
 export type ToolModeOrigin = 'declared' | 'inferred' | 'default';
 
-/** A mode, and how we came to know it. */
+/** A mode and its origin. */
 export type ToolClass = { readonly mode: ToolMode; readonly origin: ToolModeOrigin };
 
-/** What each mode means and how a call in it is treated unless the host says otherwise. */
+/** The meaning of each mode, and the default treatment of its calls. */
 export const toolModeTreatments: {
   readonly [Mode in ToolMode]: { readonly meaning: string; readonly treatment: string };
 } = Object.freeze({
@@ -33,7 +33,7 @@ export const toolModeTreatments: {
   external: Object.freeze({ meaning: 'Calls outside services', treatment: 'Auto-run, log' }),
 });
 
-/** What the beginning of a name says about the mode of a tool. The first row that matches decides. */
+/** The mode suggested by the beginning of a name. The first matching row decides. */
 export const toolModePatterns: readonly { readonly pattern: RegExp; readonly mode: ToolMode }[] =
   Object.freeze([
     Object.freeze({ pattern: /^get[_-]/i, mode: 'read' }),
@@ -53,14 +53,14 @@ export const toolModePatterns: readonly { readonly pattern: RegExp; readonly mod
     Object.freeze({ pattern: /^exec[_-]/i, mode: 'local' }),
   ]);
 
-/** Narrows a word to a mode. */
+/** Narrows a string to a mode. */
 export const isToolMode = (value: unknown): value is ToolMode =>
   typeof value === 'string' && Object.hasOwn(toolModeTreatments, value);
 
-/** The mode a tool's name suggests. A name that says nothing is `external`: unknown never means safe. */
+/** The mode that a tool's name suggests. A name that says nothing is `external`: unknown never means safe. */
 export const decideToolMode = (name: string): ToolMode => classifyTool(name).mode;
 
-/** The mode of a tool and its origin: what was declared wins, then the name, then `external` by default. */
+/** The mode of a tool and its origin: the declaration wins, then the name, then `external` by default. */
 export function classifyTool(name: string, declared?: ToolMode): ToolClass {
   if (declared !== undefined) return { mode: declared, origin: 'declared' };
   const mode = inferMode(name);
@@ -68,8 +68,8 @@ export function classifyTool(name: string, declared?: ToolMode): ToolClass {
 }
 
 /**
- * Whether a tool reads for certain: its author says so, or its name stands in the table. Only such a tool runs without
- * an intent on disk and runs again after a crash. The other read words merely say that nothing is repeated by accident.
+ * Is a tool certain to read only? True if its author declares it, or its name is in the table. Only such a tool runs
+ * without an intent on disk and is rerun after a crash. The other read words only prevent accidental repeats.
  */
 export function surelyReads(tool: {
   readonly name: string;
@@ -89,10 +89,10 @@ function inferMode(name: string): ToolMode | undefined {
   return byTable ?? (isPlain.test(name) && looksLikeRead(own) ? 'read' : undefined);
 }
 
-/** Letters that only look like others make no name safe. */
+/** Look-alike letters make no name safe. */
 const isPlain = /^[\w.:/-]+$/;
 
-/** The table speaks of names in snake_case: others are written so first. */
+/** The table has names in snake_case, so other spellings are converted first. */
 function modeByTable(name: string): ToolMode | undefined {
   const spelled = isPlain.test(name) ? splitNameWords(withoutServer(name)).join('_') : name;
   return toolModePatterns.find(({ pattern }) => pattern.test(spelled))?.mode;

@@ -1,15 +1,15 @@
 /**
- * What the words of a tool's name say. The table of the source document comes first (mode.ts); these words come after
- * it, for names that it does not know.
+ * The meaning of the words of a tool's name. The table of the source document comes first (mode.ts); these words
+ * apply to names that are not in it.
  */
 
-/** Verbs that take something away. Anywhere in a name they make the tool destructive. */
+/** Verbs that remove something. Anywhere in a name they make the tool destructive. */
 export const destructiveWords: ReadonlySet<string> = words(
   'delete del remove rm rmdir unlink destroy erase purge wipe truncate terminate kill cancel uninstall drop archive ' +
     'trash revoke nuke shred overwrite discard expunge decommission deprovision evict reset clear',
 );
 
-/** Of these, the ones that are nouns as well: behind a read word they count only after `and`, `or`, `then`. */
+/** Those that are also nouns: after a read word they count only after `and`, `or`, `then`. */
 const destructiveNouns: ReadonlySet<string> = words('drop archive trash kill cancel reset clear');
 
 /** First words of tools that look at something. They say less than the table: see `surelyReads`. */
@@ -18,7 +18,7 @@ export const readWords: ReadonlySet<string> = words(
     'get list read search retrieve grep glob ls stat',
 );
 
-/** First words of tools that run what they are given. Every other word of such a name is one of `shellCompanions`. */
+/** First words of tools that run their input. Every other word of such a name is one of `shellCompanions`. */
 const shellWords: ReadonlySet<string> = words(
   'bash sh zsh shell exec execute cmd command commands terminal powershell pwsh subprocess',
 );
@@ -26,7 +26,7 @@ const shellCompanions: ReadonlySet<string> = words(
   'run start local a the in on code script process tool line once',
 );
 
-/** Verbs that change something. A name with one of these behind a read word is not the name of a read. */
+/** Verbs that change something. A name with one of these after a read word is not a read. */
 const writeWords: ReadonlySet<string> = words(
   'create update add write replace save insert put submit apply modify edit move rename upload publish merge approve ' +
     'reject assign buy pay refund start stop restart enable disable install deploy execute trigger invoke make register ' +
@@ -34,16 +34,16 @@ const writeWords: ReadonlySet<string> = words(
     'download convert send push',
 );
 
-/** Verbs that are nouns as well (`find_order`): behind a read word they count only after `and`, `or`, `then`. */
+/** Verbs that are also nouns (`find_order`): after a read word they count only after `and`, `or`, `then`. */
 const writeNouns: ReadonlySet<string> = words(
   'set store post patch change copy commit book order transfer charge schedule run import mark lock email format exec ' +
     'return exchange deposit release tag',
 );
 
-/** Verbs that a name may be glued to without a mark: `deleteaccount`. */
+/** Verbs that may be joined to a name without a separator: `deleteaccount`. */
 const gluedVerb = /^(?:delete|destroy|erase|purge|wipe|uninstall)(?!r|d\b|d$)[a-z]{3,}$/;
 
-/** The words of a name, lower case: camelCase, dots, dashes, underscores and slashes divide it. */
+/** The words of a name in lower case, split at camelCase, dots, dashes, underscores and slashes. */
 export function splitNameWords(name: string): readonly string[] {
   return name
     .normalize('NFKC')
@@ -55,11 +55,11 @@ export function splitNameWords(name: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** A tool of a server is named behind it: `mcp__files__read`, `files.read`, `files/read`. */
+/** Removes the server prefix of a tool name: `mcp__files__read`, `files.read`, `files/read`. */
 export const withoutServer = (name: string): string =>
   name.replace(/^mcp__.+?__(?=.)/i, '').replace(/^.*[./:](?=[^./:])/s, '');
 
-/** Whether a word of the name takes something away. The first word is the one behind the server. */
+/** Does a word of the name remove something? The first word is the one after the server. */
 export function hasDestructiveWord(all: readonly string[], own: readonly string[]): boolean {
   const reads = readWords.has(own[0] ?? '');
   return all.some(
@@ -69,11 +69,11 @@ export function hasDestructiveWord(all: readonly string[], own: readonly string[
   );
 }
 
-/** `get_or_create`: what follows the conjunction is done as well. */
+/** `get_or_create`: the word after the conjunction counts too. */
 export const alsoWrites = (own: readonly string[]): boolean =>
   own.some((word, index) => (writeWords.has(word) || writeNouns.has(word)) && isJoined(own, index));
 
-/** A read word first and no write verb behind it. `check out` and `look after` are verbs of their own. */
+/** A read word first and no write verb after it. `check out` and `look after` are separate verbs. */
 export const looksLikeRead = (own: readonly string[]): boolean =>
   readWords.has(own[0] ?? '') &&
   (own[0] !== 'look' || /^(?:up|at|for)$/.test(own[1] ?? '')) &&
@@ -84,7 +84,7 @@ export const looksLikeRead = (own: readonly string[]): boolean =>
 const isJoined = (all: readonly string[], index: number): boolean =>
   /^(?:and|or|then)$/.test(all[index - 1] ?? '');
 
-/** `bash`, `run_command`, `execute_shell_command`: a shell word, and nothing that says what it is for. */
+/** `bash`, `run_command`, `execute_shell_command`: a shell word, and no word that names a purpose. */
 export const isShellName = (own: readonly string[]): boolean =>
   own.some((word) => shellWords.has(word)) &&
   own.every((word) => shellWords.has(word) || shellCompanions.has(word));

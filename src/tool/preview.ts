@@ -1,7 +1,7 @@
-/** What a tool shows of what it would do, before it does it: a listen tool gives such previews. */
+/** A tool's preview of what it would do, before it does it. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 
-/** How a preview is shown. */
+/** The form of a preview. */
 export type Preview =
   | { readonly kind: 'text'; readonly text: string }
   /** A unified diff. */
@@ -12,29 +12,29 @@ export type PreviewField = { readonly name: string; readonly before?: JsonValue;
 
 /** One version of what a tool would do. */
 export type PreviewRevision = Preview & {
-  /** What the body needs in order to do exactly this. Rules see it; the body gets it back. */
+  /** The data that the body needs to do exactly this. Rules can read it; the body receives it. */
   readonly snapshot?: JsonObject;
-  /** When it goes stale: in milliseconds since 1970, or from now. It never does where nothing is said. */
+  /** When it becomes stale: in milliseconds since 1970, or from now. Default: never. */
   readonly expiresAt?: number;
   readonly expiresInMs?: number;
 };
 
-/** A version of a preview, as a body is given it. */
+/** A version of a preview, as passed to a body. */
 export type PreviewedOperation = {
   readonly operationId: string;
   readonly revision: number;
-  /** As the tool gave it. Frozen. */
+  /** As the tool returned it. Frozen. */
   readonly snapshot: JsonObject;
 };
 
-/** A preview that nothing will come of. */
+/** A preview that will not be carried out. */
 export type CancelledOperation = {
   readonly sessionId: string;
   readonly callId: string;
   readonly operationId: string;
-  /** Of the last version that was kept. */
+  /** Number of the last stored version. */
   readonly revision: number;
-  /** Undefined where it was hidden and cannot be read here any more. */
+  /** Undefined if it was hidden and cannot be read here any more. */
   readonly snapshot: JsonObject | undefined;
   readonly reason: string;
 };

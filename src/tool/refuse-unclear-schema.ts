@@ -1,6 +1,6 @@
 /**
- * What a JSON Schema says that would be passed over in silence: a misspelt keyword, a format that is not known,
- * keywords that Ajv judges wrongly, a reference that leads back to itself. Each is refused when the tool is defined.
+ * Finds parts of a JSON Schema that would silently be ignored or misjudged. These are misspelt keywords, unknown
+ * formats, keywords that Ajv judges wrongly, and endless references. Each is rejected when the tool is defined.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
@@ -23,7 +23,7 @@ const mapFields = [
   'dependencies',
 ];
 
-/** Keywords that change a verdict. A slip in one of them would change it in silence. */
+/** Keywords that change a verdict. A typo in one of them would change it silently. */
 const judging = new Set([
   ...schemaFields,
   ...listFields,
@@ -37,7 +37,7 @@ const judging = new Set([
     .split(' '),
 ]);
 
-/** Keywords that say something to people, and others that are known to be harmless. */
+/** Annotations for people, and other keywords known to be harmless. */
 const harmless = new Set(
   [
     'title description default examples example deprecated readOnly writeOnly $comment $vocabulary $async id',
@@ -48,7 +48,7 @@ const harmless = new Set(
     .split(' '),
 );
 
-/** Throws an error whose message says what is wrong. `formats` are those that are checked. */
+/** Throws an error whose message names the problem. `formats` are the supported ones. */
 export function refuseUnclearSchema(schema: JsonObject | boolean, formats: ReadonlySet<string>): void {
   const nodes = [...walkSchema(schema, '#')];
   for (const { node, at } of nodes) {
@@ -63,7 +63,9 @@ export function refuseUnclearSchema(schema: JsonObject | boolean, formats: Reado
 
 type Placed = { readonly node: JsonObject; readonly at: string };
 
-/** Every schema in a schema. Names of properties and values of enum, const, default and the like are none. */
+/**
+ * Every schema inside a schema. Names of properties and values of enum, const, default and the like are not schemas.
+ */
 function* walkSchema(schema: JsonValue, at: string): Generator<Placed> {
   if (!isJsonObject(schema)) return;
   yield { node: schema, at };
@@ -85,30 +87,35 @@ function refuseMisspelt(key: string, at: string): void {
   const [meant] = nearestNames(plain, near, 1);
   if (meant !== undefined)
     throw new Error(
-      `It has the keyword ${quote(key)} at ${at}, which means nothing. Did you mean ${quote(meant)}? A note of your own begins with "x-".`,
+      `It has the keyword ${quote(key)} at ${at}, which does not exist. Did you mean ${quote(meant)}? ` +
+        'Start your own annotations with "x-".',
     );
 }
 
 function unknownFormat(format: string, at: string, formats: ReadonlySet<string>): string {
   const [near] = nearestNames(format, formats, 1);
   const meant = near === undefined ? '' : ` Did you mean ${quote(near)}?`;
-  return `It has the format ${quote(format)} at ${at}, which is not known and would check nothing.${meant} Use a pattern, or leave it out.`;
+  return (
+    `It has the unknown format ${quote(format)} at ${at}, which would check nothing.${meant} Use a ` +
+    'pattern, or remove it.'
+  );
 }
 
-/** Beside these, Ajv does not know which items or properties were looked at. */
+/** Next to these, Ajv does not know which items or properties were evaluated. */
 const inPlace = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentSchemas', 'contains'];
 
 function refuseMisjudged(node: JsonObject, at: string): void {
   if (Object.hasOwn(node, '$dynamicRef'))
-    throw new Error(`It has "$dynamicRef" at ${at}, which cannot be judged here. Use "$ref".`);
+    throw new Error(`It has "$dynamicRef" at ${at}, which is not supported. Use "$ref".`);
   if (Object.hasOwn(node, '$recursiveRef') && node['$recursiveAnchor'] !== undefined)
-    throw new Error(`It has "$recursiveRef" at ${at}, which cannot be judged here. Use "$ref".`);
+    throw new Error(`It has "$recursiveRef" at ${at}, which is not supported. Use "$ref".`);
   const unevaluated = ['unevaluatedItems', 'unevaluatedProperties'].filter((key) => Object.hasOwn(node, key));
   if (unevaluated.length === 0) return;
   const beside = inPlace.filter((key) => Object.hasOwn(node, key));
   if (unevaluated.includes('unevaluatedItems') && beside.length > 0)
     throw new Error(
-      `It has "unevaluatedItems" beside ${quote(beside[0] ?? '')} at ${at}, which cannot be judged here. Use "items" and "prefixItems".`,
+      `It has "unevaluatedItems" next to ${quote(beside[0] ?? '')} at ${at}, which is not supported. ` +
+        'Use "items" and "prefixItems".',
     );
   for (const inner of walkSchema(node, at))
     if (
@@ -116,18 +123,19 @@ function refuseMisjudged(node: JsonObject, at: string): void {
       !(Object.hasOwn(inner.node, 'then') && Object.hasOwn(inner.node, 'else'))
     )
       throw new Error(
-        `It has "unevaluatedProperties" at ${at} and an "if" without both "then" and "else" at ${inner.at}, which cannot be judged here. Add the one that is missing.`,
+        `It has "unevaluatedProperties" at ${at} and an "if" without both "then" and "else" at ` +
+          `${inner.at}, which is not supported. Add the missing one.`,
       );
 }
 
-/** A reference that leads back to itself without going deeper into the value never ends. */
+/** A reference that leads back to itself at the same value never ends. */
 function refuseEndless(root: JsonObject | boolean, nodes: readonly Placed[]): void {
   const byPath = new Map(nodes.map(({ node, at }) => [at, node]));
   const done = new Set<JsonObject>();
   const visit = (node: JsonValue | undefined, trail: readonly JsonObject[], at: string): void => {
     if (!isJsonObject(node) || done.has(node)) return;
     if (trail.includes(node))
-      throw new Error(`It refers to itself without end at ${at}: no value could ever be checked against it.`);
+      throw new Error(`It refers to itself endlessly at ${at}: no value could ever be checked against it.`);
     const next = [...trail, node];
     const reference = ownValue(node, '$ref');
     if (typeof reference === 'string')
@@ -152,7 +160,7 @@ const decodePointer = (reference: string): string => {
   }
 };
 
-/** `enum: []` takes no value, and Ajv does not compile it. The same schema where there is none. */
+/** `enum: []` accepts no value, and Ajv does not compile it. Returns the same schema if there is none. */
 export function withoutEmptyEnums(schema: JsonObject | boolean): JsonObject | boolean {
   const isEmpty = (node: JsonObject): boolean => {
     const values = ownValue(node, 'enum');
@@ -161,7 +169,7 @@ export function withoutEmptyEnums(schema: JsonObject | boolean): JsonObject | bo
   if (![...walkSchema(schema, '#')].some(({ node }) => isEmpty(node))) return schema;
   const copy = structuredClone(schema);
   for (const { node } of [...walkSchema(copy, '#')].filter((placed) => isEmpty(placed.node))) {
-    const open = node as Record<string, JsonValue>; // a copy of our own
+    const open = node as Record<string, JsonValue>; // our own copy
     delete open['enum'];
     open['allOf'] = [
       ...(Array.isArray(open['allOf']) ? (open['allOf'] as readonly JsonValue[]) : []),
@@ -172,8 +180,8 @@ export function withoutEmptyEnums(schema: JsonObject | boolean): JsonObject | bo
 }
 
 /**
- * Formats that are taken and checked by nothing here: those of the specification that need tables of other alphabets,
- * and those that generators of schemas write beside a pattern.
+ * Formats that are accepted but not checked. Some of the specification need tables of other alphabets; others are
+ * written by schema generators next to a pattern.
  */
 export const uncheckedFormats: readonly string[] = [
   'idn-email idn-hostname iri iri-reference',

@@ -21,17 +21,17 @@ describe('the digest of a schema', () => {
       'a default of a union',
       () => z.object({ each: z.union([z.string(), z.object({ on: z.number().default(() => ++made) })]) }),
     ],
-  ])('stays the same where %s is a function', (_, schema) => {
+  ])('stays the same if %s is a function', (_, schema) => {
     expect(tool(schema()).schemaDigest).toBe(tool(schema()).schemaDigest);
   });
 
-  it('says whether there is a default', () => {
+  it('includes whether there is a default', () => {
     expect(tool(z.object({ n: z.number() })).schemaDigest).not.toBe(
       tool(z.object({ n: z.number().default(1) })).schemaDigest,
     );
   });
 
-  it('takes a property or a constant named default for what it is', () => {
+  it('treats a property or a constant named default as data', () => {
     const property = (type: string): AnyTool => ofJson({ properties: { default: { type } } });
     expect(property('string').schemaDigest).not.toBe(property('number').schemaDigest);
     const constant = (value: number): AnyTool =>
@@ -41,7 +41,7 @@ describe('the digest of a schema', () => {
     expect(defined('string').schemaDigest).not.toBe(defined('number').schemaDigest);
   });
 
-  it('is known by records that have it with its default values', () => {
+  it('is recognised in records that include default values', () => {
     const now = tool(z.object({ n: z.number().default(1) }));
     const other = tool(z.object({ n: z.number().default(2) }));
     expect(now.schemaDigestWithDefaults).not.toBe(other.schemaDigestWithDefaults);
@@ -50,7 +50,7 @@ describe('the digest of a schema', () => {
     expect(isSameSchema(now, undefined)).toBe(true);
   });
 
-  it('is what earlier versions recorded where there is no default', () => {
+  it('equals that of earlier versions if there is no default', () => {
     const plain = tool(z.object({ n: z.number() }));
     expect(plain.schemaDigestWithDefaults).toBe(plain.schemaDigest);
   });

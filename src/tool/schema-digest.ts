@@ -1,10 +1,10 @@
 /**
- * The digest that says whether a tool still takes and gives the same.
+ * The digest that tells whether a tool still has the same input and output.
  *
- * A default may be a function: `z.date().default(() => new Date())`. A validator then writes the value of the moment into
- * the JSON Schema, so every process would have another digest, and an approved call would wait for ever for a process
- * with the same tool. So the digest says that there is a default, not which. Nothing is lost by that: the value that was
- * accepted is on record, defaults included, and that value is what people approve and what runs.
+ * A default may be a function: `z.date().default(() => new Date())`. A validator then writes the current value into
+ * the JSON Schema, so every process would have another digest. An approved call would wait forever for a process with
+ * the same tool. So the digest includes that there is a default, but not its value. Nothing is lost by that: the
+ * accepted value is recorded with its defaults, and people approve exactly that value.
  */
 import { digestJson } from '../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
@@ -12,7 +12,7 @@ import { isJsonObject } from '../base/json.ts';
 
 export const digestSchema = (schema: JsonObject): string => digestJson(withoutDefaults(schema));
 
-/** Keywords whose members are schemas under names of the author's choice. */
+/** Keywords whose members are schemas under names that the author chooses. */
 const named: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',

@@ -2,23 +2,23 @@ import type { JsonPath } from '../base/json.ts';
 import { cutText } from '../base/cut-text.ts';
 import { ownValue } from './own-value.ts';
 
-/** One thing that is wrong with a value, and where. */
+/** One problem with a value, and its path. */
 export type SchemaIssue = { readonly path: JsonPath; readonly message: string };
 
-/** What came of checking a value: what the schema made of it, or everything that is wrong with it. */
+/** The result of checking a value: the schema's output, or all issues. */
 export type SchemaCheck =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly issues: readonly SchemaIssue[] };
 
-/** What a check reports is bounded, whatever it is given. */
+/** Most issues that a check reports, for any input. */
 export const mostIssues = 20_000;
 
 /** An issue about the value as a whole. */
 export const issueAtRoot = (message: string): SchemaIssue => ({ path: [], message: cutText(message, 1_000) });
 
 /**
- * The path a checker reported, with indexes as numbers and keys as strings. Checkers do not agree on how to
- * write an index; what the steps lead through decides.
+ * The path that a checker reported, with indexes as numbers and keys as strings. Checkers write indexes differently,
+ * so the containers on the way decide.
  */
 export function toJsonPath(steps: Iterable<unknown>, root: unknown): JsonPath {
   const path: (string | number)[] = [];
@@ -31,7 +31,7 @@ export function toJsonPath(steps: Iterable<unknown>, root: unknown): JsonPath {
   return path;
 }
 
-/** A step is a key, or an object that holds one. */
+/** A step is a key, or an object that contains one. */
 function stepKey(step: unknown): string {
   const key = typeof step === 'object' && step !== null && 'key' in step ? step.key : step;
   return typeof key === 'symbol' ? (key.description ?? '') : String(key);

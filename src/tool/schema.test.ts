@@ -36,19 +36,19 @@ function refusal(make: () => unknown): string {
 describe.each(vendors)('a schema of %s', (vendor, schema) => {
   const compiled = compileSchema(schema, input);
 
-  test('says who answers', () => {
+  test('names its validator', () => {
     expect(compiled.vendor).toBe(vendor);
     expect(Object.isFrozen(compiled)).toBe(true);
   });
 
-  test('answers at once, with the value', () => {
+  test('answers synchronously, with the value', () => {
     expect(compiled.check({ amount: 1, lines: ['a'] })).toEqual({
       ok: true,
       value: { amount: 1, lines: ['a'] },
     });
   });
 
-  test('names every path that fails, indexes as numbers', async () => {
+  test('reports every failing path, with indexes as numbers', async () => {
     const result = await compiled.check({ amount: '1', lines: ['a', 2] });
     const issues = result.ok ? [] : result.issues;
     expect(issues).toHaveLength(2);
@@ -56,7 +56,7 @@ describe.each(vendors)('a schema of %s', (vendor, schema) => {
     for (const { message } of issues) expect(message).not.toBe('');
   });
 
-  test('names the path of what is missing', () => {
+  test('reports the path of a missing value', () => {
     expect(compiled.check({})).toMatchObject({ ok: false, issues: [{ path: ['amount'] }] });
   });
 
@@ -65,7 +65,7 @@ describe.each(vendors)('a schema of %s', (vendor, schema) => {
     expect(compiled.check(inherits)).toMatchObject({ ok: false });
   });
 
-  test('never throws, whatever it is given', () => {
+  test('never throws, for any input', () => {
     for (const odd of [
       undefined,
       null,
@@ -84,7 +84,7 @@ describe.each(vendors)('a schema of %s', (vendor, schema) => {
 });
 
 describe('the JSON Schema of a schema', () => {
-  test('is what zod says, from its own interface or from the method', () => {
+  test("is zod's own, from the interface or from the method", () => {
     const schema = z.object({ amount: z.number() });
     const expected = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] };
     expect(compileSchema(schema, input).jsonSchema).toMatchObject(expected);
@@ -95,13 +95,13 @@ describe('the JSON Schema of a schema', () => {
     expect(compileSchema(older, input).jsonSchema).toMatchObject(expected);
   });
 
-  test('is what arktype says', () => {
+  test("is arktype's own", () => {
     expect(compileSchema(type({ amount: 'number' }), input).jsonSchema).toMatchObject({
       properties: { amount: { type: 'number' } },
     });
   });
 
-  test('is what valibot says once it is taught to, and unknown before', () => {
+  test("is valibot's own once that is set up, and unknown before", () => {
     const schema = v.object({ amount: v.number() });
     expect(compileSchema(schema, input).jsonSchema).toBeUndefined();
     expect(compileSchema(toStandardJsonSchema(schema), input).jsonSchema).toMatchObject({
@@ -109,7 +109,7 @@ describe('the JSON Schema of a schema', () => {
     });
   });
 
-  test('describes what goes in for an input and what comes out for an output', () => {
+  test('describes the input type for an input and the output type for an output', () => {
     const schema = z.object({ count: z.string().transform(Number).pipe(z.number()) });
     expect(compileSchema(schema, input).jsonSchema).toMatchObject({
       properties: { count: { type: 'string' } },
@@ -119,14 +119,14 @@ describe('the JSON Schema of a schema', () => {
     });
   });
 
-  test('leaves open what it cannot say instead of saying nothing', () => {
+  test('leaves out inexpressible parts instead of being absent', () => {
     const schema = z.object({ since: z.coerce.date(), amount: z.number() });
     expect(compileSchema(schema, input).jsonSchema).toMatchObject({
       properties: { since: {}, amount: { type: 'number' } },
     });
   });
 
-  test('is a copy that nobody can change', () => {
+  test('is an immutable copy', () => {
     const mine = structuredClone(written);
     const compiled = compileSchema(mine, input);
     mine.required.push('reason');
@@ -137,7 +137,7 @@ describe('the JSON Schema of a schema', () => {
 });
 
 describe('the digest of a schema', () => {
-  test('follows the JSON Schema and not the order of its keys', () => {
+  test('depends on the JSON Schema and not on the order of its keys', () => {
     const { type: kind, ...rest } = written;
     expect(compileSchema({ ...rest, type: kind }, input).digest).toBe(compileSchema(written, input).digest);
     expect(compileSchema({ ...written, required: [] }, input).digest).not.toBe(
@@ -145,7 +145,7 @@ describe('the digest of a schema', () => {
     );
   });
 
-  test('without a JSON Schema stands for the validator, the tool and the field', () => {
+  test('without a JSON Schema is made of the validator, the tool and the field', () => {
     const digest = (place: Parameters<typeof compileSchema>[1]): string =>
       compileSchema(v.object({}), place).digest;
     expect(new Set([digest(input), digest(output), digest({ ...input, tool: 'lookup' })]).size).toBe(3);
@@ -157,14 +157,14 @@ describe('an input schema', () => {
   test.each<[string, unknown]>([
     ['true', true],
     ['an empty schema', {}],
-  ])('that is %s takes any object', (_, schema) => {
+  ])('that is %s accepts any object', (_, schema) => {
     const compiled = compileSchema(schema, input);
     expect(compiled.jsonSchema).toEqual({ type: 'object', properties: {} });
     expect(compiled.check({ a: 1 })).toEqual({ ok: true, value: { a: 1 } });
     expect(compiled.check([])).toMatchObject({ ok: false });
   });
 
-  test('that is false takes nothing', () => {
+  test('that is false accepts nothing', () => {
     expect(compileSchema(false, input).check({})).toMatchObject({ ok: false });
   });
 
@@ -223,7 +223,7 @@ describe('an input schema', () => {
       JSON.parse('{"type":"object","properties":{"__proto__":{"type":"number"}}}'),
       /"__proto__"/,
     ],
-  ])('that is %s is refused at definition', (_, schema, message) => {
+  ])('that is %s is rejected at definition', (_, schema, message) => {
     const said = refusal(() => compileSchema(schema, input));
     expect(said).toMatch(/^The input schema of the tool "refund" /);
     expect(said).toMatch(message);
@@ -236,7 +236,7 @@ describe('an output schema', () => {
     expect(compileSchema(z.array(z.number()), output).check([1])).toEqual({ ok: true, value: [1] });
   });
 
-  test('in JSON Schema judges what JSON makes of the value', () => {
+  test('in JSON Schema judges the JSON form of the value', () => {
     const compiled = compileSchema({ type: 'object', properties: { at: { type: 'string' } } }, output);
     expect(compiled.check({ at: new Date(0), gone: undefined })).toEqual({
       ok: true,
@@ -251,11 +251,11 @@ describe('an output schema', () => {
   });
 });
 
-describe('a validator that misbehaves', () => {
+describe('a misbehaving validator', () => {
   const made = (validate: unknown): CompiledSchema =>
     compileSchema({ '~standard': { version: 1, vendor: 'odd', validate } }, input);
 
-  test('by throwing is an issue', async () => {
+  test('that throws gives an issue', async () => {
     const thrower = made(() => {
       throw new Error('no database');
     });
@@ -268,7 +268,7 @@ describe('a validator that misbehaves', () => {
   });
 
   test.each([[undefined], [null], [1], ['ok'], [{}], [{ issues: 'no' }], [{ issues: 5 }]])(
-    'by answering %j is an issue',
+    'that answers %j gives an issue',
     (answer) => {
       expect(made(() => answer).check({})).toMatchObject({
         ok: false,
@@ -277,11 +277,11 @@ describe('a validator that misbehaves', () => {
     },
   );
 
-  test('by refusing without a reason is an issue', () => {
+  test('that rejects without a reason gives an issue', () => {
     expect(made(() => ({ issues: [] })).check({})).toMatchObject({ ok: false, issues: [{ path: [] }] });
   });
 
-  test('by naming odd issues is read as far as possible', () => {
+  test('that reports odd issues is read as far as possible', () => {
     const issues = [
       null,
       7,
@@ -301,7 +301,7 @@ describe('a validator that misbehaves', () => {
     });
   });
 
-  test('by a getter that throws is an issue', () => {
+  test('with a getter that throws gives an issue', () => {
     const trap = {
       get issues(): never {
         throw new Error('trap');
@@ -313,12 +313,12 @@ describe('a validator that misbehaves', () => {
     });
   });
 
-  test('by not saying who it is is unknown', () => {
+  test('without a name is unknown', () => {
     const compiled = compileSchema({ '~standard': { version: 1, validate: () => ({ value: 1 }) } }, input);
     expect(compiled).toMatchObject({ vendor: 'unknown', digest: expect.stringMatching(/^sha256:/) });
   });
 
-  test('by failing to say its JSON Schema has none', () => {
+  test('that cannot give its JSON Schema has none', () => {
     const standard = { version: 1, vendor: 'odd', validate: () => ({ value: 1 }) };
     for (const answer of [() => 5, () => null, () => ({ f: () => 0 }), 'x', undefined]) {
       const jsonSchema = { input: answer, output: answer };
@@ -327,7 +327,7 @@ describe('a validator that misbehaves', () => {
   });
 });
 
-test('an async validator is waited for', async () => {
+test('the result of an async validator is awaited', async () => {
   const schema = z.object({ id: z.string().refine(async (id) => id === 'known', 'no such id') });
   const compiled = compileSchema(schema, input);
   await expect(compiled.check({ id: 'known' })).resolves.toEqual({ ok: true, value: { id: 'known' } });
@@ -337,11 +337,11 @@ test('an async validator is waited for', async () => {
   });
 });
 
-test('jsonSchema gives back the schema itself', () => {
+test('jsonSchema returns the schema itself', () => {
   expect(jsonSchema<{ amount: number }>(written)).toBe(written);
 });
 
-describe('a promise inside a schema that rejects', () => {
+describe('a rejected promise inside a schema', () => {
   const explode = async (): Promise<never> => {
     throw new Error('the registry is down');
   };
@@ -350,7 +350,7 @@ describe('a promise inside a schema that rejects', () => {
     ['a check of zod 4', z.object({ a: z.string().refine(explode) })],
     ['a transform of zod 3', z3.object({ a: z3.string().transform(explode) })],
     ['a check of zod 3', z3.object({ a: z3.string().refine(explode) })],
-  ])('is an issue, and no unhandled rejection: %s', async (_, schema) => {
+  ])('is an issue, and not an unhandled rejection: %s', async (_, schema) => {
     const unhandled: unknown[] = [];
     const listen = (cause: unknown): void => void unhandled.push(cause);
     process.on('unhandledRejection', listen);

@@ -16,58 +16,60 @@ import { checkStandard, standardToJsonSchema, toStandardSchema } from './standar
 
 export type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
 
-/** A JSON Schema as it is written: draft 2020-12, or the draft its `$schema` names. */
+/** A JSON Schema as written: draft 2020-12, or the draft in its `$schema`. */
 export type JsonSchema = JsonObject | boolean;
 
 declare const carried: unique symbol;
 
-/** A JSON Schema that carries the type it describes; made by `jsonSchema`. */
+/** A JSON Schema that carries its type; made by `jsonSchema`. */
 export type JsonSchemaOf<Value> = JsonObject & { readonly [carried]: Value };
 
-/** What may describe the input or the output of a tool. */
+/** A description of the input or the output of a tool. */
 export type InputSchema = StandardSchema | JsonSchema;
 
-/** What a caller may pass under a schema. `Untyped` is for a JSON Schema that carries no type, and for none. */
+/** The input type of a schema. `Untyped` is for a JSON Schema without a type, and for no schema. */
 export type InferInput<Schema, Untyped = JsonObject> = Schema extends StandardSchema
   ? StandardInput<Schema>
   : Schema extends { readonly [carried]: infer Value }
     ? Value
     : Untyped;
 
-/** What the schema makes of it: what the body of a tool is given. */
+/** The output type of a schema: the input of a tool's body. */
 export type InferOutput<Schema, Untyped = JsonObject> = Schema extends StandardSchema
   ? StandardOutput<Schema>
   : Schema extends { readonly [carried]: infer Value }
     ? Value
     : Untyped;
 
-/** Says which type a JSON Schema describes. Nothing checks that it does: the schema is what runs. */
+/** Adds a type to a JSON Schema. Nothing checks the type: the schema is what runs. */
 export const jsonSchema = <Value>(schema: JsonObject): JsonSchemaOf<Value> =>
-  // The type is carried by the declaration alone.
+  // Only the declaration carries the type.
   schema as JsonSchemaOf<Value>;
 
-/** A schema ready to be asked. */
+/** A compiled schema. */
 export type CompiledSchema = {
-  /** Who answers: `json-schema`, or the name a validator gives itself. */
+  /** The validator: `json-schema`, or the name it gives itself. */
   readonly vendor: string;
-  /** The schema as JSON Schema, for a model to read; undefined if its validator cannot say it. */
+  /** The schema as JSON Schema, for a model to read; undefined if its validator cannot express it. */
   readonly jsonSchema: JsonObject | undefined;
-  /** Changes when the schema does, as far as its JSON Schema tells. Default values do not count: see `schema-digest.ts`. */
+  /**
+   * Changes with the schema, as far as its JSON Schema shows. Default values do not count: see `schema-digest.ts`.
+   */
   readonly digest: string;
   /** The same with default values, as earlier versions computed it. */
   readonly digestWithDefaults: string;
-  /** Never throws, and answers at once where the validator does. */
+  /** Never throws, and answers synchronously if the validator does. */
   check(value: unknown): Awaitable<SchemaCheck>;
-  /** True where an accepted value comes back as the same object, unchanged. */
+  /** True if an accepted value is returned as the same object, unchanged. */
   readonly keepsValue?: true;
-  /** Wraps what functions of the tool are given: the request the schema accepted, and what it made of that. */
+  /** Wraps the input of the tool's functions: the accepted request, and the schema's output for it. */
   readonly wrap?: (accepted: JsonObject, value: unknown) => unknown;
 };
 
 /** Where a schema stands, for messages. */
 export type SchemaLocation = { readonly what: 'input' | 'output'; readonly tool: string };
 
-/** What a tool without an input schema takes. */
+/** The input of a tool without an input schema. */
 const anyObject: JsonObject = freezeJson({ type: 'object', properties: {} });
 
 /** Makes a schema ready, or throws `config.invalid` naming the tool and the field. */
@@ -86,7 +88,10 @@ function compileStandard(schema: StandardSchema, place: SchemaLocation): Compile
   const vendor = typeof named === 'string' ? named : 'unknown';
   const written = standardToJsonSchema(schema, place.what);
   if (written !== undefined && place.what === 'input' && !allowedTypes(written, [], {}).has('object')) {
-    throw refuse(place, 'takes no object. Arguments always come as one: wrap the schema in an object.');
+    throw refuse(
+      place,
+      'does not accept an object. Arguments are always an object: wrap the schema in an object.',
+    );
   }
   return Object.freeze({
     vendor,
@@ -121,7 +126,7 @@ function compileJson(given: JsonSchema, place: SchemaLocation): CompiledSchema {
   });
 }
 
-/** What a body returns may be a Date or a class instance: a JSON Schema speaks of what JSON makes of it. */
+/** A body may return a Date or a class instance: a JSON Schema describes its JSON form. */
 function checkAsJson(value: unknown, check: (value: unknown) => SchemaCheck): SchemaCheck {
   const json = toJson(value);
   return json.ok ? check(json.value) : { ok: false, issues: [{ path: json.path, message: json.problem }] };
@@ -151,7 +156,7 @@ function readJsonSchema(given: JsonSchema, place: SchemaLocation): JsonSchema {
   if (Object.keys(schema).length === 0) return anyObject;
   const types = allowedTypes(schema, [], {});
   if (types.size < everyType.size && types.has('object')) return schema;
-  throw refuse(place, 'does not say `type: "object"` at the top. Arguments always come as an object.');
+  throw refuse(place, 'does not say `type: "object"` at the top. Arguments are always an object.');
 }
 
 const refuse = ({ tool, what }: SchemaLocation, problem: string, cause?: unknown): QuittanceError =>

@@ -1,4 +1,4 @@
-/** Standard Schema, the interface validators share: the only file that calls through it. */
+/** Standard Schema, the common interface of validators: the only file that calls through it. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
@@ -13,20 +13,20 @@ import { isZod3, zod3ToJsonSchema } from './zod3-json-schema.ts';
 /** A schema of any validator that implements Standard Schema. */
 export type StandardSchema = StandardSchemaV1;
 
-/** What a caller may pass. */
+/** The input type. */
 export type StandardInput<Schema extends StandardSchema> = StandardSchemaV1.InferInput<Schema>;
 
-/** What the validator makes of it. */
+/** The output type. */
 export type StandardOutput<Schema extends StandardSchema> = StandardSchemaV1.InferOutput<Schema>;
 
-/** True for what can be asked through Standard Schema; some validators make schemas that are functions. */
+/** True for a Standard Schema; some validators make schemas that are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false;
   const standard: unknown = '~standard' in value ? value['~standard'] : undefined;
   return isJsonObject(standard) && 'validate' in standard && typeof standard['validate'] === 'function';
 }
 
-/** The schema through the interface validators share. Zod 3 has that only since 3.24; earlier schemas are wrapped. */
+/** The schema as a Standard Schema. Zod 3 implements it only since 3.24; earlier schemas are wrapped. */
 export function toStandardSchema(value: unknown): StandardSchema | undefined {
   if (isStandardSchema(value)) return value;
   if (!isZod3(value)) return undefined;
@@ -43,7 +43,7 @@ export function toStandardSchema(value: unknown): StandardSchema | undefined {
   } as StandardSchema;
 }
 
-/** Asks the validator. Whatever it does, the answer is a check: throwing or answering nonsense is an issue. */
+/** Asks the validator. The answer is always a check: throwing or an invalid answer is an issue. */
 export function checkStandard(schema: StandardSchema, value: unknown): Awaitable<SchemaCheck> {
   const failed = (cause: unknown): SchemaCheck =>
     refused([issueAtRoot(`The schema itself threw: ${describeThrown(cause)}`)]);
@@ -71,17 +71,17 @@ export function checkStandard(schema: StandardSchema, value: unknown): Awaitable
 type ZodRun = { readonly value: unknown; readonly issues: readonly unknown[] };
 
 /**
- * Zod runs a schema synchronously first and forgets the promises it meets on the way. One of them that rejects would be
- * an unhandled rejection, which ends the process. So its schemas are run as asynchronous ones from the start; those
- * that are not still answer at once.
+ * Zod runs a schema synchronously first and drops the promises it meets on the way. If one of them rejected, the
+ * unhandled rejection would end the process. So its schemas run as asynchronous ones from the start; synchronous
+ * schemas still answer synchronously.
  */
 function runZod(schema: StandardSchema, value: unknown): Awaitable<ZodRun> | undefined {
   const { _zod: core } = schema as { _zod?: { run?: unknown } };
   if (typeof core?.run !== 'function') return undefined;
-  return core.run({ value, issues: [] }, { async: true }) as Awaitable<ZodRun>; // what zod 4 runs schemas with
+  return core.run({ value, issues: [] }, { async: true }) as Awaitable<ZodRun>; // the way zod 4 runs schemas
 }
 
-/** Zod writes its messages only for those who ask by another way. */
+/** Zod writes its messages only for another way of calling it. */
 function explain(schema: StandardSchema, value: unknown, ran: Awaitable<ZodRun>): Awaitable<unknown> {
   return isPromiseLike(ran) && canParseLater(schema)
     ? parseLater(schema, value)
@@ -94,7 +94,7 @@ type ZodParsed = { readonly data?: unknown; readonly error?: { readonly issues?:
 const canParseLater = (schema: object): schema is ParsesLater =>
   'safeParseAsync' in schema && typeof schema.safeParseAsync === 'function';
 
-/** Zod 3 forgets promises as well, and its schemas can be run in one way only: asynchronously, all of them. */
+/** Zod 3 drops promises too, and its schemas can only be run asynchronously, all of them. */
 const isZod = (schema: StandardSchema): schema is StandardSchema & ParsesLater =>
   schema['~standard'].vendor === 'zod' && canParseLater(schema);
 
@@ -103,7 +103,7 @@ const parseLater = (schema: ParsesLater, value: unknown): Awaitable<unknown> =>
     error === undefined ? { value: data } : { issues: error.issues },
   );
 
-/** The schema as JSON Schema 2020-12, if its validator can say it; undefined otherwise. */
+/** The schema as JSON Schema 2020-12, if its validator can express it; undefined otherwise. */
 export function standardToJsonSchema(
   schema: StandardSchema,
   what: 'input' | 'output',
@@ -111,7 +111,7 @@ export function standardToJsonSchema(
   const target = 'draft-2020-12';
   const { jsonSchema } = schema['~standard'] as { jsonSchema?: Record<string, unknown> };
   const { toJSONSchema } = schema as { toJSONSchema?: unknown };
-  // A part that JSON Schema cannot say, such as a date, is better left open than the whole left unsaid.
+  // Leaving out a part that JSON Schema cannot express, such as a date, is better than leaving out the whole.
   const lenient = { unrepresentable: 'any' };
   return (
     ask(jsonSchema, jsonSchema?.[what], { target }) ??
@@ -127,7 +127,7 @@ function ask(self: unknown, method: unknown, options: object): JsonObject | unde
     const answer = toJson(method.call(self, options));
     return answer.ok && isJsonObject(answer.value) ? answer.value : undefined;
   } catch {
-    // The interface says: throws where it cannot.
+    // The interface allows it to throw if it cannot.
     return undefined;
   }
 }
@@ -139,9 +139,7 @@ function readResult(result: unknown, value: unknown): SchemaCheck {
   if (!issues) return 'value' in result ? { ok: true, value: result.value } : nonsense(result);
   if (!Array.isArray(issues)) return nonsense(result);
   const found = issues.slice(0, mostIssues).map((issue: unknown) => readIssue(issue, value));
-  return refused(
-    found.length > 0 ? found : [issueAtRoot('The schema refused the value without saying why.')],
-  );
+  return refused(found.length > 0 ? found : [issueAtRoot('The schema rejected the value without a reason.')]);
 }
 
 function readIssue(issue: unknown, value: unknown): SchemaIssue {

@@ -76,13 +76,13 @@ describe('the default success check', () => {
     [{ error: { message: 'x', retryable: false } }, false],
     ['{"error":{"message":"x","retryable":false}}', false],
     [{ error: 'x', retryable: 'no' }, undefined],
-  ])('what %j says about trying again is heard', (result, retryable) => {
+  ])("the tool's own word on a retry in %j is used", (result, retryable) => {
     const judged = defaultSuccessCheck('lookup', result);
     expect(judged).toMatchObject({ ok: false });
     expect(judged.ok ? undefined : judged.retryable).toBe(retryable);
   });
 
-  test('the reason is whole: whoever keeps it cuts it when no secret can be cut in two', () => {
+  test('the reason is complete: it is cut only after redaction', () => {
     const text = `Error: ${'😀'.repeat(20_000)}`;
     expect(defaultSuccessCheck('lookup', text)).toEqual({ ok: false, reason: text });
   });
@@ -90,10 +90,10 @@ describe('the default success check', () => {
 
 describe('asking a check', () => {
   const ask = (answer: unknown): unknown =>
-    // What people write in JavaScript: any answer at all.
+    // As in JavaScript: any answer at all.
     runSuccessCheck((() => answer) as SuccessCheck, 'lookup', {});
 
-  test('gives the tool name and the result to the check', () => {
+  test('passes the tool name and the result to the check', () => {
     const seen: unknown[] = [];
     void runSuccessCheck((...given) => seen.push(given) > 0, 'lookup', { a: 1 });
     expect(seen).toEqual([['lookup', { a: 1 }]]);
@@ -107,12 +107,12 @@ describe('asking a check', () => {
   test('a boolean or {ok} decides, synchronously', () => {
     expect(ask(true)).toEqual({ ok: true });
     expect(ask({ ok: true, reason: 'fine' })).toEqual({ ok: true });
-    expect(ask(false)).toEqual({ ok: false, reason: 'The success check said no.' });
-    expect(ask({ ok: false })).toEqual({ ok: false, reason: 'The success check said no.' });
+    expect(ask(false)).toEqual({ ok: false, reason: 'The success check rejected the result.' });
+    expect(ask({ ok: false })).toEqual({ ok: false, reason: 'The success check rejected the result.' });
     expect(ask({ ok: false, reason: 'status 500' })).toEqual({ ok: false, reason: 'status 500' });
   });
 
-  test('an async answer is waited for', async () => {
+  test('an async answer is awaited', async () => {
     await expect(ask(Promise.resolve(true))).resolves.toEqual({ ok: true });
     await expect(ask(Promise.resolve({ ok: false, reason: 'late' }))).resolves.toEqual({
       ok: false,
@@ -138,7 +138,7 @@ describe('asking a check', () => {
   });
 
   test.each([[undefined], [null], ['yes'], [1], [{}], [{ ok: 'yes' }], [[]]])(
-    'an answer that is none (%j) is a failure that says so',
+    'an invalid answer (%j) is a failure that says so',
     (answer) => {
       expect(ask(answer)).toEqual({
         ok: false,
@@ -158,7 +158,7 @@ describe('the ready-made checks', () => {
     ['exitCode', successChecks.exitCode, { exitCode: 0, stdout: '' }],
     ['statusField', successChecks.statusField('state', ['lost']), { state: 'failed' }],
     ['always', successChecks.always, 'Error: what the file says'],
-  ])('%s lets %j pass', async (_, check, result) => {
+  ])('%s accepts %j', async (_, check, result) => {
     expect([true, { ok: true }]).toContainEqual(await check('t', result));
   });
 
@@ -170,7 +170,7 @@ describe('the ready-made checks', () => {
     ['exitCode', successChecks.exitCode, { returncode: -9 }, /-9/],
     ['statusField', successChecks.statusField(), { status: 'FAILED' }, /"FAILED"/],
     ['statusField', successChecks.statusField('state', ['lost']), { state: 'lost' }, /"lost"/],
-  ])('%s takes %j for a failure', async (_, check, result, reason) => {
+  ])('%s treats %j as a failure', async (_, check, result, reason) => {
     expect(await check('t', result)).toMatchObject({
       ok: false,
       reason: expect.stringMatching(reason) as string,

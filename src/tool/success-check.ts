@@ -4,30 +4,37 @@ import { describeValue } from './describe-value.ts';
 import { ownValue } from './own-value.ts';
 import { whenReady } from '../base/when-ready.ts';
 
-/** What a check may answer: yes or no, or that with the reason the model and the record should see. */
+/** The answer of a check: yes or no, or that with the reason for the model and the record. */
 export type SuccessVerdict = boolean | { readonly ok: boolean; readonly reason?: string };
 
-/** Tells whether what a tool returned means that it succeeded. Replaces the default; a throw is a failure anyway. */
+/** Decides whether the return value of a tool is a success. Replaces the default; a throw is a failure anyway. */
 export type SuccessCheck = (toolName: string, result: unknown) => Awaitable<SuccessVerdict>;
 
-/** What came of asking a check. A failure always says why, in full: half a secret is recognised by nobody. */
+/** The result of a check. A failure always has its full reason: half a secret is not recognised. */
 export type SuccessJudgement =
   | { readonly ok: true }
   | {
       readonly ok: false;
       readonly reason: string;
-      /** Where the tool itself says, beside its error, whether trying again makes sense. */
+      /** Set if the tool itself says, next to its error, whether a retry makes sense. */
       readonly retryable?: boolean;
-      /** What the check did wrong, for the developer. */
+      /** The mistake of the check, for the developer. */
       readonly mistake?: string;
     };
 
 /**
- * The check used where none is given. In order: null succeeds; an own boolean `success` decides; an own `ok` that is
- * false fails; a truthy own `is_error` or `isError` fails; an own `error` or `errors` that says something fails; text
- * starting with `Error:` or `fatal:` fails, in any case, and so does text that is a JSON object with nothing in it but
- * an error; everything else succeeds. Words that may speak of something else (`status: "failed"`, an exit code) are
- * left to `successChecks`.
+ * The default check. In order:
+ *
+ * - null succeeds;
+ * - an own boolean `success` decides;
+ * - an own `ok` that is false fails;
+ * - a truthy own `is_error` or `isError` fails;
+ * - a non-empty own `error` or `errors` fails;
+ * - text that starts with `Error:` or `fatal:` fails, in any case;
+ * - text that is a JSON object with only an error in it fails;
+ * - everything else succeeds.
+ *
+ * Ambiguous words (`status: "failed"`, an exit code) are left to `successChecks`.
  */
 export function defaultSuccessCheck(_toolName: string, result: unknown): SuccessJudgement {
   if (typeof result === 'string') return judgeText(result);
@@ -42,13 +49,13 @@ export function defaultSuccessCheck(_toolName: string, result: unknown): Success
   if (ownValue(result, 'isError')) return failed(result, 'isError is set');
   if (!isEmpty(ownValue(result, 'error'))) return failed(result, 'error is set');
   const errors = ownValue(result, 'errors');
-  // A number counts errors of something that was looked at: `{errors: 3, warnings: 1}`.
+  // A number counts errors in something that was examined: `{errors: 3, warnings: 1}`.
   if (typeof errors !== 'number' && errors !== true && !isEmpty(errors))
     return failed(result, 'errors is set');
   return { ok: true };
 }
 
-/** A reported error is short. A longer text was read somewhere. */
+/** A reported error is short. A longer text is content. */
 const longestReport = 65_536;
 const besideError: ReadonlySet<string> = new Set(['error', 'message', 'code', 'status', 'details']);
 
@@ -69,16 +76,13 @@ function parse(text: string): unknown {
   }
 }
 
-/** What says nothing: absent, null, false, 0, an empty text, list or object. */
+/** Empty values: absent, null, false, 0, an empty text, list or object. */
 function isEmpty(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() === '';
   return isObject(value) ? Object.keys(value).length === 0 : !value;
 }
 
-/**
- * Asks a check, the default where there is none. Whatever the check does, the answer is a judgement: throwing or
- * answering nonsense is a failure.
- */
+/** Asks a check, or the default. The answer is always a judgement: throwing or an invalid answer is a failure. */
 export function runSuccessCheck(
   check: SuccessCheck | undefined,
   toolName: string,
@@ -111,7 +115,7 @@ function judge(verdict: unknown): SuccessJudgement {
   };
 }
 
-const saidNo = 'The success check said no.';
+const saidNo = 'The success check rejected the result.';
 
 const threw = (cause: unknown): SuccessJudgement => ({
   ok: false,
@@ -120,7 +124,7 @@ const threw = (cause: unknown): SuccessJudgement => ({
 
 const bareReason = 'The tool reported a failure: ';
 
-/** Does the reason of the default check hold no words of the tool? */
+/** Does the reason of the default check contain no words of the tool? */
 export const isBareReason = (reason: string): boolean => reason.startsWith(bareReason);
 
 function failed(result: object, fallback: string): SuccessJudgement {
@@ -137,7 +141,7 @@ function failed(result: object, fallback: string): SuccessJudgement {
   };
 }
 
-/** The words in a reported failure a reader can use: its error, its message, or the text parts of its content. */
+/** The useful words in a reported failure: its error, its message, or the text parts of its content. */
 function textOf(result: object): string | undefined {
   const error = ownValue(result, 'error');
   const errors = ownValue(result, 'errors');

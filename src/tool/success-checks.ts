@@ -3,17 +3,17 @@ import type { SuccessCheck, SuccessJudgement } from './success-check.ts';
 import { defaultSuccessCheck } from './success-check.ts';
 
 /**
- * Ready-made checks for answers that the default leaves alone, since the same words may speak of something else: a job
- * that was looked up has failed, a command has found nothing. Each asks the default first.
+ * Checks for answers that the default leaves alone, because their words are ambiguous. For example, a job that was
+ * looked up has failed, or a command has found nothing. Each asks the default first.
  */
 export const successChecks: {
   /** Fails on a status of 400 and more, in `status`, `statusCode` or `status_code`. */
   readonly httpStatus: SuccessCheck;
   /** Fails on an exit code other than 0, in `exitCode`, `exit_code`, `returncode`, `returnCode` or `code`. */
   readonly exitCode: SuccessCheck;
-  /** Fails where a field holds one of the words: `statusField('state', ['failed', 'cancelled'])`. */
+  /** Fails if a field has one of the words: `statusField('state', ['failed', 'cancelled'])`. */
   readonly statusField: (field?: string, failed?: readonly string[]) => SuccessCheck;
-  /** What the tool returns is what it read. Only a throw is a failure. */
+  /** The tool returns the content it read. Only a throw is a failure. */
   readonly always: SuccessCheck;
 } = Object.freeze({
   httpStatus: (toolName: string, result: unknown) =>
@@ -54,7 +54,7 @@ function afterDefault(
   return { ok: false, reason: words === undefined ? problem : `${problem} ${words}` };
 }
 
-/** A number, or a text that is one. */
+/** A number, or a text that is a number. */
 function numberIn(answer: object, fields: readonly string[]): number | undefined {
   for (const field of fields) {
     const value = ownValue(answer, field);
@@ -64,7 +64,7 @@ function numberIn(answer: object, fields: readonly string[]): number | undefined
   return undefined;
 }
 
-/** The words of the answer that a reader can use. */
+/** The useful words of the answer. */
 const wordsOf = (answer: object): string | undefined =>
   ['error', 'message', 'stderr', 'statusText', 'reason', 'detail']
     .map((field) => ownValue(answer, field))

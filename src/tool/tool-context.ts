@@ -11,37 +11,40 @@ export type Principal = {
   readonly claims?: JsonObject;
 };
 
-/** What the body of a tool is given beside its arguments: which call this is, and a line back to the ledger. */
+/** The second argument of a tool's body: facts about the call, and functions to report to the ledger. */
 export type ToolContext = {
   readonly callId: string;
   readonly sessionId: string;
   readonly turnId: string;
   readonly toolName: string;
-  /** Which run of the body for this call this is, from 1. */
+  /** Number of this run of the body for the call, from 1. */
   readonly attempt: number;
-  /** Aborted when the attempt is over its deadline or the call is cancelled. Pass it to whatever takes one. */
+  /**
+   * Aborted when the attempt is past its deadline or the call is cancelled. Pass it on to functions that accept a
+   * signal.
+   */
   readonly signal: AbortSignal;
-  /** The same for every attempt of this call. Hand it to a service that can tell a repeat from a new request. */
+  /** The same for every attempt of this call. Pass it to a service that recognises repeated requests. */
   readonly idempotencyKey: string;
   readonly principal: Principal | undefined;
-  /** The preview a person approved: do exactly this, or refuse. Undefined where nobody was asked. */
+  /** The preview that a person approved: do exactly this, or refuse. Undefined if no person was asked. */
   readonly approved: PreviewedOperation | undefined;
-  /** The last preview, whether or not anybody was asked about it. */
+  /** The last preview, whether or not a person was asked about it. */
   readonly previewed: PreviewedOperation | undefined;
   readonly log: (message: string, fields?: JsonObject) => void;
-  /** Says the body is alive: a tool with an idle timeout gets that long again. */
+  /** Reports that the body is alive: restarts the idle timeout. */
   readonly progress: (update?: { readonly message?: string; readonly fraction?: number }) => void;
-  /** Keeps what is known so far, so that a failure or a timeout still tells how far the body came. */
+  /** Stores a partial result, so that a failure or a timeout still shows how far the body came. */
   readonly record: (partial: JsonObject) => void;
-  /** Says which place outside was reached, for the audit record. */
+  /** Records a reached external target, for the audit record. */
   readonly reached: (target: string) => void;
-  /** Says what this attempt cost, in millionths of a unit; replaces what the tool declares. */
+  /** Sets the cost of this attempt, in millionths of a unit; replaces the tool's declared cost. */
   readonly charge: (micros: number) => void;
-  /** Keeps an image or a file beside the output. Put the name it gives into the output where the file belongs. */
+  /** Stores an image or a file with the output. Put the returned name into the output where the file belongs. */
   readonly attach: (attachment: Attachment) => AttachmentName;
 };
 
-/** A file a tool gives beside its output. */
+/** A file that a tool adds to its output. */
 export type Attachment = {
   readonly mimeType: string;
   readonly content: Uint8Array | string;

@@ -8,7 +8,7 @@ import type { UntypedSpec } from './tool-spec.ts';
 /** A field of a tool's definition. */
 export type ToolField = keyof UntypedSpec;
 
-/** What such a field must be. */
+/** The constraint on such a field. */
 type FieldRule = { readonly expected: string; readonly fits: (value: unknown) => boolean };
 
 const nameLength = 128;
@@ -28,10 +28,10 @@ const oneOf = (...words: readonly string[]): FieldRule => ({
   expected: `one of ${words.join(', ')}`,
   fits: (value) => typeof value === 'string' && words.includes(value),
 });
-/** Schemas are judged when they are compiled. */
+/** Schemas are checked when they are compiled. */
 const schema: FieldRule = { expected: 'a schema', fits: () => true };
 
-/** Every field of a tool's definition, and what it must be. A field that is undefined is not given. */
+/** Every field of a tool's definition, and its constraint. A field that is undefined counts as absent. */
 export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
   name: {
     expected: `a text of 1 to ${nameLength} characters without control characters`,
@@ -94,10 +94,10 @@ export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
   run: code,
 };
 
-/** Their names, in the order they are told. */
+/** Their names, in the order of messages. */
 export const knownFields: readonly ToolField[] = Object.keys(toolFields) as ToolField[]; // the keys of that table
 
-/** What people used to other libraries write, and what it is called here. */
+/** Field names of other libraries, and their names here. */
 const otherWords: Readonly<Record<string, ToolField>> = {
   execute: 'run',
   handler: 'run',
@@ -110,7 +110,7 @@ const otherWords: Readonly<Record<string, ToolField>> = {
   timeout: 'timeoutMs',
 };
 
-/** Throws `config.invalid` unless every field given is a known one and what it must be. */
+/** Throws `config.invalid` unless every given field is known and valid. */
 export function checkToolFields(given: object, tool: string, allowed: readonly ToolField[]): void {
   for (const key of Reflect.ownKeys(given)) {
     const field = allowed.find((each) => each === key);
@@ -136,7 +136,7 @@ function refuseUnknown(key: string, tool: string, allowed: readonly ToolField[])
       : describeUnknownName('field', key, allowed);
   return new QuittanceError(
     'config.invalid',
-    `The definition of the tool ${quote(tool)} is not right. ${known}`,
+    `The definition of the tool ${quote(tool)} is invalid. ${known}`,
     {
       tool,
       field: key,

@@ -8,13 +8,13 @@ import type { SuccessCheck } from './success-check.ts';
 import type { ToolResources } from './tool-resources.ts';
 import type { ToolContext } from './tool-context.ts';
 
-/** What to do about a call that may not be run again and whose like ended nobody knows how. */
+/** What to do about a call that may not be rerun if a similar call ended unresolved. */
 export type RerunPolicy = 'ask' | 'deny' | 'allow';
 
-/** Which calls a tool-made idempotency key is compared with: those of its session, or all of the ledger. */
+/** Scope of a tool's idempotency key: its session, or the whole ledger. */
 export type IdempotencyScope = 'session' | 'ledger';
 
-/** Paths whose values are hidden in what is kept, beside what the redactor finds by itself. */
+/** Paths whose values are hidden in stored data, in addition to what the redactor finds. */
 export type ToolRedaction = {
   readonly input?: readonly string[] | undefined;
   readonly output?: readonly string[] | undefined;
@@ -22,68 +22,68 @@ export type ToolRedaction = {
   readonly snapshot?: readonly string[] | undefined;
 };
 
-/** What may be said about a tool beside what it is: `Args` is what its body is given. */
+/** Settings of a tool: `Args` is the input of its body. */
 export type ToolTraits<Args> = {
   readonly description?: string | undefined;
-  /** For people; the name where none is given. */
+  /** For people. Default: the name. */
   readonly displayName?: string | undefined;
-  /** How far its effects reach. Inferred from the name where it is not declared. */
+  /** How far its effects reach. Default: inferred from the name. */
   readonly mode?: ToolMode | undefined;
-  /** Running it twice with the same arguments and key does what running it once does. */
+  /** Running it twice with the same arguments and key has the same effect as running it once. */
   readonly idempotent?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
-  /** The longest silence: `context.progress()` gives as long again. */
+  /** The longest time without progress: `context.progress()` restarts it. */
   readonly idleTimeoutMs?: number | undefined;
-  /** Whether a timeout is worth another call. True where nothing is said. */
+  /** Is a retry worthwhile after a timeout? Default: true. */
   readonly retryOnTimeout?: boolean | undefined;
-  /** What one attempt costs, in millionths of a unit. */
+  /** Cost of one attempt, in millionths of a unit. */
   readonly costMicros?: number | ((args: Args) => number) | undefined;
-  /** How many characters of output a model is shown; more becomes an artifact. */
+  /** Most characters of output that a model sees; a larger output becomes an artifact. */
   readonly inlineLimit?: number | undefined;
   /** How many times in a row the same call may end the same way. */
   readonly loopLimit?: number | undefined;
   readonly rerun?: RerunPolicy | undefined;
-  /** Whether arguments that do not fit are changed by the listed rules. What the runtime says where nothing is said. */
+  /** Are mismatching arguments coerced by the listed rules? Default: the runtime's setting. */
   readonly coerce?: boolean | undefined;
   readonly successCheck?: SuccessCheck | undefined;
   /** Two calls with the same key are one effect. */
   readonly idempotencyKey?: ((args: Args) => string) | undefined;
   readonly idempotencyScope?: IdempotencyScope | undefined;
-  /** What the call touches: calls that share no key may run side by side. */
+  /** The resources that the call touches: calls without a common key may run in parallel. */
   readonly resourceKeys?: ((args: Args) => readonly string[]) | undefined;
   readonly redact?: ToolRedaction | undefined;
-  /** Which arguments name paths, commands and urls, for sandbox rules; guessed where nothing is said. */
+  /** The arguments that name paths, commands and URLs, for sandbox rules. Default: guessed. */
   readonly resources?: ToolResources | undefined;
-  /** Finds out how an attempt ended whose end nobody saw. Asked after a crash; it must change nothing itself. */
+  /** Finds out how a lost attempt ended. Called after a crash; it must change nothing itself. */
   readonly reconcile?: ((attempt: UnseenAttempt<Args>) => Awaitable<Reconciliation>) | undefined;
-  /** Shows what a call would do, before anybody is asked about it. It must change nothing. */
+  /** Shows what a call would do, before a person is asked about it. It must change nothing. */
   readonly preview?: MakePreview<Args> | undefined;
-  /** Told of a preview that nothing comes of, so that what it holds can be let go. */
+  /** Called for a preview that will not be carried out, so that its resources can be released. */
   readonly cancel?: ((operation: CancelledOperation) => Awaitable<void>) | undefined;
-  /** How long after its success a call can be undone; for ever where nothing is said. */
+  /** How long after its success a call can be undone. Default: forever. */
   readonly undoWithinMs?: number | undefined;
-  /** How far undoing reaches. `safe_write` where nothing is said. */
+  /** How far the undo reaches. Default: `safe_write`. */
   readonly undoMode?: ToolMode | undefined;
-  /** Undoing twice does what undoing once does. */
+  /** Undoing twice has the same effect as undoing once. */
   readonly undoIdempotent?: boolean | undefined;
 };
 
-/** Takes back what a call did: `output` is what it gave, as it was kept. */
+/** Reverses a call: `output` is its stored output. */
 export type UndoTool<Args, Output> = (args: Args, output: Output, context: ToolContext) => Awaitable<unknown>;
 
-/** An attempt that began and whose end nobody saw. */
+/** An attempt whose end was not recorded. */
 export type UnseenAttempt<Args> = {
   readonly args: Args;
   readonly sessionId: string;
   readonly callId: string;
   readonly attempt: number;
-  /** The key the body was given. */
+  /** The key that the body received. */
   readonly idempotencyKey: string;
   /** In milliseconds since 1970. */
   readonly startedAt: number;
 };
 
-/** It happened, and gave this; it did not happen; or nobody can tell. */
+/** It happened, with this result; it did not happen; or it is unknown. */
 export type Reconciliation =
   | { readonly status: 'succeeded'; readonly output: unknown }
   | { readonly status: 'failed'; readonly reason?: string }
@@ -97,13 +97,13 @@ export type ToolSpec<
   Result,
 > = ToolTraits<InferOutput<Input>> & {
   readonly name: Name;
-  /** What the arguments must be; any object where nothing is said. */
+  /** Schema of the arguments. Default: any object. */
   readonly input?: Input;
-  /** What the body must return; checked on every run. */
+  /** Schema of the return value; checked on every run. */
   readonly output?: Output;
   readonly handoff?: false | undefined;
   run(args: InferOutput<Input>, context: ToolContext): Awaitable<Result>;
-  /** Takes back what a call did. A destructive tool that can runs without asking. */
+  /** Reverses a call. A destructive tool with `undo` runs without asking. */
   readonly undo?:
     | UndoTool<
         InferOutput<Input>,
@@ -112,7 +112,7 @@ export type ToolSpec<
     | undefined;
 };
 
-/** A tool whose body is elsewhere: another process takes the call, runs it and reports. */
+/** A tool whose body is elsewhere: another process claims the call, runs it and reports. */
 export type HandoffSpec<
   Name extends string,
   Input extends InputSchema | undefined,
@@ -120,13 +120,13 @@ export type HandoffSpec<
 > = ToolTraits<InferOutput<Input>> & {
   readonly name: Name;
   readonly input?: Input;
-  /** What the worker must report; checked as the result of a body is. */
+  /** Schema of the worker's report; checked like the result of a body. */
   readonly output?: Output;
   readonly handoff: true;
   readonly run?: undefined;
 };
 
-/** A definition whose types have been forgotten. */
+/** A definition without its types. */
 export type UntypedSpec = ToolTraits<unknown> & {
   readonly name: string;
   readonly input?: unknown;

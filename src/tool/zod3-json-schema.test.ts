@@ -5,7 +5,7 @@ import { isZod3, zod3ToJsonSchema } from './zod3-json-schema.ts';
 
 const input = { what: 'input', tool: 'refund' } as const;
 
-/** What TypeScript makes of `enum Level { Low, High }`. */
+/** What TypeScript compiles `enum Level { Low, High }` to. */
 const Level = { Low: 0, High: 1, 0: 'Low', 1: 'High' } as const;
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
   expect(zod3ToJsonSchema(schema, 'input')).toEqual(written);
 });
 
-test('an object says which members it needs, and what else it takes', () => {
+test('an object lists its required members, and what else it accepts', () => {
   const schema = z
     .object({
       a: z.string(),
@@ -69,7 +69,7 @@ test('a recursive schema refers to itself', () => {
   });
 });
 
-test('a recursive schema that makes new parts for ever comes to an end', () => {
+test('a recursive schema that creates new parts forever comes to an end', () => {
   const endless = (): z.ZodTypeAny => z.lazy(() => z.object({ next: endless() }));
   expect(zod3ToJsonSchema(z.object({ next: endless() }), 'input')).toMatchObject({ type: 'object' });
 });

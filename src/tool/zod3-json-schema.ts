@@ -1,11 +1,11 @@
 /**
- * JSON Schema from schemas of zod 3, which cannot write it themselves. Zod 3 is still what many tools of frameworks are
- * declared with. A part that JSON Schema cannot say is left open: the schema itself judges the value.
+ * JSON Schema for schemas of zod 3, which cannot produce it themselves. Many framework tools still use zod 3. A part
+ * that JSON Schema cannot express is left open: the schema itself judges the value.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 
-/** What zod 3 keeps about a schema; which members there are depends on `typeName`. */
+/** Zod 3's data about a schema; its members depend on `typeName`. */
 type Zod3Def = Readonly<Record<string, unknown>> & { readonly typeName: string };
 
 type Zod3Like = {
@@ -26,7 +26,7 @@ function readDef(schema: unknown): Zod3Def | undefined {
   return isJsonObject(def) && typeof def['typeName'] === 'string' ? (def as Zod3Def) : undefined;
 }
 
-/** Deeper schemas are left open. Only a recursive schema that makes new parts for ever gets there. */
+/** Deeper schemas are left open. Only a recursive schema that creates new parts forever gets there. */
 const deepest = 64;
 
 /** The schema as JSON Schema 2020-12. */
@@ -151,7 +151,7 @@ class Writer {
   }
 }
 
-/** Whether an object may lack the member that this schema judges. */
+/** May an object lack the member of this schema? */
 export function mayBeMissing(schema: unknown, what: 'input' | 'output', depth = 0): boolean {
   const def = readDef(schema);
   if (def === undefined || depth > deepest) return true;
@@ -202,7 +202,7 @@ function stringCheck({ kind, value, regex }: Check): JsonObject {
   if (kind === 'email' || kind === 'uuid' || kind === 'date') return { format: kind };
   if (kind === 'url') return { format: 'uri' };
   if (kind === 'datetime') return { format: 'date-time' };
-  // Flags have no place in JSON Schema.
+  // JSON Schema has no flags.
   const pattern: unknown = regex;
   return kind === 'regex' && pattern instanceof RegExp && pattern.flags === ''
     ? { pattern: pattern.source }
@@ -228,7 +228,7 @@ function arrayLimits(def: Zod3Def): JsonObject {
   return { ...(least !== undefined && { minItems: least }), ...(most !== undefined && { maxItems: most }) };
 }
 
-/** A literal that JSON cannot say, such as a bigint, leaves the whole open. */
+/** A literal that JSON cannot express, such as a bigint, leaves the whole open. */
 function enumOf(values: readonly unknown[]): JsonObject {
   const written = values.map(jsonOf);
   return written.every((value) => value !== undefined) ? { enum: written } : {};

@@ -63,7 +63,7 @@ describe('what is said over HTTP', () => {
         "There is no confirmation x in this ledger. runtime.confirmations.list({ status: 'pending' }) lists those that wait.",
       ),
     ).toBe(
-      'There is no such question in this ledger. There is no confirmation x in this ledger. GET /v1/confirmations?status=pending lists those that wait.',
+      'There is no such confirmation in this ledger. There is no confirmation x in this ledger. GET /v1/confirmations?status=pending lists those that wait.',
     );
   });
 });
