@@ -18,7 +18,7 @@ export const outOfReach: readonly Attack[] = [
     tool: 'Bash',
     input: { command: 'frobnicate --with rm' },
     outOfReach:
-      'Rules know how widespread programs run others (`src/policy/sandbox/program-grammar.ts`), and refuse options whose name says so. Other programs are known to their authors only. List commands by their first words (`git status`), and only programs you know.',
+      'Rules know how widespread programs run others (`src/policy/sandbox/programs`), and refuse options whose name says so. Other programs are known to their authors only. List commands by their first words (`git status`), and only programs you know.',
   },
   {
     id: 'beyond-script',

@@ -6,7 +6,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { argumentRoleOf } from './argument-role.ts';
 import { readArgumentList, readCommandLine, unreadableLine, type CommandLine } from './command-line.ts';
-import { harmlessVariables } from './program-grammar.ts';
+import { harmlessVariables } from './programs/harmless-variables.ts';
 
 export type CommandArguments = {
   readonly lines: readonly CommandLine[];

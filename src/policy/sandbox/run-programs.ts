@@ -5,13 +5,10 @@
  */
 import { commandsInLine, readCommandLine, type ShellWord } from './command-line.ts';
 import { isHarmlessScript } from './harmless-script.ts';
-import {
-  grammarOf,
-  harmlessVariables,
-  runsAnotherByName,
-  type ProgramGrammar,
-  type OptionMeaning,
-} from './program-grammar.ts';
+import { grammarOf } from './program-grammar.ts';
+import type { ProgramGrammar, OptionMeaning } from './programs/grammar.ts';
+import { harmlessVariables } from './programs/harmless-variables.ts';
+import { runsAnotherByName } from './programs/running-option.ts';
 
 export type ProgramRun = {
   /** The words from the program on. */

@@ -1,0 +1,128 @@
+/** Containers and infrastructure. */
+import { all, mean, plain, refused } from './build-grammar.ts';
+import type { Grammar, Programs } from './grammar.ts';
+
+const docker: Grammar = {
+  ownOptionsFirst: true,
+  options: mean('value', '-H --host --context -c --config -l --log-level --tlscacert --tlscert --tlskey'),
+  commands: {
+    run: dockerRun(),
+    create: dockerRun(),
+    exec: {
+      optionsFirst: true,
+      runs: { after: 1, as: 'words' },
+      options: mean('value', '-e --env --env-file -u --user -w --workdir --detach-keys'),
+    },
+    container: {
+      commands: {
+        run: dockerRun(),
+        exec: {
+          optionsFirst: true,
+          runs: { after: 1, as: 'words' },
+          options: mean('value', '-e --env --env-file -u --user -w --workdir'),
+        },
+        ls: plain,
+        logs: plain,
+        inspect: plain,
+        stop: plain,
+        start: plain,
+        restart: plain,
+        stats: plain,
+        top: plain,
+        rm: plain,
+        prune: plain,
+      },
+    },
+    compose: {
+      options: mean('value', '-f --file -p --project-name --profile --env-file --project-directory'),
+      commands: {
+        exec: {
+          optionsFirst: true,
+          runs: { after: 1, as: 'words' },
+          options: mean('value', '-e --env -u --user -w --workdir --index'),
+        },
+        run: {
+          optionsFirst: true,
+          runs: { after: 1, as: 'words' },
+          options: {
+            ...mean('value', '-e --env -u --user -w --workdir -v --volume -p --publish --name -l --label'),
+            ...mean('program', '--entrypoint'),
+          },
+        },
+        ...all(
+          'up down ps logs build pull push restart stop start config images top events port rm kill ls version create pause unpause',
+          plain,
+        ),
+      },
+    },
+    ...all(
+      'ps images logs inspect stats top port diff info version events history pull push tag search stop start restart kill rm rmi build cp commit save load network volume image system login logout rename update wait pause unpause manifest',
+      plain,
+    ),
+  },
+};
+
+function dockerRun(): Grammar {
+  return {
+    // The image decides what runs, so an entry must name the command.
+    refused: true,
+    optionsFirst: true,
+    runs: { after: 1, as: 'words' },
+    options: {
+      ...mean(
+        'value',
+        '-e --env --env-file -v --volume --mount -p --publish --name -w --workdir -u --user --network --net -l --label -m --memory --cpus --restart --platform -h --hostname --add-host --pull --tmpfs --shm-size --ulimit --device --gpus --dns --log-driver --log-opt --cidfile --health-cmd --stop-signal --expose --link --ip --mac-address --pid --ipc --uts --userns --cgroupns --cap-drop --security-opt --sysctl --group-add --annotation --isolation --memory-swap --cpu-shares --cpuset-cpus --runtime --storage-opt --stop-timeout --volumes-from --volume-driver',
+      ),
+      ...mean('program', '--entrypoint'),
+      ...mean('refused', '--privileged --cap-add'),
+    },
+  };
+}
+
+const kubectlValues =
+  '-n --namespace --context --cluster --user --kubeconfig -s --server -o --output -l --selector -f --filename -c --container --as --token --request-timeout --field-selector -k --kustomize --since --tail --sort-by --template --dry-run --type -p --patch --timeout --for --replicas --port --image --from-literal --as-group';
+
+const kubectl: Grammar = {
+  options: mean('value', kubectlValues),
+  commands: {
+    exec: { options: { ...mean('value', kubectlValues) }, runs: { after: 1, as: 'words' } },
+    debug: refused,
+    run: {
+      runs: { after: 1, as: 'words' },
+      options: { ...mean('refused', '--overrides'), ...mean('flag', '--command') },
+    },
+    cp: plain,
+    edit: refused,
+    plugin: refused,
+    ...all(
+      'get describe logs apply delete create scale rollout set label annotate patch top version config cluster-info explain api-resources api-versions auth diff wait port-forward proxy cordon uncordon drain taint expose autoscale replace events kustomize',
+      plain,
+    ),
+  },
+};
+
+export const containers: Programs = {
+  docker,
+  podman: docker,
+  kubectl,
+  oc: kubectl,
+  helm: {
+    options: {
+      ...mean('program', '--post-renderer'),
+      ...mean('value', '-n --namespace --kube-context --kubeconfig -f --values --set --version --repo'),
+    },
+    commands: all(
+      'list ls status get history show search repo template lint upgrade install uninstall rollback test version dependency pull package env',
+      { options: { ...mean('program', '--post-renderer') } },
+    ),
+  },
+  ansible: { options: mean('refused', '-a --args') },
+  terraform: {
+    options: mean('value', '-chdir'),
+    longWithOneDash: true,
+    commands: all(
+      'plan apply init validate fmt show state output providers version workspace refresh import graph destroy taint untaint get test',
+      { longWithOneDash: true },
+    ),
+  },
+};
