@@ -8,7 +8,8 @@ import { clearsUnsettledEffect, leavesUnsettledEffect } from '../../ledger/unset
 import type { CursorTable } from './cursor-table.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import type { Heads, SessionHead } from './heads.ts';
+import type { Heads } from './heads.ts';
+import type { SessionHead } from './session-head.ts';
 import type { Marks } from './marks.ts';
 import { countMarks, markOf, unfoundedError } from './marks.ts';
 import type { SideTables } from './side-tables.ts';

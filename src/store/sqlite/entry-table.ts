@@ -10,7 +10,8 @@ import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-ent
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import type { Heads, SessionHead } from './heads.ts';
+import type { Heads } from './heads.ts';
+import type { SessionHead } from './session-head.ts';
 import { fromSqlText } from './sql-text.ts';
 
 type WrittenRow = { readonly text: string; readonly bodies: string | null };

@@ -5,8 +5,9 @@
 import type { Head, HeadQuery } from '../../ledger/chain.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import type { Heads, SessionHead, SessionRow } from './heads.ts';
-import { toHead } from './heads.ts';
+import type { Heads } from './heads.ts';
+import type { SessionHead, SessionRow } from './session-head.ts';
+import { toHead } from './session-head.ts';
 import { toSqlText } from './sql-text.ts';
 
 type Link = Pick<Head, 'sequence' | 'hash'>;

@@ -5,7 +5,7 @@
 import type { Database } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import { decode } from './entry-table.ts';
-import { saysWhereItStands } from './heads.ts';
+import { saysWhereItStands } from './tail-entry.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 
 type Row = {

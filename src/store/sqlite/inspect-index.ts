@@ -2,7 +2,7 @@
 import type { Database, SqlValue } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import { decode } from './entry-table.ts';
-import { saysWhereItStands } from './heads.ts';
+import { saysWhereItStands } from './tail-entry.ts';
 import type { TableFinding } from './table-finding.ts';
 import { countMarks } from './marks.ts';
 import { nameSome } from './name-some.ts';
