@@ -3,9 +3,9 @@
  * mislead a reader, are escaped. `text-marks.ts` defines which characters those are.
  */
 import type { TextPiece } from './text-marks.ts';
-import { createTextMarks } from './text-marks.ts';
+import { createTextMarks, createTextPatterns } from './text-marks.ts';
 
-const { findMarks, escapeText, splitText } = createTextMarks();
+const { findMarks, escapeText, splitText } = createTextMarks(createTextPatterns());
 
 /** The text on one line, safe to show. */
 export const safeText = (text: string): string => replaceMarks(text, escapeText);

@@ -1,8 +1,8 @@
 /**
  * Finds characters that a reader would not see, or would mistake for others.
  *
- * `createTextMarks` refers to nothing outside itself: the decision page runs its source in a browser, so that page
- * and program mark the same characters.
+ * `createTextPatterns` and `createTextMarks` refer to nothing outside themselves: the decision page runs their source in
+ * a browser, so that page and program mark the same characters.
  */
 
 /** A part of a text: shown as it is, escaped, or read from right to left. */
@@ -21,7 +21,14 @@ export type TextMarks = {
   readonly splitText: (text: string) => readonly TextPiece[];
 };
 
-export function createTextMarks(): TextMarks {
+export type TextPatterns = Readonly<
+  Record<
+    'plain' | 'unseen' | 'imitations' | 'alike' | 'strong' | 'distinct' | 'latin' | 'word' | 'rightToLeft',
+    RegExp
+  >
+>;
+
+export function createTextPatterns(): TextPatterns {
   // Texts of only these characters have nothing to mark.
   const plain =
     /^[ -~\u00a1-\u00ac\u00ae-\u012f\u0132-\u02af\u3041-\u3093\u30a1-\u30f6\u4e00-\u9fa5\uac00-\ud7a3]*$/;
@@ -47,6 +54,14 @@ export function createTextMarks(): TextMarks {
   /** A Latin letter, or a letter between digits. */
   const latin = /[A-Za-z\u00c0-\u024f]|\d\D\d/u;
   const word = /[\p{L}\p{M}\p{N}_]+/gu;
+  /** Letters that are read from right to left, with single spaces between their words. Digits are separate runs. */
+  const rightToLeft =
+    /(?:(?!\p{Nd})[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}])+(?: (?:(?!\p{Nd})[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}])+)*|(?:(?=\p{Nd})[\u0590-\u08ff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}])+/gu;
+  return { plain, unseen, imitations, alike, strong, distinct, latin, word, rightToLeft };
+}
+
+export function createTextMarks(patterns: TextPatterns): TextMarks {
+  const { plain, unseen, imitations, alike, strong, distinct, latin, word, rightToLeft } = patterns;
 
   const hex = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
   const short = (character: string): string | undefined =>
@@ -88,10 +103,6 @@ export function createTextMarks(): TextMarks {
     }
     return merged;
   }
-
-  /** Letters that are read from right to left, with single spaces between their words. Digits are separate runs. */
-  const rightToLeft =
-    /(?:(?!\p{Nd})[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}])+(?: (?:(?!\p{Nd})[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}])+)*|(?:(?=\p{Nd})[\u0590-\u08ff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}])+/gu;
 
   function splitText(text: string): readonly TextPiece[] {
     const pieces: TextPiece[] = [];

@@ -1,5 +1,5 @@
 /** The few pages the server itself has. No scripts but one, which comes from a file of its own; nothing that was kept is in them. */
-import { createTextMarks } from '../base/text-marks.ts';
+import { createTextMarks, createTextPatterns } from '../base/text-marks.ts';
 import { createNameNotes } from '../view/name-notes.ts';
 
 const page = (title: string, body: string): string => `<!doctype html>
@@ -122,7 +122,7 @@ export const decideScript: string = `'use strict';
   // Another link in the same tab changes nothing but what stands behind the #.
   addEventListener('hashchange', () => location.reload());
   // The same marks as everywhere: the source of the functions that the program uses.
-  const marks = (${String(createTextMarks)})();
+  const marks = (${String(createTextMarks)})((${String(createTextPatterns)})());
   const safe = (text) => marks.splitText(text).map((piece) => piece.text).join('');
   const noteNames = (${String(createNameNotes)})(safe);
   // Every piece apart from the others: what is read from right to left cannot move what stands beside it.

@@ -64,11 +64,10 @@ type SessionTrack = {
   differsFromAnchor: EntryPosition | undefined;
 };
 
-export function createVerifier(options: VerifierOptions = {}): Verifier {
-  const sessions = new Map<string, SessionTrack>();
-  const anchored = new Map(options.anchor?.heads.map((head) => [head.sessionId, head]));
-  const heads = options.heads && new Map([...options.heads].map((head) => [head.sessionId, head]));
-  const totals = {
+export const createVerifier = (options: VerifierOptions = {}): Verifier => new LedgerVerifier(options);
+
+class LedgerVerifier implements Verifier {
+  readonly totals = {
     sessions: 0,
     entries: 0,
     calls: 0,
@@ -77,61 +76,107 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     unknownEvents: 0,
     problems: 0,
   };
-  const dropped = new Map<string, Head>();
-  let current: string | undefined;
-  let found: VerifyProblem[] = [];
+  readonly #options: VerifierOptions;
+  readonly #sessions = new Map<string, SessionTrack>();
+  readonly #anchored: ReadonlyMap<string, Head>;
+  readonly #heads: ReadonlyMap<string, Head> | undefined;
+  readonly #dropped = new Map<string, Head>();
+  #current: string | undefined;
+  #found: VerifyProblem[] = [];
 
-  const say = (
+  constructor(options: VerifierOptions) {
+    this.#options = options;
+    this.#anchored = new Map(options.anchor?.heads.map((head) => [head.sessionId, head]));
+    this.#heads = options.heads && new Map([...options.heads].map((head) => [head.sessionId, head]));
+  }
+
+  add(stored: StoredEntry): readonly VerifyProblem[] {
+    this.totals.entries++;
+    const { sessionId } = stored;
+    const { bySession, onEntry } = this.#options;
+    const current = this.#current;
+    if (bySession === true && current !== undefined && current !== sessionId)
+      this.#close(this.#open(current));
+    this.#current = sessionId;
+    const session = this.#open(sessionId);
+    try {
+      this.#link(session, stored);
+      const entry = readEntry(stored);
+      onEntry?.(entry, stored.position);
+      this.#checkBodies(session, stored, entry);
+      this.#judge(session, stored, entry);
+    } catch (error) {
+      // Any problem with the entry is a finding, even that nothing can be read.
+      const kind = isQuittanceError(error, 'ledger.newer') ? 'newer' : 'text';
+      this.#say(sessionId, stored, kind, error instanceof Error ? error.message : 'It cannot be read.');
+    }
+    return this.#taken();
+  }
+
+  end(): readonly VerifyProblem[] {
+    for (const session of this.#sessions.values()) this.#close(session);
+    const ends = { sessions: this.#sessions, dropped: this.#dropped, say: this.#say };
+    if (this.#options.anchor) compareWithAnchor(this.#options.anchor, ends);
+    if (this.#heads) compareWithHeads(this.#heads, ends);
+    return this.#taken();
+  }
+
+  readonly #say = (
     sessionId: string,
     place: EntryPosition | undefined,
     kind: VerifyProblemKind,
     message: string,
   ): void => {
-    totals.problems++;
-    found.push({ sessionId, sequence: place?.sequence, position: place?.position, kind, message });
-  };
-  const taken = (): readonly VerifyProblem[] => {
-    const problems = found;
-    found = [];
-    return problems;
+    this.totals.problems++;
+    this.#found.push({ sessionId, sequence: place?.sequence, position: place?.position, kind, message });
   };
 
-  const open = (sessionId: string): SessionTrack => {
-    const known = sessions.get(sessionId);
+  #taken(): readonly VerifyProblem[] {
+    const problems = this.#found;
+    this.#found = [];
+    return problems;
+  }
+
+  #open(sessionId: string): SessionTrack {
+    const known = this.#sessions.get(sessionId);
     if (known !== undefined) return known;
-    const head = { sessionId, sequence: 0, hash: genesisHash(sessionId) };
     const session: SessionTrack = {
-      head,
+      head: { sessionId, sequence: 0, hash: genesisHash(sessionId) },
       calls: new Map(),
       missing: new Map(),
       erasures: new Set<string>(),
       firstAt: undefined,
       differsFromAnchor: undefined,
     };
-    sessions.set(sessionId, session);
-    totals.sessions++;
+    this.#sessions.set(sessionId, session);
+    this.totals.sessions++;
     return session;
-  };
+  }
 
   /** Forgets the calls of a finished session, after a last check of its open ones. */
-  const close = (session: SessionTrack): void => {
+  #close(session: SessionTrack): void {
     const { head, calls, missing } = session;
     for (const track of calls?.values() ?? []) {
-      totals.calls++;
-      if (isOpen(track)) totals.openCalls++;
-      endTrack(track, (kind, message) => say(head.sessionId, undefined, kind, message));
+      this.totals.calls++;
+      if (isOpen(track)) this.totals.openCalls++;
+      endTrack(track, (kind, message) => this.#say(head.sessionId, undefined, kind, message));
     }
     for (const place of missing.values())
-      say(head.sessionId, place, 'bodies', 'The bodies are missing, and no later entry records an erasure.');
+      this.#say(
+        head.sessionId,
+        place,
+        'bodies',
+        'The bodies are missing, and no later entry records an erasure.',
+      );
     missing.clear();
     session.calls = undefined;
-  };
+  }
 
-  const link = (session: SessionTrack, entry: StoredEntry): void => {
+  #link(session: SessionTrack, entry: StoredEntry): void {
     const { sessionId, sequence, text, hash } = entry;
     const due = session.head.sequence + 1;
     if (sequence !== due)
-      say(
+      this.#say(
         sessionId,
         entry,
         'sequence',
@@ -145,76 +190,44 @@ export function createVerifier(options: VerifierOptions = {}): Verifier {
     const anchor = anchored.get(sessionId);
     if (anchor?.sequence === sequence && anchor.hash !== hash) session.differsFromAnchor = entry;
     session.head = { sessionId, sequence, hash };
-  };
+  }
 
-  const checkBodies = (session: SessionTrack, stored: StoredEntry, entry: ReadEntry): void => {
+  #checkBodies(session: SessionTrack, stored: StoredEntry, entry: ReadEntry): void {
     const { bodies, salt, sessionId } = stored;
     if (entry.erased) {
-      totals.erased++;
+      this.totals.erased++;
       if (!session.erasures.has(entry.entryId)) session.missing.set(entry.entryId, stored);
       if (salt !== undefined)
-        say(sessionId, stored, 'bodies', 'The bodies are missing but their salt is not.');
+        this.#say(sessionId, stored, 'bodies', 'The bodies are missing but their salt is not.');
     } else if (bodies === undefined || salt === undefined) {
       if (bodies !== salt || entry.bodiesDigest !== undefined)
-        say(sessionId, stored, 'bodies', 'There are bodies without a salt, or a salt without bodies.');
+        this.#say(sessionId, stored, 'bodies', 'There are bodies without a salt, or a salt without bodies.');
     } else if (!isDigestOf(entry.bodiesDigest, salt, bodies))
-      say(sessionId, stored, 'bodies', 'The bodies were changed.');
-  };
+      this.#say(sessionId, stored, 'bodies', 'The bodies were changed.');
+  }
 
-  const judge = (session: SessionTrack, stored: StoredEntry, entry: ReadEntry): void => {
+  #judge(session: SessionTrack, stored: StoredEntry, entry: ReadEntry): void {
     const report = (kind: VerifyProblemKind, message: string): void =>
-      say(stored.sessionId, stored, kind, message);
+      this.#say(stored.sessionId, stored, kind, message);
     if (entry.sessionId !== stored.sessionId)
       report('session', `The entry claims to belong to session ${JSON.stringify(entry.sessionId)}.`);
     for (const event of entry.events) {
       checkEventPosition(event, entry, report);
       if (isEmittedEvent(event)) continue;
-      if (!isKnownEvent(event)) totals.unknownEvents++;
+      if (!isKnownEvent(event)) this.totals.unknownEvents++;
       else if (event.type === 'body.erased')
         for (const entryId of event.entryIds) {
           session.erasures.add(entryId);
           session.missing.delete(entryId);
         }
       else if (event.type === 'session.dropped' && entry.sessionId === ledgerSessionId)
-        dropped.set(event.droppedSessionId, { ...event, sessionId: event.droppedSessionId });
+        this.#dropped.set(event.droppedSessionId, { ...event, sessionId: event.droppedSessionId });
     }
     session.firstAt ??= entry.events.at(-1)?.at;
     const { callId } = entry;
     if (callId === undefined || session.calls === undefined) return;
     session.calls.set(callId, trackEntry(session.calls.get(callId) ?? newTrack(), entry, report));
-  };
-
-  const add = (stored: StoredEntry): readonly VerifyProblem[] => {
-    totals.entries++;
-    const { sessionId } = stored;
-    if (options.bySession === true && current !== undefined && current !== sessionId) close(open(current));
-    current = sessionId;
-    const session = open(sessionId);
-    try {
-      link(session, stored);
-      const entry = readEntry(stored);
-      options.onEntry?.(entry, stored.position);
-      checkBodies(session, stored, entry);
-      judge(session, stored, entry);
-    } catch (error) {
-      // Any problem with the entry is a finding, even that nothing can be read.
-      const kind = isQuittanceError(error, 'ledger.newer') ? 'newer' : 'text';
-      say(sessionId, stored, kind, error instanceof Error ? error.message : 'It cannot be read.');
-    }
-    return taken();
-  };
-
-  return {
-    add,
-    end() {
-      for (const session of sessions.values()) close(session);
-      const ends = { sessions, dropped, say };
-      if (options.anchor) compareWithAnchor(options.anchor, ends);
-      if (heads) compareWithHeads(heads, ends);
-      return taken();
-    },
-    totals,
-  };
+  }
 }
 
 /** Only a salt with valid characters: another could include the start of the bodies. */

@@ -7,8 +7,8 @@ import type { Redactor } from '../../base/redaction.ts';
 import { createRedactor } from '../../base/redaction.ts';
 import type { Steps } from '../../base/steps.ts';
 import { finishSteps } from '../../base/steps.ts';
-import { compileAfterRule } from './after-rule.ts';
-import { compileBeforeRule } from './before-rule.ts';
+import { compileAfterRule, type AfterRule } from './after-rule.ts';
+import { compileBeforeRule, type BeforeRule } from './before-rule.ts';
 import { CallFacts } from './call-facts.ts';
 import type { TraceLeaf } from './compile-expression.ts';
 import type { ComposedRule, ComposedRules } from '../language/composed-rules.ts';
@@ -24,7 +24,7 @@ import { parseRegex } from '../regex/linear-regex.ts';
 import type { ToolEnd } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import { digestRule } from '../language/rule-digest.ts';
-import { createRuleIndex } from '../language/rule-index.ts';
+import { createRuleIndex, type RuleIndex } from '../language/rule-index.ts';
 import type { FiredRule, OutputRuling, Ruling } from '../language/ruling.ts';
 import type { LimitShare } from '../language/session-limits.ts';
 import { compileSessionLimits } from '../language/session-limits.ts';
@@ -84,7 +84,54 @@ export function* compileInSteps(
   given: PolicyWorld,
   options: PolicyOptions = {},
 ): Steps<Policy> {
-  // The resources of a call are found once for all its rules, including sandbox rules.
+  const { world, setFacts } = createWorld(given);
+  const { version, rules } = composed;
+  const contextOf = createContexts(world, options);
+
+  // Patterns take longest, and one rule may have thousands. Each is read once here, before a rule needs it.
+  for (const rule of rules)
+    for (const pattern of patternsOf(rule.rule)) {
+      contextOf(rule).readRegex(pattern);
+      yield;
+    }
+  const { before, after } = yield* compileRules(composed, contextOf);
+  const session = compileSession(rules, contextOf);
+  const toolFacts = compileToolFacts(composed.tools);
+  const byId = new Map(rules.map((rule) => [rule.id, rule]));
+
+  return {
+    version,
+    workflows: composed.workflows,
+    composed,
+    judgeCall: (call, counters) => {
+      const facts = new CallFacts(call, counters, world);
+      setFacts(call, facts);
+      return judgeCall(before(call.toolName), facts, version);
+    },
+    judgeOutput: (call, end) => judgeOutput(after(call.toolName), call, end, version),
+    limitsFor: (toolName) =>
+      session.length === 0 ? noLimits : session.flatMap(({ limits }) => limits.sharesOf(toolName)),
+    countsFor: compileCountsNeeded(rules, world),
+    limitFired: (share, call, counters) => {
+      const rule = session.find(({ id }) => id === share.ruleId);
+      setFacts(call, new CallFacts(call, counters, world));
+      return rule === undefined ? unknownLimit(share) : rule.fire(call, undefined, false);
+    },
+    toolFacts,
+    digestOf: (ruleId) => {
+      const rule = byId.get(ruleId);
+      return rule && digestRule(rule);
+    },
+  };
+}
+
+type WorldOfCalls = {
+  readonly world: PolicyWorld;
+  readonly setFacts: (call: PolicyCall, facts: CallFacts) => void;
+};
+
+/** Adds `found` and `counted` to the host's world. The resources of a call are found once for all its rules. */
+function createWorld(given: PolicyWorld): WorldOfCalls {
   const factsOf = new WeakMap<PolicyCall, CallFacts>();
   const found = (call: PolicyCall): ReturnType<CallFacts['texts']> => {
     const facts = factsOf.get(call) ?? new CallFacts(call, undefined, given);
@@ -97,10 +144,20 @@ export function* compileInSteps(
     found: { value: found, enumerable: true },
     counted: { value: (call: PolicyCall) => factsOf.get(call)?.counters, enumerable: true },
   });
-  const { version, rules } = composed;
-  const { redactor = createRedactor(), trace } = options;
+  return { world, setFacts: (call, facts) => void factsOf.set(call, facts) };
+}
+
+type RuleIndexes = { readonly before: RuleIndex<BeforeRule>; readonly after: RuleIndex<AfterRule> };
+
+type ContextOf = (rule: ComposedRule) => CompileContext;
+
+/** The context for compiling each rule. Rules share their patterns. */
+function createContexts(
+  world: PolicyWorld,
+  { redactor = createRedactor(), trace }: PolicyOptions,
+): ContextOf {
   const known = new Map<string, LinearRegex>();
-  const contextOf = ({ id, source }: ComposedRule): CompileContext => ({
+  return ({ id, source }) => ({
     world,
     redactor,
     traceLeaf: trace && ((...step) => trace(id, ...step)),
@@ -110,16 +167,13 @@ export function* compileInSteps(
       return regex;
     },
   });
+}
 
-  // Patterns take longest, and one rule may have thousands. Each is read once here, before a rule needs it.
-  for (const rule of rules)
-    for (const pattern of patternsOf(rule.rule)) {
-      contextOf(rule).readRegex(pattern);
-      yield;
-    }
+/** Compiles the rules that judge calls and results, one step per rule. */
+function* compileRules(composed: ComposedRules, contextOf: ContextOf): Steps<RuleIndexes> {
   const beforeRules: NonNullable<ReturnType<typeof compileBeforeRule>>[] = [];
   const afterRules: NonNullable<ReturnType<typeof compileAfterRule>>[] = [];
-  for (const rule of rules) {
+  for (const rule of composed.rules) {
     const beforeRule = compileBeforeRule(rule, contextOf(rule));
     if (beforeRule !== undefined) beforeRules.push(beforeRule);
     const afterRule = compileAfterRule(rule, contextOf(rule));
@@ -131,35 +185,7 @@ export function* compileInSteps(
     ...beforeRules,
     ...(unlisted === undefined ? [] : [{ tools: undefined, entry: unlisted }]),
   ]);
-  const after = createRuleIndex(afterRules);
-  const session = compileSession(rules, contextOf);
-  const toolFacts = compileToolFacts(composed.tools);
-  const byId = new Map(rules.map((rule) => [rule.id, rule]));
-
-  return {
-    version,
-    workflows: composed.workflows,
-    composed,
-    judgeCall: (call, counters) => {
-      const facts = new CallFacts(call, counters, world);
-      factsOf.set(call, facts);
-      return judgeCall(before(call.toolName), facts, version);
-    },
-    judgeOutput: (call, end) => judgeOutput(after(call.toolName), call, end, version),
-    limitsFor: (toolName) =>
-      session.length === 0 ? noLimits : session.flatMap(({ limits }) => limits.sharesOf(toolName)),
-    countsFor: compileCountsNeeded(rules, world),
-    limitFired: (share, call, counters) => {
-      const rule = session.find(({ id }) => id === share.ruleId);
-      factsOf.set(call, new CallFacts(call, counters, world));
-      return rule === undefined ? unknownLimit(share) : rule.fire(call, undefined, false);
-    },
-    toolFacts,
-    digestOf: (ruleId) => {
-      const rule = byId.get(ruleId);
-      return rule && digestRule(rule);
-    },
-  };
+  return { before, after: createRuleIndex(afterRules) };
 }
 
 /** The regular expressions of a rule's condition. */

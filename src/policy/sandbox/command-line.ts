@@ -51,6 +51,8 @@ export const commandsInLine = (line: CommandLine): readonly SimpleCommand[] | un
 
 class LineReading {
   readonly #text: string;
+  /** A run of characters that are always part of a word. */
+  readonly #ordinary = /[^ \t\n'"\\$#{*?[;&|<>()`]+/y;
   readonly #commands: SimpleCommand[] = [];
   #words: ShellWord[] = [];
   #files: ShellWord[] = [];
@@ -68,92 +70,88 @@ class LineReading {
   }
 
   read(): readonly SimpleCommand[] | undefined {
-    const text = this.#text;
-    const ordinary = /[^ \t\n'"\\$#{*?[;&|<>()`]+/y;
-    for (let at = 0; at < text.length; at++) {
-      const unit = text.charAt(at);
-      switch (unit) {
-        case ' ':
-        case '\t':
-          this.#endWord();
-          break;
-        case "'": {
-          const end = text.indexOf("'", at + 1);
-          if (end < 0) return undefined;
-          this.#add(text.slice(at + 1, end));
-          at = end;
-          break;
-        }
-        case '"': {
-          const quoted = readDoubleQuoted(text, at + 1);
-          if (quoted === undefined) return undefined;
-          this.#add(quoted.text);
-          at = quoted.end;
-          break;
-        }
-        case '\\': {
-          const next = text.charAt(++at);
-          if (next === '' || next === '\n') return undefined;
-          this.#add(next);
-          break;
-        }
-        case '$':
-          if (/[\w{(['"@*#?$!-]/.test(text.charAt(at + 1))) return undefined;
-          this.#add(unit);
-          break;
-        case '#':
-          if (this.#word === undefined) return undefined;
-          this.#add(unit);
-          break;
-        case '{':
-          // `{}` is an ordinary word; with content it may be several.
-          if (text.charAt(at + 1) !== '}') return undefined;
-          this.#add(unit);
-          break;
-        case '*':
-        case '?':
-        case '[':
-          this.#wildcard = true;
-          this.#add(unit);
-          break;
-        case ';':
-        case '&':
-        case '|':
-        case '\n': {
-          this.hasOperators = true;
-          const operator = /^(?:&&|\|\||\|&|[;|\n])/.exec(text.slice(at, at + 2))?.[0];
-          if (operator === '&&' || operator === '||' || operator === '|&' || operator === '|') {
-            if (!this.#endCommand(true)) return undefined;
-          } else if (operator === undefined || !this.#endCommand(false)) return undefined;
-          at += operator.length - 1;
-          break;
-        }
-        case '<':
-        case '>': {
-          const length = this.#redirect(at);
-          if (length === undefined) return undefined;
-          at += length - 1;
-          break;
-        }
-        case '(':
-        case ')':
-        case '`':
-          return undefined;
-        default: {
-          ordinary.lastIndex = at;
-          const run = ordinary.exec(text)?.[0] ?? unit;
-          this.#add(run);
-          at += run.length - 1;
-        }
-      }
-      if (this.#commands.length > mostCommands) return undefined;
+    let at: number | undefined = 0;
+    while (at < this.#text.length) {
+      at = this.#readAt(at);
+      if (at === undefined || this.#commands.length > mostCommands) return undefined;
     }
     if (this.#expectsCommand && this.#words.length === 0 && this.#word === undefined) return undefined;
     return this.#endCommand(false) ? this.#commands : undefined;
   }
 
-  #add(text: string): void {
+  /** Reads what starts at this position and returns the position after it. Undefined if it is unreadable. */
+  #readAt(at: number): number | undefined {
+    const unit = this.#text.charAt(at);
+    switch (unit) {
+      case ' ':
+      case '\t':
+        this.#endWord();
+        return at + 1;
+      case "'":
+      case '"':
+      case '\\':
+        return this.#readQuoted(at, unit);
+      case '$':
+        if (/[\w{(['"@*#?$!-]/.test(this.#text.charAt(at + 1))) return undefined;
+        return this.#add(unit, at + 1);
+      case '#':
+        return this.#word === undefined ? undefined : this.#add(unit, at + 1);
+      case '{':
+        // `{}` is an ordinary word; with content it may be several.
+        return this.#text.charAt(at + 1) === '}' ? this.#add(unit, at + 1) : undefined;
+      case '*':
+      case '?':
+      case '[':
+        this.#wildcard = true;
+        return this.#add(unit, at + 1);
+      case ';':
+      case '&':
+      case '|':
+      case '\n':
+        return this.#readSeparator(at);
+      case '<':
+      case '>': {
+        const length = this.#redirect(at);
+        return length === undefined ? undefined : at + length;
+      }
+      case '(':
+      case ')':
+      case '`':
+        return undefined;
+      default: {
+        this.#ordinary.lastIndex = at;
+        const run = this.#ordinary.exec(this.#text)?.[0] ?? unit;
+        return this.#add(run, at + run.length);
+      }
+    }
+  }
+
+  /** A quoted text, or an escaped character. */
+  #readQuoted(at: number, mark: "'" | '"' | '\\'): number | undefined {
+    const text = this.#text;
+    if (mark === '"') {
+      const quoted = readDoubleQuoted(text, at + 1);
+      return quoted && this.#add(quoted.text, quoted.end + 1);
+    }
+    if (mark === "'") {
+      const end = text.indexOf("'", at + 1);
+      return end < 0 ? undefined : this.#add(text.slice(at + 1, end), end + 1);
+    }
+    const next = text.charAt(at + 1);
+    return next === '' || next === '\n' ? undefined : this.#add(next, at + 2);
+  }
+
+  #readSeparator(at: number): number | undefined {
+    this.hasOperators = true;
+    const operator = /^(?:&&|\|\||\|&|[;|\n])/.exec(this.#text.slice(at, at + 2))?.[0];
+    if (operator === undefined) return undefined;
+    return this.#endCommand(operator !== ';' && operator !== '\n') ? at + operator.length : undefined;
+  }
+
+  /** Adds to the current word. Returns `next`, the position to continue at. */
+  #add(text: string, next: number): number {
     this.#word = (this.#word ?? '') + text;
+    return next;
   }
 
   #endWord(): void {
