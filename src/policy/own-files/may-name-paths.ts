@@ -1,6 +1,6 @@
 /** A quick check that spares most calls the search for paths. */
 import type { JsonValue } from '../../base/json.ts';
-import { roleOf } from '../sandbox/argument-role.ts';
+import { argumentRoleOf } from '../sandbox/argument-role.ts';
 
 /** State for the quick check of arguments. Roles are cached, since the same names come with every call. */
 export type QuickLook = {
@@ -44,7 +44,7 @@ function mayNamePath(text: string, { holdsOwnName }: QuickLook): boolean {
 function namesFiles(key: string, { roles }: QuickLook): boolean {
   const known = roles.get(key);
   if (known !== undefined) return known;
-  const role = roleOf(key);
+  const role = argumentRoleOf(key);
   const names = role !== 'other' && role !== 'prose' && role !== 'url';
   if (roles.size < mostRoles) roles.set(key, names);
   return names;

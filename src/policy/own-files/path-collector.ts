@@ -3,7 +3,7 @@ import { decodePercent } from '../sandbox/percent-decoding.ts';
 import type { PathSpelling } from '../sandbox/path-spelling.ts';
 import { ResourceReader } from '../sandbox/resource-reader.ts';
 import type { FileUse } from './command-use.ts';
-import { expandBraces, expandKnown, tailOf } from './expand-path.ts';
+import { expandBraces, expandPathVariables, tailOf } from './expand-path.ts';
 
 export type NamedPath = PathUse & { readonly spelling: PathSpelling };
 
@@ -47,7 +47,7 @@ export class PathCollector {
     this.#read.add(known);
     for (const one of expandBraces(text)) {
       this.count++;
-      const expanded = expandKnown(one);
+      const expanded = expandPathVariables(one);
       const tail = tailOf(expanded);
       if (tail !== undefined) this.#readerFor({ ...how, isTail: true }).readPath(tail, true);
       this.#readerFor(how).readPath(expanded, true);

@@ -1,5 +1,5 @@
 /** Builders for the tables of programs. */
-import type { Grammar, OptionMeaning } from './grammar.ts';
+import type { ProgramGrammar, OptionMeaning } from './grammar.ts';
 
 type Rows = Readonly<Record<string, OptionMeaning>>;
 
@@ -8,11 +8,11 @@ export const mean = (meaning: OptionMeaning, names: string): Rows =>
   Object.fromEntries(names.split(' ').map((name) => [name, meaning]));
 
 /** Gives all these programs or subcommands one grammar. */
-export const all = (names: string, grammar: Grammar): Readonly<Record<string, Grammar>> =>
+export const all = (names: string, grammar: ProgramGrammar): Readonly<Record<string, ProgramGrammar>> =>
   Object.fromEntries(names.split(' ').map((name) => [name, grammar]));
 
 /** Programs that run the command after their options; `values` are the options with a value. */
-export const prefix = (values: string, after = 0, more: Grammar = {}): Grammar => ({
+export const prefix = (values: string, after = 0, more: ProgramGrammar = {}): ProgramGrammar => ({
   optionsFirst: true,
   runs: { after, as: 'words' },
   ...more,
@@ -21,7 +21,7 @@ export const prefix = (values: string, after = 0, more: Grammar = {}): Grammar =
 
 const informs = mean('enough', '--version -V -v --help -h');
 
-export const interpreter = (refused: string, values = '', more: Grammar = {}): Grammar => ({
+export const interpreter = (refused: string, values = '', more: ProgramGrammar = {}): ProgramGrammar => ({
   needsOperand: true,
   firstOperandEnds: true,
   ...more,
@@ -33,5 +33,5 @@ export const interpreter = (refused: string, values = '', more: Grammar = {}): G
   },
 });
 
-export const refused: Grammar = { refused: true };
-export const plain: Grammar = {};
+export const refused: ProgramGrammar = { refused: true };
+export const plain: ProgramGrammar = {};

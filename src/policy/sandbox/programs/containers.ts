@@ -1,8 +1,8 @@
 /** Containers and infrastructure. */
 import { all, mean, plain, refused } from './build-grammar.ts';
-import type { Grammar, Programs } from './grammar.ts';
+import type { ProgramGrammar, Programs } from './grammar.ts';
 
-const docker: Grammar = {
+const docker: ProgramGrammar = {
   ownOptionsFirst: true,
   options: mean('value', '-H --host --context -c --config -l --log-level --tlscacert --tlscert --tlskey'),
   commands: {
@@ -62,7 +62,7 @@ const docker: Grammar = {
   },
 };
 
-function dockerRun(): Grammar {
+function dockerRun(): ProgramGrammar {
   return {
     // The image decides what runs, so an entry must name the command.
     refused: true,
@@ -82,7 +82,7 @@ function dockerRun(): Grammar {
 const kubectlValues =
   '-n --namespace --context --cluster --user --kubeconfig -s --server -o --output -l --selector -f --filename -c --container --as --token --request-timeout --field-selector -k --kustomize --since --tail --sort-by --template --dry-run --type -p --patch --timeout --for --replicas --port --image --from-literal --as-group';
 
-const kubectl: Grammar = {
+const kubectl: ProgramGrammar = {
   options: mean('value', kubectlValues),
   commands: {
     exec: { options: { ...mean('value', kubectlValues) }, runs: { after: 1, as: 'words' } },

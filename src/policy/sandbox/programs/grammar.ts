@@ -1,5 +1,5 @@
 /** How a program runs other programs: the meaning of its options and operands. */
-import type { ScriptLanguage } from '../little-languages.ts';
+import type { ScriptLanguage } from '../harmless-script.ts';
 
 export type OptionMeaning =
   | 'flag'
@@ -38,12 +38,12 @@ export type OptionMeaning =
   /** All words that follow are a command. */
   | 'rest';
 
-export type Grammar = {
+export type ProgramGrammar = {
   readonly options?: Readonly<Record<string, OptionMeaning>>;
   /** The operands after this many are a command, as words or as a shell text. */
   readonly runs?: { readonly after: number; readonly as: 'words' | 'text' };
   /** Its first operand is a subcommand. */
-  readonly commands?: Readonly<Record<string, Grammar>> | undefined;
+  readonly commands?: Readonly<Record<string, ProgramGrammar>> | undefined;
   /** Subcommands that are not in the table: refused by default, since they may be aliases or plug-ins. */
   readonly otherCommands?: 'harmless';
   /** The command itself runs something that cannot be read. */
@@ -74,4 +74,4 @@ export type Grammar = {
 };
 
 /** The grammar of each program, by name. */
-export type Programs = Readonly<Record<string, Grammar>>;
+export type Programs = Readonly<Record<string, ProgramGrammar>>;

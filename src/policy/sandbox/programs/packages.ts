@@ -1,8 +1,8 @@
 /** Package managers and their runners. */
 import { all, mean, plain, prefix, refused } from './build-grammar.ts';
-import type { Grammar, Programs } from './grammar.ts';
+import type { ProgramGrammar, Programs } from './grammar.ts';
 
-const packageRunner = (values: string): Grammar =>
+const packageRunner = (values: string): ProgramGrammar =>
   prefix(values, 0, { options: mean('text', '-c --call --shell-mode') });
 
 const npmCommands = [
@@ -13,7 +13,7 @@ const npmCommands = [
   'import fetch patch deploy workspace workspaces set-script',
 ].join(' ');
 
-const packageManager = (values: string, extra: Readonly<Record<string, Grammar>>): Grammar => ({
+const packageManager = (values: string, extra: Readonly<Record<string, ProgramGrammar>>): ProgramGrammar => ({
   options: {
     ...mean('value', values),
     ...mean('refused', '--script-shell --node-options --shell --shell-emulator'),

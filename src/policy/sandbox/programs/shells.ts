@@ -1,8 +1,8 @@
 /** Shells. */
 import { all, mean, prefix, refused } from './build-grammar.ts';
-import type { Grammar, Programs } from './grammar.ts';
+import type { ProgramGrammar, Programs } from './grammar.ts';
 
-const shell: Grammar = {
+const shell: ProgramGrammar = {
   needsOperand: true,
   firstOperandEnds: true,
   options: {

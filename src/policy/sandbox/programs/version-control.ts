@@ -1,6 +1,6 @@
 /** git. */
 import { all, mean, plain } from './build-grammar.ts';
-import type { Grammar, Programs } from './grammar.ts';
+import type { ProgramGrammar, Programs } from './grammar.ts';
 
 /** Settings of git that neither run a program nor move its files. */
 const isHarmlessGitSetting = (setting: string): boolean =>
@@ -9,14 +9,14 @@ const isHarmlessGitSetting = (setting: string): boolean =>
   );
 
 /** What `git` runs by options that several of its subcommands take. */
-const gitTransfer: Grammar = {
+const gitTransfer: ProgramGrammar = {
   scripts: 'git-remote',
   options: { ...mean('refused', '--upload-pack --receive-pack --exec -u --server-option --template') },
 };
 
-const gitPlain: Grammar = { options: mean('refused', '--ext-diff') };
+const gitPlain: ProgramGrammar = { options: mean('refused', '--ext-diff') };
 
-const gitDiff: Grammar = {
+const gitDiff: ProgramGrammar = {
   options: {
     ...mean('refused', '--ext-diff'),
     ...mean('data', '-S -G --author --since --until --before --after --format --pretty --grep --date'),
@@ -24,11 +24,11 @@ const gitDiff: Grammar = {
 };
 
 /** Here `-m` takes a message; elsewhere in git it is a flag. */
-const gitMessage: Grammar = {
+const gitMessage: ProgramGrammar = {
   options: { ...mean('refused', '--ext-diff'), ...mean('data', '-m --message --author --date') },
 };
 
-const git: Grammar = {
+const git: ProgramGrammar = {
   ownOptionsFirst: true,
   options: {
     ...mean('value', '-C --git-dir --work-tree --namespace --super-prefix --attr-source'),
