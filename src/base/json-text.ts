@@ -1,6 +1,6 @@
 /**
  * Reads JSON text exactly as written. Some engines do not. V8 may give a key with an escape the name of another
- * key it has seen before (nodejs/node#63785, in Node 22 to 26 at least). The stored data would differ from the text, so
+ * key it has seen before. This is nodejs/node#63785, in Node 22 to 26 at least. The stored data would differ from the text, so
  * text with such keys is parsed by this code.
  */
 import type { JsonValue } from './json-value.ts';

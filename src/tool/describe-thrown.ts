@@ -1,6 +1,6 @@
 /**
- * Describes a thrown value. It may be anything: a text, null, a symbol, an object without a message, an error of another
- * realm, a proxy that throws when it is read. Nothing here throws, and no description is "[object Object]".
+ * Describes a thrown value. It may be a text, null, a symbol, an object without a message or an error of another realm. It
+ * may even be a proxy that throws when it is read. Nothing here throws, and no description is "[object Object]".
  */
 import { endSentence } from '../base/end-sentence.ts';
 import { toJson } from '../base/json.ts';
