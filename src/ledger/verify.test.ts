@@ -206,11 +206,11 @@ describe('an attacker who recomputes the chains', () => {
     const dropped = sound.filter(({ sessionId }) => sessionId === 'a');
     expect(kinds(dropped)).toEqual([]);
     expect(verify(dropped, { anchor }).problems).toMatchObject([
-      { kind: 'anchor', sessionId: 'b', message: expect.stringContaining('is gone') as string },
+      { kind: 'anchor', sessionId: 'b', message: expect.stringContaining('is missing') as string },
     ]);
     const smaller = createAnchor(headsOf(dropped), anchor.at);
     expect(verify(sound, { anchor: smaller }).problems).toMatchObject([
-      { kind: 'anchor', sessionId: 'b', message: expect.stringContaining('does not know it') as string },
+      { kind: 'anchor', sessionId: 'b', message: expect.stringContaining('does not list it') as string },
     ]);
   });
 

@@ -27,7 +27,7 @@ export async function openLedger(url: string, options: OpenLedgerOptions = {}): 
   if (scheme === 'postgres' || scheme === 'postgresql') return openPostgresLedger(url, options);
   throw new QuittanceError(
     'config.invalid',
-    `No ledger can be opened from ${JSON.stringify(url)}. Use "memory:", "sqlite:./path/to.db", a bare path or ` +
+    `Cannot open a ledger from ${JSON.stringify(url)}. Use "memory:", "sqlite:./path/to.db", a bare path or ` +
       '"postgres://user@host/database".',
     { url },
   );
