@@ -238,21 +238,21 @@ describe('a value as JSON', () => {
     const endless = { toJSON: (): unknown => ({ again: endless }) };
     expect(refuse(toJson(endless))).toBe('$.again: a value that contains itself has no JSON form');
     const growing = (): unknown => ({ toJSON: () => ({ deeper: growing() }) });
-    expect(refuse(toJson(growing()))).toMatch(/nested more than 512 deep$/);
+    expect(refuse(toJson(growing()))).toMatch(/nested more than 512 levels deep$/);
   });
 
   test('may be nested 512 levels deep and no deeper', () => {
     expect(toJson(nest(512)).ok).toBe(true);
-    expect(refuse(toJson(nest(513)))).toMatch(/^\$(?:\[0\]|\.in){512}: nested more than 512 deep$/);
-    expect(refuse(toJson(nest(10_000)))).toMatch(/nested more than 512 deep$/);
+    expect(refuse(toJson(nest(513)))).toMatch(/^\$(?:\[0\]|\.in){512}: nested more than 512 levels deep$/);
+    expect(refuse(toJson(nest(10_000)))).toMatch(/nested more than 512 levels deep$/);
   });
 
   test('is bounded in total, so that shared objects cannot explode', () => {
     let doubled: unknown = 'x';
     for (let level = 0; level < 60; level++) doubled = [doubled, doubled];
-    expect(refuse(toJson(doubled))).toMatch(/more than 5000000 values in all/);
+    expect(refuse(toJson(doubled))).toMatch(/more than 5000000 values in total/);
     expect(refuse(toJson(Object.assign([], { length: 4_000_000_000 })))).toMatch(
-      /more than 5000000 values in all/,
+      /more than 5000000 values in total/,
     );
     const text = 'x'.repeat(2 ** 20);
     expect(toJson(Array.from({ length: 64 }, () => text)).ok).toBe(true);
@@ -260,7 +260,7 @@ describe('a value as JSON', () => {
       '$[64]: more than 67108864 characters of text in total',
     );
     const lying = new Proxy([], { get: (_, key) => (key === 'length' ? Infinity : undefined) });
-    expect(refuse(toJson(lying))).toMatch(/more than 5000000 values in all/);
+    expect(refuse(toJson(lying))).toMatch(/more than 5000000 values in total/);
   });
 
   test('takes any text unchanged', () => {
@@ -401,11 +401,11 @@ describe('JSON text', () => {
       JSON.parse('['.repeat(512) + ']'.repeat(512)),
     );
     expect(refuse(parseJson('['.repeat(513) + ']'.repeat(513)))).toBe(
-      '$: nested more than 512 deep at position 512',
+      '$: nested more than 512 levels deep at position 512',
     );
-    expect(refuse(parseJson('['.repeat(1_000_000)))).toBe('$: nested more than 512 deep at position 512');
+    expect(refuse(parseJson('['.repeat(1_000_000)))).toBe('$: nested more than 512 levels deep at position 512');
     expect(refuse(parseJson('{"a":'.repeat(1_000_000)))).toBe(
-      '$: nested more than 512 deep at position 2560',
+      '$: nested more than 512 levels deep at position 2560',
     );
     const brackets = JSON.stringify({ a: '['.repeat(2_000), b: '"\\{'.repeat(2_000) });
     expect(accept(parseJson(brackets))).toEqual(JSON.parse(brackets));

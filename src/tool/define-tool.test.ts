@@ -252,7 +252,7 @@ describe('an invalid definition', () => {
     ['zork', /No field named "zork"\. Known fields: name, description/],
   ])('has an unknown field %s', (field, message) => {
     const said = refusal({ name: 'x', run: body, [field]: 1 });
-    expect(said).toMatch(/^The definition of the tool "x" is not right\. /);
+    expect(said).toMatch(/^The definition of the tool "x" is invalid\. /);
     expect(said).toMatch(message);
   });
 

@@ -56,7 +56,7 @@ describe('governing functions', () => {
   test('rejects a function with several positional parameters', () => {
     const transfer = (from: string, to: string, amount: number): string => `${from}${to}${amount}`;
     expect(refusal({ transfer })).toBe(
-      'The tool "transfer" is a function of 3 parameters. Expected one that takes an object and perhaps the context: ' +
+      'The tool "transfer" is a function of 3 parameters. Expected one that takes an object and optionally the context: ' +
         'wrap it, as in ({ a, b, c }) => transfer(a, b, c).',
     );
     expect(governed({ transfer: ({ from }: { from: string }) => transfer(from, 'b', 1) })).toHaveLength(1);
@@ -200,7 +200,7 @@ describe('overrides', () => {
     [
       'an unknown tool',
       { refnd: {} },
-      /^The overrides do not fit\. No tool named "refnd"\. Known tools: refund, lookup\.$/,
+      /^The overrides are invalid\. No tool named "refnd"\. Known tools: refund, lookup\.$/,
     ],
     ['an inherited name', { toString: {} }, /No tool named "toString"/],
     ['no object', { refund: 5 }, /^The overrides of the tool "refund" are 5\. Expected an object\.$/],
@@ -265,7 +265,7 @@ describe('what cannot be governed', () => {
     'a tool with %s, until its mode is set',
     (key) => {
       const x = { execute: () => 1, [key]: true };
-      expect(refusal({ x })).toMatch(/^The tool "x" wants approval\..+mode: 'destructive'/);
+      expect(refusal({ x })).toMatch(/^The tool "x" requires approval\..+mode: 'destructive'/);
       expect(governed({ x }, { x: { mode: 'destructive' } })).toMatchObject([{ mode: 'destructive' }]);
       expect(governed({ x: { ...x, [key]: false } })).toHaveLength(1);
     },

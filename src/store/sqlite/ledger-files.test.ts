@@ -90,7 +90,7 @@ describe('openLedger', () => {
     }
   });
 
-  test.each(['postgres://x', 'sqlite:', '', ':memory:', 'sqlite::memory:', 'memory:x'])(
+  test.each(['mysql://x', 'sqlite:', '', ':memory:', 'sqlite::memory:', 'memory:x'])(
     'rejects %j and says what it accepts',
     async (url) => {
       expect(await refusalOf(async () => openLedger(url))).toMatchObject({
