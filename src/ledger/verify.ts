@@ -186,8 +186,8 @@ class LedgerVerifier implements Verifier {
       );
     // Only well-formed text has its own bytes: in other text the hash covers the replacement of a lone surrogate.
     else if (!text.isWellFormed() || chainHash(session.head.hash, sequence, text) !== hash)
-      say(sessionId, entry, 'chain', 'The hash does not match this text and the previous entry.');
-    const anchor = anchored.get(sessionId);
+      this.#say(sessionId, entry, 'chain', 'The hash does not match this text and the previous entry.');
+    const anchor = this.#anchored.get(sessionId);
     if (anchor?.sequence === sequence && anchor.hash !== hash) session.differsFromAnchor = entry;
     session.head = { sessionId, sequence, hash };
   }

@@ -42,7 +42,7 @@ const roleByWord: ReadonlyMap<string, ArgumentRole> = new Map(
   roles.flatMap(([role, words]) => words.split(' ').map((word) => [word, role] as const)),
 );
 
-/** `filePath`, `file_path`, `File-Path` are one name; of several words the last ones printDecision: `source_path`, `apiUrl`. */
+/** `filePath`, `file_path`, `File-Path` are one name; the last of several words decide: `source_path`, `apiUrl`. */
 export function argumentRoleOf(name: string): ArgumentRole {
   if (name.length > 80) return 'other';
   const words = name
