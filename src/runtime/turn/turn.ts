@@ -17,6 +17,7 @@ import type { CallOptions } from '../host/call-options.ts';
 import type { Desk } from '../state/desk.ts';
 import type { Engine } from '../state/engine.ts';
 import { keyOf } from '../state/desk.ts';
+import type { Engine } from '../state/engine.ts';
 import { makeCall, noOptions, waitedFor } from './make-call.ts';
 import type { TurnOptions } from '../host/turn-options.ts';
 import type { TurnState } from '../state/turn-state.ts';
@@ -107,71 +108,12 @@ export function createTurn<Tools extends readonly AnyTool[]>(
   openChild: (options: Partial<TurnOptions>) => Turn<Tools>,
 ): Turn<Tools> {
   const { engine } = desk;
-  const inHand = (): ActiveCall[] => [...desk.inHand.values()].filter(({ live }) => live.turn === state);
-
-  const make = (envelope: unknown, options: CallOptions): ActiveCall =>
-    makeCall(desk, state, parseToolCall(envelope), options, waitedFor);
-
+  const { sessionId, turnId } = state;
   const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> =>
-    orPending(await awaitTold(make(envelope, options), state, options));
-
-  const runTool = async (
-    name: string,
-    args: unknown,
-    options: CallOptions & { readonly callId?: string } = {},
-  ): Promise<unknown> => {
-    const { callId = engine.ids.next('call'), ...rest } = options;
-    const outcome = await call({ id: callId, name, arguments: args }, rest);
-    if (outcome.type !== 'ToolArtifactReference') return thaw(unwrap(outcome));
-    const artifact = await readStoredArtifact(engine.ledger, state.sessionId, outcome.artifactId);
-    return typeof artifact?.content === 'string' ? readJsonText(artifact.content) : unwrap(outcome);
-  };
-
-  const writeEnd = async (why: TurnEndReason): Promise<void> => {
-    if (!state.opened) return;
-    const event: TurnEnded = {
-      id: engine.nextEventId(),
-      type: 'turn.ended',
-      sessionId: state.sessionId,
-      turnId: state.turnId,
-      at: engine.ledger.now(),
-      cause: undefined,
-      why,
-    };
-    await engine.ledger.journal.append({
-      entryId: engine.ids.next('ent'),
-      sessionId: state.sessionId,
-      callId: undefined,
-      expectedVersion: 0,
-      events: [event],
-      ...(state.depth > 0 && { depth: state.depth }),
-    });
-  };
-
-  const withdrawAll = async (reason: string): Promise<void> => {
-    state.withdrawn = reason;
-    const held = inHand().filter(({ live }) => live.signals.withdraw !== undefined);
-    for (const { live } of held) live.signals.withdraw?.(reason);
-    await Promise.allSettled(
-      held.map(async (active) => {
-        const told = await active.told;
-        return told?.type === 'held' ? told.rest : told;
-      }),
-    );
-  };
-
+    orPending(await awaitTold(make(desk, state, envelope, options), state, options));
   state.onEnd = (why) => {
-    if (why !== 'terminal_result') return;
-    const ending = Promise.all([
-      writeEnd(why),
-      withdrawAll('The turn has ended with the final result of another tool.'),
-    ])
-      // The outcome that ended the turn is kept and told; the turn's own last line is a courtesy.
-      .catch(() => undefined)
-      .finally(() => engine.stragglers.delete(ending));
-    engine.stragglers.add(ending);
+    if (why === 'terminal_result') endWithResult(desk, state);
   };
-
   return {
     sessionId: state.sessionId,
     turnId: state.turnId,
@@ -188,21 +130,9 @@ export function createTurn<Tools extends readonly AnyTool[]>(
         );
       return callBatch(desk, state, calls.map(parseToolCall), options, concurrency);
     },
-    submit(envelope, options = {}) {
-      const active = makeCall(desk, state, parseToolCall(envelope), options, {
-        submitted: true,
-        takePlace: undefined,
-      });
-      const { callId, signals } = active.live;
-      return {
-        callId,
-        accepted: whenAccepted(active),
-        outcome: async () => orPending(await unlessGivenUp(active, options, outcomeOf(active))),
-        cancel: (reason = 'cancelled by its submitter') => signals.cancel(reason),
-      };
-    },
+    submit: (envelope, options = {}) => submit(desk, state, envelope, options),
     cancel(callId, reason = 'cancelled') {
-      const active = desk.inHand.get(keyOf({ sessionId: state.sessionId, callId }));
+      const active = desk.inHand.get(keyOf({ sessionId, callId }));
       active?.live.signals.cancel(reason);
       return active !== undefined;
     },
@@ -222,9 +152,9 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       const isFirst = state.ended === undefined;
       state.endBy('asked');
       try {
-        if (isFirst) await writeEnd('asked');
+        if (isFirst) await writeEnd(engine, state, 'asked');
       } finally {
-        if (withdraw) await withdrawAll('The turn was ended and its questions withdrawn.');
+        if (withdraw) await withdrawAll(desk, state, 'The turn was ended and its questions withdrawn.');
       }
     },
   };
