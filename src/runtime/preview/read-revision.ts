@@ -31,38 +31,51 @@ const longestName = 500;
 const mostFields = 200;
 const longestSnapshot = 262_144;
 
-/** Gives what is wrong with it, in words that follow "The preview of the tool …", where something is. */
-export function readRevision(live: ReadyCall, given: unknown): ReadRevision | string {
+/** Why a version cannot be used, in words that follow "The preview of the tool …". */
+export type PreviewProblem = { readonly type: 'problem'; readonly problem: string };
+
+const problemOf = (problem: string): PreviewProblem => ({ type: 'problem', problem });
+
+export function readRevision(
+  live: ReadyCall,
+  given: unknown,
+): ({ readonly type: 'revision' } & ReadRevision) | PreviewProblem {
   const read = toJson(given, { refuseUnsafeIntegers: true });
-  if (!read.ok) return `gave something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`;
-  if (!isJsonObject(read.value)) return `gave ${describeValue(given)} where a version of it was expected`;
+  if (!read.ok)
+    return problemOf(`gave something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`);
+  if (!isJsonObject(read.value))
+    return problemOf(`gave ${describeValue(given)} where a version of it was expected`);
   const own = new Map(Object.entries(read.value));
   const exact = own.get('snapshot') ?? {};
-  if (!isJsonObject(exact)) return 'has a snapshot that is no object';
+  if (!isJsonObject(exact)) return problemOf('has a snapshot that is no object');
   const size = JSON.stringify(exact).length;
   if (size > longestSnapshot)
-    return `has a snapshot of ${size} characters; at most ${longestSnapshot} are kept. Keep what is large elsewhere and name it in the snapshot`;
+    return problemOf(
+      `has a snapshot of ${size} characters; at most ${longestSnapshot} are kept. Keep what is large elsewhere and name it in the snapshot`,
+    );
   const expiresAt = readExpiry(own, live.engine.ledger.now());
-  if (typeof expiresAt === 'string') return expiresAt;
+  if (expiresAt.type === 'problem') return expiresAt;
   const snapshot = keepSnapshot(live, exact);
   const known = createKnownSecrets(snapshot.hiddenValues, shortestEchoed);
-  const preview = readPreview(live, own, known);
-  if (typeof preview === 'string') return preview;
-  return { preview: freezeJson(preview), exact: freezeJson(exact), ...snapshot, expiresAt: expiresAt.at };
+  const shown = readPreview(live, own, known);
+  if (shown.type === 'problem') return shown;
+  const preview = freezeJson(shown.preview);
+  return { type: 'revision', preview, exact: freezeJson(exact), ...snapshot, expiresAt: expiresAt.at };
 }
 
 function readExpiry(
   own: ReadonlyMap<string, JsonValue>,
   now: number,
-): { readonly at: number | undefined } | string {
+): { readonly type: 'expiry'; readonly at: number | undefined } | PreviewProblem {
   const [at, inMs] = [own.get('expiresAt') ?? undefined, own.get('expiresInMs') ?? undefined];
   for (const value of [at, inMs])
     if (value !== undefined && (typeof value !== 'number' || value < 0))
-      return 'says when it expires by something that is no number of milliseconds';
+      return problemOf('says when it expires by something that is no number of milliseconds');
   const limits = [at, typeof inMs === 'number' ? now + inMs : undefined].filter(
     (value) => typeof value === 'number',
   );
-  return { at: limits.length === 0 ? undefined : Math.floor(Math.min(...limits, latestInstant)) };
+  const first = limits.length === 0 ? undefined : Math.floor(Math.min(...limits, latestInstant));
+  return { type: 'expiry', at: first };
 }
 
 /** Hidden by what values look like, at the paths the tool names, and where it repeats what is hidden in the input. */
@@ -78,11 +91,15 @@ function keepSnapshot(
   return { kept: freezeJson(kept), hidden: [...new Set(hidden)], hiddenValues: redacted.secrets };
 }
 
+type ShownPreview = { readonly type: 'preview'; readonly preview: Preview };
+
+const shownAs = (preview: Preview): ShownPreview => ({ type: 'preview', preview });
+
 function readPreview(
   live: AcceptedCall,
   own: ReadonlyMap<string, JsonValue>,
   hiddenInSnapshot: KnownSecrets,
-): Preview | string {
+): ShownPreview | PreviewProblem {
   const cleanShown = (text: string): string => hiddenInSnapshot.text(clean(live, text));
   const shown = (name: string): string | undefined => {
     const value = own.get(name);
@@ -93,26 +110,26 @@ function readPreview(
   switch (kind) {
     case 'text': {
       const text = shown('text');
-      return text === undefined ? 'is a text without "text"' : { kind, text };
+      return text === undefined ? problemOf('is a text without "text"') : shownAs({ kind, text });
     }
     case 'diff': {
       const [path, diff] = [shown('path'), shown('diff')];
       return path === undefined || diff === undefined
-        ? 'is a diff without "path" and "diff"'
-        : { kind, path: cutText(path, longestName), diff };
+        ? problemOf('is a diff without "path" and "diff"')
+        : shownAs({ kind, path: cutText(path, longestName), diff });
     }
     case 'command': {
       const [command, directory] = [shown('command'), shown('directory')];
-      if (command === undefined) return 'is a command without "command"';
-      return {
+      if (command === undefined) return problemOf('is a command without "command"');
+      return shownAs({
         kind,
         command,
         ...(directory !== undefined && { directory: cutText(directory, longestName) }),
-      };
+      });
     }
     case 'fields': {
       const fields = own.get('fields');
-      if (!Array.isArray(fields)) return 'is a table without "fields"';
+      if (!Array.isArray(fields)) return problemOf('is a table without "fields"');
       return readFields(live, fields, cleanShown);
     }
     default:
@@ -120,19 +137,19 @@ function readPreview(
   }
 }
 
-const unknownKind = 'has a kind that is none of text, diff, fields, command';
+const unknownKind = problemOf('has a kind that is none of text, diff, fields, command');
 
 function readFields(
   live: AcceptedCall,
   fields: readonly JsonValue[],
   cleanShown: (text: string) => string,
-): Preview | string {
+): ShownPreview | PreviewProblem {
   const kept: PreviewField[] = [];
   let left = longestPreview;
   for (const field of fields.slice(0, mostFields)) {
     const own = new Map(isJsonObject(field) ? Object.entries(field) : []);
     const name = own.get('name');
-    if (typeof name !== 'string') return 'has a field without a name';
+    if (typeof name !== 'string') return problemOf('has a field without a name');
     const show = (side: 'before' | 'after'): JsonValue | undefined => {
       const value = own.get(side);
       if (value === undefined) return undefined;
@@ -153,7 +170,7 @@ function readFields(
   }
   if (fields.length > mostFields)
     kept.push({ name: `… and ${fields.length - mostFields} more that are not shown` });
-  return { kind: 'fields', fields: kept };
+  return shownAs({ kind: 'fields', fields: kept });
 }
 
 function readOrText(text: string): JsonValue {

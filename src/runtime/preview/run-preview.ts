@@ -13,6 +13,7 @@ import { clean } from '../input/clean.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { PreviewContext } from '../../tool/make-preview.ts';
 import { previewProblemOf } from './preview-problem.ts';
+import type { PreviewProblem } from './read-revision.ts';
 import { readRevision } from './read-revision.ts';
 
 const msBetweenDrafts = 500;
@@ -44,7 +45,7 @@ class PreviewRun {
   readonly #live: ReadyCall;
   readonly #operationId: string;
   readonly #controller = new AbortController();
-  readonly #stopped = Promise.withResolvers<string>();
+  readonly #stopped = Promise.withResolvers<PreviewProblem>();
   #problem: string | undefined;
   #iterator: AsyncIterator<unknown> | undefined;
   #drafts = 0;
@@ -73,7 +74,7 @@ class PreviewRun {
   #stop(problem: string): void {
     if (this.#problem !== undefined) return;
     this.#problem = problem;
-    this.#stopped.resolve(problem);
+    this.#stopped.resolve({ type: 'problem', problem });
     this.#controller.abort(new DOMException('Nobody waits for the preview any more.', 'AbortError'));
     try {
       void Promise.resolve(this.#iterator?.return?.()).catch(() => undefined);
@@ -86,7 +87,7 @@ class PreviewRun {
     let last: { readonly value: unknown } | undefined;
     for (let versions = 1; ; versions++) {
       const step = await this.#unlessStopped(versions === 1 ? this.#first() : this.#next());
-      if (typeof step === 'string') return step;
+      if (step.type === 'problem') return step.problem;
       if (step.type === 'done') break;
       last = step;
       if (this.#iterator === undefined) break;
@@ -100,12 +101,13 @@ class PreviewRun {
     return last === undefined ? 'gave no version' : this.#keep(last.value, true);
   }
 
-  async #unlessStopped(step: Promise<Step>): Promise<Step | string> {
+  async #unlessStopped(step: Promise<Step>): Promise<Step | PreviewProblem> {
     try {
       const first = await Promise.race([step, this.#stopped.promise]);
-      return this.#problem ?? first;
+      return this.#problem === undefined ? first : { type: 'problem', problem: this.#problem };
     } catch (error) {
-      return this.#problem ?? previewProblemOf(error) ?? `threw: ${describeThrown(error)}`;
+      const problem = this.#problem ?? previewProblemOf(error) ?? `threw: ${describeThrown(error)}`;
+      return { type: 'problem', problem };
     }
   }
 
@@ -158,7 +160,7 @@ class PreviewRun {
   #keep(value: unknown, ready: boolean): string | undefined {
     const live = this.#live;
     const read = readRevision(live, value);
-    if (typeof read === 'string') return read;
+    if (read.type === 'problem') return read.problem;
     const revision = (live.journal.call?.preview?.revision ?? 0) + 1;
     const inputDigest = live.input.effective.digest;
     live.journal.apply({

@@ -21,8 +21,8 @@ export async function whyNotUndo(
       message: `Call ${callId} was undone already, by ${describeDecider(undone.by)} at ${new Date(undone.at).toISOString()} (call ${undone.undoCallId}).`,
     };
   const handle = handleOf(call, tool);
-  if (typeof handle === 'string')
-    return { code: 'undo.unavailable', message: `Call ${callId} cannot be undone: ${handle}.` };
+  if (handle.type === 'never')
+    return { code: 'undo.unavailable', message: `Call ${callId} cannot be undone: ${handle.why}.` };
   if (handle.until !== undefined && engine.ledger.now() >= handle.until)
     return {
       code: 'undo.expired',
@@ -42,17 +42,24 @@ export async function whyNotUndo(
   };
 }
 
+const never = (why: string): { readonly type: 'never'; readonly why: string } => ({ type: 'never', why });
+
 /** Until when, or why never. What was found out later about a call counts as much as its outcome. */
 function handleOf(
   { settled, resolution, copiedFrom }: Call,
   tool: AnyTool | undefined,
-): { readonly until?: number } | string {
-  if (settled === undefined) return 'it has not ended';
+): { readonly type: 'until'; readonly until?: number } | { readonly type: 'never'; readonly why: string } {
+  if (settled === undefined) return never('it has not ended');
   if (copiedFrom !== undefined)
-    return `it was answered by call ${copiedFrom}, which did the work; undo that one`;
+    return never(`it was answered by call ${copiedFrom}, which did the work; undo that one`);
   const { outcome } = settled;
   if (outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference')
-    return outcome.undo ?? 'its tool could not undo anything when it ran';
-  if (resolution?.resolution !== 'succeeded') return 'it did not succeed';
-  return tool?.undoWithinMs === undefined ? {} : { until: resolution.at + tool.undoWithinMs };
+    return outcome.undo === undefined
+      ? never('its tool could not undo anything when it ran')
+      : { type: 'until', ...outcome.undo };
+  if (resolution?.resolution !== 'succeeded') return never('it did not succeed');
+  return {
+    type: 'until',
+    ...(tool?.undoWithinMs !== undefined && { until: resolution.at + tool.undoWithinMs }),
+  };
 }
