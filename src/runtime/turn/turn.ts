@@ -15,7 +15,6 @@ import { callBatch } from './call-batch.ts';
 import type { ActiveCall } from '../state/active-call.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import type { Desk } from '../state/desk.ts';
-import type { Engine } from '../state/engine.ts';
 import { keyOf } from '../state/desk.ts';
 import type { Engine } from '../state/engine.ts';
 import { makeCall, noOptions, waitedFor } from './make-call.ts';
@@ -115,11 +114,11 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     if (why === 'terminal_result') endWithResult(desk, state);
   };
   return {
-    sessionId: state.sessionId,
-    turnId: state.turnId,
+    sessionId,
+    turnId,
     call: ((envelope, options = noOptions) =>
       wantsReturn(options)
-        ? callUnlessHeld(make, envelope, options)
+        ? callUnlessHeld(desk, state, envelope, options)
         : call(envelope, options)) as Turn['call'],
     ask: async (envelope, options = noOptions) => askFirst(desk, state, parseToolCall(envelope), options),
     async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
@@ -136,17 +135,15 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       active?.live.signals.cancel(reason);
       return active !== undefined;
     },
-    // The proxy has exactly the tools of the runtime, each with the type its definition gives it.
-    run: new Proxy(Object.create(null) as ToolRunners<Tools>, {
-      get: (_, name) =>
-        typeof name === 'string' && engine.tools.has(name)
-          ? (args: unknown, options?: CallOptions & { readonly callId?: string }) =>
-              runTool(name, args, options)
-          : undefined,
-      has: (_, name) => typeof name === 'string' && engine.tools.has(name),
-      ownKeys: () => [...engine.tools.keys()],
-    }),
-    tools: () => bindTools(engine, call),
+    run: createRunners<Tools>(engine, sessionId, call),
+    tools: () =>
+      [...engine.tools.values()].map((tool) => ({
+        name: tool.name,
+        description: tool.description ?? '',
+        schema: tool.input.jsonSchema,
+        execute: async (args, { callId = engine.ids.next('call'), ...options } = {}) =>
+          outcomeToModelContent(await call({ id: callId, name: tool.name, arguments: args }, options)),
+      })),
     child: (options = {}) => openChild(options),
     async end({ withdraw = false } = {}) {
       const isFirst = state.ended === undefined;
@@ -165,7 +162,8 @@ const wantsReturn = (options: CallOptions): options is CallOptions & IfHeld =>
   (options as Partial<IfHeld> | null)?.ifHeld !== undefined;
 
 async function callUnlessHeld(
-  make: (envelope: unknown, options: CallOptions) => ActiveCall,
+  desk: Desk,
+  state: TurnState,
   envelope: unknown,
   { ifHeld, ...options }: CallOptions & IfHeld,
 ): Promise<ToolOutcome | PendingCall> {
@@ -174,23 +172,103 @@ async function callUnlessHeld(
       'config.invalid',
       `turn.call: ifHeld must be 'return', found ${String(ifHeld)}.`,
     );
-  const active = make(envelope, options);
+  const active = make(desk, state, envelope, options);
   return unlessGivenUp(active, options, outcomeUnlessAsked(active));
 }
 
-const bindTools = (
-  { tools, ids }: Engine,
-  call: (envelope: unknown, options?: CallOptions) => Promise<ToolOutcome>,
-): readonly BoundTool[] =>
-  [...tools.values()].map((tool) => ({
-    name: tool.name,
-    description: tool.description ?? '',
-    schema: tool.input.jsonSchema,
-    execute: async (args, { callId = ids.next('call'), ...options } = {}) =>
-      outcomeToModelContent(await call({ id: callId, name: tool.name, arguments: args }, options)),
-  }));
+const make = (desk: Desk, state: TurnState, envelope: unknown, options: CallOptions): ActiveCall =>
+  makeCall(desk, state, parseToolCall(envelope), options, waitedFor);
 
-/** Nobody has to listen: `outcome()` says the same. */
+function submit(desk: Desk, state: TurnState, envelope: unknown, options: CallOptions): SubmittedCall {
+  const active = makeCall(desk, state, parseToolCall(envelope), options, {
+    submitted: true,
+    takePlace: undefined,
+  });
+  const { callId, signals } = active.live;
+  return {
+    callId,
+    accepted: whenAccepted(active),
+    outcome: async () => orPending(await unlessGivenUp(active, options, outcomeOf(active))),
+    cancel: (reason = 'cancelled by its submitter') => signals.cancel(reason),
+  };
+}
+
+type RunOptions = CallOptions & { readonly callId?: string };
+
+/** Exactly the tools of the runtime, each with the type that its definition gives it. */
+function createRunners<Tools extends readonly AnyTool[]>(
+  { ids, ledger, tools }: Engine,
+  sessionId: string,
+  call: (envelope: unknown, options: CallOptions) => Promise<ToolOutcome>,
+): ToolRunners<Tools> {
+  const run = async (name: string, args: unknown, options: RunOptions = {}): Promise<unknown> => {
+    const { callId = ids.next('call'), ...rest } = options;
+    const outcome = await call({ id: callId, name, arguments: args }, rest);
+    if (outcome.type !== 'ToolArtifactReference') return thaw(unwrap(outcome));
+    const artifact = await readStoredArtifact(ledger, sessionId, outcome.artifactId);
+    return typeof artifact?.content === 'string' ? readJsonText(artifact.content) : unwrap(outcome);
+  };
+  return new Proxy(Object.create(null) as ToolRunners<Tools>, {
+    get: (_, name) =>
+      typeof name === 'string' && tools.has(name)
+        ? (args: unknown, options?: RunOptions) => run(name, args, options)
+        : undefined,
+    has: (_, name) => typeof name === 'string' && tools.has(name),
+    ownKeys: () => [...tools.keys()],
+  });
+}
+
+/** Records the end of the turn, if the turn has any record. */
+async function writeEnd(engine: Engine, state: TurnState, why: TurnEndReason): Promise<void> {
+  if (!state.opened) return;
+  const event: TurnEnded = {
+    id: engine.nextEventId(),
+    type: 'turn.ended',
+    sessionId: state.sessionId,
+    turnId: state.turnId,
+    at: engine.ledger.now(),
+    cause: undefined,
+    why,
+  };
+  await engine.ledger.journal.append({
+    entryId: engine.ids.next('ent'),
+    sessionId: state.sessionId,
+    callId: undefined,
+    expectedVersion: 0,
+    events: [event],
+    ...(state.depth > 0 && { depth: state.depth }),
+  });
+}
+
+/** Withdraws the open questions of the turn, and those still to be asked. Waits until their calls have ended. */
+async function withdrawAll(desk: Desk, state: TurnState, reason: string): Promise<void> {
+  state.withdrawn = reason;
+  const held = [...desk.inHand.values()].filter(
+    ({ live }) => live.turn === state && live.signals.withdraw !== undefined,
+  );
+  for (const { live } of held) live.signals.withdraw?.(reason);
+  await Promise.allSettled(
+    held.map(async (active) => {
+      const told = await active.told;
+      return told?.type === 'held' ? told.rest : told;
+    }),
+  );
+}
+
+/** A tool gave the final result of the turn. */
+function endWithResult(desk: Desk, state: TurnState): void {
+  const { stragglers } = desk.engine;
+  const ending = Promise.all([
+    writeEnd(desk.engine, state, 'terminal_result'),
+    withdrawAll(desk, state, 'The turn has ended with the final result of another tool.'),
+  ])
+    // The outcome that ended the turn is stored. The end of the turn itself is recorded if the ledger takes it.
+    .catch(() => undefined)
+    .finally(() => stragglers.delete(ending));
+  stragglers.add(ending);
+}
+
+/** Its rejection need not be handled: `outcome()` says the same. */
 function whenAccepted(active: ActiveCall): Promise<void> {
   const accepted = Promise.race([active.live.journal.whenKept(), active.told]).then((told) => {
     if (told?.type === 'ToolFailure' && told.code === 'ledger.unavailable')
