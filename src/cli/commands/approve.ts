@@ -3,23 +3,23 @@ import { decideQuestion, decisionOptions } from '../decide-question.ts';
 
 export const approveCommand: CliCommand = {
   name: 'approve',
-  summary: 'Let a held call run, as it was shown',
+  summary: 'Approve a held call, exactly as it was shown',
   takes: '<question|call>',
   most: 1,
   about: [
-    'At a terminal it shows all of what would run, and asks. Elsewhere --digest says what you have seen, as quittance pending prints it. An approval is about those arguments and nothing else; rules and limits are checked again before the call runs.',
-    'Nothing runs here: the process that holds the call goes on with it, or another that has the tool. Exit code 1 where nothing was decided, or where --wait saw no outcome.',
+    'At a terminal, the command shows everything that would run and asks for a yes. Elsewhere, --digest names the input you reviewed, as quittance pending prints it. An approval covers exactly those arguments. Rules and limits are checked again before the call runs.',
+    'The command itself runs nothing. The process that holds the call continues it, or another process that has the tool. Exit code 1: nothing was decided, or --wait saw no outcome.',
   ],
   options: decisionOptions,
   examples: [
-    ['quittance approve cnf_5f2197f1 --by "Ada"', 'look at it, and say yes or no'],
+    ['quittance approve cnf_5f2197f1 --by "Ada"', 'review it, then answer yes or no'],
     [
       'quittance approve call_7 --by "Ada" --digest cba968742513 --wait 30',
-      'from a script; wait for its outcome',
+      'from a script; waits for the outcome',
     ],
     [
       'quittance approve call_7 --by "Ada" --digest cba968742513 --revision 2',
-      'the second version of what the tool showed',
+      'approve the second revision of the preview',
     ],
   ],
   run: (given, context) =>

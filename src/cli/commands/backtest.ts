@@ -21,20 +21,20 @@ export const backtestCommand: CliCommand = {
   name: 'backtest',
   summary: 'Try contracts on the calls of a ledger, without running anything',
   about: [
-    'Says which calls would have been decided otherwise than they were: blocked, asked about, redacted, or allowed although they were not, with counts for each rule. Limits and workflows are followed through each session from its beginning. No tool, no hook and no exec condition is run; a question counts as answered with yes unless a person said no then.',
-    'Calls are judged by what the ledger shows of them. Where something is hidden, rules see the mask, and it is said how many such calls there were.',
-    'Exit code 1 where a call would be decided otherwise.',
+    'Lists the calls that the contracts would decide differently: blocked, held for approval, redacted, or newly allowed, with counts for each rule. Limits and workflows are followed through each session from its start. No tool, hook or exec condition runs. A call that would be held counts as approved, unless a person denied it at the time.',
+    'Calls are judged by their stored form. Rules see the mask of a redacted value; the report counts such calls.',
+    'Exit code 1: at least one call would be decided differently.',
   ],
   options: {
     contracts: {
       value: 'FILE',
-      help: 'The contracts to try; several are composed, left to right',
+      help: 'Contracts to try; several files are composed, left to right',
       file: true,
       multiple: true,
     },
     tools: {
       value: 'FILE',
-      help: 'Hold arguments and outputs against these tools too: a module that exports a list of them',
+      help: 'Also check inputs and outputs against these tools: a module that exports a list of them',
       file: true,
     },
     ...(since && { since }),
@@ -43,23 +43,23 @@ export const backtestCommand: CliCommand = {
     ...(tool && { tool }),
     samples: {
       value: 'N',
-      help: `How many calls to show of each kind of change; ${defaultSamples} unless told`,
+      help: `Number of calls to show for each kind of change; default: ${defaultSamples}`,
     },
     'working-directory': {
       value: 'PATH',
-      help: 'What relative paths start from; nobody knows unless told',
+      help: 'Folder that relative paths start from; default: unknown',
       file: true,
     },
-    environment: { value: 'WORD', help: 'What rules see as the environment; production unless told' },
-    threads: { value: 'N', help: 'How many threads; as many as the machine has cores, where it pays' },
+    environment: { value: 'WORD', help: 'Environment that rules see; default: production' },
+    threads: { value: 'N', help: 'Number of threads; default: one per core when the work is large enough' },
     json: {
-      help: 'JSON instead of text: a line for each kind of change, for each rule, and one with the totals',
+      help: 'JSON instead of text: one line per kind of change, one per rule, and one with the totals',
     },
   },
   examples: [
-    ['quittance backtest --contracts new.yaml --since 7d', 'on the calls of the last week'],
-    ['quittance backtest --contracts new.yaml --tool refund --samples 20', 'on those of one tool'],
-    ['quittance backtest --contracts new.yaml --tools tools.js', 'and on the schemas of your tools'],
+    ['quittance backtest --contracts new.yaml --since 7d', 'the calls of the last week'],
+    ['quittance backtest --contracts new.yaml --tool refund --samples 20', 'the calls of one tool'],
+    ['quittance backtest --contracts new.yaml --tools tools.js', 'also check the schemas of your tools'],
     ['quittance backtest --contracts new.yaml --json | jq \'select(.type == "rule")\'', 'for a program'],
   ],
   run: async (given, context) => {
@@ -97,7 +97,7 @@ function readOptions(given: Given, context: Context): BacktestThreadData {
   const paths = given.list('contracts');
   const example = 'quittance backtest --contracts contracts.yaml';
   if (paths.length === 0)
-    throw new UsageError('Which contracts?', [`${example} --since 7d`, 'quittance help backtest']);
+    throw new UsageError('Missing --contracts.', [`${example} --since 7d`, 'quittance help backtest']);
   for (const path of paths) needFile(path, example);
   const toolsPath = given.text('tools');
   if (toolsPath !== undefined) needFile(toolsPath, `${example} --tools tools.js`);
@@ -138,7 +138,7 @@ async function measure(ledger: Ledger, { slice }: BacktestThreadData, signal: Ab
   return { sessions, calls };
 }
 
-/** A thread takes a while to start: less than a second of work is done sooner without. */
+/** Starting a thread takes time: below about a second of work, a single thread is faster. */
 const callsThatPay = 20_000;
 
 const threadsFor = ({ sessions, calls }: Size): number =>
@@ -148,5 +148,5 @@ async function print(report: BacktestReport, given: Given, { out, err }: Context
   if (given.has('json')) for (const line of backtestToJson(report)) await out.print(safeJson(line));
   else for (const line of backtestLines(report, out)) await out.print(line);
   if (!report.complete)
-    await err.say(`Stopped after ${report.calls} calls. This is what was found until then.`);
+    await err.say(`Stopped after ${report.calls} calls. The report covers the calls judged so far.`);
 }

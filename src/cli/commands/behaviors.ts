@@ -18,21 +18,21 @@ const actions = ['list', 'drop'] as const;
 
 export const behaviorsCommand: CliCommand = {
   name: 'behaviors',
-  summary: 'List durable behaviours with how far each has got; drop one that is retired',
+  summary: 'List durable behaviors and their progress; drop a retired one',
   takes: '[list | drop <behavior>]',
   words: actions,
   most: 2,
   about: [
-    'A durable behaviour keeps its place in the ledger, and goes on from there after a restart. BEHIND is how many positions it has not come to yet. `reading`: a process reads for it. `gone`: one did, and ended without letting go; the next that has the behaviour takes over. `free`: nobody reads for it now. `stuck`: the entry it comes to next is damaged, or of a newer version; it skips nothing, and goes on once that can be read.',
-    'drop forgets the place of a behaviour that no program has any more. One that is registered again under that name begins anew. While a process reads for it, it is refused without --force.',
+    'A durable behavior stores its position in the ledger and continues from there after a restart. BEHIND is the number of positions it has not read yet. `reading`: a process reads for it. `gone`: the process that read for it ended without releasing it; the next process that has the behavior takes over. `free`: no process reads for it now. `stuck`: its next entry is damaged or was written by a newer version. It skips nothing and continues once it can read that entry.',
+    'drop deletes the position of a behavior that no program has any more. A behavior registered again under that name starts over. While a process reads for the behavior, drop needs --force.',
   ],
   options: {
-    force: { help: 'Drop it although a process reads for it' },
+    force: { help: 'Drop it even while a process reads for it' },
     json: jsonOption,
   },
   examples: [
-    ['quittance behaviors', 'which there are, and whether they keep up'],
-    ['quittance behaviors drop flag_orders', 'forget the place of one that is retired'],
+    ['quittance behaviors', 'list behaviors and their progress'],
+    ['quittance behaviors drop flag_orders', 'delete the position of a retired behavior'],
   ],
   run(given, context) {
     const [action = 'list', name] = given.args;
@@ -49,13 +49,13 @@ export const behaviorsCommand: CliCommand = {
 };
 
 const stray = (word: string): UsageError =>
-  new UsageError(`Behaviours are listed or dropped; found ${JSON.stringify(word)}.`, [
+  new UsageError(`Expected "list" or "drop"; found ${JSON.stringify(word)}.`, [
     'quittance behaviors',
     'quittance behaviors drop BEHAVIOR',
   ]);
 
 async function list(ledger: Ledger, given: Given, { out, err }: Context): Promise<ExitCode> {
-  // The end first: what is appended meanwhile is nobody's arrears.
+  // Read the end first, so that entries appended meanwhile do not count as behind.
   const end = await ledger.entries.lastPosition();
   const found: ListedBehavior[] = [];
   for (const cursor of await ledger.cursors.list()) {
@@ -76,7 +76,7 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
   return exitCodes.good;
 }
 
-/** Why nobody who has read up to here can read on. */
+/** Why a behavior at this position cannot read the next entry. */
 async function problemAfter(ledger: Ledger, position: number): Promise<string | undefined> {
   const [next] = await ledger.entries.read({ after: position, limit: 1 });
   try {
@@ -103,7 +103,10 @@ async function drop(
   { out }: Context,
 ): Promise<ExitCode> {
   if (typed === undefined)
-    throw new UsageError('Which behaviour?', ['quittance behaviors', 'quittance behaviors drop BEHAVIOR']);
+    throw new UsageError('Missing the name of a behavior.', [
+      'quittance behaviors',
+      'quittance behaviors drop BEHAVIOR',
+    ]);
   const found = (await ledger.cursors.read(typed)) ?? (await ledger.cursors.read(fromSafeText(typed)));
   if (found === undefined) {
     const known = (await ledger.cursors.list()).map(({ name }) => terminalText(name));
@@ -116,7 +119,7 @@ async function drop(
   const { name, position } = found;
   if (!given.has('force') && (await statusOf(ledger, found)) === 'reading')
     throw new UsageError(
-      `A process reads for ${JSON.stringify(name)} now, and would begin anew. Take the behaviour out of it first.`,
+      `A process reads for ${JSON.stringify(name)} now and would start over. Remove the behavior from that process first.`,
       ['quittance behaviors', `quittance behaviors drop ${shellWord(name)} --force`],
       exitCodes.bad,
     );

@@ -19,19 +19,19 @@ export const callsCommand: CliCommand = {
   name: 'calls',
   summary: 'List calls, newest first',
   about: [
-    'All filters that are given must hold. ENDED says how a call ended, or how it stands if it has not; a "?" behind it means that its effect is in doubt (see: quittance reconcile).',
-    'With --follow the list goes on with what is called from now on, by any process, until Ctrl-C.',
+    'A call must match all given filters. ENDED is the outcome of a call, or its status while it has none. A "?" behind it means that its effect is in doubt (see: quittance reconcile).',
+    'With --follow the list continues with new calls, made by any process, until Ctrl-C.',
   ],
   options: {
     ...filterOptions,
     ...pagingOptions,
-    follow: { help: 'Go on with what is called from now on' },
+    follow: { help: 'Keep listing new calls as they happen' },
     json: jsonOption,
   },
   examples: [
-    ['quittance calls --since 1h --outcome failure', 'what failed in the last hour'],
+    ['quittance calls --since 1h --outcome failure', 'failures of the last hour'],
     ['quittance calls --session ticket-42 --tool refund', 'the refunds of one session'],
-    ['quittance calls --follow', 'what is being called, as it happens'],
+    ['quittance calls --follow', 'new calls, as they happen'],
     ['quittance calls --all --json | jq -r .tool_name | sort | uniq -c', 'how often each tool was called'],
   ],
   run: (given, context) =>
@@ -49,7 +49,7 @@ const list = (ledger: Ledger, given: Given, context: Context): Promise<ExitCode>
       columns: callColumns,
       toRow: (call) => callRow(call, now),
       toJson: callToJson,
-      none: 'No such calls.',
+      none: 'No calls match.',
     },
     given,
     context,
@@ -59,7 +59,7 @@ const list = (ledger: Ledger, given: Given, context: Context): Promise<ExitCode>
 async function follow(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
   const { out, err, signal } = context;
   if (given.has('cursor') || given.has('until') || given.has('all'))
-    throw new UsageError('--follow goes on for ever: --cursor, --until and --all do not go with it.', [
+    throw new UsageError('--follow never ends, so it cannot be combined with --cursor, --until or --all.', [
       'quittance calls --follow --limit 20',
     ]);
   const query = toCallQuery(given, context.now());
@@ -77,9 +77,9 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
     out.print(asJson ? safeJson(callToJson(call)) : table.line(followRow(call, context.now())));
   if (!asJson) await out.print(table.heading());
   for (const call of before) await show(call);
-  if (!asJson) await err.print(err.paint('dim', 'Following. Ctrl-C ends it.'));
+  if (!asJson) await err.print(err.paint('dim', 'Following new calls. Press Ctrl-C to stop.'));
 
-  // What waits for the ledger does not keep the process alive.
+  // Waiting for the ledger does not keep the process alive.
   const alive = setInterval(() => undefined, 60_000);
   const shown = new Map(before.map((call) => [keyOf(call), stateOf(call)]));
   try {
@@ -115,11 +115,11 @@ const mostRemembered = 100_000;
 const keyOf = ({ sessionId, callId }: Pick<CallSummary, 'sessionId' | 'callId'>): string =>
   JSON.stringify([sessionId, callId]);
 
-/** A call is shown again when this changes. */
+/** A call is printed again when this text changes. */
 const stateOf = ({ status, outcome, unresolved }: CallSummary): string =>
   `${status} ${outcome} ${unresolved}`;
 
-/** The position of the last entry. There is no question for it; that of an entry after a place is cheap. */
+/** The position of the last entry. The ledger has no query for it; finding the next entry after a position is cheap. */
 async function findEnd(ledger: Ledger): Promise<number> {
   const isAfter = async (position: number): Promise<boolean> =>
     (await ledger.entries.read({ after: position, limit: 1 })).length > 0;

@@ -13,33 +13,33 @@ import { UsageError } from '../usage-error.ts';
 
 export const cassetteExportCommand: CliCommand = {
   name: 'cassette export',
-  summary: 'Write the calls of a session as a cassette, to be played instead of tools',
+  summary: 'Write the calls of a session to a cassette, which replays them instead of tools',
   takes: '<session>',
   most: 1,
   about: [
-    'A cassette holds each call with its input, how it ended and what it left on the record, in the kept form: what is hidden in the ledger is hidden in it, and nothing sealed is opened. Calls without an outcome are left out.',
-    'With each call comes the digest of what its tool took and gave then, so that a replay can tell when that has changed. Calls of tools that no JSON Schema describes, and of ledgers that were written before it was kept, have none.',
+    'A cassette holds the input, outcome and recorded effects of each call, in stored form. Values redacted in the ledger stay redacted, and nothing sealed is opened. Calls without an outcome are left out.',
+    "Each call carries the digest of its tool's schemas, so that a replay can detect a change. The digest is missing for tools without a JSON Schema and in ledgers written before digests were stored.",
   ],
   options: {
     calls: {
       value: 'IDS',
-      help: 'Only these calls: ids with commas between them; may be given more than once',
+      help: 'Only these calls: comma-separated ids; can be repeated',
       multiple: true,
     },
-    until: { value: 'ID', help: 'Only what was requested before this call' },
-    out: { value: 'FILE', help: 'Where to write; - for standard output', file: true },
-    'max-artifact-bytes': { value: 'N', help: 'Leave larger artifacts behind; 1000000 unless told' },
-    force: { help: 'Write over a file that is there already' },
+    until: { value: 'ID', help: 'Only calls requested before this call' },
+    out: { value: 'FILE', help: 'Output file; - for standard output', file: true },
+    'max-artifact-bytes': { value: 'N', help: 'Leave out artifacts larger than N bytes; default: 1000000' },
+    force: { help: 'Overwrite an existing file' },
   },
   examples: [
     ['quittance cassette export ticket-42 --out ticket-42.json', 'a whole session'],
-    ['quittance cassette export ticket-42 --calls call_1,call_2 --out two.json', 'two calls of it'],
-    ['quittance cassette export ticket-42 --until call_7 --out before.json', 'what came before a call'],
+    ['quittance cassette export ticket-42 --calls call_1,call_2 --out two.json', 'two calls of a session'],
+    ['quittance cassette export ticket-42 --until call_7 --out before.json', 'the calls before one call'],
   ],
   run: async (given, context) => {
     const [sessionId] = given.args;
     if (sessionId === undefined)
-      throw new UsageError('Which session?', [
+      throw new UsageError('Missing the session.', [
         'quittance cassette export <session> --out FILE',
         'quittance sessions',
       ]);
@@ -79,7 +79,7 @@ export const cassetteExportCommand: CliCommand = {
       await writeFile(`${target}.part`, text, { mode: 0o600, flush: true });
       await rename(`${target}.part`, target);
       await context.err.say(
-        `${contents(cassette)} in ${target}. To look at it: quittance cassette show ${shellWord(target)}`,
+        `${contents(cassette)} in ${target}. To inspect it: quittance cassette show ${shellWord(target)}`,
       );
     }
     return exitCodes.good;
@@ -92,15 +92,15 @@ function targetOf(given: Given, sessionId: string, isTerminal: boolean): string 
   if (target === undefined) throw new UsageError('Where to?', [`${command} cassette.json`]);
   if (target === '-' && isTerminal)
     throw new UsageError(
-      'A cassette is for programs: what tools wrote is in it as it is, and could act on this terminal.',
+      'A cassette is for programs: it contains raw tool output, which could control this terminal.',
       [`${command} cassette.json`, `${command} - | less`],
     );
   if (target !== '-' && existsSync(target) && !given.has('force'))
-    throw new UsageError(`${target} is there already.`, [`${command} ${shellWord(target)} --force`]);
+    throw new UsageError(`${target} already exists.`, [`${command} ${shellWord(target)} --force`]);
   return target;
 }
 
-/** How much is in a cassette, in words. */
+/** The size of a cassette, in words. */
 export function contents({ calls, artifacts }: Cassette): string {
   const left = artifacts.filter(({ content }) => content === undefined).length;
   return [

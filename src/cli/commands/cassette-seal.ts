@@ -6,25 +6,25 @@ import { exitCodes } from '../exit-code.ts';
 
 export const cassetteSealCommand: CliCommand = {
   name: 'cassette seal',
-  summary: 'Accept what was changed in a cassette by hand',
+  summary: 'Accept manual changes to a cassette',
   takes: '<file>',
   most: 1,
   about: [
-    'A cassette that says something else than when it was sealed is refused, so that nobody plays a change that slipped in. This writes it again with the digest of what it says now. It must still be a cassette.',
+    'A cassette whose content differs from its seal is refused, so that an unintended change is never replayed. This command writes the cassette again with the digest of its current content. The file must still be a valid cassette.',
   ],
   options: {},
-  examples: [['quittance cassette seal ticket-42.json', 'after an edit that was meant']],
+  examples: [['quittance cassette seal ticket-42.json', 'after an intended edit']],
   run: async (given, { err }) => {
     const path = cassetteFile(given, 'seal');
     const before = await readTextFile(path);
     const sealed = orExplain(path, sealCassette, before);
     if (sealed === before) {
-      await err.say(`${path} is as it was sealed.`);
+      await err.say(`${path} matches its seal. Nothing to do.`);
       return exitCodes.good;
     }
     await writeFile(`${path}.part`, sealed, { flush: true });
     await rename(`${path}.part`, path);
-    await err.say(`${path} is sealed as it is now.`);
+    await err.say(`Sealed ${path} with its current content.`);
     return exitCodes.good;
   },
 };

@@ -15,12 +15,12 @@ import { contents } from './cassette-export.ts';
 
 export const cassetteShowCommand: CliCommand = {
   name: 'cassette show',
-  summary: 'Show what is on a cassette; fails where it is not as it was sealed',
+  summary: 'Show the content of a cassette; fails if it does not match its seal',
   takes: '<file>',
   most: 1,
   options: { json: jsonOption },
   examples: [
-    ['quittance cassette show ticket-42.json', 'its calls, one to a line'],
+    ['quittance cassette show ticket-42.json', 'its calls, one per line'],
     ['quittance cassette show ticket-42.json --json | jq .outcome', 'for a program'],
   ],
   run: async (given, { out }) => {

@@ -6,10 +6,10 @@ import { UsageError } from '../usage-error.ts';
 /** Completes the commands it is given, itself among them. */
 export const createCompletionCommand = (all: () => readonly CliCommand[]): CliCommand => ({
   name: 'completion',
-  summary: 'Print a script that teaches a shell to complete these commands',
+  summary: 'Print a shell script that completes these commands',
   takes: '<shell>',
   most: 1,
-  about: ['The shells are bash, zsh and fish.'],
+  about: ['Shells: bash, zsh and fish.'],
   options: {},
   examples: [
     ['eval "$(quittance completion bash)"', 'in ~/.bashrc'],
@@ -22,8 +22,8 @@ export const createCompletionCommand = (all: () => readonly CliCommand[]): CliCo
     if (shell === undefined)
       throw new UsageError(
         wanted === undefined
-          ? 'For which shell?'
-          : `Shells are ${shells.join(', ')}; found ${JSON.stringify(wanted)}.`,
+          ? 'Missing the shell.'
+          : `Supported shells: ${shells.join(', ')}; found ${JSON.stringify(wanted)}.`,
         shells.map((each) => `quittance completion ${each}`),
       );
     await out.write(completionScript(shell, all()));

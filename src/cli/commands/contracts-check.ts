@@ -18,25 +18,25 @@ import { UsageError } from '../usage-error.ts';
 
 export const contractsCheckCommand: CliCommand = {
   name: 'contracts check',
-  summary: 'Check that contracts can be loaded, and warn of what is probably not meant',
+  summary: 'Check that contracts load, and warn about probable mistakes',
   takes: '<file>…',
   most: Number.POSITIVE_INFINITY,
   about: [
-    'Every problem is said with its line. Contracts without one are looked at again for what is legal and probably not meant: patterns that never match, rules that never decide, fields that may be absent, allowed folders that hold the ledger or the contracts. Several files are composed, left to right.',
-    'Where the tools are known, by --tools or from a ledger, names that no tool has and tools that no rule is about are said too. Exit code 1 for problems, and with --strict for warnings.',
+    'The command prints every problem with its line. Contracts that load are checked for valid but probably unintended rules. Examples: patterns that never match, rules that never decide, fields that may be absent, allowed folders that contain the ledger or the contracts. Several files are composed, left to right.',
+    'If the tools are known, from --tools or from a ledger, the command also reports unknown tool names and tools without a rule. Exit code 1: there are problems, or warnings with --strict.',
   ],
   options: {
-    tools: { value: 'A,B,C', help: 'The tools there are' },
-    strict: { help: 'Warnings count as problems' },
-    json: { help: 'JSON instead of text: a line for each problem and warning, then one with the totals' },
+    tools: { value: 'A,B,C', help: 'Names of the known tools' },
+    strict: { help: 'Treat warnings as problems' },
+    json: { help: 'JSON instead of text: one line per problem and warning, then one with the totals' },
   },
   examples: [
     ['quittance contracts check contracts.yaml', 'one document'],
-    ['quittance contracts check base.yaml team.yaml --strict', 'two, composed, before they are merged'],
-    ['quittance contracts check contracts.yaml --tools Bash,Read,Write', 'whether every tool is covered'],
+    ['quittance contracts check base.yaml team.yaml --strict', 'two documents, composed, before a merge'],
+    ['quittance contracts check contracts.yaml --tools Bash,Read,Write', 'check that every tool has a rule'],
     [
       'quittance contracts check contracts.yaml --ledger ledger.db',
-      'the same for the tools a ledger has seen',
+      'the same, for the tools that a ledger has seen',
     ],
   ],
   run: async (given, context) => {
@@ -59,7 +59,7 @@ async function knownTools(given: Given, context: Context): Promise<readonly stri
     ?.split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-  if (typed?.length === 0) throw new UsageError('--tools names no tool.', ['--tools Bash,Read,Write']);
+  if (typed?.length === 0) throw new UsageError('--tools lists no tool names.', ['--tools Bash,Read,Write']);
   const seen = given.has('ledger')
     ? await context.withLedger(given, (ledger) => toolsInLedger(ledger, context.signal))
     : undefined;
@@ -68,7 +68,7 @@ async function knownTools(given: Given, context: Context): Promise<readonly stri
     : [...new Set([...(typed ?? []), ...(seen ?? [])])];
 }
 
-/** Rules are judged from the folder the command is typed in, as a runtime started there would. */
+/** Rules are judged from the current folder, as a runtime started there would judge them. */
 function ownFileWarnings(contracts: LoadedContracts, given: Given, context: Context): readonly LintWarning[] {
   const files: OwnFile[] = contracts.files.map((path) => ({
     path,
@@ -86,7 +86,7 @@ function ownFileWarnings(contracts: LoadedContracts, given: Given, context: Cont
       ruleId,
       source,
       line,
-      message: `within allows ${JSON.stringify(area)}, which holds ${describeOwnFile(file)}: ${file.path}.`,
+      message: `within allows ${JSON.stringify(area)}, which contains ${describeOwnFile(file)}: ${file.path}.`,
       advice: "Move the file out of the agent's folder, or add it to not_within.",
     }),
   );
@@ -129,7 +129,7 @@ const printText: Print = async (loading, warnings, paths, { out }) => {
     await out.print(
       out.paint(
         ['bold', 'red'],
-        `${count(loading.problems.length, 'problem')}. Nothing of this would be in force.`,
+        `${count(loading.problems.length, 'problem')}. None of these contracts would be in force.`,
       ),
     );
     return;
@@ -143,7 +143,7 @@ const printText: Print = async (loading, warnings, paths, { out }) => {
     count(policy.composed.rules.length, 'rule'),
     ...(policy.workflows.length === 0 ? [] : [count(policy.workflows.length, 'workflow')]),
   ].join(', ');
-  const good = paths.length === 1 ? 'The contracts can be loaded' : 'The contracts can be loaded together';
+  const good = paths.length === 1 ? 'The contracts load' : 'The contracts load together';
   await out.print(
     `${out.paint(['bold', 'green'], `${good}.`)} ${holds}, ${count(warnings.length, 'warning')}.`,
   );

@@ -24,40 +24,41 @@ export const contractsDiffCommand: CliCommand = {
   takes: '<old> <new>',
   most: 2,
   about: [
-    'Says which rules were added, removed and changed, and which calls the new version decides differently: from allow to block, from ask to allow, and so on, with the rule that decides. The calls are the cases beside the two documents, or those of a ledger, which are judged in their kept form: where an argument is hidden in the ledger, rules see the mask. Limits and workflows depend on earlier calls and are left out.',
-    'Exit code 1 where a call is decided differently.',
+    'Lists the rules that were added, removed or changed, and the calls that the new version decides differently. Examples: from allow to block, or from ask to allow, with the deciding rule. The calls come from the case files next to the two documents, or from a ledger. Ledger calls are judged by their stored form: rules see the mask of a redacted argument. Limits and workflows depend on earlier calls and are ignored.',
+    'Exit code 1: at least one call is decided differently.',
   ],
   options: {
     cases: {
       value: 'FILE',
-      help: 'Take the calls from this file; may be repeated',
+      help: 'Read the calls from this file; can be repeated',
       file: true,
       multiple: true,
     },
     ...(since && {
-      since: { ...since, help: 'Calls of a ledger, requested since then: 15m, 7d, 2026-10-12' },
+      since: { ...since, help: 'Ledger calls requested since this time: 15m, 7d, 2026-10-12' },
     }),
-    ...(session && { session: { ...session, help: 'Calls of a ledger, of this session' } }),
-    limit: { value: 'N', help: `How many calls of a ledger at most, newest first; ${mostCalls} unless told` },
-    samples: { value: 'N', help: 'How many calls to show of each kind of change; 3 unless told' },
+    ...(session && { session: { ...session, help: 'Ledger calls of this session' } }),
+    limit: { value: 'N', help: `Maximum number of ledger calls, newest first; default: ${mostCalls}` },
+    samples: { value: 'N', help: 'Number of calls to show for each kind of change; default: 3' },
     json: {
-      help: 'JSON instead of text: a line for each rule and call that differs, then one with the totals',
+      help: 'JSON instead of text: one line per rule and call that differs, then one with the totals',
     },
   },
   examples: [
-    ['quittance contracts diff old.yaml new.yaml', 'on the cases beside them'],
+    ['quittance contracts diff old.yaml new.yaml', 'on the case files next to them'],
     ['quittance contracts diff old.yaml new.yaml --ledger ledger.db --since 7d', 'on a week of real calls'],
     [
       'git show HEAD:contracts.yaml > /tmp/old.yaml && quittance contracts diff /tmp/old.yaml contracts.yaml',
-      'what an edit changes',
+      'the effect of an edit',
     ],
   ],
   run: async (given, context) => {
     const [oldPath, newPath] = given.args;
     if (oldPath === undefined || newPath === undefined)
-      throw new UsageError(`Two versions are compared; ${oldPath === undefined ? 'none' : 'one'} is named.`, [
-        'quittance contracts diff old.yaml new.yaml',
-      ]);
+      throw new UsageError(
+        `Expected two versions to compare; found ${oldPath === undefined ? 'none' : 'one'}.`,
+        ['quittance contracts diff old.yaml new.yaml'],
+      );
     needFiles([oldPath, newPath], 'contracts diff old.yaml');
     const load = (path: string, options: ContractsOptions = {}): Promise<LoadedContracts> =>
       loadOrExplain([path], options);
@@ -106,7 +107,7 @@ const fromLedger = (given: Given): boolean =>
 
 type Totals = { readonly compared: number; readonly hidden: number };
 
-/** `allow → block`, and the calls it happens to; the commonest first. */
+/** Groups the changes by kind, such as `allow → block`, most frequent first. */
 function byKind(
   changes: readonly Change[],
 ): readonly (readonly [kind: string, changes: readonly Change[]])[] {
@@ -151,7 +152,7 @@ async function printText(
   );
   if (hidden > 0)
     for (const line of wrap(
-      `${hidden} of them have hidden arguments: rules saw the masks, and may decide otherwise about the real ones.`,
+      `${hidden} of them have redacted arguments. Rules saw the masks and may decide differently on the real values.`,
       out.textWidth,
     ))
       await out.print(out.paint('dim', line));

@@ -18,38 +18,41 @@ import { UsageError } from '../usage-error.ts';
 
 export const contractsExplainCommand: CliCommand = {
   name: 'contracts explain',
-  summary: 'Say why one call would be decided as it would',
+  summary: 'Explain how contracts decide one call',
   takes: '<file>…',
   most: Number.POSITIVE_INFINITY,
   about: [
-    'Every rule that was looked at, whether it fired, and what it found: the fields its condition looked at with their values, secrets masked; the paths, commands and hosts a sandbox rule found in the call; what was left of a limit. Then the decision.',
-    'The call is typed, or taken from a ledger with --call. One from a ledger is judged in its kept form: where an argument is hidden, rules see the mask. Workflows are asked as at the beginning of a session.',
+    'Prints every evaluated rule and whether it fired. For a condition it shows the fields and their values, with secrets masked. For a sandbox rule it shows the paths, commands and hosts found in the call; for a limit, the remaining amount. The decision comes last.',
+    'Type the call, or take it from a ledger with --call. A call from a ledger is judged by its stored form: rules see the mask of a redacted argument. Workflows are evaluated as at the start of a session.',
   ],
   options: {
-    tool: { value: 'NAME', help: 'The tool that is called' },
-    args: { value: 'JSON', help: 'Its arguments' },
-    principal: { value: 'JSON', help: 'Who asks: user_id, service_id, org_id, role, ticket_ref, claims' },
+    tool: { value: 'NAME', help: 'Tool to call' },
+    args: { value: 'JSON', help: 'Arguments of the call' },
+    principal: {
+      value: 'JSON',
+      help: 'Principal of the call: user_id, service_id, org_id, role, ticket_ref, claims',
+    },
     metadata: { value: 'JSON', help: 'Metadata of the call' },
-    result: { value: 'JSON', help: 'What the tool gave, for post rules' },
-    environment: { value: 'WORD', help: 'What rules see as the environment; production unless told' },
+    result: { value: 'JSON', help: 'Output of the tool, for post rules' },
+    environment: { value: 'WORD', help: 'Environment that rules see; default: production' },
     'working-directory': {
       value: 'PATH',
-      help: 'What relative paths start from; nobody knows unless told',
+      help: 'Folder that relative paths start from; default: unknown',
       file: true,
     },
-    call: { value: 'ID', help: 'A call of a ledger instead' },
-    session: { value: 'ID', help: 'The session of that call, where several have one of this id' },
+    call: { value: 'ID', help: 'Call from a ledger instead' },
+    session: { value: 'ID', help: 'Session of that call, if several sessions have this call id' },
     json: { help: 'JSON instead of text, one object' },
   },
   examples: [
     [
       `quittance contracts explain contracts.yaml --tool Bash --args '{"command": "rm -rf build"}'`,
-      'a call nobody has made yet',
+      'a call that was never made',
     ],
     ['quittance contracts explain contracts.yaml --call call_7 --session ticket-42', 'a call of the ledger'],
     [
       `quittance contracts explain contracts.yaml --tool Read --args '{"path": "a.txt"}' --result '"AKIA…"'`,
-      'and what came of it',
+      'a call and its output',
     ],
   ],
   run: async (given, context) => {
@@ -66,7 +69,7 @@ export const contractsExplainCommand: CliCommand = {
     else {
       for (const line of explanationLines(explanation, call, context.out)) await context.out.print(line);
       if (hidden)
-        await context.err.say('Some arguments of this call are hidden in the ledger: rules saw the masks.');
+        await context.err.say('Some arguments of this call are redacted in the ledger: rules saw the masks.');
     }
     return exitCodes.good;
   },
@@ -77,7 +80,7 @@ type Asked = { readonly call: CallToJudge; readonly end: ToolEnd | undefined; re
 function typed(given: Given, paths: readonly string[]): Asked {
   const toolName = given.text('tool');
   if (toolName === undefined)
-    throw new UsageError('Which call? Name its tool, or take one from a ledger.', [
+    throw new UsageError('Missing a call. Name a tool, or take a call from a ledger.', [
       `quittance contracts explain ${paths.join(' ')} --tool Bash --args '{"command": "ls"}'`,
       `quittance contracts explain ${paths.join(' ')} --call ID --ledger PATH`,
     ]);
@@ -125,7 +128,7 @@ function jsonOf(given: Given, option: string): JsonValue | undefined {
   const text = given.text(option);
   if (text === undefined) return undefined;
   try {
-    // What JSON.parse gives is a JSON value.
+    // JSON.parse returns a JSON value.
     return JSON.parse(text) as JsonValue;
   } catch {
     throw new UsageError(`--${option} takes JSON; found ${JSON.stringify(text)}.`, [

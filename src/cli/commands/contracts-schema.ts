@@ -6,10 +6,10 @@ export const contractsSchemaCommand: CliCommand = {
   name: 'contracts schema',
   summary: 'Print the JSON Schema of contracts, for editors',
   about: [
-    'The same schema is in the package, as quittance/contracts.schema.json. A first line of `# yaml-language-server: $schema=./node_modules/quittance/schema/contracts.schema.json` tells most editors about it.',
+    'The package contains the same schema as quittance/contracts.schema.json. Most editors load it if the first line of a document is `# yaml-language-server: $schema=./node_modules/quittance/schema/contracts.schema.json`.',
   ],
   options: {},
-  examples: [['quittance contracts schema > contracts.schema.json', 'keep it beside the contracts']],
+  examples: [['quittance contracts schema > contracts.schema.json', 'save it next to the contracts']],
   run: async (_given, { out }) => {
     await out.print(JSON.stringify(createDocumentSchema(), undefined, 2));
     return exitCodes.good;

@@ -12,26 +12,26 @@ import { layOutTable } from '../table.ts';
 
 export const contractsTestCommand: CliCommand = {
   name: 'contracts test',
-  summary: 'Run the cases kept beside contracts: calls, and what has to come of them',
+  summary: 'Run the case files of contracts: calls with their expected decisions',
   takes: '<file>…',
   most: Number.POSITIVE_INFINITY,
   about: [
-    'The cases of rules.yaml are looked for in rules.cases.yaml: a list `cases`, each with id, tool, args and expect (allow, ask, block, warn, redact), and where needed rule, message_contains, output, principal, metadata, snapshot, environment (a word, or variables), session (tool_calls, attempts, per_tool), result or error for post rules, and before (calls that succeeded earlier) for workflows.',
-    'A `working_directory` beside `cases` says what relative paths start from; nothing in it needs to exist. Variables of this machine are out of sight.',
+    'The cases of rules.yaml are in rules.cases.yaml, as a list `cases`. Each case has id, tool, args and expect (allow, ask, block, warn, redact). Optional: rule, message_contains, output, principal, metadata, snapshot, environment (a word, or variables), session (tool_calls, attempts, per_tool). Also optional: result or error for post rules, and before (earlier calls that succeeded) for workflows.',
+    'A `working_directory` next to `cases` is the folder that relative paths start from; it need not exist. Environment variables of this machine are not visible to cases.',
   ],
   options: {
     cases: {
       value: 'FILE',
-      help: 'Take the cases from this file; may be repeated',
+      help: 'Read the cases from this file; can be repeated',
       file: true,
       multiple: true,
     },
-    json: { help: 'JSON instead of text: a line for each case, then one with the totals' },
+    json: { help: 'JSON instead of text: one line per case, then one with the totals' },
   },
   examples: [
     ['quittance contracts test contracts.yaml', 'with the cases in contracts.cases.yaml'],
     ['quittance contracts test base.yaml team.yaml --cases team.cases.yaml', 'two documents, composed'],
-    ['quittance contracts test contracts.yaml --json | jq "select(.passed == false)"', 'what failed'],
+    ['quittance contracts test contracts.yaml --json | jq "select(.passed == false)"', 'failed cases'],
   ],
   run: async (given, context) => {
     const { out } = context;
@@ -65,7 +65,7 @@ const columns: readonly Column[] = [
 
 function toRow({ case: each, came, decidedBy, problems }: CaseResult): Row {
   const why = decidedBy === undefined ? 'no rule fired' : decidedBy.message;
-  const others = problems.filter((problem) => problem !== `expected ${each.expected.word}, came ${came}`);
+  const others = problems.filter((problem) => problem !== `expected ${each.expected.word}, got ${came}`);
   return [
     terminalText(each.id),
     each.expected.word,

@@ -27,20 +27,20 @@ const budgets: readonly BudgetRule[] = [
 
 export const demoCommand: CliCommand = {
   name: 'demo',
-  summary: 'Open the console on a live ledger, with a scripted agent at work in it',
+  summary: 'Open the console on a live ledger with a scripted agent',
   about: [
-    'A small shop: an agent without a model and without a key looks up orders, mails, pays and refunds. Some calls are held for you, one ends nobody knows how. Everything goes to a real ledger, ./.quittance/ledger.db unless told, and stays there: started again, it goes on.',
-    'Prints one link, which logs one browser in, and opens it where there is a desktop. Ctrl-C ends it; held calls stay held.',
+    'The demo is a small shop. A scripted agent, without a model or an API key, looks up orders, sends mail, pays and refunds. Some calls are held for your approval, and one ends with an unknown effect. The calls go to a real ledger, by default ./.quittance/ledger.db. The next run continues with that ledger.',
+    'Prints a link that logs in one browser, and opens it if there is a desktop. Press Ctrl-C to stop; held calls stay held.',
   ],
   options: {
-    port: { value: 'PORT', help: '4747 unless told, or another where that is taken; 0 takes any' },
-    name: { value: 'NAME', help: 'Whose decisions they are that are made in the console' },
+    port: { value: 'PORT', help: 'Default: 4747, or a free port if it is taken; 0 takes any free port' },
+    name: { value: 'NAME', help: 'Name recorded for decisions made in the console' },
     'no-open': { help: 'Do not open a browser' },
     json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
   },
   examples: [
-    ['quittance demo', 'the shop at work, in ./.quittance'],
-    ['quittance demo --ledger /tmp/shop.db --port 0 --no-open', 'somewhere else'],
+    ['quittance demo', 'the shop, with its ledger in ./.quittance'],
+    ['quittance demo --ledger /tmp/shop.db --port 0 --no-open', 'with another ledger'],
   ],
   async run(given, context) {
     const ledgerUrl = context.ledgerUrl(given, 'make');
@@ -63,7 +63,7 @@ export const demoCommand: CliCommand = {
       });
       closing.push(() => runtime.close());
       const serve = async (port: number) => {
-        // No other command needs it, and they should not wait for it to load.
+        // Imported here because no other command needs it and each would wait for it to load.
         const { createHttpServer } = await import('../../http/create-http-server.ts');
         return createHttpServer({
           ledger,
@@ -100,7 +100,7 @@ export const demoCommand: CliCommand = {
         { warmUp: 14, everyMs: 1_500 },
       );
       if (!given.has('json'))
-        await context.err.say('Stopping. Held calls stay held, and the ledger stays where it is.');
+        await context.err.say('Stopping. Held calls stay held; the ledger stays on disk.');
     } finally {
       for (const close of closing.toReversed()) await close();
     }
@@ -108,17 +108,17 @@ export const demoCommand: CliCommand = {
   },
 };
 
-/** In force again as soon as somebody changes them; a bad text leaves the old ones. */
+/** Reloads the contracts when the file changes. Contracts that do not load leave the old ones in force. */
 const loadRules = (path: string, { err }: Context): Promise<FileContracts> =>
   contractsFromYaml([path], {
     watch: true,
     onReload: (result) => {
-      if (result.ok) void err.say('New rules are in force.');
+      if (result.ok) void err.say('New contracts are in force.');
       else void sayOldRulesStay(result.error, err);
     },
   });
 
-/** The port that was asked for; without one, the usual port or one that is free. */
+/** Uses the requested port. Without one, it uses the default port or a free one. */
 async function onFreePort<Server>(
   serve: (port: number) => Promise<Server>,
   typed: string | undefined,
@@ -148,10 +148,10 @@ async function announce(
   await err.say(`In another terminal: ${typed} pending${where}, ${typed} calls${where}. Ctrl-C ends it.`);
 }
 
-/** How the command is typed here: in a checkout it is a script, since nothing has installed it. */
+/** The command as typed here: in a source checkout it is an npm script, because the program is not installed. */
 const typed = import.meta.url.endsWith('.ts') ? 'npm run -s quittance --' : 'npx quittance';
 
-/** Where there is a desktop to open it on. Whether it worked is nobody's trouble: the link is there to be clicked. */
+/** Opens the link if there is a desktop. Errors are ignored, because the printed link can be clicked. */
 function openBrowser(link: string): void {
   const { platform, env } = process;
   const hasDesktop =

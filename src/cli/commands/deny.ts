@@ -3,16 +3,16 @@ import { decideQuestion, decisionOptions } from '../decide-question.ts';
 
 export const denyCommand: CliCommand = {
   name: 'deny',
-  summary: 'Keep a held call from running',
+  summary: 'Deny a held call',
   takes: '<question|call>',
   most: 1,
   about: [
-    'The model is told that a person said no, with the reason. A no needs no digest; one that is given must fit.',
+    'The model receives the denial with your reason. A denial needs no digest; a given digest must match.',
   ],
   options: decisionOptions,
   examples: [
-    ['quittance deny cnf_5f2197f1 --by "Ada" --reason "Not before the audit."', 'it does not run'],
-    ['quittance deny call_7 --session ticket-42 --by "Ada"', 'named by its call'],
+    ['quittance deny cnf_5f2197f1 --by "Ada" --reason "Not before the audit."', 'deny it with a reason'],
+    ['quittance deny call_7 --session ticket-42 --by "Ada"', 'name it by its call id'],
   ],
   run: (given, context) =>
     decideQuestion(given, context, {

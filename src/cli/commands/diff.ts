@@ -14,27 +14,27 @@ export const diffCommand: CliCommand = {
   takes: '<session> <session>',
   most: 2,
   about: [
-    'Side by side: which calls were made in one session and not in the other, and what differs in those that were made in both: arguments, coercions, decisions and the rules behind them, questions and who answered, attempts, how it ended, the output by its path, what the model was told, the cost. Ids and times are ignored. What was found out after a call had ended is not compared.',
-    'Exit code 0 where they are identical, 1 where they differ, as of diff.',
+    'Lists the calls that only one session made, and the differences of the calls both made. Compared: arguments, coercions, decisions and their rules, confirmations and their approvers, attempts, outcomes, outputs by path, the text for the model, and the cost. Ids, times and later resolutions are ignored.',
+    'Exit codes, as in diff: 0 identical, 1 different.',
   ],
   options: {
     'ledger-b': {
       value: 'URL',
-      help: 'The ledger of the second session, where it is another one',
+      help: 'Ledger of the second session; default: the same ledger',
       file: true,
     },
-    all: { help: 'Show calls that are the same too' },
-    json: { help: 'JSON instead of text: a line for each call that differs, then one with the totals' },
+    all: { help: 'Also show identical calls' },
+    json: { help: 'JSON instead of text: one line per call that differs, then one with the totals' },
   },
   examples: [
     ['quittance diff ticket-42 ticket-42-again', 'a run and its replay'],
-    ['quittance diff nightly nightly --ledger monday.db --ledger-b tuesday.db', 'of two ledgers'],
-    ["quittance diff a b --json | jq '.differences[]?.field'", 'what differs, for a program'],
+    ['quittance diff nightly nightly --ledger monday.db --ledger-b tuesday.db', 'sessions of two ledgers'],
+    ["quittance diff a b --json | jq '.differences[]?.field'", 'the differing fields, for a program'],
   ],
   run: async (given, context) => {
     const [a, b] = given.args;
     if (a === undefined || b === undefined)
-      throw new UsageError('Two sessions are compared; name both.', [
+      throw new UsageError('Expected two sessions to compare.', [
         'quittance diff <session> <session>',
         'quittance sessions',
       ]);
@@ -53,7 +53,7 @@ export const diffCommand: CliCommand = {
   },
 };
 
-/** What was typed, as if `--ledger-b` had been `--ledger`. */
+/** The typed arguments, with `--ledger-b` in place of `--ledger`. */
 const inLedgerB = (given: Given): Given => ({
   args: given.args,
   has: (option) => given.has(option),

@@ -13,39 +13,38 @@ const example = '{"order":"A7","cents":300}';
 
 export const editCommand: CliCommand = {
   name: 'edit',
-  summary: 'Let a held call run with other arguments',
+  summary: 'Approve a held call with different arguments',
   takes: '<question|call>',
   most: 1,
   about: [
-    'Shows what is different, member by member, and approves the arguments you give in the place of those the model asked for: all of them, not only what changes. They are checked by the schema, by rules and by limits like any others; where those ask something new, the call asks again.',
-    'Where a value is hidden, leave its mask as it is: it means what it hides. --digest is that of the arguments before the edit.',
+    "Shows the difference field by field and approves the arguments you give in place of the model's. Give all arguments, not only the changed ones. The schema, rules and limits check them like any others. If a new approval is needed, the call is held again.",
+    'Leave the mask of a redacted value as it is: it stands for the hidden value. --digest is the digest of the arguments before the edit.',
   ],
   options: {
-    args: { value: 'JSON|@FILE', help: 'The arguments to run with, or a file that holds them', file: true },
+    args: { value: 'JSON|@FILE', help: 'Arguments to run with, or a file that contains them', file: true },
     ...decisionOptions,
   },
   examples: [
     [
       `quittance edit cnf_5f2197f1 --by "Ada" --args '${example}'`,
-      'look at the difference, and say yes or no',
+      'review the difference, then answer yes or no',
     ],
     ['quittance edit call_7 --by "Ada" --args @smaller.json --digest cba968742513', 'from a script'],
   ],
   run: (given, context) =>
     decideQuestion(given, context, {
       verb: 'edit',
-      done: 'Approved with other arguments',
-      question: 'Approve it with these arguments?',
+      done: 'Approved with edited arguments',
+      question: 'Approve the call with these arguments?',
       decide(_, view, { out }) {
         const typed = given.text('args');
-        if (typed === undefined)
-          throw new UsageError('With which arguments? --args is missing.', [`--args '${example}'`]);
+        if (typed === undefined) throw new UsageError('Missing --args.', [`--args '${example}'`]);
         const edited = readJsonArgument(typed, 'args', example);
         if (!isJsonObject(edited))
-          throw new UsageError('Arguments are a JSON object.', [`--args '${example}'`]);
+          throw new UsageError('--args must be a JSON object.', [`--args '${example}'`]);
         if (view.toolName.endsWith('.undo') && undoneCallId(view.callId) !== undefined)
           throw new UsageError(
-            'What was done is undone as it was done: the arguments of an undo cannot be edited.',
+            'The arguments of an undo cannot be edited: it must reverse the original call exactly.',
             [`quittance approve ${view.confirmationId}`, `quittance deny ${view.confirmationId}`],
             exitCodes.bad,
           );
@@ -56,7 +55,7 @@ export const editCommand: CliCommand = {
           shown,
         );
         if (differences.length === 0)
-          throw new UsageError('Those are the arguments it has.', [
+          throw new UsageError('These arguments equal the current ones.', [
             `quittance approve ${view.confirmationId} --by NAME`,
           ]);
         return {

@@ -15,9 +15,9 @@ const { session, tool, code, since, until } = filterOptions;
 
 export const errorsCommand: CliCommand = {
   name: 'errors',
-  summary: 'Say what did not succeed, by whose move it is',
+  summary: 'List calls that did not succeed, grouped by who can act',
   about: [
-    'Every call that failed, timed out or was denied, grouped by who can do something about it: what may be tried again, what your inputs must change, what the author of a tool must mend, what a person must decide. Each code is shown with how often it came, which tools it came from, and the newest call that has it.',
+    'Lists every call that failed, timed out or was denied, grouped by who can act: retry the call, fix the input, fix the tool, or ask a person. Each code is shown with its count, its tools and its newest call.',
   ],
   options: {
     ...(since && { since }),
@@ -25,12 +25,12 @@ export const errorsCommand: CliCommand = {
     ...(session && { session }),
     ...(tool && { tool }),
     ...(code && { code }),
-    limit: { value: 'N', help: 'Look at no more calls than this, the newest' },
-    json: { ...jsonOption, help: 'JSON instead of text, one code to a line, times in UTC' },
+    limit: { value: 'N', help: 'Read at most N calls, the newest' },
+    json: { ...jsonOption, help: 'JSON instead of text, one code per line, times in UTC' },
   },
   examples: [
-    ['quittance errors --since 7d', 'what went wrong in the last week'],
-    ['quittance errors --session ticket-42', 'in one session'],
+    ['quittance errors --since 7d', 'errors of the last week'],
+    ['quittance errors --session ticket-42', 'errors of one session'],
     ["quittance errors --json | jq -r '[.whose_move, .code, .count] | @tsv'", 'for a program'],
   ],
   run: (given, context) =>
@@ -50,20 +50,20 @@ export const errorsCommand: CliCommand = {
     }),
 };
 
-/** What the groups are called on the page about reason codes. */
+/** Headings of the groups, as on the page about reason codes. */
 const headings: { readonly [Move in ErrorGroup['whoseMove']]: string } = {
   retry: 'Retry',
-  'your inputs': 'Your inputs',
-  "the tool's author": "The tool's author",
+  'your inputs': 'Caller or model',
+  "the tool's author": 'Author of the tool',
   're-record': 'Re-record',
   budget: 'Budget',
   'a person': 'A person',
   nobody: 'Nobody',
-  unknown: 'Codes this version does not know',
+  unknown: 'Codes unknown to this version',
 };
 
 async function printText(groups: readonly ErrorGroup[], now: number, { out, err }: Context): Promise<void> {
-  if (groups.length === 0) return err.print('Nothing failed and nothing was denied.');
+  if (groups.length === 0) return err.print('No call failed or was denied.');
   for (const [index, { whoseMove, count, codes }] of groups.entries()) {
     if (index > 0) await out.print('');
     await out.print(`${out.paint('bold', headings[whoseMove])}  ${count}`);

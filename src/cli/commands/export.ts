@@ -14,34 +14,34 @@ import { terminalId } from '../terminal-text.ts';
 
 export const exportCommand: CliCommand = {
   name: 'export',
-  summary: 'Write the ledger, or some sessions of it, as JSON Lines',
+  summary: 'Write the ledger, or some of its sessions, as JSON Lines',
   about: [
-    'The first line says what follows, the last what it comes to; each line between is an entry exactly as it is kept. `quittance verify --export` checks such a file without the ledger. Nothing sealed is in it, and artifacts are not.',
+    'The first line describes the export and the last line has its totals. Each line between is one entry, exactly as stored. `quittance verify --export` checks such a file without the ledger. Sealed inputs and artifacts are left out.',
   ],
   options: {
-    out: { value: 'FILE', help: 'Where to write; - for standard output', file: true },
-    session: { value: 'ID', help: 'Only this session; may be given more than once', multiple: true },
-    force: { help: 'Write over a file that is there already' },
+    out: { value: 'FILE', help: 'Output file; - for standard output', file: true },
+    session: { value: 'ID', help: 'Only this session; can be repeated', multiple: true },
+    force: { help: 'Overwrite an existing file' },
   },
   examples: [
     ['quittance export --out ledger.jsonl', 'everything'],
     ['quittance export --session ticket-42 --out ticket-42.jsonl', 'one session'],
-    ['quittance export --out - | gzip > ledger.jsonl.gz', 'everything, packed'],
+    ['quittance export --out - | gzip > ledger.jsonl.gz', 'the whole ledger, compressed'],
   ],
   run: (given, context) => {
     const target = given.text('out');
     if (target === undefined)
-      throw new UsageError('Where to?', [
+      throw new UsageError('Missing --out.', [
         'quittance export --out ledger.jsonl',
         'quittance export --out - | gzip > ledger.jsonl.gz',
       ]);
     if (target === '-' && context.out.isTerminal)
       throw new UsageError(
-        'An export is for programs: what tools wrote is in it as it is, and could act on this terminal.',
+        'An export is for programs: it contains raw tool output, which could control this terminal.',
         ['quittance export --out ledger.jsonl', 'quittance export --out - | less'],
       );
     if (target !== '-' && existsSync(target) && !given.has('force'))
-      throw new UsageError(`${target} is there already.`, [
+      throw new UsageError(`${target} already exists.`, [
         `quittance export --out ${shellWord(target)} --force`,
       ]);
     return context.withLedger(given, async (ledger, meant) => {
@@ -52,7 +52,7 @@ export const exportCommand: CliCommand = {
   },
 };
 
-/** Where the chains stand now: what is appended from here on is left out. */
+/** The current end of each chain: entries appended later are left out. */
 async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Promise<readonly Head[]> {
   const heads: Head[] = [];
   for (const sessionId of new Set(wanted)) {
@@ -103,7 +103,7 @@ async function exportTo(
   if (signal.aborted) {
     await writing.abandon();
     await err.say(
-      `Stopped after ${count} of ${entries} entries. ${target === '-' ? 'What was written is no whole export, and verify says so.' : `Nothing was left at ${target}.`}`,
+      `Stopped after ${count} of ${entries} entries. ${target === '-' ? 'The written part is not a complete export; verify rejects it.' : `No file was left at ${target}.`}`,
     );
     return exitCodes.good;
   }
@@ -120,17 +120,17 @@ type Writing = {
   readonly abandon: () => Promise<void>;
 };
 
-/** A file appears under its name only when all of it is there. */
+/** The file gets its name only when it is complete. */
 function openTarget(target: string, { out }: Context): Writing {
   if (target === '-') return { write: out.write, complete: nothing, abandon: nothing };
   const draft = `${target}.part`;
   const stream = createWriteStream(draft, { mode: 0o600, flush: true });
   const ended = finished(stream);
-  ended.catch(() => undefined); // said by whoever waits for it below
+  ended.catch(() => undefined); // the code below reports it
   return {
     async write(text) {
       if (stream.write(text)) return;
-      // Said already where it failed before; `once` hears of it from now on.
+      // `once` misses an error raised before this point.
       if (stream.errored !== null) throw stream.errored;
       await once(stream, 'drain');
     },

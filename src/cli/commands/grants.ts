@@ -26,34 +26,34 @@ const example = '{"args.cents":{"lte":500}}';
 
 export const grantsCommand: CliCommand = {
   name: 'grants',
-  summary: 'List what was permitted beforehand; permit something, or take it back',
+  summary: 'List standing approvals; give or revoke one',
   takes: '[list | give <tool> | revoke <grant>]',
   words: actions,
   most: 2,
   about: [
-    'A grant answers what would be asked about calls of one tool, in one session, with such arguments: until its time is up, its uses are spent or somebody revokes it. It never overrules a block. Every call it lets through names it, and whoever gave it.',
+    'A grant approves calls of one tool in one session, with matching arguments. It ends when its time is over, its uses are spent, or a person revokes it. It never overrides a block. Every call approved by a grant records the grant and the person who gave it.',
     '--where says what must hold of the arguments, in the words of contracts. The tool may be a glob, as in mail_*.',
   ],
   options: {
-    session: { value: 'ID', help: 'The session it is for; or list only those of this session' },
-    by: { value: 'NAME', help: 'Who gives it, or takes it back' },
-    where: { value: 'JSON|@FILE', help: 'What must hold of the arguments; anything unless told', file: true },
-    for: { value: 'SPAN', help: 'For how long: 15m, 6h, 7d' },
-    until: { value: 'TIME', help: 'Until when: 2026-10-12, 2026-10-12T14:00' },
-    uses: { value: 'N', help: 'How many calls it lets through' },
+    session: { value: 'ID', help: 'Session of the grant; or list only grants of this session' },
+    by: { value: 'NAME', help: 'Name of the person who gives or revokes it' },
+    where: { value: 'JSON|@FILE', help: 'Condition on the arguments; default: any arguments', file: true },
+    for: { value: 'SPAN', help: 'Duration: 15m, 6h, 7d' },
+    until: { value: 'TIME', help: 'End: 2026-10-12, 2026-10-12T14:00' },
+    uses: { value: 'N', help: 'Number of calls it approves' },
     reason: { value: 'TEXT', help: 'Why' },
-    all: { help: 'List those that are over, too' },
+    all: { help: 'Also list grants that have ended' },
     json: jsonOption,
   },
   examples: [
-    ['quittance grants', 'what is permitted now, in every session'],
+    ['quittance grants', 'active grants of all sessions'],
     [
       `quittance grants give refund --session ticket-42 --by "Ada" --where '${example}' --for 1h --uses 5`,
       'five small refunds within the hour',
     ],
     [
       'quittance grants revoke grt_1a2b3c4d --by "Ada" --reason "The sale is over."',
-      'from now on, ask again',
+      'ask for approval again from now on',
     ],
   ],
   run(given, context) {
@@ -73,7 +73,7 @@ export const grantsCommand: CliCommand = {
 };
 
 const stray = (word: string): UsageError =>
-  new UsageError(`Grants are listed, given or revoked; found ${JSON.stringify(word)}.`, [
+  new UsageError(`Expected "list", "give" or "revoke"; found ${JSON.stringify(word)}.`, [
     'quittance grants',
     'quittance grants give TOOL --session ID --by NAME',
     'quittance grants revoke GRANT --by NAME',
@@ -90,12 +90,11 @@ async function list(ledger: Ledger, given: Given, { out, err, signal }: Context)
     const table = layOutTable(grantColumns, rows, out.width, out.paint);
     await out.print(table.heading());
     for (const row of rows) await out.print(table.line(row));
-  } else
-    await err.print(given.has('all') ? 'Nothing was ever permitted beforehand.' : 'No grant is in force.');
+  } else await err.print(given.has('all') ? 'No grant was ever given.' : 'No grant is active.');
   return exitCodes.good;
 }
 
-/** Of one session, or of every one there is. */
+/** The grants of one session, or of all sessions. */
 async function* readGrants(
   ledger: Ledger,
   sessionId: string | undefined,
@@ -115,10 +114,10 @@ async function give(
   { out, now, signal, identity }: Context,
 ): Promise<ExitCode> {
   const line = 'quittance grants give TOOL --session ID --by NAME';
-  if (tool === undefined) throw new UsageError('For which tool?', [line]);
+  if (tool === undefined) throw new UsageError('Missing the name of a tool.', [line]);
   const toolName = await meantTool(ledger, tool, signal);
-  const sessionId = requireOption(given, 'session', 'A grant is for one session', line);
-  const by = requireOption(given, 'by', 'A grant has a name on it', line);
+  const sessionId = requireOption(given, 'session', 'A grant needs a session', line);
+  const by = requireOption(given, 'by', 'A grant needs a name', line);
   const [typed, span, moment, reason] = ['where', 'for', 'until', 'reason'].map((name) => given.text(name));
   const where = typed === undefined ? undefined : readJsonArgument(typed, 'where', example);
   if (where !== undefined && !isJsonObject(where))
@@ -161,8 +160,8 @@ async function revoke(
   { out, signal, identity }: Context,
 ): Promise<ExitCode> {
   const line = 'quittance grants revoke GRANT --by NAME';
-  if (typed === undefined) throw new UsageError('Which grant?', ['quittance grants', line]);
-  const by = requireOption(given, 'by', 'A revocation has a name on it', line);
+  if (typed === undefined) throw new UsageError('Missing the id of a grant.', ['quittance grants', line]);
+  const by = requireOption(given, 'by', 'A revocation needs a name', line);
   const { sessionId, grantId, revoked } = await findGrant(ledger, typed, given.text('session'), signal);
   if (revoked !== undefined)
     throw new UsageError(
@@ -199,7 +198,7 @@ async function findGrant(
   if (first === undefined)
     throw new UsageError(`There is no grant ${JSON.stringify(wanted)}.`, ['quittance grants'], exitCodes.bad);
   throw new UsageError(
-    `${found.length} grants begin with ${JSON.stringify(wanted)}. Say which one.`,
+    `${found.length} grants begin with ${JSON.stringify(wanted)}. Type more of the id.`,
     found.slice(0, 8).map(({ grantId }) => `quittance grants revoke ${shellWord(grantId)} --by NAME`),
   );
 }
@@ -212,7 +211,7 @@ async function withRuntime<Result>(
   try {
     return await work(runtime);
   } catch (error) {
-    // What is wrong with what was typed, in the words of the language it is written in.
+    // Reports the problem in the terms of the rule language.
     if (isQuittanceError(error, 'config.invalid'))
       throw new UsageError(error.message.replace(/^runtime\.[\w.]+: /, ''), ['quittance grants --help']);
     throw error;

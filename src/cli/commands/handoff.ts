@@ -35,38 +35,38 @@ const reportLine = `quittance handoff report --runtime worker.ts --token @token 
 
 export const handoffCommand: CliCommand = {
   name: 'handoff',
-  summary: 'List calls another process runs; take one, or say how it went',
+  summary: 'List handed-off calls; claim one, or report its result',
   takes: '[list | claim <call> | report]',
   words: actions,
   most: 2,
   about: [
-    'A tool with handoff: true is run by a worker. Whoever claims a call has it alone until the lease is over, and gets its arguments as they are and a token to report with; both only with --json, or the token with --show-token. What is listed and shown is the kept form, with secrets hidden.',
-    'A worker knows the tool: its schemas, the rules that hear its results, what of them is hidden. --runtime names a module of yours that makes such a runtime: export default (ledger) => createRuntime({ tools, contracts, ledger }). Its body does not run here.',
+    'A worker process runs the calls of a tool with handoff: true. A worker that claims a call owns it until the lease ends. With --json it receives the real arguments and a token for the report; --show-token prints the token. Lists show the stored form, with secrets redacted.',
+    "A worker needs the tool: its schemas, the contracts for its results, its redaction. --runtime names a module that creates such a runtime: export default (ledger) => createRuntime({ tools, contracts, ledger }). This command does not run the tool's function.",
   ],
   options: {
-    tool: { value: 'NAME', help: 'Only calls of this tool; or claim the one that has waited longest for it' },
+    tool: { value: 'NAME', help: 'Only calls of this tool; or claim its oldest waiting call' },
     session: { value: 'ID', help: 'Only calls of this session; or the session of the call' },
-    runtime: { value: 'FILE', help: 'The module that makes the runtime of the worker', file: true },
-    worker: { value: 'NAME', help: 'Who takes the call' },
-    lease: { value: 'SECONDS', help: 'How long nobody else may have it; until its deadline unless told' },
-    'show-token': { help: 'Print the token, where that is not done as JSON' },
-    token: { value: 'TOKEN|@FILE', help: 'What the claim gave; @FILE keeps it out of the list of processes' },
-    output: { value: 'JSON|@FILE', help: 'It went well, and gave this', file: true },
-    error: { value: 'TEXT', help: 'It went wrong, like this' },
-    code: { value: 'CODE', help: 'Of --error: why, e.g. tool.reported_error where nothing happened' },
-    retryable: { help: 'Of --error: nothing happened, and trying again is safe' },
+    runtime: { value: 'FILE', help: "Module that creates the worker's runtime", file: true },
+    worker: { value: 'NAME', help: 'Name of the worker that claims the call' },
+    lease: { value: 'SECONDS', help: 'Time the worker owns the call; default: until its deadline' },
+    'show-token': { help: 'Print the token when the output is not JSON' },
+    token: { value: 'TOKEN|@FILE', help: 'Token of the claim; @FILE keeps it out of the process list' },
+    output: { value: 'JSON|@FILE', help: 'Report success with this output', file: true },
+    error: { value: 'TEXT', help: 'Report a failure with this message' },
+    code: { value: 'CODE', help: 'With --error: reason code, e.g. tool.reported_error if nothing happened' },
+    retryable: { help: 'With --error: nothing happened, and a retry is safe' },
     json: jsonOption,
   },
   examples: [
-    ['quittance handoff', 'what waits for a worker, and who has what'],
+    ['quittance handoff', 'waiting and claimed calls, with their workers'],
     [
       'quittance handoff claim --tool render_video --runtime worker.ts --worker farm-1 --json',
-      'take the next one',
+      'claim the next call',
     ],
-    [reportLine, 'it went well'],
+    [reportLine, 'report success'],
     [
       'quittance handoff report --runtime worker.ts --token @token --error "No such scene." --code tool.reported_error',
-      'it went wrong',
+      'report a failure',
     ],
   ],
   run(given, context) {
@@ -86,13 +86,13 @@ export const handoffCommand: CliCommand = {
 };
 
 const stray = (word: string): UsageError =>
-  new UsageError(`Calls are listed, claimed or reported; found ${JSON.stringify(word)}.`, [
+  new UsageError(`Expected "list", "claim" or "report"; found ${JSON.stringify(word)}.`, [
     'quittance handoff',
     claimLine,
     reportLine,
   ]);
 
-/** Only looks: what is due is left to whoever has the tool. */
+/** Reads only. Overdue calls are left to a runtime that has the tool. */
 async function list(ledger: Ledger, given: Given, { out, err }: Context): Promise<ExitCode> {
   const now = ledger.now();
   const [toolName, session] = [given.text('tool'), given.text('session')];
@@ -112,20 +112,20 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
     const table = layOutTable(handoffColumns, rows, out.width, out.paint);
     await out.print(table.heading());
     for (const row of rows) await out.print(table.line(row));
-  } else await err.print('Nothing waits for a worker, and no worker has anything in hand.');
+  } else await err.print('No call is waiting for a worker or claimed by one.');
   return exitCodes.good;
 }
 
 async function claim(typed: string | undefined, given: Given, context: Context): Promise<ExitCode> {
   if ((typed === undefined) === !given.has('tool'))
-    throw new UsageError('Which call: this one, or the next of a tool?', [
+    throw new UsageError('Missing a call. Name a call id, or a tool with --tool.', [
       claimLine,
       'quittance handoff claim --tool NAME --runtime worker.ts --worker NAME --json',
     ]);
-  const worker = requireOption(given, 'worker', 'A call is in the hands of somebody', claimLine);
-  // A token is told once. Whoever would not see it had better not have the call.
+  const worker = requireOption(given, 'worker', 'A claim needs the name of a worker', claimLine);
+  // A token is shown once. Without it, the worker could not report the call.
   if (!given.has('json') && !given.has('show-token'))
-    throw new UsageError('The token of a claim is told once, and only if asked for.', [
+    throw new UsageError('A claim shows its token only once, and only on request.', [
       claimLine,
       claimLine.replace('--json', '--show-token'),
     ]);
@@ -195,14 +195,14 @@ async function printClaim(
     ...labelled('key', claimed.idempotencyKey, out),
     ...labelled('yours until', localTimeText(claimed.expiresAt), out),
     ...json(call?.effectiveInput ?? call?.requestedInput ?? null, out, 'all'),
-    ...hidden.flatMap((path) => labelled('hidden', `${path} (--json gives it)`, out)),
+    ...hidden.flatMap((path) => labelled('hidden', `${path} (redacted here; use --json)`, out)),
   ])
     await out.print(line);
   await out.print(`  token  ${token}`);
 }
 
 async function report(given: Given, context: Context): Promise<ExitCode> {
-  const typed = requireOption(given, 'token', 'A report is by whoever has the call', reportLine);
+  const typed = requireOption(given, 'token', 'A report needs the token of the claim', reportLine);
   const token = typed.startsWith('@') ? readToken(typed.slice(1)) : typed;
   const said = readReport(given);
   return withRuntime(given, context, reportLine, async (runtime) => {
@@ -221,9 +221,9 @@ async function report(given: Given, context: Context): Promise<ExitCode> {
     else {
       const word = outcomeLabel(outcome);
       const what = {
-        settled: `It ended: ${word}.`,
-        replayed: `It was reported before and ended: ${word}.${differs ? ' This report says something else; what was recorded first stays.' : ''}`,
-        late: `It had ended otherwise (${word}); this report is kept beside that, as late.`,
+        settled: `The call ended: ${word}.`,
+        replayed: `The call was already reported and ended: ${word}.${differs ? ' This report differs; the first one stays.' : ''}`,
+        late: `The call had already ended (${word}); this report is recorded as late.`,
       }[status];
       await context.out.say(`Call ${terminalId(callId)}. ${what}`);
     }
@@ -245,7 +245,7 @@ function readToken(path: string): string {
 function readReport(given: Given): HandoffReport {
   const [output, error, code] = [given.text('output'), given.text('error'), given.text('code')];
   if ((output === undefined) === (error === undefined))
-    throw new UsageError('How did it go? Say --output or --error.', [
+    throw new UsageError('Missing the result. Use --output or --error.', [
       reportLine,
       reportLine.replace(/--output.*/, '--error "What went wrong."'),
     ]);
@@ -256,7 +256,7 @@ function readReport(given: Given): HandoffReport {
   }
   return {
     error: error ?? '',
-    // A word that is no reason of a body is read as what it is.
+    // The runtime rejects codes that a tool may not use.
     ...(code !== undefined && { code: code as ReasonCode }),
     ...(given.has('retryable') && { retryable: true }),
   };

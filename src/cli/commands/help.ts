@@ -6,14 +6,14 @@ import { commandHelp, groupHelp, isGroup, programHelp } from '../program-help.ts
 /** Explains the commands it is given, itself among them. */
 export const createHelpCommand = (all: () => readonly CliCommand[]): CliCommand => ({
   name: 'help',
-  summary: 'Explain this program, or one of its commands',
+  summary: 'Explain this program or one of its commands',
   takes: '[<command>]',
   most: 2,
   options: {},
   examples: [
-    ['quittance help', 'what there is'],
+    ['quittance help', 'list all commands'],
     ['quittance help verify', 'one command'],
-    ['quittance help contracts', 'the commands about contracts'],
+    ['quittance help contracts', 'the commands for contracts'],
   ],
   run: async (given, { out }) => {
     const name = given.args.join(' ');

@@ -19,16 +19,16 @@ import { UsageError } from '../usage-error.ts';
 
 export const initCommand: CliCommand = {
   name: 'init',
-  summary: 'Write a small project that runs: a tool, rules and a ledger',
+  summary: 'Create a small working project: a tool, contracts and a ledger',
   takes: '[folder]',
   most: 1,
   about: [
-    'Writes quittance.mjs (a tool and the runtime), agent.mjs (calls it), contracts.yaml (what is allowed), an empty ledger in .quittance, a folder workspace for the files of the agent, and package.json and .gitignore where there are none. Nothing that is there already is touched.',
+    "Writes quittance.mjs (a tool and the runtime), agent.mjs (calls the tool) and contracts.yaml (the rules). Creates an empty ledger in .quittance and a workspace folder for the agent's files. Adds package.json and .gitignore if they are missing. Existing files are never changed.",
   ],
   options: {},
   examples: [
     ['quittance init', 'in this folder'],
-    ['quittance init my-agent', 'in a new one'],
+    ['quittance init my-agent', 'in a new folder'],
   ],
   async run(given, { out, version }) {
     const [typed = '.'] = given.args;
@@ -41,12 +41,9 @@ export const initCommand: CliCommand = {
     ] as const;
     const taken = files.map(([file]) => file).filter((file) => existsSync(join(folder, file)));
     if (taken.length > 0)
-      throw new UsageError(
-        `${taken.join(', ')} would be written, and ${taken.length === 1 ? 'is' : 'are'} there already.`,
-        ['quittance init another-folder'],
-      );
+      throw new UsageError(`init would overwrite ${taken.join(', ')}.`, ['quittance init another-folder']);
     makeFolder(folder, ['quittance init another-folder']);
-    // The agent's folder holds neither the rules nor the ledger.
+    // The agent's folder contains neither the contracts nor the ledger.
     for (const inner of ['.quittance', 'workspace'])
       makeFolder(join(folder, inner), ['quittance init another-folder']);
     const written: string[] = [];
@@ -67,7 +64,7 @@ export const initCommand: CliCommand = {
       await out.print("echo '.quittance/' >> .gitignore");
     if (!hasPackage(folder))
       await out.print(
-        `npm install path/to/quittance-${version}.tgz   # what \`npm pack\` made: it is not published yet`,
+        `npm install path/to/quittance-${version}.tgz   # made by \`npm pack\`: the package is not published yet`,
       );
     await out.print('node agent.mjs');
     await out.print('npx quittance calls');
@@ -76,7 +73,7 @@ export const initCommand: CliCommand = {
   },
 };
 
-/** Whether the package can be imported from there: it may lie in a folder above, as in a workspace. */
+/** Can the package be imported from there? It may be installed in a parent folder, as in a workspace. */
 function hasPackage(folder: string): boolean {
   try {
     createRequire(join(folder, 'package.json')).resolve('quittance/package.json');

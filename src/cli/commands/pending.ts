@@ -15,19 +15,19 @@ import { layOutTable } from '../table.ts';
 
 export const pendingCommand: CliCommand = {
   name: 'pending',
-  summary: 'List calls that wait for a person, the riskiest first',
+  summary: 'List calls awaiting approval, riskiest first',
   about: [
-    'A held call waits until somebody approves, denies, edits or answers it, from any process that shares the ledger. DIGEST is the start of the digest of its arguments, and REV the revision of what the tool shows of what it would do, where it does: a decision names them, so that it is about what you saw and nothing else.',
+    'A held call waits until a person approves, denies, edits or answers it, from any process that shares the ledger. DIGEST is the start of the digest of its arguments. REV is the revision of its preview, if the tool has one. A decision names both, so that it applies exactly to what you saw.',
   ],
   options: {
     session: { value: 'ID', help: 'Only calls of this session' },
     tool: { value: 'NAME', help: 'Only calls of this tool' },
-    limit: { value: 'N', help: 'How many at most; 50 unless told' },
-    all: { help: 'However many there are' },
+    limit: { value: 'N', help: 'Maximum number of calls; default: 50' },
+    all: { help: 'List all calls' },
     json: jsonOption,
   },
   examples: [
-    ['quittance pending', 'what waits for you'],
+    ['quittance pending', 'calls awaiting your approval'],
     ['quittance pending --tool refund --session ticket-42', 'the refunds of one session'],
     ['quittance pending --json | jq -r .confirmation_id', 'the full ids, for a program'],
   ],
@@ -42,7 +42,7 @@ async function list(ledger: Ledger, given: Given, { out, err, signal }: Context)
     sessionId: given.text('session'),
     toolName: given.text('tool'),
   };
-  // All of them, since the riskiest may be the oldest.
+  // Read all of them, because the riskiest may be the oldest.
   for await (const { rows } of readPages(
     (asked: ConfirmationQuery) => listConfirmations({ ledger }, asked),
     query,
@@ -59,12 +59,14 @@ async function list(ledger: Ledger, given: Given, { out, err, signal }: Context)
     const table = layOutTable(confirmationColumns, rows, out.width, out.paint);
     await out.print(table.heading());
     for (const row of rows) await out.print(table.line(row));
-  } else await err.print('Nothing waits for a person.');
+  } else await err.print('No calls await approval.');
   if (waiting.length > shown.length)
-    await err.print(err.paint('dim', `${shown.length} of ${waiting.length} shown: --all or --limit N`));
+    await err.print(
+      err.paint('dim', `Showing ${shown.length} of ${waiting.length}. Use --all or --limit N.`),
+    );
   else if (shown.length > 0 && err.isTerminal && !given.has('json'))
     await err.print(
-      err.paint('dim', 'To decide: quittance approve QUESTION --by NAME, or deny, respond, edit'),
+      err.paint('dim', 'To decide: quittance approve CONFIRMATION --by NAME, or deny, respond, edit'),
     );
   return exitCodes.good;
 }

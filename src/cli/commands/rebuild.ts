@@ -5,10 +5,10 @@ import { duration } from '../time-text.ts';
 
 export const rebuildCommand: CliCommand = {
   name: 'rebuild',
-  summary: 'Make the read tables again from the entries',
+  summary: 'Rebuild the read tables from the entries',
   about: [
-    'What lists and filters calls is kept in tables beside the ledger, which hold nothing that is not in its entries. This empties them and fills them again. It may be stopped at any time: what is missing is filled in when it is next asked for.',
-    'First it makes again what else can be made from the entries: who holds which idempotency key, what budgets have used and reserved, which effects are in doubt, and the index of entries. It changes no text of an entry. An entry that cannot be read is named and left out; exit code 1 then.',
+    'Lists and filters use read tables, which hold only data from the entries. This command empties and refills them. It can be stopped at any time: missing rows are filled in by the next query.',
+    'It first rebuilds other data derived from the entries: owners of idempotency keys, used and reserved budgets, effects in doubt, and the index of entries. It never changes an entry. It skips and names an entry that it cannot read, and exits with 1.',
   ],
   options: {},
   examples: [
@@ -22,7 +22,7 @@ export const rebuildCommand: CliCommand = {
         const problems = await ledger.integrity.rebuild();
         for (const problem of problems) await out.print(out.paint('red', terminalText(problem)));
         await out.say(
-          `The read tables and what stands beside the entries are made anew, in ${duration(performance.now() - startedAt)}.`,
+          `Rebuilt the read tables and the other derived data in ${duration(performance.now() - startedAt)}.`,
         );
         return problems.length === 0 ? exitCodes.good : exitCodes.bad;
       },

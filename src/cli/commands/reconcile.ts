@@ -26,7 +26,7 @@ const resolutions: Readonly<Record<string, Resolution>> = {
 
 export const reconcileCommand: CliCommand = {
   name: 'reconcile',
-  summary: 'List calls whose effect is in doubt, or say what became of one',
+  summary: 'List calls whose effect is in doubt, or resolve one',
   takes: '[<call>]',
   most: 1,
   about: [
@@ -35,23 +35,23 @@ export const reconcileCommand: CliCommand = {
     'succeeded: it did happen. failed: it did not. safe-to-retry: whatever happened, doing it again does no harm.',
   ],
   options: {
-    as: { value: 'WORD', help: 'What was found', choices: Object.keys(resolutions) },
-    by: { value: 'NAME', help: 'Who found out' },
-    reason: { value: 'TEXT', help: 'How that is known' },
-    result: { value: 'JSON|@FILE', help: 'What the effect gave, where that is known', file: true },
-    session: { value: 'ID', help: 'The session of the call; or list only those of this session' },
+    as: { value: 'WORD', help: 'The finding', choices: Object.keys(resolutions) },
+    by: { value: 'NAME', help: 'Name of the person who resolves it' },
+    reason: { value: 'TEXT', help: 'Evidence for the finding' },
+    result: { value: 'JSON|@FILE', help: 'Output of the call, if known', file: true },
+    session: { value: 'ID', help: 'Session of the call; or list only calls of this session' },
     ...pagingOptions,
     json: jsonOption,
   },
   examples: [
-    ['quittance reconcile', 'what is in doubt'],
+    ['quittance reconcile', 'calls in doubt'],
     [
       'quittance reconcile call_7 --as succeeded --by "Ada" --reason "The refund is in the bank statement."',
-      'it did happen',
+      'it happened',
     ],
     [
       'quittance reconcile call_7 --as safe-to-retry --by "Ada" --reason "The mail never left."',
-      'it may be tried again',
+      'it may be retried',
     ],
   ],
   run: (given, context) =>
@@ -82,7 +82,7 @@ async function list(ledger: Ledger, given: Given, context: Context): Promise<Exi
       columns: callColumns,
       toRow: (call) => callRow(call, now),
       toJson: callToJson,
-      none: 'No call is in doubt.',
+      none: 'No calls are in doubt.',
     },
     given,
     context,
@@ -90,14 +90,14 @@ async function list(ledger: Ledger, given: Given, context: Context): Promise<Exi
   const abandoned = await countAbandoned(ledger);
   if (abandoned > 0)
     await context.err.say(
-      `${abandoned} more ${abandoned === 1 ? 'call has' : 'calls have'} no outcome, and the process that made ${abandoned === 1 ? 'it is' : 'them is'} gone. A runtime with their tools settles them: runtime.recover()`,
+      `${abandoned} more ${abandoned === 1 ? 'call has' : 'calls have'} no outcome, and the owner process has ended. A runtime with their tools settles them: runtime.recover()`,
     );
   return code;
 }
 
 /**
- * Calls without an outcome whose owner is gone: only whoever has their tools can say what becomes of them. Those that
- * wait for a person are not among them: they need no process until somebody answers.
+ * Calls without an outcome whose owner process ended. Only a runtime that has their tools can settle them. Calls held
+ * for approval do not count: they need no process until a person decides.
  */
 async function countAbandoned(ledger: Ledger): Promise<number> {
   const alive = new Map<string, boolean>();
@@ -120,7 +120,7 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
   const resolution = resolutions[as ?? ''];
   if (missing !== undefined || resolution === undefined || by === undefined || reason === undefined)
     throw new UsageError(
-      `What was found about a call, by whom and how, is kept for good: ${missing} is missing.`,
+      `A resolution is permanent and needs a finding, a name and evidence: ${missing} is missing.`,
       [
         `${line} --as ${as ?? 'succeeded'} --by ${shellWord(by ?? 'NAME')} --reason ${shellWord(reason ?? 'WHY')}`,
         `quittance show ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`,

@@ -4,15 +4,15 @@ import { UsageError } from '../usage-error.ts';
 
 export const respondCommand: CliCommand = {
   name: 'respond',
-  summary: 'Answer the model in the place of a held call',
+  summary: 'Answer the model instead of running a held call',
   takes: '<question|call>',
   most: 1,
-  about: ['The call does not run; the model is told your text instead.'],
-  options: { text: { value: 'TEXT', help: 'What the model is told' }, ...decisionOptions },
+  about: ['The call does not run; the model receives your text instead.'],
+  options: { text: { value: 'TEXT', help: 'Text for the model' }, ...decisionOptions },
   examples: [
     [
       'quittance respond cnf_5f2197f1 --by "Ada" --text "The customer was refunded by phone."',
-      'the model hears that, and nothing runs',
+      'the model receives this text; nothing runs',
     ],
   ],
   run: (given, context) =>
@@ -23,7 +23,7 @@ export const respondCommand: CliCommand = {
       decide() {
         const response = given.text('text');
         if (response === undefined)
-          throw new UsageError('What should the model be told? --text is missing.', ['--text "…"']);
+          throw new UsageError('Missing --text, the answer for the model.', ['--text "…"']);
         return { decision: { decision: 'respond', response }, lines: [] };
       },
     }),

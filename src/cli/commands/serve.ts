@@ -28,42 +28,45 @@ export const serveCommand: CliCommand = {
   name: 'serve',
   summary: 'Serve the ledger over HTTP: the console, and an API for programs',
   about: [
-    'Listens on this machine alone and prints one link that logs a browser in, once. Programs use tokens: quittance tokens create. The ledger is made if there is none. Ctrl-C ends it; calls that are held stay held.',
+    'Listens on this machine only and prints a link that logs in one browser, once. Programs use tokens: quittance tokens create. The ledger is created if it does not exist. Press Ctrl-C to stop; held calls stay held.',
     '--tools names a JSON file of tools that programs in other languages run: {"tools": [{"name", "description", "mode", "input": JSON Schema}]}. They ask the server for a call, run it when it is allowed, and report. --runtime names a module of yours instead, which makes the runtime: export default (ledger) => createRuntime({ tools, contracts, ledger }).',
   ],
   options: {
-    host: { value: 'ADDRESS', help: 'Where to listen; 127.0.0.1 unless told' },
-    port: { value: 'PORT', help: '4747 unless told; 0 takes any that is free' },
+    host: { value: 'ADDRESS', help: 'Address to listen on; default: 127.0.0.1' },
+    port: { value: 'PORT', help: 'Default: 4747; 0 takes any free port' },
     contracts: {
       value: 'FILE',
-      help: 'Rules in force; read again when they change',
+      help: 'Contracts in force; reloaded when the files change',
       file: true,
       multiple: true,
     },
     tools: { value: 'FILE', help: 'Tools that other programs run, as JSON', file: true },
-    runtime: { value: 'FILE', help: 'The module that makes the runtime', file: true },
-    name: { value: 'NAME', help: 'Whose decisions they are that are made after logging in with the link' },
-    'allow-host': { value: 'NAME', help: 'Another name the server answers under', multiple: true },
-    'public-url': { value: 'URL', help: 'Where people reach it, behind a proxy' },
+    runtime: { value: 'FILE', help: 'Module that creates the runtime', file: true },
+    name: { value: 'NAME', help: 'Name recorded for decisions made after logging in with the link' },
+    'allow-host': { value: 'NAME', help: 'Additional host name the server answers to', multiple: true },
+    'public-url': { value: 'URL', help: 'Public address of the server, behind a proxy' },
     'trust-proxy': {
       value: 'ADDRESS',
-      help: 'A proxy whose word about the address of callers counts, or a network of them',
+      help: 'Proxy, or network of proxies, whose client address header is trusted',
       multiple: true,
     },
-    'proxy-header': { value: 'NAME', help: 'Where it says so: x-forwarded-for unless told, or forwarded' },
+    'proxy-header': {
+      value: 'NAME',
+      help: 'Header with the client address; default: x-forwarded-for; or forwarded',
+    },
     json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
   },
   examples: [
     ['quittance serve', 'the console on ./.quittance/ledger.db'],
-    [line, 'and tools of programs in other languages, under rules'],
+    [line, 'also serve tools of programs in other languages, under contracts'],
     ['quittance serve --port 0 --json', 'for scripts'],
   ],
   async run(given, context) {
     if (given.has('runtime') && (given.has('contracts') || given.has('tools')))
-      throw new UsageError('--runtime brings its own tools and rules.', [
-        'quittance serve --runtime runtime.ts',
-        line,
-      ]);
+      throw new UsageError(
+        '--runtime brings its own tools and contracts, so it excludes --tools and --contracts.',
+        ['quittance serve --runtime runtime.ts', line],
+      );
     const port = readPort(given.text('port'));
     const paths = given.list('contracts');
     for (const path of paths) needFile(path, 'quittance serve --contracts contracts.yaml');
@@ -85,7 +88,7 @@ export const serveCommand: CliCommand = {
       await announce(server, given, context, ledgerUrl);
       await untilStopped(context.signal);
       if (!given.has('json'))
-        await context.err.say('Stopping. Held calls stay held, and the ledger stays where it is.');
+        await context.err.say('Stopping. Held calls stay held; the ledger stays on disk.');
     } finally {
       for (const close of closing.toReversed()) await close();
     }
@@ -106,7 +109,7 @@ async function start({ given, context, ...more }: Start): Promise<HttpServer> {
   const { contracts } = more.runtime;
   const [host, publicUrl] = [given.text('host'), given.text('public-url')];
   const proxyHeader = readProxyHeader(given.text('proxy-header'));
-  // No other command needs it, and they should not wait for it to load.
+  // Imported here because no other command needs it and each would wait for it to load.
   const { createHttpServer } = await import('../../http/create-http-server.ts');
   try {
     return await createHttpServer({
@@ -151,29 +154,29 @@ async function announce(
   );
   if (isOpen(given))
     await err.say(
-      'Others can reach this address, and what they send is not encrypted: put a proxy with TLS before it.',
+      'Other machines can reach this address, and the traffic is not encrypted. Put a TLS proxy in front of it.',
     );
 }
 
-/** Whether others than this machine can reach it as it is, or are told to without TLS. */
+/** Can other machines reach the server directly, or does the public URL lack TLS? */
 function isOpen(given: Given): boolean {
   const [host = '127.0.0.1', publicUrl] = [given.text('host'), given.text('public-url')];
   return !/^(?:127\.|localhost$|::1$)/.test(host) || /^http:/i.test(publicUrl ?? '');
 }
 
-/** Rules that are put into force again when their files change; a bad one leaves the old ones. */
+/** Reloads contracts when their files change. Contracts that do not load leave the old ones in force. */
 async function loadContracts(paths: readonly string[], { err }: Context): Promise<FileContracts> {
   await loadOrExplain(paths, {}); // says what is wrong in the words of the command line
   return contractsFromYaml(paths, {
     watch: true,
     onReload: (result) => {
-      if (result.ok) void err.say(`New rules are in force: ${result.version.slice(0, 12)}.`);
+      if (result.ok) void err.say(`New contracts are in force: ${result.version.slice(0, 12)}.`);
       else void sayOldRulesStay(result.error, err);
     },
   });
 }
 
-/** What is wrong with changed rules may be a list, of a line each. */
+/** The problem of changed contracts can be a list, one line each. */
 export async function sayOldRulesStay(error: unknown, err: Context['err']): Promise<void> {
   const [first = '', ...more] = (error instanceof Error ? error.message : String(error)).split('\n');
   await err.say(`The changed rules cannot be loaded; the old ones stay in force. ${terminalText(first)}`);
@@ -201,7 +204,7 @@ function readTools(path: string | undefined): readonly AnyTool[] {
   if (path === undefined) return [];
   needFile(path, 'quittance serve --tools tools.json');
   const read = parseJson(readFileSync(path, 'utf8'));
-  if (!read.ok) throw new UsageError(`${path} is no JSON: ${read.problem}`, ['quittance help serve']);
+  if (!read.ok) throw new UsageError(`${path} is not valid JSON: ${read.problem}`, ['quittance help serve']);
   try {
     return toolsFromCatalogue(read.value);
   } catch (error) {
@@ -213,20 +216,23 @@ function readTools(path: string | undefined): readonly AnyTool[] {
 function readProxyHeader(typed: string | undefined): 'x-forwarded-for' | 'forwarded' | undefined {
   const name = typed?.toLowerCase();
   if (name === undefined || name === 'x-forwarded-for' || name === 'forwarded') return name;
-  throw new UsageError(`--proxy-header is x-forwarded-for or forwarded; found ${JSON.stringify(typed)}.`, [
-    'quittance serve --trust-proxy 127.0.0.1 --proxy-header forwarded',
-  ]);
+  throw new UsageError(
+    `--proxy-header must be x-forwarded-for or forwarded; found ${JSON.stringify(typed)}.`,
+    ['quittance serve --trust-proxy 127.0.0.1 --proxy-header forwarded'],
+  );
 }
 
 export function readPort(typed: string | undefined): number {
   if (typed === undefined) return 4747;
   const port = /^\d{1,5}$/.test(typed) ? Number(typed) : Number.NaN;
   if (!(port <= 65_535))
-    throw new UsageError(`--port is a number up to 65535; found ${JSON.stringify(typed)}.`, ['--port 4747']);
+    throw new UsageError(`--port must be a number up to 65535; found ${JSON.stringify(typed)}.`, [
+      '--port 4747',
+    ]);
   return port;
 }
 
-/** Built into the package beside us; where a checkout is run as it is, in its `dist`. */
+/** Built into the package next to this file; in a source checkout, into its `dist`. */
 export function findConsole(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
@@ -236,7 +242,7 @@ export function findConsole(): string {
 const untilStopped = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
-    // A server with nothing to do is still a server: the timer keeps the process there.
+    // The timer keeps the process alive while the server is idle.
     const alive = setInterval(() => undefined, 3_600_000);
     signal.addEventListener(
       'abort',

@@ -8,23 +8,23 @@ import { printList } from '../print-list.ts';
 const { since, until } = filterOptions;
 const timeOptions: Options = {
   ...(since && {
-    since: { ...since, help: 'Only sessions in which something happened since then: 15m, 7d, 2026-10-12' },
+    since: { ...since, help: 'Only sessions active since this time: 15m, 7d, 2026-10-12' },
   }),
-  ...(until && { until: { ...until, help: 'Only sessions that began before then' } }),
+  ...(until && { until: { ...until, help: 'Only sessions that began before this time' } }),
 };
 
 export const sessionsCommand: CliCommand = {
   name: 'sessions',
-  summary: 'List sessions, newest first, with how their calls ended',
+  summary: 'List sessions, newest first, with the outcomes of their calls',
   options: {
     ...timeOptions,
-    text: { value: 'TEXT', help: 'Only sessions with this in their id' },
+    text: { value: 'TEXT', help: 'Only sessions whose id contains this text' },
     ...pagingOptions,
     json: jsonOption,
   },
   examples: [
     ['quittance sessions --since 7d', 'the sessions of the last week'],
-    ['quittance sessions --text ticket- --json', 'some of them, for a program'],
+    ['quittance sessions --text ticket- --json', 'sessions by id, for a program'],
   ],
   run: (given, context) =>
     context.withLedger(given, (ledger) => {
@@ -36,7 +36,7 @@ export const sessionsCommand: CliCommand = {
           columns: sessionColumns,
           toRow: (session) => sessionRow(session, now),
           toJson: sessionToJson,
-          none: 'No such sessions.',
+          none: 'No sessions match.',
         },
         given,
         context,

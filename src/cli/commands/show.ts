@@ -20,23 +20,23 @@ export const showCommand: CliCommand = {
   takes: '<call>',
   most: 1,
   about: [
-    'The gates it came to and how long each took, its input as it was asked for and as the tool got it, what it said it would do, who was asked and what they decided or changed, the grant it ran under, who it was handed to, every attempt, what the model was told, whether it was undone, the audit records, and what was found out later. The beginning of a call id is enough where only one call has it.',
-    'Of a call that the ledger could not store, and that was never accepted: when it was asked for and what failed.',
+    "Shows the gates with their times, the requested and the executed input, the preview, decisions and edits, the grant, the hand-off, every attempt, the model's text, undo, the audit records, and later resolutions. The beginning of a call id is enough if it is unique.",
+    'For a call that the ledger could not store, and that was never accepted, it shows when the call was requested and what failed.',
   ],
   options: {
-    session: { value: 'ID', help: 'The session of the call, where several have a call of this id' },
+    session: { value: 'ID', help: 'Session of the call, if several sessions have this call id' },
     json: jsonOption,
   },
   examples: [
     ['quittance show call_7', 'one call'],
-    ['quittance show call_7 --session ticket-42', 'the one of that session'],
-    ['quittance show call_7 --json | jq .told', 'what the model was told, for a program'],
+    ['quittance show call_7 --session ticket-42', 'the call of that session'],
+    ['quittance show call_7 --json | jq .told', 'the text the model received, for a program'],
   ],
   run: (given, context) =>
     context.withLedger(given, async (ledger) => {
       const [typed] = given.args;
       if (typed === undefined)
-        throw new UsageError('Which call?', ['quittance show <call>', 'quittance calls']);
+        throw new UsageError('Missing the call id.', ['quittance show <call>', 'quittance calls']);
       let found: CallSummary;
       try {
         found = await findCall(ledger, typed, given.text('session'), 'show');

@@ -27,34 +27,34 @@ const createLine = 'quittance tokens create --name "Ada" --role approver';
 
 export const tokensCommand: CliCommand = {
   name: 'tokens',
-  summary: 'List who may use the server; let somebody in, or out',
+  summary: 'List, create or revoke access tokens of the server',
   takes: '[list | create | revoke <token>]',
   words: actions,
   most: 2,
   about: [
-    'A token is for the server that `quittance serve` starts on this ledger. Its name stands on every decision made with it. A viewer reads; an operator makes calls, runs and reports them; an approver decides about held calls and gives grants; an admin does everything. Neither an operator nor an approver can do what the other does.',
-    'A token is shown once, when it is made. What is kept, in a file beside the ledger, is a digest of it. A token that is revoked is of no use from that moment on.',
+    'A token gives access to the server that `quittance serve` starts on this ledger. Every decision made with a token records its name. Roles: a viewer reads; an operator makes, runs and reports calls; an approver decides held calls and gives grants; an admin does everything. Operators cannot approve, and approvers cannot make calls.',
+    'A token is shown once, when it is created. Only its digest is stored, in a file next to the ledger. A revoked token stops working immediately.',
   ],
   options: {
-    name: { value: 'NAME', help: 'Whose it is' },
-    role: { value: 'ROLE', help: 'What they may do', choices: Object.keys(mayDo) },
-    person: { value: 'NAME', help: 'The person it belongs to, where they have several tokens' },
+    name: { value: 'NAME', help: 'Name on the token' },
+    role: { value: 'ROLE', help: 'Role of the token', choices: Object.keys(mayDo) },
+    person: { value: 'NAME', help: 'Owner of the token, for people with several tokens' },
     principals: {
       value: 'JSON|@FILE',
-      help: 'For whom calls may be asked with it; for anybody unless told',
+      help: 'Principals that calls may be made for; default: any',
       file: true,
     },
-    for: { value: 'SPAN', help: 'For how long: 6h, 30d; until it is revoked unless told' },
+    for: { value: 'SPAN', help: 'Lifetime: 6h, 30d; default: until it is revoked' },
     json: jsonOption,
   },
   examples: [
-    ['quittance tokens', 'who may use the server'],
-    [createLine, 'somebody who decides'],
+    ['quittance tokens', 'list tokens'],
+    [createLine, 'a person who approves calls'],
     [
       'TOKEN=$(quittance tokens create --name agent-7 --role operator --for 30d)',
       'a program that makes calls',
     ],
-    ['quittance tokens revoke agent-7', 'out, at once'],
+    ['quittance tokens revoke agent-7', 'revoke it immediately'],
   ],
   async run(given, context) {
     const [action = 'list', subject] = given.args;
@@ -75,7 +75,7 @@ export const tokensCommand: CliCommand = {
 };
 
 const stray = (word: string): UsageError =>
-  new UsageError(`Tokens are listed, created or revoked; found ${JSON.stringify(word)}.`, [
+  new UsageError(`Expected "list", "create" or "revoke"; found ${JSON.stringify(word)}.`, [
     'quittance tokens',
     createLine,
     'quittance tokens revoke NAME',
@@ -92,7 +92,7 @@ const columns: readonly Column[] = [
 async function list(tokens: TokenFile, given: Given, { out, err, now }: Context): Promise<ExitCode> {
   const all = tokens.list();
   if (given.has('json')) for (const token of all) await out.print(safeJson(toJson(token)));
-  else if (all.length === 0) await err.print(`Nobody has a token. To make one: ${createLine}`);
+  else if (all.length === 0) await err.print(`There are no tokens. To create one: ${createLine}`);
   else {
     const rows = all.map(({ name, role, tokenId, createdAt, expiresAt }) => [
       terminalText(name),
@@ -114,9 +114,9 @@ async function create(
   given: Given,
   { out, err }: Context,
 ): Promise<ExitCode> {
-  const name = requireOption(given, 'name', 'A token has a name on it', createLine);
-  const role = requireOption(given, 'role', 'A token has a role', createLine);
-  if (!isRole(role)) throw new UsageError(`There is no role ${JSON.stringify(role)}.`, [createLine]);
+  const name = requireOption(given, 'name', 'A token needs a name', createLine);
+  const role = requireOption(given, 'role', 'A token needs a role', createLine);
+  if (!isRole(role)) throw new UsageError(`Unknown role ${JSON.stringify(role)}.`, [createLine]);
   const span = given.text('for');
   makeFolder(dirname(path), ['quittance tokens create --ledger path/to/ledger.db']);
   try {
@@ -151,7 +151,7 @@ function readPrincipals(given: Given): TokenPrincipals | undefined {
   if (typed === undefined) return undefined;
   const principals = readTokenPrincipals(readJsonArgument(typed, 'principals', principalsExample));
   if (principals !== undefined) return principals;
-  throw new UsageError('--principals lists values by field of a principal; "*" stands for any value.', [
+  throw new UsageError('--principals maps principal fields to lists of values; "*" matches any value.', [
     `--principals '${principalsExample}'`,
   ]);
 }
@@ -163,7 +163,10 @@ async function revoke(
   { out }: Context,
 ): Promise<ExitCode> {
   if (which === undefined)
-    throw new UsageError('Which token?', ['quittance tokens', 'quittance tokens revoke NAME']);
+    throw new UsageError('Missing the name of a token.', [
+      'quittance tokens',
+      'quittance tokens revoke NAME',
+    ]);
   const isThere = tokens.list().some(({ name, tokenId }) => name === which || tokenId === which);
   const revoked = isThere ? tokens.revoke(which) : undefined;
   if (revoked === undefined)

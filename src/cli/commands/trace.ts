@@ -13,19 +13,19 @@ import { UsageError } from '../usage-error.ts';
 
 export const traceCommand: CliCommand = {
   name: 'trace',
-  summary: 'Show what brought about what, in a session or from one call on',
+  summary: 'Show the tree of causes for a session or for one call',
   takes: '<call | session>',
   most: 1,
   about: [
-    'A tree: the session, its turns, their calls; below a call its decisions, questions and attempts, what came later, and the calls it caused. Sessions that work for this one stand below it. On the right: when it began, counted from the beginning of the trace, and how long it took.',
+    'Prints a tree: the session, its turns, and their calls. Below each call: its decisions, confirmations and attempts, later events, and the calls it caused. Sub-sessions stand below their session. On the right: the start, relative to the start of the trace, and the duration.',
   ],
   options: {
-    session: { value: 'ID', help: 'The session of the call, where several have a call of this id' },
-    json: { help: 'JSON instead of text: a node to a line, with the number of the one it stands below' },
+    session: { value: 'ID', help: 'Session of the call, if several sessions have this call id' },
+    json: { help: 'JSON instead of text: one node per line, with the number of its parent' },
   },
   examples: [
     ['quittance trace ticket-42', 'a whole session'],
-    ['quittance trace call_7', 'one call, and what it caused'],
+    ['quittance trace call_7', 'one call and the calls it caused'],
     ['quittance trace ticket-42 --json | jq \'select(.kind == "attempt")\'', 'every attempt, for a program'],
   ],
   run: (given, context) =>
@@ -40,7 +40,10 @@ export const traceCommand: CliCommand = {
 async function findRoots(ledger: Ledger, given: Given, context: Context): Promise<readonly TraceNode[]> {
   const [typed] = given.args;
   if (typed === undefined)
-    throw new UsageError('Which call or session?', ['quittance trace <call>', 'quittance sessions']);
+    throw new UsageError('Missing a call id or session id.', [
+      'quittance trace <call>',
+      'quittance sessions',
+    ]);
   const session = given.has('session')
     ? undefined
     : await findSession(ledger, await meantSession(ledger, typed, context.signal));
@@ -59,7 +62,7 @@ async function findRoots(ledger: Ledger, given: Given, context: Context): Promis
   return call === undefined ? [] : [call];
 }
 
-/** The call, wherever it stands. */
+/** Finds the node of the call in the tree. */
 function findNode(roots: readonly TraceNode[], callId: string): TraceNode | undefined {
   const stack = [...roots];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {

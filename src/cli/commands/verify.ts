@@ -17,35 +17,35 @@ import { wrap } from '../text-width.ts';
 
 export const verifyCommand: CliCommand = {
   name: 'verify',
-  summary: 'Check that nothing in the ledger was changed, taken out, put in or moved',
+  summary: 'Check that no ledger entry was changed, removed, inserted or moved',
   about: [
-    'Checks the hash chain of every session, the bodies beside it, that the events of every call could have happened in this order, that what the model was told is what was kept, that claims, budgets, effects in doubt, sealed inputs and artifacts are those the entries tell of, and that the read tables say the same. The first bad place is named. Exit code 1 if there is one.',
-    'Somebody who can write the ledger could compute all of it anew. An anchor, kept where they cannot write, finds that too: also a cut tail and a session that is gone.',
+    "Checks the hash chain of every session and the bodies stored with it. Checks that each call's events are in a legal order and that the stored text is the one the model received. Checks claims, budgets, effects in doubt, sealed inputs, artifacts and the read tables against the entries. Names the first bad place. Exit code 1: a problem was found.",
+    'A person with write access to the ledger could recompute all of it. An anchor, kept where they cannot write, detects that, and also a truncated chain or a missing session.',
   ],
   options: {
-    anchor: { value: 'FILE', help: 'Hold the ledger against where its chains stood then', file: true },
+    anchor: { value: 'FILE', help: 'Compare the ledger with this anchor', file: true },
     trust: {
       value: 'FILE',
-      help: 'Take the anchor only if it was signed with the other half of this public key',
+      help: 'Accept the anchor only if it was signed with the private key for this public key',
       file: true,
     },
     'write-anchor': {
       value: 'FILE',
-      help: 'If all is well, write an anchor of where the chains stand',
+      help: 'If no problem is found, write an anchor of the current chains',
       file: true,
     },
     sign: { value: 'FILE', help: 'Sign that anchor with this private key: Ed25519, PEM', file: true },
-    export: { value: 'FILE', help: 'Check an export instead, from its file alone', file: true },
-    json: { help: 'JSON instead of text: a line for each problem, then one with the totals' },
+    export: { value: 'FILE', help: 'Check an export file instead of a ledger', file: true },
+    json: { help: 'JSON instead of text: one line per problem, then one with the totals' },
   },
   examples: [
     ['quittance verify', 'the whole ledger'],
-    ['quittance verify --write-anchor monday.anchor --sign key.pem', 'and keep where it stands'],
+    ['quittance verify --write-anchor monday.anchor --sign key.pem', 'also write an anchor'],
     [
       'quittance verify --anchor monday.anchor --trust public.pem',
-      'that nothing before monday was rewritten',
+      'check that nothing before monday was rewritten',
     ],
-    ['quittance verify --export ledger.jsonl', 'a file somebody sent, without the ledger'],
+    ['quittance verify --export ledger.jsonl', 'an export you received, without the ledger'],
   ],
   run: async (given, context) => {
     const file = given.text('export');
@@ -55,11 +55,11 @@ export const verifyCommand: CliCommand = {
         'quittance verify --write-anchor ledger.anchor --sign key.pem',
       ]);
     if (given.has('trust') && !given.has('anchor'))
-      throw new UsageError('--trust is about the signature of --anchor.', [
+      throw new UsageError('--trust checks the signature of --anchor.', [
         'quittance verify --anchor ledger.anchor --trust public.pem',
       ]);
     if (file !== undefined && (target !== undefined || given.has('ledger')))
-      throw new UsageError('--export is checked alone: no ledger is read and no anchor written.', [
+      throw new UsageError('--export checks a file alone: it reads no ledger and writes no anchor.', [
         'quittance verify --export ledger.jsonl',
       ]);
     const key = given.text('sign') === undefined ? undefined : readKey(given.text('sign') ?? '', 'sign');
@@ -95,7 +95,7 @@ function readAnchor(given: Given): Anchor | undefined {
     throw new UsageError(
       anchor.signature === undefined
         ? `The anchor ${path} is not signed.`
-        : `The anchor ${path} was not signed with the other half of ${trusted}, or was changed since.`,
+        : `The anchor ${path} was not signed with the private key for ${trusted}, or it was changed since.`,
       [],
       exitCodes.bad,
     );
@@ -113,11 +113,11 @@ function readKey(path: string, option: 'sign' | 'trust'): KeyObject {
     return option === 'sign' ? createPrivateKey(pem) : createPublicKey(pem);
   } catch {
     const kind = option === 'sign' ? 'private' : 'public';
-    throw new UsageError(`${path} is no ${kind} key in PEM.`, how);
+    throw new UsageError(`${path} is not a ${kind} key in PEM format.`, how);
   }
 }
 
-/** Says each problem as it is found; after some, only counts. */
+/** Prints each problem as it is found. After a limit, it only counts them. */
 function createReport(given: Given, { out }: Context): (finding: VerifyFinding) => Promise<void> {
   const mostShown = 20;
   let found = 0;
@@ -189,8 +189,9 @@ async function conclude(
   const counts = `${read}, ${count(totals.calls, 'call')} (${totals.openCalls} without an outcome)`;
   if (!finished)
     await err.say(
-      `Stopped ${totals.entries < due ? `after ${totals.entries} of ${due} entries` : 'while the read tables were compared'}: ` +
-        `${problems === 0 ? 'nothing wrong so far, which says nothing about the rest' : count(problems, 'problem')}.`,
+      'Stopped ' +
+        `${totals.entries < due ? `after ${totals.entries} of ${due} entries` : 'while comparing the read tables'}: ` +
+        `${problems === 0 ? 'no problem so far; the rest is unchecked' : count(problems, 'problem')}.`,
     );
   else if (problems > 0)
     await out.print(out.paint(['bold', 'red'], `${count(problems, 'problem')} in ${read}.`));
@@ -198,9 +199,9 @@ async function conclude(
     const held = anchor === undefined ? '' : `, and passes through the anchor of ${localTimeText(anchor.at)}`;
     await out.print(`${out.paint(['bold', 'green'], `The ${what} is whole${held}.`)} ${counts}.`);
     if (totals.erased > 0)
-      await out.print(`${count(totals.erased, 'entry', 'entries')} had their bodies erased, and say so.`);
+      await out.print(`${count(totals.erased, 'entry', 'entries')} had their bodies erased, as recorded.`);
     if (totals.unknownEvents > 0)
-      await out.print(`${count(totals.unknownEvents, 'event')} of a newer version could not be judged.`);
+      await out.print(`${count(totals.unknownEvents, 'event')} of a newer version could not be checked.`);
   }
   return code;
 }
@@ -214,10 +215,10 @@ async function writeAnchor(
   key: KeyObject | undefined,
   { err }: Context,
 ): Promise<void> {
-  if (problems > 0) return err.say(`No anchor was written: it would vouch for a ledger that is not whole.`);
+  if (problems > 0) return err.say('No anchor was written, because the ledger is not intact.');
   const anchor = createAnchor(heads, at);
   writeFileSync(path, anchorToText(key === undefined ? anchor : signAnchor(anchor, key)));
   await err.say(
-    `The anchor is in ${path}. Keep it where whoever can write the ledger cannot. ${anchor.digest}`,
+    `Wrote the anchor to ${path}. Keep it where people with write access to the ledger cannot change it. ${anchor.digest}`,
   );
 }
