@@ -91,13 +91,13 @@ test('what a checkout says to type in another terminal works there', async () =>
     let said = '';
     for await (const piece of demo.stderr) {
       said += String(piece);
-      if (said.includes('Ctrl-C ends it.')) break;
+      if (said.includes('Press Ctrl-C to stop.')) break;
     }
-    const [, first = '', second = ''] = /In another terminal: (.+), (.+)\. Ctrl-C/.exec(said) ?? [];
+    const [, first = '', second = ''] = /In another terminal: (.+), (.+)\. Press Ctrl-C/.exec(said) ?? [];
     const type = async (command: string): Promise<string> =>
       (await run('sh', ['-c', command], { cwd })).stdout;
     // The shop has only just opened.
-    await expect.poll(() => type(first)).toContain('QUESTION');
+    await expect.poll(() => type(first)).toContain('CONFIRMATION');
     await expect.poll(() => type(second)).toContain('look_up_order');
   } finally {
     // All that npm started.
@@ -142,9 +142,9 @@ describe('the package, installed in an empty folder', () => {
       env: { ...process.env, NODE_OPTIONS: '' },
     });
     expect(ran.stdout).toMatch(/^900 ToolExecutionResult/m);
-    expect(ran.stdout).toMatch(/^90000 ToolDenied A refund of 90000 cents is for a person\./m);
+    expect(ran.stdout).toMatch(/^90000 ToolDenied A refund of 90000 cents needs a person\./m);
     expect((await quittance(['calls'], home)).stdout).toContain('policy.contract');
-    expect((await quittance(['verify'], home)).stdout).toMatch(/The ledger is whole/);
+    expect((await quittance(['verify'], home)).stdout).toMatch(/The ledger is intact/);
     await expect(quittance(['init'], home)).rejects.toMatchObject({ code: 2 });
     // The first thing people change.
     const rules = join(home, 'contracts.yaml');
@@ -153,7 +153,7 @@ describe('the package, installed in an empty folder', () => {
       cwd: home,
       env: { ...process.env, NODE_OPTIONS: '' },
     });
-    expect(asked).toMatchObject({ stdout: expect.stringMatching(/^90000 waits for a person/m), stderr: '' });
+    expect(asked).toMatchObject({ stdout: expect.stringMatching(/^90000 awaits approval/m), stderr: '' });
     expect((await quittance(['pending'], home)).stdout).toContain('call_90000');
   });
 
@@ -167,7 +167,7 @@ describe('the package, installed in an empty folder', () => {
     expect(readFileSync(join(home, 'package.json'), 'utf8')).toBe('{}');
     expect(readFileSync(join(home, '.gitignore'), 'utf8')).toBe('dist\n');
     await expect(quittance(['init'], home)).rejects.toMatchObject({
-      stderr: expect.stringMatching(/quittance\.mjs, agent\.mjs, contracts\.yaml .* are there already/),
+      stderr: expect.stringMatching(/would overwrite quittance\.mjs, agent\.mjs, contracts\.yaml/),
     });
     writeFileSync(file, '');
     for (const args of [
@@ -177,7 +177,7 @@ describe('the package, installed in an empty folder', () => {
       await expect(quittance(args, join(folder, 'home'))).rejects.toMatchObject({
         code: 3,
         stderr: expect.stringMatching(
-          /Nothing can be written to the folder .*no-folder: a file .*\n {2}try: quittance/,
+          /Cannot write to the folder .*no-folder: a file .*\n {2}try: quittance/,
         ),
       });
   });
@@ -251,7 +251,7 @@ describe('the package, installed in an empty folder', () => {
     };
     const first = await calls();
     expect(existsSync(join(home, '.quittance/ledger.db'))).toBe(true);
-    expect((await quittance(['verify'], home)).stdout).toMatch(/The ledger is whole/);
+    expect((await quittance(['verify'], home)).stdout).toMatch(/The ledger is intact/);
     expect(await calls()).toBeGreaterThanOrEqual(first);
   });
 });

@@ -2,7 +2,7 @@ import type { JsonObject } from '../base/json.ts';
 import { formatPath } from '../base/json.ts';
 import type { ArtifactArgument } from '../call/event.ts';
 
-/** In the spelling of files and wires. Undefined where there are none. */
+/** In the field names of the wire format. Undefined if there are no artifacts. */
 export const artifactsToJson = (artifacts: readonly ArtifactArgument[]): readonly JsonObject[] | undefined =>
   artifacts.length === 0
     ? undefined

@@ -1,4 +1,4 @@
-/** The artifacts that stand in the arguments of a call, for whoever decides about it. */
+/** The artifacts in the arguments of a call, shown to the approver. */
 import { formatPath } from '../base/json.ts';
 import type { ArtifactArgument } from '../call/event.ts';
 import type { PageLayout } from './page-layout.ts';
@@ -9,8 +9,6 @@ export const artifactLines = (artifacts: readonly ArtifactArgument[], page: Page
     ...labelled('artifact', `${artifactId} at ${formatPath(path)}`, page),
     ...labelled('content', `${sizeBytes} bytes, ${mimeType}`, page),
     ...labelled('digest', digest, page),
-    ...(inPlace
-      ? []
-      : labelled('note', 'the schema of the tool changed the content: see the arguments', page)),
+    ...(inPlace ? [] : labelled('note', "the tool's schema changed the content: see the arguments", page)),
     ...block(preview, page),
   ]);

@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline/promises';
 
-/** Asks, and waits for a line. Only a yes in so many letters is one: no answer, or the end of the input, is a no. */
+/** Asks a question and waits for a line. Only "y" or "yes" approves; no answer or the end of the input denies. */
 export async function askAtTerminal(
   question: string,
   input: NodeJS.ReadableStream,
   output: NodeJS.WritableStream,
   signal: AbortSignal,
 ): Promise<boolean> {
-  // Lines as the terminal makes them, so that Ctrl-C stays what it is.
+  // The terminal splits the lines itself, so that Ctrl-C still stops the program.
   const lines = createInterface({ input, output, terminal: false });
   const ended = new AbortController();
   lines.once('close', () => ended.abort());

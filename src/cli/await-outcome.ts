@@ -1,12 +1,12 @@
-/** Waits for what becomes of a call somebody decided about. */
+/** Waits for the outcome of a call after a decision. */
 import type { Call } from '../call/call.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 
 export type Awaited =
-  /** It has its outcome. */
+  /** The call has an outcome. */
   | { readonly status: 'settled'; readonly call: Call }
-  /** It asks another question than the one that was decided. */
+  /** The call waits for another confirmation than the decided one. */
   | { readonly status: 'asks'; readonly call: Call; readonly confirmationId: string }
   | { readonly status: 'open'; readonly call: Call | undefined };
 

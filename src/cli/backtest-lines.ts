@@ -1,4 +1,4 @@
-/** What a backtest found, for people and for programs. */
+/** The report of a backtest, for people and for programs. */
 import type { JsonObject } from '../base/json.ts';
 import type {
   BacktestChange,
@@ -14,7 +14,7 @@ import type { Style, Terminal } from './terminal.ts';
 import { trim, wrap } from './text-width.ts';
 import { utcTimeText } from './time-text.ts';
 
-/** `allow → block`, `output pass → redact`. */
+/** For example `allow → block` or `output pass → redact`. */
 const kindOf = ({ about, before, after }: BacktestChange): string =>
   `${about === 'output' ? 'output ' : ''}${before} → ${after}`;
 
@@ -52,8 +52,8 @@ export function* backtestLines(report: BacktestReport, out: Terminal): Generator
   const { different, judged } = report;
   const calls = `${count(judged)} ${judged === 1 ? 'call' : 'calls'} of ${count(report.sessions)} ${report.sessions === 1 ? 'session' : 'sessions'} judged`;
   yield different === 0
-    ? `${out.paint(['bold', 'green'], 'Every call would have been decided as it was.')} ${calls}.`
-    : `${out.paint(['bold', 'yellow'], `${count(different)} would have been decided otherwise.`)} ${calls}.`;
+    ? `${out.paint(['bold', 'green'], 'Every call would be decided as before.')} ${calls}.`
+    : `${out.paint(['bold', 'yellow'], `${count(different)} would be decided differently.`)} ${calls}.`;
   for (const remark of remarks(report))
     for (const line of wrap(remark, out.textWidth)) yield out.paint('dim', line);
 }
@@ -61,12 +61,12 @@ export function* backtestLines(report: BacktestReport, out: Terminal): Generator
 function* remarks({ notJudged, byKeptForm, unanswered }: BacktestReport): Generator<string, void> {
   const { never_reached_rules: never, erased } = notJudged;
   if (never > 0)
-    yield `${count(never)} more never came to the rules: a schema, a deadline or a guard stopped them before.`;
-  if (erased > 0) yield `${count(erased)} more could not be judged: what they asked for has been erased.`;
+    yield `${count(never)} more never reached the rules: a schema, a deadline or a guard stopped them first.`;
+  if (erased > 0) yield `${count(erased)} more could not be judged: their input has been erased.`;
   if (unanswered > 0)
-    yield `About ${count(unanswered)} somebody was asked who did not answer in time. Nobody is taken to answer now either: where a rule still asks, they would not run, unless it says so.`;
+    yield `${count(unanswered)} confirmations expired without a decision. The backtest assumes the same: if a rule still asks, the call does not run, unless the rule allows it on expiry.`;
   if (byKeptForm > 0)
-    yield `${count(byKeptForm)} were judged by their kept form: rules saw masks in place of what is hidden, and may decide otherwise about the real thing.`;
+    yield `${count(byKeptForm)} were judged by their stored form: rules saw masks instead of redacted values. They may decide differently on the real values.`;
 }
 
 const count = (value: number): string => value.toLocaleString('en-US');
@@ -82,7 +82,7 @@ const ruleRow = ({ ruleId, action, observed, count: fired, different }: Backtest
 
 function* sampleLines(sample: BacktestSample, out: Terminal): Generator<string, void> {
   const { sessionId, callId, toolName, input, ruleId, message, byKeptForm } = sample;
-  const mark = byKeptForm ? out.paint('dim', '  (by its kept form)') : '';
+  const mark = byKeptForm ? out.paint('dim', '  (by its stored form)') : '';
   const width = Math.min(out.width, 160);
   yield `  ${terminalId(callId)}  ${out.paint('dim', terminalId(sessionId))}${mark}`;
   yield `    ${trim(`${terminalId(toolName)} ${terminalText(input)}`, width - 4)}`;

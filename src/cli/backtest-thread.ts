@@ -1,4 +1,4 @@
-/** One thread of a backtest: opens the ledger to look at it, and tries the contracts on the sessions it is given. */
+/** One thread of a backtest. It opens the ledger for reading and tries the contracts on the sessions it receives. */
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ContractsOptions } from '../contracts/contracts-options.ts';
@@ -16,7 +16,7 @@ export type BacktestThreadData = {
   readonly contractsOptions: Pick<ContractsOptions, 'environment' | 'workingDirectory'>;
   readonly slice: BacktestSlice;
   readonly samples: number;
-  /** A file that exports tools. */
+  /** A module that exports tools. */
   readonly toolsPath?: string | undefined;
 };
 
@@ -54,7 +54,7 @@ async function serve(port: MessagePort, data: BacktestThreadData): Promise<void>
     else {
       const next = working.then(() => work(order));
       working = next;
-      // What goes wrong ends the thread, and whoever started it hears why.
+      // An error ends the thread and reaches its creator as a message.
       next.catch((error: unknown) =>
         setImmediate(() => {
           throw error;

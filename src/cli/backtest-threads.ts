@@ -1,4 +1,4 @@
-/** A backtest in threads: sessions know nothing of each other, so each thread takes some of them at a time. */
+/** Runs a backtest in threads. Sessions are independent, so each thread takes a batch of them at a time. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -14,7 +14,7 @@ export type ThreadsOptions = BacktestThreadData & {
   readonly onProgress: (calls: number) => void;
 };
 
-/** As much as a thread is given at once: enough to be worth the way, little enough to be shared out evenly. */
+/** Calls per batch: large enough to justify a message, small enough for an even load. */
 const callsAtOnce = 2_000;
 const sessionsAtOnce = 500;
 
@@ -33,7 +33,7 @@ export async function backtestInThreads(
     signal.addEventListener('abort', stop, { once: true });
     try {
       for (;;) {
-        // Threads ask one after the other: a generator answers in that order.
+        // A generator answers the threads one after the other, in order.
         const batch = signal.aborted ? undefined : await batches.next();
         if (batch === undefined || batch.done === true) break;
         const answered = once(worker, 'message') as Promise<[BacktestThreadAnswer]>;
@@ -53,9 +53,9 @@ export async function backtestInThreads(
   return tally.toReport(isComplete && !signal.aborted);
 }
 
-/** By itself: to terminate a thread in the middle of what the database does takes the whole process with it. */
+/** Lets the thread end by itself: terminating it inside a database call crashes the whole process. */
 async function end(worker: Worker): Promise<void> {
-  if (worker.threadId === -1) return; // it is over
+  if (worker.threadId === -1) return; // already ended
   const ended = once(worker, 'exit');
   worker.postMessage('end' satisfies BacktestThreadOrder);
   await ended;

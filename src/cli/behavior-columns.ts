@@ -1,17 +1,20 @@
-/** Behaviours that keep their place in the ledger, as rows of a table, and as JSON. */
+/** Durable behaviors, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { Cursor } from '../ledger/cursors.ts';
 import { withoutUndefined } from './call-columns.ts';
 import { terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
 
-/** A behaviour, and what can be said of whoever reads for it. */
+/** A behavior and the state of its reader. */
 export type ListedBehavior = Cursor & {
-  /** How many positions it has not come to yet. */
+  /** Number of positions it has not read yet. */
   readonly behind: number;
-  /** A process reads for it; one did and is gone without letting go; nobody does; what comes next cannot be read. */
+  /**
+   * `reading`: a process reads for it. `gone`: its process ended without releasing it. `free`: no process reads for
+   * it. `stuck`: its next entry cannot be read.
+   */
   readonly status: 'reading' | 'gone' | 'free' | 'stuck';
-  /** What cannot be read, and why. */
+  /** The unreadable entry and the cause. */
   readonly problem: string | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** How far durable behaviours have got, on the command line. */
+/** Progress of durable behaviors, on the command line. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ afterEach(() => ledger.close());
 const run = (...args: string[]): Promise<Ran> => runInProcess(['behaviors', ...args], { ledger: path });
 const names = async (): Promise<string[]> => (await ledger.cursors.list()).map(({ name }) => name);
 
-/** One that is read by this process, one whose process is gone, and one nobody reads for. */
+/** One behavior that this process reads for, one whose process has ended, and one without a reader. */
 async function makeThree(): Promise<void> {
   for (let n = 0; n < 4; n++) await ledger.journal.append(new SampleCall(`c${n}`).whole());
   const other = await openLedger(path);
@@ -36,7 +36,7 @@ async function makeThree(): Promise<void> {
   await ledger.cursors.release('old\u001b[31m', 'rdr_1');
 }
 
-test('behaviours are listed with how far they have got and whether anybody reads for them', async () => {
+test('lists behaviors with their progress and whether a process reads for them', async () => {
   await makeThree();
   const { code, out } = await run();
   expect(code).toBe(0);
@@ -55,7 +55,7 @@ test('behaviours are listed with how far they have got and whether anybody reads
   ]);
 });
 
-test('one that comes to an entry that cannot be read is stuck, where and why', async () => {
+test('a behavior at an unreadable entry is stuck, with the entry and the cause', async () => {
   await makeThree();
   const file = new DatabaseSync(path);
   file.exec('UPDATE entries SET text = substr(text, 2) WHERE position = 4');
@@ -75,7 +75,7 @@ test('one that comes to an entry that cannot be read is stuck, where and why', a
   ]);
 });
 
-test('a ledger no behaviour has read says so', async () => {
+test('says that no behavior has read a ledger', async () => {
   expect(await run()).toMatchObject({
     code: 0,
     out: '',
@@ -83,7 +83,7 @@ test('a ledger no behaviour has read says so', async () => {
   });
 });
 
-test('one that nobody reads for is dropped, by the name it is shown under', async () => {
+test('drops a behavior without a reader, by its displayed name', async () => {
   await makeThree();
   expect((await run('drop', 'mail_digest')).out).toBe(
     'Dropped mail_digest, which had read up to position 3.\n',
@@ -92,7 +92,7 @@ test('one that nobody reads for is dropped, by the name it is shown under', asyn
   expect(await names()).toEqual(['flag_orders']);
 });
 
-test('one that a process reads for is dropped only by force', async () => {
+test('drops a behavior that a process reads for only with --force', async () => {
   await makeThree();
   const { code, err } = await run('drop', 'flag_orders');
   expect(code).toBe(1);
@@ -103,11 +103,11 @@ test('one that a process reads for is dropped only by force', async () => {
 });
 
 test.each([
-  [['drop'], 2, 'Which behaviour?'],
+  [['drop'], 2, 'Missing behavior name.'],
   [['drop', 'flag_order'], 1, 'No behaviour named "flag_order". Known behaviours: flag_orders'],
-  [['remove'], 2, 'listed or dropped; found "remove"'],
-  [['list', 'x'], 2, 'listed or dropped; found "x"'],
-])('%j is answered with what to type', async (args, code, message) => {
+  [['remove'], 2, 'Expected "list" or "drop"; found "remove"'],
+  [['list', 'x'], 2, 'Expected "list" or "drop"; found "x"'],
+])('answers %j with a command to try', async (args, code, message) => {
   await makeThree();
   const ran = await run(...args);
   expect(ran.code).toBe(code);

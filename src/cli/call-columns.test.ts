@@ -64,7 +64,7 @@ const draw = (width: number): string => {
 test('a table of calls in 80, 100 and 140 columns', () => {
   expect(draw(80)).toMatchInlineSnapshot(`
     "
-    AGE     CALL             TOOL             ENDED           TOOK  WHY
+    AGE     CALL             TOOL             STATUS          TOOK  WHY
     now     toolu_01A09q90…  refund           running
     3 min   call_7\\u001b[2J  delete_everyth…  denied         12 ms  confirmation.re…
     25 h    toolu_01A09q90…  refund           timeout ?  5 min 0 s  tool.timeout
@@ -72,7 +72,7 @@ test('a table of calls in 80, 100 and 140 columns', () => {
   `);
   expect(draw(100)).toMatchInlineSnapshot(`
     "
-    AGE     CALL                TOOL                ENDED           TOOK  WHY                  SESSION
+    AGE     CALL                TOOL                STATUS          TOOK  WHY                  SESSION
     now     toolu_01A09q90qw9…  refund              running                                    退款-7
     3 min   call_7\\u001b[2J     delete_everything…  denied         12 ms  confirmation.rejec…  ticket-42
     25 h    toolu_01A09q90qw9…  refund              timeout ?  5 min 0 s  tool.timeout         ticket-42
@@ -80,7 +80,7 @@ test('a table of calls in 80, 100 and 140 columns', () => {
   `);
   expect(draw(140)).toMatchInlineSnapshot(`
     "
-    AGE     CALL                  TOOL                  ENDED           TOOK  WHY                   SESSION    MODE         MESSAGE
+    AGE     CALL                  TOOL                  STATUS          TOOK  WHY                   SESSION    MODE         MESSAGE
     now     toolu_01A09q90qw90l…  refund                running                                     退款-7     external
     3 min   call_7\\u001b[2J       delete_everything_t…  denied         12 ms  confirmation.reject…  ticket-42  destructive  Ada said no: not on…
     25 h    toolu_01A09q90qw90l…  refund                timeout ?  5 min 0 s  tool.timeout          ticket-42  external     Tool "refund" did n…
@@ -88,7 +88,7 @@ test('a table of calls in 80, 100 and 140 columns', () => {
   `);
 });
 
-test('is whole where nothing limits it, and still there where everything does', () => {
+test('is complete without a width limit, and survives the narrowest one', () => {
   expect(draw(Number.POSITIVE_INFINITY)).toContain('it was stopped after 300000 ms.');
   expect(draw(52)).toContain('denied');
 });

@@ -1,4 +1,4 @@
-/** Calls as rows of a table, and as JSON. */
+/** Calls, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { CallSummary, SessionSummary } from '../ledger/call-query.ts';
 import { colorOf, standing } from './outcome-word.ts';
@@ -10,7 +10,7 @@ export const callColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
   { title: 'CALL', min: 14 },
   { title: 'TOOL', min: 12 },
-  { title: 'ENDED', usual: 8 },
+  { title: 'STATUS', usual: 8 },
   { title: 'TOOK', align: 'right', usual: 6, optional: 1 },
   { title: 'WHY', min: 14, optional: 2 },
   { title: 'SESSION', min: 12, optional: 3 },
@@ -33,7 +33,7 @@ export function callRow(call: CallSummary, now: number): Row {
   ];
 }
 
-/** The same with the time of day, for a list that grows while it is looked at. */
+/** The same columns with the time of day, for a list that grows. */
 export const followColumns: readonly Column[] = callColumns.map((column) =>
   column.title === 'AGE' ? { title: 'TIME' } : column,
 );
@@ -43,7 +43,7 @@ export function followRow(call: CallSummary, now: number): Row {
   return [localTimeText(call.settledAt ?? call.requestedAt).slice(11), ...cells];
 }
 
-/** Rows as wide as most, to lay a table out by before there are any. */
+/** A typical row, used to lay out a table before there are rows. */
 export const usualRow: Row = [
   '00:00:00',
   'toolu_01A09q90qw90lq917835',
@@ -56,7 +56,7 @@ export const usualRow: Row = [
   'A sentence of about forty letters or so.',
 ];
 
-/** In the spelling of files and wires. What is not known is not there. */
+/** In the field names of the wire format. Unknown fields are left out. */
 export const callToJson = (call: CallSummary): JsonObject =>
   withoutUndefined({
     session_id: call.sessionId,

@@ -1,4 +1,4 @@
-/** Everything about one call, for programs: in the spelling of files and wires. */
+/** Everything about one call, for programs, in the field names of the wire format. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import { auditRecordToWire } from '../call/audit-wire.ts';
@@ -108,7 +108,7 @@ export function callFactsToJson({ summary, call, events, refusals }: CallPageFac
   });
 }
 
-/** Its own fields respelled; what they hold is somebody's data and stays as it is. */
+/** Renames the fields themselves. Their values are user data and stay unchanged. */
 const fieldsToJson = (fields: object): JsonObject =>
   withoutUndefined(
     Object.fromEntries(

@@ -25,7 +25,7 @@ export type CallPageFacts = {
   readonly summary: CallSummary;
   readonly call: Call;
   readonly events: readonly CallEvent[];
-  /** From before the call was accepted. */
+  /** Failed requests from before the call was accepted. */
   readonly refusals: readonly CallNotAccepted[];
   readonly now: number;
 };
@@ -37,13 +37,13 @@ export function callPage(facts: CallPageFacts, page: PageLayout): string[] {
     ...head(facts, page),
     ...section('Timeline', timeline(events, inside), page),
     ...section('Input', input(facts, inside), page),
-    ...section('What it said it would do', preview(call, inside), page),
+    ...section('Preview', preview(call, inside), page),
     ...(call.status === 'held' && call.preview === undefined
       ? comparisonSection(call.confirmation?.comparison, page, facts.now)
       : []),
     ...section('Confirmation', confirmationLines(events, inside), page),
     ...section('Hand-off', handoff(events, inside), page),
-    ...section('Told to the model', told(call, inside), page),
+    ...section('Sent to the model', told(call, inside), page),
     ...section('Late results', late(call, inside), page),
     ...section('Undo', undo(facts, inside), page),
     ...section('Records', records(withRefusals(events, facts.refusals), inside), page),
@@ -70,7 +70,7 @@ function head({ summary, call, now }: CallPageFacts, page: PageLayout): string[]
       `${localTimeText(call.requestedAt)}, ${age(call.requestedAt, now)} ago`.replace('now ago', 'just now'),
     ],
     ['by', principal && [principal.userId, principal.orgId].filter(Boolean).join(' of ')],
-    ['asked via', call.askedBy && describeIdentity(call.askedBy)],
+    ['requester', call.askedBy && describeIdentity(call.askedBy)],
     ['model', provenance && [provenance.provider, provenance.model].filter(Boolean).join(' ')],
     ['policy', call.policyVersion],
     ['attempts', call.attempt === 0 ? 'not executed' : String(call.attempt)],
@@ -82,7 +82,7 @@ function head({ summary, call, now }: CallPageFacts, page: PageLayout): string[]
     ],
     ['grant', call.grantId],
     ['copied from', call.copiedFrom],
-    ['asked again', call.recalls === 0 ? undefined : `${call.recalls} times`],
+    ['repeated', call.recalls === 0 ? undefined : `${call.recalls} times`],
   ];
   const shown = facts.filter((fact): fact is [string, string] => !!fact[1]);
   return [
@@ -141,24 +141,26 @@ function input({ call, events }: CallPageFacts, page: PageLayout): string[] {
     ...artifactLines(call.artifacts, page),
     ...changes.flatMap(({ path, rule }) => labelled('changed', `${path}: ${rule}`, page)),
     ...hidden.flatMap((path) => labelled('hidden', path, page)),
-    ...labelled('asked digest', call.requestDigest, page),
+    ...labelled('req. digest', call.requestDigest, page),
     ...(call.inputDigest === undefined ? [] : labelled('input digest', call.inputDigest, page)),
   ];
 }
 
-/** Only a body that got exactly this was given it as it is. */
+/** Says "unchanged" only if the tool received exactly this input. */
 function describeRequested({ inputForm, attempt, inputDigest, started }: Call): string {
   if (inputDigest === undefined) return 'requested';
   if (inputForm === undefined)
-    return 'requested (an earlier version recorded this: defaults and transforms of the schema are not in it)';
+    return 'requested (recorded by an earlier version, without the defaults and transforms of the schema)';
   const ran = attempt > 0;
-  if (started?.handoff === true) return ran ? 'requested, and handed to a worker as it is' : 'requested';
-  return ran ? 'requested, and given to the tool as it is' : 'requested; the tool would get it as it is';
+  if (started?.handoff === true) return ran ? 'requested, and passed to a worker unchanged' : 'requested';
+  return ran
+    ? 'requested, and passed to the tool unchanged'
+    : 'requested; the tool would receive it unchanged';
 }
 
 function describeEffective({ inputForm, attempt }: Call): string {
-  const got = attempt > 0 ? 'what the tool was given' : 'what the tool would get';
-  if (inputForm === 'typed') return `effective: a rendering of ${got}, which JSON cannot hold`;
+  const got = attempt > 0 ? 'the input that the tool received' : 'the input that the tool would receive';
+  if (inputForm === 'typed') return `effective: a rendering of ${got}, which JSON cannot represent`;
   return inputForm === undefined
     ? 'effective: before defaults and transforms of the schema'
     : `effective: ${got}`;
@@ -168,7 +170,7 @@ function preview({ preview: shown }: Call, page: PageLayout): string[] {
   if (shown === undefined) return [];
   const until = shown.expiresAt === undefined ? '' : `, good until ${localTimeText(shown.expiresAt)}`;
   return [
-    page.paint('dim', `revision ${shown.revision}${shown.ready ? '' : ', not the last one'}${until}`),
+    page.paint('dim', `revision ${shown.revision}${shown.ready ? '' : ', not final'}${until}`),
     ...previewLines(shown.preview, page, 'start'),
   ];
 }
@@ -188,7 +190,7 @@ const handoff = (events: readonly CallEvent[], page: PageLayout): string[] =>
       case 'given':
         return labelled('reported by', `${who}: ${when}`, page);
       case 'differs':
-        return labelled('reported by', `${who}: ${when}, something else than before`, page);
+        return labelled('reported by', `${who}: ${when}, a different result`, page);
     }
   });
 
@@ -245,7 +247,7 @@ const records = (events: readonly (CallEvent | CallNotAccepted)[], page: PageLay
           : 'boundary' in outcome
             ? `${outcome.boundary}: ${outcome.error}`
             : ToolAuditOutcome.result(outcome)?.success === false
-              ? 'not a success'
+              ? 'not successful'
               : '';
     const by = decidedBy === undefined ? '' : `by ${describeDecider(decidedBy)}`;
     const text = [what, by].filter(Boolean).join(' · ');
@@ -267,7 +269,7 @@ function resolution({ call, summary }: CallPageFacts, page: PageLayout): string[
     ];
   if (!summary.unresolved) return [];
   return [
-    page.paint('yellow', 'Nobody can say whether its effect happened.'),
+    page.paint('yellow', 'It is unknown whether its effect happened.'),
     ...paragraph(reasonOf('tool.indeterminate').whatToDo, page),
     `quittance reconcile ${shellWord(terminalId(call.callId))} --as succeeded --by NAME --reason WHY`,
   ];

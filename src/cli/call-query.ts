@@ -1,4 +1,4 @@
-/** The options that choose calls, and the question they make. */
+/** The options that select calls, and the query made from them. */
 import type { CallStatus } from '../call/call.ts';
 import type { CallQuery } from '../ledger/call-query.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
@@ -20,21 +20,28 @@ const isStatus = (word: string | undefined): word is CallStatus =>
 export const filterOptions: Options = {
   session: { value: 'ID', help: 'Only calls of this session' },
   tool: { value: 'NAME', help: 'Only calls of this tool' },
-  status: { value: 'WORD', help: 'Only calls that stand so', choices: Object.keys(statuses) },
-  outcome: { value: 'WORD', help: 'Only calls that ended so', choices: outcomeChoices },
+  status: { value: 'WORD', help: 'Only calls with this status', choices: Object.keys(statuses) },
+  outcome: { value: 'WORD', help: 'Only calls with this outcome', choices: outcomeChoices },
   code: { value: 'CODE', help: 'Only calls with this reason code, e.g. tool.timeout' },
-  mode: { value: 'WORD', help: 'Only calls of tools of this mode', choices: Object.keys(toolModeTreatments) },
-  since: { value: 'TIME', help: 'Only calls requested since then: 15m, 7d, 2026-10-12, 2026-10-12T14:00' },
-  until: { value: 'TIME', help: 'Only calls requested before then' },
-  text: { value: 'TEXT', help: 'Only calls with this in their id, tool, code or message' },
-  unresolved: { help: 'Only calls whose effect is in doubt and that nobody has resolved' },
+  mode: {
+    value: 'WORD',
+    help: 'Only calls of tools with this mode',
+    choices: Object.keys(toolModeTreatments),
+  },
+  since: {
+    value: 'TIME',
+    help: 'Only calls requested since this time: 15m, 7d, 2026-10-12, 2026-10-12T14:00',
+  },
+  until: { value: 'TIME', help: 'Only calls requested before this time' },
+  text: { value: 'TEXT', help: 'Only calls with this text in their id, tool, code or message' },
+  unresolved: { help: 'Only calls whose effect is in doubt and not resolved' },
 };
 
-/** Options of lists, which come a page at a time. */
+/** Options of paged lists. */
 export const pagingOptions: Options = {
-  limit: { value: 'N', help: 'How many at most; 50 unless told' },
-  all: { help: 'However many there are' },
-  cursor: { value: 'PLACE', help: 'Go on from where a list before ended' },
+  limit: { value: 'N', help: 'Maximum number of rows; default: 50' },
+  all: { help: 'List all rows' },
+  cursor: { value: 'PLACE', help: 'Continue a previous list from its cursor' },
 };
 
 export function toCallQuery(given: Given, now: number): CallQuery {
@@ -53,7 +60,7 @@ export function toCallQuery(given: Given, now: number): CallQuery {
   };
 }
 
-/** When, as it was typed. */
+/** The time range, as typed. */
 export function timesOf(given: Given, now: number): Pick<CallQuery, 'since' | 'until'> {
   const at = (name: string): number | undefined => {
     const text = given.text(name);

@@ -1,4 +1,4 @@
-/** The life of a call as spans of time: what it waited for, and how long. */
+/** The life of a call as time spans: each stage and its duration. */
 import { describeDecider } from '../call/describe-identity.ts';
 import type { CallEvent, ConfirmationDecision } from '../call/event.ts';
 import { gateNames, gatesAfterApproval } from '../runtime/gates/gates.ts';
@@ -6,12 +6,12 @@ import { outcomeLabel } from '../view/outcome-words.ts';
 
 export type CallSpan = {
   readonly name: string;
-  /** Milliseconds after the request. */
+  /** Milliseconds since the request. */
   readonly from: number;
-  /** Undefined while it lasts. */
+  /** Undefined while it is running. */
   readonly ms: number | undefined;
   readonly note: string;
-  /** Inside the span before it. */
+  /** Part of the previous span. */
   readonly nested?: boolean;
 };
 
@@ -76,7 +76,7 @@ export function callTimeline(events: readonly CallEvent[]): CallSpan[] {
         since = event.at;
         break;
       case 'confirmation.expired':
-        spans.push(endOf('held', heldAt, event.at, startedAt, `time ran out: ${event.effect}`));
+        spans.push(endOf('held', heldAt, event.at, startedAt, `expired: ${event.effect}`));
         heldAt = undefined;
         break;
       case 'tool.requested':
@@ -86,13 +86,13 @@ export function callTimeline(events: readonly CallEvent[]): CallSpan[] {
     }
   }
   if (heldAt !== undefined)
-    spans.push({ name: 'held', from: heldAt - startedAt, ms: undefined, note: 'waits for a person' });
+    spans.push({ name: 'held', from: heldAt - startedAt, ms: undefined, note: 'awaiting approval' });
   if (intentAt !== undefined)
-    spans.push({ name: 'attempt', from: intentAt - startedAt, ms: undefined, note: 'no end on record' });
+    spans.push({ name: 'attempt', from: intentAt - startedAt, ms: undefined, note: 'no recorded end' });
   return spans;
 }
 
-/** Events that neither begin nor end a span. */
+/** Events that neither start nor end a span. */
 const momentTypes = [
   'retry.requested',
   'tool.late',
@@ -115,12 +115,12 @@ function momentOf(event: Moment): Omit<CallSpan, 'from'> {
   switch (event.type) {
     case 'retry.requested':
       return {
-        name: 'try again',
+        name: 'retry',
         ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
-        note: `attempt ${event.attempt}, as ${event.by} asked`,
+        note: `attempt ${event.attempt}, requested by ${event.by}`,
       };
     case 'tool.late':
-      return { name: 'late', ms, note: `attempt ${event.attempt} ${event.result.type} after its end` };
+      return { name: 'late', ms, note: `attempt ${event.attempt} ${event.result.type} after its deadline` };
     case 'tool.recalled':
       return {
         name: event.how,
@@ -130,7 +130,7 @@ function momentOf(event: Moment): Omit<CallSpan, 'from'> {
     case 'tool.resolved':
       return { name: 'resolved', ms, note: `${event.resolution}, by ${describeDecider(event.by)}` };
     case 'persistence.failed':
-      return { name: 'not kept', ms, note: `${event.boundary}: ${event.error}` };
+      return { name: 'not stored', ms, note: `${event.boundary}: ${event.error}` };
     case 'runtime.budget_exhausted':
       return {
         name: 'budget',
@@ -140,10 +140,10 @@ function momentOf(event: Moment): Omit<CallSpan, 'from'> {
     case 'tool.previewed':
       return { name: 'preview', ms, note: `revision ${event.revision}${event.ready ? ', ready' : ''}` };
     case 'tool.taken_over':
-      return { name: 'taken over', ms, note: `its process is gone, takeover ${event.takeover}` };
+      return { name: 'taken over', ms, note: `its process ended, takeover ${event.takeover}` };
     case 'tool.reported':
       return {
-        name: event.what.type === 'claimed' ? 'handed over' : 'reported',
+        name: event.what.type === 'claimed' ? 'handed off' : 'reported',
         ms,
         note: reportNote(event),
       };
@@ -155,18 +155,18 @@ function momentOf(event: Moment): Omit<CallSpan, 'from'> {
 export const decisionWords: { readonly [Decision in ConfirmationDecision]: string } = {
   approve: 'approved',
   deny: 'denied',
-  edit: 'approved with other arguments',
+  edit: 'approved with edited arguments',
   respond: 'answered',
 };
 
 function reportNote({ what, worker }: CallEvent & { type: 'tool.reported' }): string {
   switch (what.type) {
     case 'claimed':
-      return `taken by ${worker}`;
+      return `claimed by ${worker}`;
     case 'given':
-      return `${worker} said how it went`;
+      return `${worker} reported`;
     case 'differs':
-      return `${worker} said otherwise later`;
+      return `${worker} reported differently later`;
   }
 }
 
@@ -206,7 +206,7 @@ function gateSpans(event: CallEvent & { type: 'tool.decided' }, approved: boolea
   });
 }
 
-/** Hooks and rules speak at the policy gate. */
+/** Hooks and rules decide at the policy gate. */
 function stoppedAt(
   { decidedBy }: CallEvent & { type: 'tool.decided' },
   names: readonly string[],

@@ -1,4 +1,4 @@
-/** The files with cases that belong to contracts: `x.cases.yaml` beside `x.yaml`, or those that are named. */
+/** The case files of contracts: `x.cases.yaml` next to `x.yaml`, or the named files. */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Terminal } from './terminal.ts';
 import { readCases, type CaseFile } from './contracts-case.ts';
@@ -8,7 +8,7 @@ import { UsageError } from './usage-error.ts';
 /** Where the cases of a document are looked for. */
 export const findCaseFiles = (path: string): string => path.replace(/(\.ya?ml)?$/i, '.cases.yaml');
 
-/** Undefined where a file has problems, which then have been printed. */
+/** Undefined if a file has problems, which this function has printed. */
 export async function readCaseFiles(
   named: readonly string[],
   documents: readonly string[],

@@ -1,4 +1,4 @@
-/** Cassettes named on a command line. */
+/** Reads the cassettes named on a command line. */
 import { readFile } from 'node:fs/promises';
 import { isQuittanceError } from '../base/error.ts';
 import type { Cassette } from '../replay/cassette.ts';
@@ -11,7 +11,7 @@ import { UsageError } from './usage-error.ts';
 export function cassetteFile(given: Given, command: 'show' | 'seal'): string {
   const [path] = given.args;
   if (path === undefined)
-    throw new UsageError('Which cassette?', [
+    throw new UsageError('Missing path of a cassette.', [
       `quittance cassette ${command} <file>`,
       'quittance cassette export <session> --out FILE',
     ]);
@@ -30,7 +30,7 @@ export const readTextFile = (path: string): Promise<string> =>
 export const readCassetteFile = async (path: string): Promise<Cassette> =>
   orExplain(path, readCassette, await readTextFile(path));
 
-/** What is wrong with a cassette, with the file it is about. */
+/** Adds the file name to the error of a broken cassette. */
 export function orExplain<Result>(path: string, read: (text: string) => Result, text: string): Result {
   try {
     return read(text);

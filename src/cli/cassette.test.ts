@@ -14,7 +14,7 @@ const file = join(folder, 'ticket-43.json');
 beforeAll(() => fillLedger(env.QUITTANCE_LEDGER));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('a session is exported as a cassette that reads back, for its owner only', async () => {
+test('exports a session as a cassette that can be read back, with access for its owner only', async () => {
   const { code, err } = await on('cassette', 'export', 'ticket-43', '--out', file);
   expect({ code, err }).toMatchObject({
     code: 0,
@@ -27,7 +27,7 @@ test('a session is exported as a cassette that reads back, for its owner only', 
   });
 });
 
-test('some calls of a session are exported by their ids', async () => {
+test('exports some calls of a session by their ids', async () => {
   const { code, out } = await on(
     'cassette',
     'export',
@@ -45,7 +45,7 @@ test('some calls of a session are exported by their ids', async () => {
   ).toEqual(['call_denied', 'call_timeout']);
 });
 
-test('what is on a cassette is shown, one call to a line', async () => {
+test('shows the content of a cassette, one call per line', async () => {
   await on('cassette', 'export', 'ticket-42', '--out', join(folder, 'all.json'));
   const { code, out } = await on('cassette', 'show', join(folder, 'all.json'));
   expect(code).toBe(0);
@@ -60,7 +60,7 @@ test('what is on a cassette is shown, one call to a line', async () => {
   ).toContainEqual(expect.objectContaining({ call: 'call_denied', runs: 0 }));
 });
 
-test('a changed cassette is refused until it is sealed again', async () => {
+test('refuses a changed cassette until it is sealed again', async () => {
   await on('cassette', 'export', 'ticket-43', '--out', file, '--force');
   writeFileSync(file, readFileSync(file, 'utf8').replace('"call_read"', '"call_edited"'));
   expect(await on('cassette', 'show', file)).toMatchObject({
@@ -75,13 +75,13 @@ test('a changed cassette is refused until it is sealed again', async () => {
 });
 
 test.each([
-  [['cassette', 'export'], 'Which session?'],
-  [['cassette', 'export', 'ticket-43'], 'Where to?'],
+  [['cassette', 'export'], 'Missing session id.'],
+  [['cassette', 'export', 'ticket-43'], '--out is missing.'],
   [['cassette', 'export', 'nowhere', '--out', '-'], 'no calls of session "nowhere"'],
   [['cassette', 'export', 'ticket-43', '--calls', 'x', '--out', '-'], 'has no call "x"'],
   [['cassette', 'show', join(folder, 'none.json')], 'There is no file'],
   [['cassette', 'show', join(folder, 'ledger.db')], 'it is not JSON'],
-])('%j is answered with what to type', async (args, says) => {
+])('answers %j with a command to try', async (args, says) => {
   const { code, err } = await on(...args);
   expect(code).not.toBe(0);
   expect(err).toContain(says);

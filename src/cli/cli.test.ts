@@ -21,7 +21,7 @@ const on = (...args: string[]): ReturnType<typeof runCli> => runProgramHere(args
 beforeAll(() => fillLedger(ledger));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What no terminal may be sent: control and escape characters, directions, tags. */
+/** Characters that must never reach a terminal: control and escape characters, directions, tags. */
 const dangerous = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
 const expectHarmless = (output: string): void => {
   for (const line of output.split('\n')) expect(line).not.toMatch(dangerous);
@@ -32,18 +32,18 @@ const jsonLines = (output: string): Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 describe('calls', () => {
-  test.each([80, 100, 140])('fits into %i columns', async (columns) => {
+  test.each([80, 100, 140])('fit into %i columns', async (columns) => {
     const { code, out, err } = await runProgramHere(['calls'], { env: { ...env, COLUMNS: String(columns) } });
     expect({ code, err }).toEqual({ code: 0, err: '' });
     const lines = out.trimEnd().split('\n');
     expect(lines).toHaveLength(12);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
-    for (const word of ['AGE', 'CALL', 'TOOL', 'ENDED', 'TOOK', 'WHY']) expect(lines[0]).toContain(word);
+    for (const word of ['AGE', 'CALL', 'TOOL', 'STATUS', 'TOOK', 'WHY']) expect(lines[0]).toContain(word);
     expect(out).toContain('call_timeout');
     expectHarmless(out);
   });
 
-  test('cuts nothing where there is no terminal', async () => {
+  test('are not cut without a terminal', async () => {
     const { out } = await on('calls', '--text', 'call_denied');
     expect(out).toContain('VIP orders are handled by people.');
   });
@@ -68,7 +68,7 @@ describe('calls', () => {
     expect(out === '' ? [] : jsonLines(out).map((call) => call['call_id'])).toEqual(expected);
   });
 
-  test('go on a page at a time from a cursor', async () => {
+  test('continue page by page from a cursor', async () => {
     const first = await on('calls', '--limit', '5');
     const cursor = /--cursor (\S+)/.exec(first.err)?.[1] ?? '';
     const all = jsonLines((await on('calls', '--all', '--json')).out).map((call) => call['call_id']);
@@ -89,7 +89,7 @@ describe('calls', () => {
     });
   });
 
-  test('end quietly when nobody reads them any more', async () => {
+  test('end without an error when the reader ends', async () => {
     const script = `"$0" --conditions=quittance-source src/cli/main.ts calls --all --json | head -n 1`;
     const shell = spawn('bash', ['-o', 'pipefail', '-c', script, process.execPath], {
       env: { ...process.env, ...env },
@@ -110,20 +110,22 @@ describe('show', () => {
       const { code, out, err } = await runProgramHere(['show', callId], { env: { ...env, COLUMNS: '80' } });
       expect({ code, err }).toEqual({ code: 0, err: '' });
       for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
-      for (const title of ['Timeline', 'Input', 'Told to the model', 'Records'])
+      for (const title of ['Timeline', 'Input', 'Sent to the model', 'Records'])
         expect(out).toContain(`\n${title}\n`);
       expectHarmless(out);
     },
   );
 
-  test('says how an input was changed on its way to the tool', async () => {
+  test('shows how the input was changed on its way to the tool', async () => {
     const { out } = await on('show', 'call_read', '--session', 'ticket-42');
-    expect(out).toMatch(/requested\n.*"id": "7"\n.*\n.*effective: what the tool was given\n.*\n.*"id": 7\n/s);
+    expect(out).toMatch(
+      /requested\n.*"id": "7"\n.*\n.*effective: the input that the tool received\n.*\n.*"id": 7\n/s,
+    );
     expect(out).toContain('$.id: numeric_string');
     expect(out.match(/sha256:[0-9a-f]{64}/g)).toHaveLength(2);
   });
 
-  test('says who was asked, what came late and what is in doubt', async () => {
+  test('shows confirmations, late results and doubt', async () => {
     expect((await on('show', 'call_confirmed')).out).toContain(
       'approved by Ada (self-asserted name; also asked for this call): It is a test order.',
     );
@@ -142,7 +144,7 @@ describe('show', () => {
     });
   });
 
-  test('takes the beginning of an id, and what a table made of a dangerous one', async () => {
+  test('accepts the beginning of an id, and the displayed form of a dangerous one', async () => {
     expect((await on('show', 'call_conf…')).out).toMatch(/^call_confirmed /);
     const { code, out } = await on('show', 'call_\\u001b[31m');
     expect(code).toBe(0);
@@ -151,7 +153,7 @@ describe('show', () => {
     expectHarmless((await on('show', 'call_\\u001b', '--json')).out.trimEnd());
   });
 
-  test('asks which one where several have the id, and says so where none has', async () => {
+  test('asks for a choice if several calls have the id, and reports an unknown id', async () => {
     const several = await on('show', 'call_read');
     expect(several).toMatchObject({ code: 2, out: '' });
     expect(several.err).toContain('quittance show call_read --session ticket-43');
@@ -161,20 +163,20 @@ describe('show', () => {
   });
 });
 
-test('sessions are listed with how their calls ended', async () => {
+test('lists sessions with the outcomes of their calls', async () => {
   expect((await on('sessions')).out).toMatch(/ticket-42 +10 +· +3 +2 +1 {2}/);
   expect(jsonLines((await on('sessions', '--json', '--text', '42')).out)).toMatchObject([
     { session_id: 'ticket-42', calls: 10, failures: 3, denials: 2, open_calls: 0, unresolved: 1 },
   ]);
 });
 
-test('rebuild makes the read tables again as they were', async () => {
+test('rebuild restores the read tables exactly', async () => {
   const before = await on('calls', '--json', '--all');
   expect(await on('rebuild')).toMatchObject({ code: 0, err: '' });
   expect((await on('calls', '--json', '--all')).out).toBe(before.out);
 });
 
-test('reconcile lists what is in doubt and takes what was found out, once', async () => {
+test('reconcile lists calls in doubt and accepts one resolution', async () => {
   const copy = join(folder, 'reconcile.db');
   for (const name of readdirSync(folder).filter((each) => each.startsWith('ledger.db')))
     cpSync(join(folder, name), join(folder, name.replace('ledger.db', 'reconcile.db')), { recursive: true });
@@ -195,19 +197,19 @@ test('reconcile lists what is in doubt and takes what was found out, once', asyn
   ];
   expect(await there(...found)).toMatchObject({ code: 0, err: '' });
   expect(await there(...found)).toMatchObject({ code: 1, out: '' });
-  expect(await there('reconcile')).toMatchObject({ code: 0, out: '', err: 'No call is in doubt.\n' });
+  expect(await there('reconcile')).toMatchObject({ code: 0, out: '', err: 'No calls are in doubt.\n' });
   expect((await there('show', 'call_failed')).out).toMatch(
     /safe_to_retry, by Ada \(typed by OS user[^]*\n +reason +It never left\./,
   );
   expect(await there('verify')).toMatchObject({ code: 0 });
 });
 
-describe.concurrent('what is not understood', () => {
+describe.concurrent('invalid command lines', () => {
   test.each<[string[], string, string]>([
-    [['clals'], 'There is no command "clals". Did you mean calls?', 'quittance calls'],
+    [['clals'], 'Unknown command "clals". Did you mean calls?', 'quittance calls'],
     [
       ['calls', '--sesion', 'x'],
-      'There is no option --sesion. Did you mean --session?',
+      'Unknown option --sesion. Did you mean --session?',
       'quittance calls --help',
     ],
     [['calls', '--session'], '--session needs a value: --session ID.', 'quittance calls --help'],
@@ -221,10 +223,10 @@ describe.concurrent('what is not understood', () => {
       'quittance calls --help',
     ],
     [['calls', '--json=yes'], '--json takes no value; found "yes".', '--json'],
-    [['--colour', 'calls'], 'There is no option --colour.', 'quittance help'],
-    [['show'], 'Which call?', 'quittance calls'],
-    [['export'], 'Where to?', 'quittance export --out ledger.jsonl'],
-    [['completion', 'tcsh'], 'Shells are bash, zsh, fish; found "tcsh".', 'quittance completion bash'],
+    [['--colour', 'calls'], 'Unknown option --colour.', 'quittance help'],
+    [['show'], 'Missing call id.', 'quittance calls'],
+    [['export'], '--out is missing.', 'quittance export --out ledger.jsonl'],
+    [['completion', 'tcsh'], 'Supported shells: bash, zsh, fish; found "tcsh".', 'quittance completion bash'],
     [['verify', '--sign', 'x'], '--sign signs the anchor that --write-anchor writes.', '--write-anchor'],
     [['verify', '--anchor', 'x'], 'There is no anchor at x.', 'quittance verify --write-anchor x'],
     [['calls', '--ledger', 'nope.db'], 'There is no ledger at nope.db.', '--ledger path/to/ledger.db'],
@@ -242,27 +244,25 @@ describe.concurrent('what is not understood', () => {
     expect(err).toContain(next);
   });
 
-  test('looking for a ledger makes none', async () => {
+  test('a read does not create a ledger', async () => {
     const empty = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
     const { code, err } = await runCli(['calls'], { cwd: empty });
     expect(code).toBe(2);
-    expect(err).toContain(
-      'There is no ledger at ./.quittance/ledger.db (where one is looked for by default).',
-    );
+    expect(err).toContain('There is no ledger at ./.quittance/ledger.db (the default path).');
     writeFileSync(join(empty, 'zero.db'), '');
     expect(await runCli(['calls', '--ledger', 'zero.db'], { cwd: empty })).toMatchObject({ code: 2 });
     expect(readdirSync(empty)).toEqual(['zero.db']);
     rmSync(empty, { recursive: true });
   });
 
-  test('what was typed is not sent to the terminal as it is', async () => {
+  test('typed text is escaped before it reaches the terminal', async () => {
     const { err } = await on('calls', '--ledger', '\u001b]0;owned\u0007');
     expectHarmless(err.trimEnd());
   });
 });
 
 describe.concurrent('help', () => {
-  test('names every command, and is told from having typed nothing', async () => {
+  test('lists every command, and exits differently when nothing was typed', async () => {
     const [asked, bare] = await Promise.all([on('--help'), on()]);
     expect(asked).toMatchObject({ code: 0, err: '' });
     expect(bare).toMatchObject({ code: 2, out: asked.out });
@@ -287,7 +287,7 @@ describe.concurrent('help', () => {
     expect(readVersion()).toBe(manifest.version);
   });
 
-  test('completion is a script the shell takes', async () => {
+  test('prints a completion script that the shell accepts', async () => {
     const { out } = await on('completion', 'bash');
     const script = `${out}\nCOMP_WORDS=(quittance calls --outcome fa); COMP_CWORD=3; _quittance; echo "\${COMPREPLY[@]}"`;
     const shell = spawn('bash', ['-c', script]);
@@ -297,19 +297,19 @@ describe.concurrent('help', () => {
   });
 });
 
-describe('in a process of its own', () => {
+describe('in a separate process', () => {
   test.each<[string[], number]>([
     [['calls', '--all', '--json'], 0],
     [['show', 'nowhere'], 1],
     [['calls', '--bogus'], 2],
-  ])('%j says and ends as it does here', async (args, code) => {
+  ])('prints and exits for %j as in this process', async (args, code) => {
     const there = await runCli(args, { env });
     expect(there).toEqual(await on(...args));
     expect(there.code).toBe(code);
   });
 });
 
-test('the page about the command line names every command and every option', () => {
+test('the command line page lists every command and every option', () => {
   const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
   for (const { name, options } of commands) {
     expect(page).toContain(`quittance ${name}`);

@@ -1,11 +1,11 @@
-/** The one file that knows how a command line is read. What it does not understand, it answers with what it knows. */
+/** Parses the command line. Only this file knows the syntax; for invalid input it suggests a valid command. */
 import { parseArgs } from 'node:util';
 import { nearestNames } from '../base/nearest.ts';
 import type { CliCommand, Given, Options } from './command.ts';
 import { commonOptions } from './command.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Reads what follows the name of a command. */
+/** Parses the arguments after the name of a command. */
 export function parseCommandLine(
   command: Pick<CliCommand, 'name' | 'options' | 'most'>,
   args: readonly string[],
@@ -42,7 +42,7 @@ export function parseCommandLine(
     }
   if (positionals.length > (command.most ?? 0) && !found.has('help')) {
     const extra = JSON.stringify(positionals[command.most ?? 0]);
-    throw new UsageError(`"quittance ${command.name}" does not know what to do with ${extra}.`, [help]);
+    throw new UsageError(`Unexpected argument for "quittance ${command.name}": ${extra}.`, [help]);
   }
   return {
     args: positionals,
@@ -60,7 +60,7 @@ export function parseCommandLine(
   };
 }
 
-/** The command of that name; where there is none, the nearest are named. */
+/** Finds a command by name. An unknown name throws an error with the nearest names. */
 export function findCommand<Named extends { readonly name: string }>(
   name: string,
   commands: readonly Named[],
@@ -70,7 +70,7 @@ export function findCommand<Named extends { readonly name: string }>(
   const parts = commands.filter((each) => each.name.startsWith(`${name} `)).map((each) => each.name);
   if (parts.length > 0)
     throw new UsageError(
-      `"quittance ${name}" needs a second word: ${parts.map((part) => part.slice(name.length + 1)).join(', ')}.`,
+      `"quittance ${name}" needs a subcommand: ${parts.map((part) => part.slice(name.length + 1)).join(', ')}.`,
       [...parts.map((part) => `quittance ${part}`), `quittance help ${name}`],
     );
   const near = nearestNames(
@@ -79,7 +79,7 @@ export function findCommand<Named extends { readonly name: string }>(
     2,
   );
   throw new UsageError(
-    `There is no command ${JSON.stringify(name)}.` +
+    `Unknown command ${JSON.stringify(name)}.` +
       (near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`),
     [...near.map((each) => `quittance ${each}`), 'quittance help'],
   );
@@ -88,7 +88,7 @@ export function findCommand<Named extends { readonly name: string }>(
 export function unknownOption(rawName: string, options: Options, help: string): UsageError {
   const [nearest] = nearestNames(rawName.replace(/^-+/, ''), Object.keys(options), 1);
   return new UsageError(
-    `There is no option ${rawName}.` + (nearest === undefined ? '' : ` Did you mean --${nearest}?`),
+    `Unknown option ${rawName}.` + (nearest === undefined ? '' : ` Did you mean --${nearest}?`),
     [help],
   );
 }

@@ -1,4 +1,4 @@
-/** What a command of the tool is: everything its parsing, its help and its completion are made from. */
+/** A command of the program. Parsing, help and completion are all derived from it. */
 import type { OsUserIdentity } from '../call/event.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -6,14 +6,14 @@ import type { ProgressBar } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Option = {
-  /** What stands for the value in the help; without it the option is a switch. */
+  /** Placeholder of the value in the help. Without it the option is a switch. */
   readonly value?: string;
   readonly help: string;
-  /** The only values it takes. */
+  /** The only accepted values. */
   readonly choices?: readonly string[];
-  /** May be given more than once. */
+  /** Can be repeated. */
   readonly multiple?: boolean;
-  /** Names a file, for completion. */
+  /** The value is a file name, for completion. */
   readonly file?: boolean;
 };
 
@@ -22,21 +22,21 @@ export type Options = { readonly [name: string]: Option };
 export type CliCommand = {
   readonly name: string;
   readonly summary: string;
-  /** What stands for the arguments in the help, e.g. `<call>`. */
+  /** Placeholder of the arguments in the help, e.g. `<call>`. */
   readonly takes?: string;
-  /** What its first argument may be, where that is one of a few words. */
+  /** Accepted values of the first argument, if there are only a few. */
   readonly words?: readonly string[];
-  /** How many arguments it takes. */
+  /** Maximum number of arguments. */
   readonly most?: number;
-  /** What else there is to know, a paragraph each. */
+  /** Further explanation, one paragraph each. */
   readonly about?: readonly string[];
   readonly options: Options;
-  /** What to type, and what that does. */
+  /** Command lines with their descriptions. */
   readonly examples: readonly (readonly [line: string, what: string])[];
   readonly run: (given: Given, context: Context) => Promise<ExitCode>;
 };
 
-/** What was typed, after it was found to be understood. */
+/** The arguments, after parsing. */
 export interface Given {
   readonly args: readonly string[];
   has(option: string): boolean;
@@ -46,41 +46,41 @@ export interface Given {
   count(option: string): number | undefined;
 }
 
-/** What a command may use of the world. */
+/** Access to the outside world for a command. */
 export interface Context {
   readonly out: Terminal;
   readonly err: Terminal;
-  /** Aborted when somebody stops the command, or nobody reads it any more. */
+  /** Aborted when the user stops the command or the reader of its output ends. */
   readonly signal: AbortSignal;
   readonly now: () => number;
-  /** Opens the ledger that was named, for as long as the work takes. Never makes one; to look at it unless told. */
+  /** Opens the selected ledger for the duration of the work. Never creates one. Opens it for reading by default. */
   readonly withLedger: <Result>(
     given: Given,
-    /** `meant`: what was given, with the exact ids of sessions and tools that were typed as they are shown. */
+    /** `meant`: the arguments, with displayed ids of sessions and tools replaced by the exact ids. */
     work: (ledger: Ledger, meant: Given) => Promise<Result>,
     access?: 'look' | 'write',
   ) => Promise<Result>;
-  /** Asks whoever sits at the terminal; undefined where nobody does. Anything but a yes is a no. */
+  /** Asks the person at the terminal; undefined without a terminal. Only a yes approves. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
-  /** The ledger that was named, for whoever opens it elsewhere: in a thread of its own. One that may be made need not be there. */
+  /** URL of the selected ledger, for code that opens it in another thread. With `make`, the ledger need not exist. */
   readonly ledgerUrl: (given: Given, access?: 'make') => string;
-  /** Who runs the command, as the machine knows them. */
+  /** Name of the user who runs the command, from the operating system. */
   readonly userName: string;
-  /** The same as evidence: the user of the operating system who typed the command. */
+  /** The same user, as evidence for a recorded decision. */
   readonly identity: OsUserIdentity;
   readonly startProgress: (label: string, total: number) => ProgressBar;
   /** The version of this program. */
   readonly version: string;
 }
 
-/** Known everywhere. */
+/** Options of every command. */
 export const commonOptions: Options = {
   ledger: {
     value: 'URL',
-    help: 'The ledger: a path or sqlite:PATH. Else QUITTANCE_LEDGER, else ./.quittance/ledger.db',
+    help: 'Ledger: a path or sqlite:PATH; default: QUITTANCE_LEDGER, else ./.quittance/ledger.db',
     file: true,
   },
-  help: { help: 'Explain the command' },
+  help: { help: 'Show this help' },
 };
 
-export const jsonOption: Option = { help: 'JSON instead of text, one object to a line, times in UTC' };
+export const jsonOption: Option = { help: 'JSON instead of text, one object per line, times in UTC' };

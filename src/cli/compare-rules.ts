@@ -1,11 +1,11 @@
-/** Two versions of contracts on the same calls: which rules differ, and which calls are decided differently. */
+/** Compares two versions of contracts on the same calls: changed rules, and calls that are decided differently. */
 import type { CallToJudge, LoadedContracts } from '../contracts/loaded-contracts.ts';
 import type { ToolEnd } from '../policy/judge/compile-policy.ts';
 import type { FiredRule } from '../policy/language/ruling.ts';
 import { wordOf } from './run-cases.ts';
 
 export type ComparedCall = {
-  /** A case's id, or a call's. */
+  /** Id of a case or a call. */
   readonly name: string;
   readonly sessionId?: string;
   readonly call: CallToJudge;
@@ -35,7 +35,7 @@ export function compareRules(old: LoadedContracts, next: LoadedContracts): reado
   ];
 }
 
-/** What each rule and workflow says, as a digest. */
+/** A digest of each rule and workflow. */
 const entriesOf = ({ policy }: LoadedContracts): ReadonlyMap<string, string> =>
   new Map([
     ...policy.composed.rules.map(({ id }) => [id, policy.digestOf(id) ?? ''] as const),
@@ -43,8 +43,7 @@ const entriesOf = ({ policy }: LoadedContracts): ReadonlyMap<string, string> =>
   ]);
 
 /**
- * Undefined where both say the same. Limits and workflows depend on what came before, which a call alone does not
- * tell, and are left out of it.
+ * Undefined if both versions decide the same. Limits and workflows are ignored, because they depend on earlier calls.
  */
 export async function compareCall(
   call: ComparedCall,
@@ -60,6 +59,6 @@ async function decide({ call, end }: ComparedCall, contracts: LoadedContracts): 
   const output =
     end === undefined || ruling.decision === 'block' ? undefined : await contracts.evaluateOutput(call, end);
   const { word, decidedBy } = wordOf({ ruling, output });
-  // Blocked after it ran is another thing than never run.
+  // Blocking an output differs from blocking the call: the tool has run.
   return { word: output?.decision === 'block' ? 'block output' : word, decidedBy };
 }

@@ -5,7 +5,7 @@ import { previewLines } from './preview-lines.ts';
 import { terminalId } from './terminal-text.ts';
 import { age } from './time-text.ts';
 
-/** What there is to see of a held call whose tool shows no preview. */
+/** What the approver sees when the tool has no preview: a comparison with an earlier call. */
 export function comparisonSection(
   comparison: ArgumentComparison | undefined,
   page: PageLayout,
@@ -16,7 +16,7 @@ export function comparisonSection(
     return section(
       'No preview',
       paragraph(
-        'The tool shows none, and there is no earlier call on the same resource to compare with.',
+        'The tool has no preview, and there is no earlier call on the same resource to compare with.',
         inside,
       ),
       page,
@@ -27,7 +27,7 @@ export function comparisonSection(
     `Compared with call ${terminalId(callId)}`,
     [
       ...paragraph(
-        `The tool shows no preview. That call, ${when}, was the last one on the same resource.` +
+        `The tool has no preview. The last call on the same resource was ${when}.` +
           (fields.length === 0 ? ' The arguments are the same.' : ''),
         inside,
       ),

@@ -1,4 +1,4 @@
-/** Questions to people as rows of a table, and as JSON. */
+/** Confirmations, as rows of a table and as JSON. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ArgumentComparison } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
@@ -10,7 +10,7 @@ import type { Column, Row } from './table.ts';
 import type { Style } from './terminal.ts';
 import { age, utcTimeText } from './time-text.ts';
 
-/** What makes a call risky, the worst first. Words that are not listed come after those that are. */
+/** Risks of a call, worst first. Unlisted words rank after these. */
 const worstFirst: readonly string[] = [
   'irreversible',
   'destructive',
@@ -32,7 +32,7 @@ export const riskRank = ({ risk }: Pick<ConfirmationView, 'risk'>): number =>
     }),
   );
 
-/** The worst first, and of those the ones that have waited longest. What nobody can answer any more comes last. */
+/** Riskiest first, then oldest first. Expired confirmations come last. */
 export function byRiskAndAge(views: readonly ConfirmationView[], now: number): ConfirmationView[] {
   const isOver = ({ expiresAt }: ConfirmationView): number =>
     expiresAt !== undefined && now >= expiresAt ? 1 : 0;
@@ -49,7 +49,7 @@ const styleOf = (view: ConfirmationView): Style => {
 
 export const confirmationColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
-  { title: 'QUESTION' },
+  { title: 'CONFIRMATION' },
   { title: 'TOOL', min: 10 },
   { title: 'WHY', min: 12 },
   { title: 'EXPIRES', usual: 7 },
@@ -62,7 +62,7 @@ export const confirmationColumns: readonly Column[] = [
   { title: 'SESSION', min: 12, optional: 5 },
 ];
 
-/** How many characters of each id tell it from all the others. */
+/** Number of characters that make every id unique. */
 export function shortLength(views: readonly ConfirmationView[]): number {
   const ids = [...new Set(views.map(({ confirmationId }) => confirmationId))];
   let length = 12;
@@ -97,7 +97,7 @@ const comparisonToJson = (comparison: ArgumentComparison | undefined): JsonValue
     more: comparison.more,
   };
 
-/** In the spelling of files and wires. What is not known is not there. */
+/** In the field names of the wire format. Unknown fields are left out. */
 export const confirmationToJson = (view: ConfirmationView): JsonObject => {
   const { preview } = view;
   const time = (at: number | undefined): string | undefined =>
@@ -113,7 +113,7 @@ export const confirmationToJson = (view: ConfirmationView): JsonObject => {
     mode_origin: view.modeOrigin,
     status: view.status,
     description: view.description,
-    // Plain data, all of it.
+    // All of it is plain data.
     asks: view.asks as unknown as JsonValue,
     risk: view.risk,
     requested_input: view.requestedInput,

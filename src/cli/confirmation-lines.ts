@@ -1,4 +1,4 @@
-/** Every question a call asked, and what became of it. */
+/** Every confirmation of a call and its decision. */
 import type { JsonValue } from '../base/json.ts';
 import { describeDecider } from '../call/describe-identity.ts';
 import type { CallEvent, ToolHeld } from '../call/event.ts';
@@ -50,8 +50,8 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
       }
       case 'confirmation.expired': {
         open = undefined;
-        const effect = event.effect === 'allow' ? 'and so it was let run' : 'and so it did not run';
-        lines.push(...labelled('answer', `none in time, ${effect}`, page));
+        const effect = event.effect === 'allow' ? 'so the call was allowed' : 'so the call did not run';
+        lines.push(...labelled('answer', `none, expired, ${effect}`, page));
         break;
       }
       case 'confirmation.withdrawn':

@@ -1,6 +1,6 @@
 /**
- * Cases kept beside contracts: a call and what has to come of it. Read with the same care as contracts: every object is
- * closed, and every problem has its line.
+ * Case files of contracts: calls with their expected decisions. Parsed as strictly as contracts: unknown keys are
+ * errors, and every problem has its line.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
@@ -12,7 +12,7 @@ import { readYamlDocument } from '../policy/read/yaml-document.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ToolResources } from '../tool/tool-resources.ts';
 
-/** What can come of a call. */
+/** Possible decisions on a call. */
 export const caseWords = ['allow', 'ask', 'block', 'warn', 'redact'] as const;
 export type CaseWord = (typeof caseWords)[number];
 
@@ -26,16 +26,16 @@ export type ContractCase = {
   readonly metadata: JsonObject | undefined;
   readonly snapshot: JsonObject | undefined;
   readonly resources: ToolResources | undefined;
-  /** The word rules see as `environment`. */
+  /** The word that rules see as `environment`. */
   readonly environment: string | undefined;
-  /** The variables rules see as `env.NAME`. */
+  /** The variables that rules see as `env.NAME`. */
   readonly env: Readonly<Record<string, string>>;
   readonly counters: SessionCounters | undefined;
   readonly end:
     | { readonly type: 'result'; readonly value: JsonValue }
     | { readonly type: 'error'; readonly text: string }
     | undefined;
-  /** Calls of the session before this one, which succeeded: what workflows have seen. */
+  /** Earlier successful calls of the session, as seen by workflows. */
   readonly before: readonly CaseStep[];
   readonly expected: {
     readonly word: CaseWord;
@@ -45,7 +45,7 @@ export type ContractCase = {
   };
 };
 
-/** A call, or a person's yes to a stage. */
+/** A call, or a person's approval of a stage. */
 export type CaseStep =
   | {
       readonly type: 'call';
@@ -57,7 +57,7 @@ export type CaseStep =
 
 export type CaseFile = {
   readonly source: string;
-  /** What relative paths start from. */
+  /** Folder that relative paths start from. */
   readonly workingDirectory: string | undefined;
   readonly homeDirectory: string | undefined;
   readonly cases: readonly ContractCase[];
@@ -116,13 +116,13 @@ function readCase(at: DocumentReader): ContractCase | undefined {
   const word = fields.required('expect')?.oneOf(caseWords);
   const environment = readEnvironment(fields.optional('environment'));
   if (fields.has('result') && fields.has('error'))
-    at.refuse('A call ends with a result or with an error; keep one of them.');
+    at.refuse('A call ends with either a result or an error; keep one of them.');
   const result = fields.optional('result');
   const error = fields.optional('error')?.text({ least: 0 });
   if ((word === 'warn' || word === 'redact') && result === undefined && error === undefined)
     fields
       .optional('expect')
-      ?.refuse(`expect is ${word}, which only post rules do: the case needs a result or an error.`);
+      ?.refuse(`expect is ${word}, which only post rules can produce: the case needs a result or an error.`);
   const output = fields.optional('output');
   const read = {
     source: at.reading.source,
@@ -183,7 +183,7 @@ function readResources(at: DocumentReader | undefined): ToolResources | undefine
   );
 }
 
-/** A word is the environment itself, an object its variables. */
+/** A word is the environment itself; an object lists its variables. */
 function readEnvironment(at: DocumentReader | undefined): Pick<ContractCase, 'environment' | 'env'> {
   if (at === undefined || at.node.type !== 'map') return { environment: at?.text(), env: {} };
   const variables = (at.members() ?? []).map(({ key, value }) => {

@@ -1,4 +1,4 @@
-/** The commands about contracts, as they are typed. */
+/** The contracts commands, as typed. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
@@ -79,18 +79,18 @@ cases:
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('check', () => {
-  test('says that good contracts are good', async () => {
+  test('reports that valid contracts load', async () => {
     expect(await on(['check', 'good.yaml'])).toEqual({
       code: 0,
-      // One of its rules allows the folder it lies in.
+      // One of its rules allows its own folder.
       out: expect.stringMatching(
-        /^good\.yaml:\d+ {2}rule box {2}holds_own_files\n[^]+\nThe contracts can be loaded\. 4 rules, 1 warning\.\n$/,
+        /^good\.yaml:\d+ {2}rule box {2}holds_own_files\n[^]+\nThe contracts load\. 4 rules, 1 warning\.\n$/,
       ) as string,
       err: '',
     });
   });
 
-  test('says every problem with its place, and marks it', async () => {
+  test('reports every problem with its place, and marks it', async () => {
     const { code, out } = await on(['check', 'bad.yaml'], 80);
     expect(code).toBe(1);
     expect(out).toContain(
@@ -104,7 +104,7 @@ describe('check', () => {
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test('warns of tools, named or seen in a ledger, that no rule is about', async () => {
+  test('warns about tools, named or seen in a ledger, that no rule covers', async () => {
     file('narrow.yaml', good.replace('tool: "*"', 'tool: Raed'));
     const named = await on(['check', 'narrow.yaml', '--tools', 'Bash,Read,Frobnicate,refund']);
     expect(named.code).toBe(0);
@@ -119,19 +119,19 @@ describe('check', () => {
   });
 
   test.each<[string[], string, string]>([
-    [['check'], 'Which contracts?', 'quittance contracts check contracts.yaml'],
+    [['check'], 'Missing path of a contracts file.', 'quittance contracts check contracts.yaml'],
     [['check', 'nothing.yaml'], 'There is no file nothing.yaml.', 'quittance contracts check'],
     [['check', '.'], '. is a folder', '*.yaml'],
     [['chek', 'good.yaml'], 'Did you mean contracts check', 'quittance contracts check'],
-    [[], 'needs a second word', 'quittance contracts explain'],
-    [['test', 'newer.yaml'], 'There are no cases beside newer.yaml', 'newer.cases.yaml'],
+    [[], 'needs a subcommand', 'quittance contracts explain'],
+    [['test', 'newer.yaml'], 'Found no case file for newer.yaml', 'newer.cases.yaml'],
     [
       ['test', 'newer.yaml'],
-      'There are no cases beside newer.yaml',
+      'Found no case file for newer.yaml',
       'quittance contracts test newer.yaml --cases FILE',
     ],
-    [['diff', 'good.yaml'], 'Two versions are compared', 'quittance contracts diff old.yaml new.yaml'],
-    [['explain', 'good.yaml'], 'Which call?', '--tool Bash'],
+    [['diff', 'good.yaml'], 'Expected two versions to compare', 'quittance contracts diff old.yaml new.yaml'],
+    [['explain', 'good.yaml'], 'Missing call: name a tool', '--tool Bash'],
     [['explain', 'good.yaml', '--tool', 'x', '--args', '{'], '--args takes JSON', "--args '{"],
     [['explain', 'good.yaml', '--tool', 'x', '--args', '[]'], '--args takes a JSON object', "--args '{"],
     [
@@ -140,7 +140,7 @@ describe('check', () => {
       '--principal',
     ],
     [['explain', 'good.yaml', '--call', 'x', '--tool', 'y'], '--tool does not go with it', '--call x'],
-  ])('contracts %j says what is wrong and what to type', async (args, sentence, tryThis) => {
+  ])('contracts %j reports the problem and a command to try', async (args, sentence, tryThis) => {
     const { code, out, err } = await on(args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(sentence);
@@ -148,7 +148,7 @@ describe('check', () => {
     expect(err).toContain(tryThis);
   });
 
-  test('contracts that cannot be loaded are sent to check', async () => {
+  test('refers contracts that do not load to contracts check', async () => {
     for (const command of ['test', 'explain']) {
       const { code, err } = await on([
         command,
@@ -163,15 +163,15 @@ describe('check', () => {
 });
 
 describe('test', () => {
-  test('runs the cases beside the document', async () => {
+  test('runs the case file next to the document', async () => {
     expect(await on(['test', 'good.yaml'])).toEqual({ code: 0, out: '5 passed, 0 failed\n', err: '' });
   });
 
-  test.each([80, 120])('lists what failed, and why, in %i columns', async (columns) => {
+  test.each([80, 120])('lists failures and their causes in %i columns', async (columns) => {
     const { code, out } = await on(['test', 'newer.yaml', '--cases', 'good.cases.yaml'], columns);
     expect(code).toBe(1);
     const lines = out.trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^CASE +EXPECTED +CAME +RULE +WHY/);
+    expect(lines[0]).toMatch(/^CASE +EXPECTED +ACTUAL +RULE +WHY/);
     expect(out).toMatch(/^cat +allow +ask +box +Stay inside\./m);
     expect(out).toMatch(/^key +redact +allow /m);
     expect(lines).toContain('3 passed, 2 failed');
@@ -179,7 +179,7 @@ describe('test', () => {
     expect(lines.at(-1)).toContain('quittance contracts explain newer.yaml --tool Bash --args');
   });
 
-  test('says with its line what is wrong with a case', async () => {
+  test('reports a problem in a case with its line', async () => {
     file(
       'broken.cases.yaml',
       'cases:\n  - {id: a, tool: Bash, expect: deny}\n  - {id: a, tool: Bash, expct: allow}\n',
@@ -190,7 +190,7 @@ describe('test', () => {
     expect(out).toContain('Did you mean expect?');
   });
 
-  test('knows principals, environments, counters and errors', async () => {
+  test('supports principals, environments, counters and errors', async () => {
     file(
       'facts.yaml',
       `apiVersion: edictum/v1
@@ -247,7 +247,7 @@ rules:
 });
 
 describe('diff', () => {
-  test('says which rules and which cases differ', async () => {
+  test('lists the rules and cases that differ', async () => {
     const { code, out } = await on(['diff', 'good.yaml', 'newer.yaml'], 80);
     expect(code).toBe(1);
     expect(out).toContain('~ changed  box');
@@ -259,7 +259,7 @@ describe('diff', () => {
     expect(out).toContain('2 decided differently. 5 calls compared.');
   });
 
-  test('looks at the calls of a ledger, in their kept form', async () => {
+  test('judges calls of a ledger by their stored form', async () => {
     const { code, out } = await on([
       'diff',
       'good.yaml',
@@ -287,7 +287,7 @@ describe('diff', () => {
     });
   });
 
-  test('of the same version is nothing', async () => {
+  test('reports no difference for the same version', async () => {
     expect(await on(['diff', 'good.yaml', 'good.yaml'])).toEqual({
       code: 0,
       out: 'Every call is decided as before. 5 calls compared.\n',
@@ -297,7 +297,7 @@ describe('diff', () => {
 });
 
 describe('explain', () => {
-  test.each([80, 120])('says what every rule found, in %i columns', async (columns) => {
+  test.each([80, 120])('shows the findings of every rule, in %i columns', async (columns) => {
     const args = [
       '--tool',
       'Bash',
@@ -308,14 +308,14 @@ describe('explain', () => {
     ];
     const { code, out } = await on(['explain', 'good.yaml', ...args], columns);
     expect(code).toBe(0);
-    expect(out).toContain('Bash would be held for a person, by box:\n  Stay inside.\n');
+    expect(out).toContain('Bash would be held for approval, by box:\n  Stay inside.\n');
     expect(out).toContain('false args.command matches');
     expect(out).toContain('outside path /etc/passwd');
     expect(out).toContain('1 rule is about other tools: big-refunds.');
     for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
   });
 
-  test('masks secrets and obeys no text', async () => {
+  test('masks secrets and escapes control characters', async () => {
     const command = 'rm \u001b[31m ghp_abcdefghijklmnopqrstuvwxyz0123456789';
     const { out } = await on([
       'explain',
@@ -346,7 +346,7 @@ describe('explain', () => {
     expect(missing.err).toContain('try: quittance calls');
   });
 
-  test('shows what is left of a result', async () => {
+  test('shows the redacted output', async () => {
     const args = ['--tool', 'x', '--result', '{"k":"AKIA12345"}'];
     const { out } = await on(['explain', 'good.yaml', ...args]);
     expect(out).toContain('x would be allowed, and its result redacted, by hide:');
@@ -355,7 +355,7 @@ describe('explain', () => {
   });
 });
 
-test('schema prints the schema that is published', async () => {
+test('schema prints the published schema', async () => {
   const { code, out } = await on(['schema']);
   const published = (await import('../../schema/contracts.schema.json', { with: { type: 'json' } })).default;
   expect(code).toBe(0);
@@ -363,7 +363,7 @@ test('schema prints the schema that is published', async () => {
 });
 
 describe('help and completion', () => {
-  test('know names of two words', async () => {
+  test('support names of two words', async () => {
     const flag = await on(['check', '--help']);
     const word = await runProgramHere(['help', 'contracts', 'check']);
     const group = await on(['--help']);
@@ -373,7 +373,7 @@ describe('help and completion', () => {
       expect(group.out).toMatch(new RegExp(`^ {2}contracts ${name}\\b`, 'm'));
   });
 
-  test('bash completes them', async () => {
+  test('bash completes two-word names', async () => {
     const { out } = await runProgramHere(['completion', 'bash']);
     const lines = ['contrac', 'contracts ch', 'contracts check --st', 'calls --outcome fa'];
     const script = lines.map(

@@ -1,8 +1,9 @@
 /**
- * Decisions typed by people.
+ * Decisions that people type.
  *
- * 1. A decision that lets something run is about what was seen: shown here and agreed to, or named by its digest.
- * 2. No tool is here, so nothing runs here: whoever holds the call goes on, or whoever has its tool.
+ * 1. An approval covers what the person saw: either shown and confirmed here, or named by its digest.
+ * 2. This process has no tools, so nothing runs here. The holder continues the call, or another process that has the
+ *    tool.
  */
 import { isQuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
@@ -32,14 +33,14 @@ import { UsageError } from './usage-error.ts';
 
 export type Verb = 'approve' | 'deny' | 'respond' | 'edit';
 
-/** What a command says about the held call, beside who says it and why. */
+/** The decision of a command, without the person and the reason. */
 export type Deciding = {
   readonly verb: Verb;
-  /** What it was decided to, for the line that says so. */
+  /** Past tense of the decision, for the message. */
   readonly done: string;
-  /** Asked at a terminal; undefined where nothing would run. */
+  /** Question to ask at a terminal; undefined if nothing would run. */
   readonly question: string | undefined;
-  /** What is decided, and lines that show it. Throws where the words that were typed do not say. */
+  /** Returns the decision and the lines that show it. Throws if options are missing or invalid. */
   readonly decide: (
     given: Given,
     view: ConfirmationView,
@@ -53,18 +54,18 @@ type Decision =
   | Pick<PersonDecision & { decision: 'respond' }, 'decision' | 'response'>;
 
 export const decisionOptions: Options = {
-  by: { value: 'NAME', help: 'Who decides' },
+  by: { value: 'NAME', help: 'Name of the person who decides' },
   reason: { value: 'TEXT', help: 'Why' },
   digest: {
     value: 'DIGEST',
-    help: 'Of the arguments you have seen: all of it, or at least 12 characters. To let a call run, needed where there is no terminal to show them on',
+    help: 'Digest of the arguments you reviewed: all of it, or at least 12 characters. Required to approve without a terminal',
   },
   revision: {
     value: 'N',
-    help: 'Of what the tool showed you beforehand; to let a call run, needed with --digest where it shows something',
+    help: 'Revision of the preview you reviewed. Required with --digest to approve a call that has a preview',
   },
-  session: { value: 'ID', help: 'The session of the call, where several have a call of this id' },
-  wait: { value: 'SECONDS', help: 'Wait so long for the outcome, and print it' },
+  session: { value: 'ID', help: 'Session of the call, if several sessions have this call id' },
+  wait: { value: 'SECONDS', help: 'Wait this long for the outcome, and print it' },
   json: jsonOption,
 };
 
@@ -73,9 +74,12 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
   const [typed] = given.args;
   const by = given.text('by');
   if (typed === undefined)
-    throw new UsageError('Which question, or which call?', ['quittance pending', `quittance ${verb} --help`]);
+    throw new UsageError('Missing confirmation id or call id.', [
+      'quittance pending',
+      `quittance ${verb} --help`,
+    ]);
   if (by === undefined || by.trim() === '')
-    throw new UsageError('A decision has a name on it: --by is missing.', [
+    throw new UsageError('A decision needs the name of a person: --by is missing.', [
       `quittance ${verb} ${shellWord(typed)} --by NAME`,
     ]);
   const waitSeconds = given.count('wait');
@@ -86,9 +90,9 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
       const { view } = question;
       const isOpen = view.status === 'pending' && !(ledger.now() >= (view.expiresAt ?? Infinity));
       const { decision, lines } = deciding.decide(given, view, context);
-      // Of one that is over, the refusal says by whom and when; there is nothing to look at any more.
+      // A decided confirmation is not shown: the error names the person and time of its decision.
       if (isOpen && !(await isSeen(given, context, deciding, question, lines, ledger.now()))) {
-        await context.out.print('Nothing was decided.');
+        await context.out.print('No decision was recorded.');
         return exitCodes.bad;
       }
       const reason = given.text('reason');
@@ -104,7 +108,7 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
       });
       const isAlive = (await ledger.owners.statusOf(question.stored.ownerId)) !== 'gone';
       const ends = decision.decision === 'deny' || decision.decision === 'respond';
-      // With its holder gone, what will not run is ended by this process: it must not leave before.
+      // If the holder has ended, this process settles a call that will not run, so it must wait for that.
       const waitMs = waitSeconds === undefined ? (ends && !isAlive ? 3_000 : 0) : waitSeconds * 1_000;
       if (given.has('json'))
         await context.out.print(safeJson({ ...confirmationToJson(decided), holder_alive: isAlive }));
@@ -118,7 +122,7 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
   );
 }
 
-/** Whether what is decided was seen. Throws where that cannot be said. */
+/** Did the person see what they decide about? Throws if that is unknown. */
 async function isSeen(
   given: Given,
   { ask, out }: Context,
@@ -131,7 +135,7 @@ async function isSeen(
   const [digest, by] = [given.text('digest'), shellWord(given.text('by') ?? 'NAME')];
   if (digest !== undefined && !namesDigest(digest, view.inputDigest))
     throw new UsageError(
-      `What is held has another digest than ${digest}: it is not what you saw.`,
+      `The held call has another digest than ${digest}, so it is not the one you reviewed.`,
       [
         'quittance pending',
         `quittance show ${shellWord(terminalId(view.callId))} --session ${shellWord(terminalId(view.sessionId))}`,
@@ -147,7 +151,7 @@ async function isSeen(
   }
   if (digest === undefined)
     throw new UsageError(
-      'Without a terminal to show it on, a decision names what was seen: --digest is missing.',
+      'Without a terminal, a decision must name the reviewed arguments: --digest is missing.',
       ['quittance pending', `quittance ${verb} ${view.confirmationId} --by ${by} --digest DIGEST`],
     );
   if (view.preview !== undefined && !given.has('revision'))
@@ -203,10 +207,10 @@ function said(view: ConfirmationView, { done }: Deciding, isAlive: boolean, ends
   return [
     `${done}${who}: ${terminalId(view.toolName)}, call ${terminalId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
     isAlive
-      ? `The process that holds the call ${ends ? 'ends it' : 'goes on with it'}.`
+      ? `The process that holds the call ${ends ? 'ends it' : 'continues it'}.`
       : ends
-        ? 'The process that held the call is gone; the call ends here.'
-        : 'The process that held the call is gone. Another that has the tool goes on with it: by runtime.recover(), its next turn, or when the agent asks again.',
+        ? 'The process that held the call has ended, so this command settles the call.'
+        : 'The process that held the call has ended. Another process with the tool continues it: through runtime.recover(), its next turn, or when the agent repeats the request.',
   ];
 }
 
@@ -230,7 +234,7 @@ async function printDecision(
       }
       return exitCodes.good;
     case 'asks':
-      await err.say(`The call asks another question now: quittance approve ${found.confirmationId}`);
+      await err.say(`The call now needs another approval: quittance approve ${found.confirmationId}`);
       return exitCodes.bad;
     case 'open':
       await err.say(

@@ -1,4 +1,4 @@
-/** Two sessions side by side, for people and for programs. */
+/** Two sessions compared, for people and for programs. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CallDifference, SessionDifference, SessionDiff } from '../replay/diff-sessions.ts';
 import { withoutUndefined } from './call-columns.ts';
@@ -32,8 +32,8 @@ export function* diffLines(
   }
   yield* skipped();
   for (const [title, differences] of [
-    ['Workflows at the end', diff.workflows],
-    ['Circumstances, which are no difference by themselves', diff.circumstances],
+    ['Final workflow states', diff.workflows],
+    ['Circumstances (not counted as differences)', diff.circumstances],
   ] as const) {
     if (differences.length === 0) continue;
     yield '';
@@ -45,7 +45,7 @@ export function* diffLines(
   if (diff.comparedByKeptForm > 0)
     yield out.paint(
       'dim',
-      `${diff.comparedByKeptForm} have hidden arguments, compared by what the two ledgers show of them.`,
+      `${diff.comparedByKeptForm} have redacted arguments and were compared by their stored form.`,
     );
 }
 
@@ -91,10 +91,10 @@ function summaryOf({ identical, same, changed, onlyA, onlyB }: SessionDiff, out:
     ...(onlyB > 0 ? [`${onlyB} only in the second`] : []),
     `${same} the same`,
   ];
-  return `${out.paint(['bold', 'yellow'], 'They differ.')} Calls: ${parts.join(', ')}.`;
+  return `${out.paint(['bold', 'yellow'], 'The sessions differ.')} Calls: ${parts.join(', ')}.`;
 }
 
-/** A line for each call that differs, for each workflow and circumstance, and one with the totals. */
+/** One line per call that differs, one per workflow and circumstance, and one with the totals. */
 export function* diffToJson(diff: SessionDiff, showSame: boolean): Generator<JsonObject, void> {
   for (const call of diff.calls) {
     if (call.status === 'same' && !showSame) continue;

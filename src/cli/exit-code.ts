@@ -1,19 +1,18 @@
-/** What the shell is told. Scripts rely on these: a number never changes its meaning. */
+/** Exit codes. Scripts rely on them: a number never changes its meaning. */
 export const exitCodes = {
-  /** Done, and what was looked at is good. */
+  /** Success, and the check passed. */
   good: 0,
   /**
-   * The answer is no: something in the ledger is not as it was written, there is no such call, it was not decided,
-   * contracts have problems.
+   * The check failed or the result is negative: a changed ledger, no such call, no decision, contracts with problems.
    */
   bad: 1,
-  /** The command was not understood or cannot be run like this. Nothing was done. */
+  /** The command line is invalid. Nothing was done. */
   usage: 2,
-  /** Something broke on the way: a disk, a permission, a fault of ours. */
+  /** An unexpected error: a disk, a permission, a bug. */
   broken: 3,
   /** Stopped by Ctrl-C. */
   interrupted: 130,
-  /** Stopped by a request to terminate. */
+  /** Stopped by SIGTERM. */
   terminated: 143,
 } as const;
 

@@ -1,4 +1,4 @@
-/** An explanation as people read it, and as programs do. */
+/** An explanation, for people and for programs. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CallToJudge } from '../contracts/loaded-contracts.ts';
 import type {
@@ -26,7 +26,7 @@ const colours: Readonly<Record<string, Style>> = {
 
 const sentences: Readonly<Record<string, string>> = {
   allow: 'would be allowed',
-  ask: 'would be held for a person',
+  ask: 'would be held for approval',
   block: 'would be blocked',
   warn: 'would be allowed, with a warning about its result',
   redact: 'would be allowed, and its result redacted',
@@ -40,9 +40,9 @@ export function explanationLines(
   const { rules, workflows, output } = explanation;
   const { word, decidedBy } = wordOf(explanation);
   const isOutput = output?.decision === 'block';
-  const sentence = isOutput ? 'would run, and its result would be kept from everybody' : sentences[word];
-  const by = decidedBy === undefined ? '. No rule that counts fired.' : `, by ${decidedBy.ruleId}:`;
-  // What decided is read first; every rule was asked in the order of the documents all the same.
+  const sentence = isOutput ? 'would run, and its output would be withheld' : sentences[word];
+  const by = decidedBy === undefined ? '. No enforced rule fired.' : `, by ${decidedBy.ruleId}:`;
+  // The deciding rules come first. The rules were evaluated in document order.
   const asked = (['fired', 'observed', 'quiet', 'not_asked'] as const).flatMap((kind) =>
     rules.filter(({ verdict }) => verdict === kind),
   );
@@ -56,7 +56,7 @@ export function explanationLines(
     ...asked.flatMap((rule) => [...ruleLines(rule, page), '']),
     ...workflows.flatMap((workflow) => [...workflowLines(workflow, page), '']),
     ...(output !== undefined && output.decision === 'redact'
-      ? [page.paint('bold', 'What is left of the result'), ...indent(safeJson(output.output), 2, page), '']
+      ? [page.paint('bold', 'The remaining output'), ...indent(safeJson(output.output), 2, page), '']
       : []),
     ...(others.length === 0
       ? []
@@ -71,10 +71,10 @@ const verdicts: {
   readonly [Verdict in RuleExplanation['verdict']]: { readonly word: string; readonly style: Style };
 } = {
   fired: { word: 'fired', style: 'red' },
-  observed: { word: 'would have fired, only observes', style: 'yellow' },
+  observed: { word: 'would fire, but only observes', style: 'yellow' },
   quiet: { word: 'did not fire', style: 'green' },
-  not_asked: { word: 'was not asked', style: 'dim' },
-  other_tool: { word: 'is about other tools', style: 'dim' },
+  not_asked: { word: 'was not evaluated', style: 'dim' },
+  other_tool: { word: 'applies to other tools', style: 'dim' },
 };
 
 function ruleLines(rule: RuleExplanation, page: Page): string[] {
@@ -85,13 +85,13 @@ function ruleLines(rule: RuleExplanation, page: Page): string[] {
   return [
     `${page.paint('bold', terminalText(ruleId))}  ${ruleType}  ${page.paint(style, `${word}${action}`)}  ${page.paint('dim', terminalText(place))}`,
     ...(fired?.policyError === true
-      ? indent('A value it could not judge was found, which makes a rule fire.', 2, page)
+      ? indent('The rule met a value it could not evaluate, so it fires.', 2, page)
       : []),
     ...(verdict === 'not_asked' ? indent(notAsked(rule), 2, page) : []),
     ...leafLines(rule.leaves, page),
     ...rule.resources.map((resource) => resourceLine(resource, page)),
     ...(ruleType === 'sandbox' && rule.resources.length === 0
-      ? indent('The call names no path, command or host, so there is nothing to judge it by.', 2, page)
+      ? indent('The call contains no path, command or host, so there is nothing to check.', 2, page)
       : []),
     ...rule.limits.map(
       ({ counter, limit, used }) => `  ${counter.replaceAll('_', ' ')}: ${used} used, ${limit} allowed`,
@@ -101,16 +101,16 @@ function ruleLines(rule: RuleExplanation, page: Page): string[] {
 
 const notAsked = ({ ruleType }: RuleExplanation): string =>
   ruleType === 'session'
-    ? 'It limits a session, and nothing is known about one here.'
-    : 'It looks at results, and there is none: give one with --result.';
+    ? 'This rule limits a session, and no session is known here.'
+    : 'This rule checks outputs, and there is none: give one with --result.';
 
-/** Rules name one thing by many names: those that are not there are told together. */
+/** Rules often name one thing in several ways, so absent fields are listed together. */
 function leafLines(leaves: readonly LeafExplanation[], page: Page): string[] {
   const isBeside = ({ value, truth, operator }: LeafExplanation): boolean =>
     value === undefined && truth === false && operator !== 'exists';
   const beside = leaves.filter(isBeside);
   if (beside.length < 2) return leaves.map((leaf) => leafLine(leaf, page));
-  const names = `not there: ${beside.map(({ selector }) => selector).join(', ')}`;
+  const names = `absent: ${beside.map(({ selector }) => selector).join(', ')}`;
   return [
     ...leaves.filter((leaf) => !isBeside(leaf)).map((leaf) => leafLine(leaf, page)),
     `  ${page.paint('dim', trim(terminalText(names), Math.min(page.width, 160) - 2))}`,
@@ -128,7 +128,7 @@ function leafLine({ selector, operator, operand, value, truth }: LeafExplanation
 }
 
 function resourceLine({ kind, text, leadsTo, inside }: ResourceExplanation, page: Page): string {
-  const word = inside === undefined ? 'not judged' : inside ? 'inside' : 'outside';
+  const word = inside === undefined ? 'not evaluated' : inside ? 'inside' : 'outside';
   const style: Style = inside === undefined ? 'dim' : inside ? 'green' : 'red';
   const leads = leadsTo.length === 0 ? '' : `, which leads to ${leadsTo.join(' and ')}`;
   const shown = trim(terminalText(`${kind} ${text}${leads}`), Math.min(page.width, 160) - word.length - 3);

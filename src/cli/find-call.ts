@@ -1,4 +1,4 @@
-/** Which call is meant: its id, or as much of it as no other call has. */
+/** Finds a call by its id or by a unique beginning of it. */
 import type { CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { exitCodes } from './exit-code.ts';
@@ -11,10 +11,10 @@ export async function findCall(
   typed: string,
   sessionId: string | undefined,
   command: string,
-  /** What else the words could have meant, with what lists it. */
+  /** Another meaning of the typed id, with the command that lists it. */
   orElse?: { readonly what: string; readonly list: string },
 ): Promise<CallSummary> {
-  // A table cuts long ids with an ellipsis, and people copy what they see.
+  // Tables cut long ids with an ellipsis, and people copy the cut form.
   const shown = typed.replace(/…$/, '');
   let wanted = shown;
   let found = await search(ledger, wanted, sessionId);
@@ -33,7 +33,7 @@ export async function findCall(
   if (others.length === 0) return first;
   const now = ledger.now();
   throw new UsageError(
-    `${found.length} calls ${first.callId === wanted ? 'have the id' : 'begin with'} ${JSON.stringify(wanted)}. Say which one.`,
+    `${found.length} calls ${first.callId === wanted ? 'have the id' : 'begin with'} ${JSON.stringify(wanted)}. Select one:`,
     found
       .slice(0, 8)
       .map(
@@ -53,10 +53,10 @@ async function search(
   return exact.length > 0 ? exact : rows.filter(({ callId }) => callId.startsWith(wanted));
 }
 
-/** Most calls that are looked at for one that is shown by a number. */
+/** Most calls to search for one that is shown by a number. */
 const mostLookedAt = 100_000;
 
-/** Calls whose id or session looks like a secret: both are shown, and typed, by their number. */
+/** Finds calls whose id or session looks like a secret. Both are displayed, and typed, as a number. */
 async function searchShown(
   ledger: Ledger,
   typed: string,
@@ -78,6 +78,6 @@ async function searchShown(
   return found;
 }
 
-/** Quoted where a shell would read it as something else. */
+/** Quoted if a shell would interpret it. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

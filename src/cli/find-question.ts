@@ -1,4 +1,4 @@
-/** Which question to a person is meant: its id, as much of it as no other has, or the call that asks it. */
+/** Finds a confirmation by its id, by a unique beginning of it, or by its call. */
 import type { StoredCall } from '../ledger/journal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
@@ -12,7 +12,7 @@ import { terminalId } from './terminal-text.ts';
 export type Question = {
   readonly view: ConfirmationView;
   readonly stored: StoredCall;
-  /** Whether the words that were typed could have meant an earlier question of the same call. */
+  /** Could the typed id also mean an earlier confirmation of the same call? */
   readonly ambiguous: boolean;
 };
 
@@ -64,7 +64,7 @@ async function findByStart(ledger: Ledger, wanted: string, command: string): Pro
   const [first, ...others] = open.length > 0 ? open : found;
   if (others.length === 0) return first;
   throw new UsageError(
-    `${others.length + 1} questions begin with ${JSON.stringify(wanted)}. Say which one.`,
+    `${others.length + 1} confirmations begin with ${JSON.stringify(wanted)}. Select one:`,
     [...(first === undefined ? [] : [first]), ...others]
       .slice(0, 8)
       .map((each) => `quittance ${command} ${each.confirmationId}   (${terminalId(each.toolName)})`),

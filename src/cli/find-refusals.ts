@@ -1,11 +1,11 @@
-/** Calls that were not accepted: the ledger has no call of that id, and an event that says why. */
+/** Requests that were not accepted: the ledger has no such call, only an event with the cause. */
 import type { CallNotAccepted } from '../call/event.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { readRefusals } from '../ledger/read-refusals.ts';
 
-/** Without a session, so many of the newest entries are searched: no table lists these events. */
+/** Without a session, only this many of the newest entries are searched, because no table lists these events. */
 const mostLookedAt = 100_000;
 const readAtOnce = 500;
 

@@ -8,7 +8,7 @@ import { openLedger } from 'quittance/ledger';
 import { expect, test } from 'vitest';
 import { startCli } from '../../test/run-cli.ts';
 
-test('calls --follow shows what another process calls, and Ctrl-C ends it cleanly', async () => {
+test('calls --follow shows calls of another process, and Ctrl-C ends it cleanly', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
   const path = join(folder, 'ledger.db');
   const ledger = await openLedger(path);
@@ -32,7 +32,7 @@ test('calls --follow shows what another process calls, and Ctrl-C ends it cleanl
   child.kill('SIGINT');
   const [code] = (await once(child, 'close')) as [number | null];
   expect(code).toBe(130);
-  // Whoever followed has let go of the ledger: only this process still owns it.
+  // The follower has released the ledger: only this process still owns it.
   expect(readdirSync(`${path}.owners`).filter((name) => !name.includes('journal'))).toHaveLength(1);
   await runtime.close();
   await ledger.close();

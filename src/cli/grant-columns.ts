@@ -1,4 +1,4 @@
-/** Standing permissions as rows of a table, and as JSON. */
+/** Grants, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import { describePerson } from '../call/describe-identity.ts';
 import type { GrantView } from '../runtime/host/grant-view.ts';

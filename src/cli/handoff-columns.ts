@@ -1,4 +1,4 @@
-/** Calls that another process runs, as rows of a table, and as JSON. */
+/** Handed-off calls, as rows of a table and as JSON. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { HandoffView } from '../runtime/handoff/list-handoffs.ts';
 import { withoutUndefined } from './call-columns.ts';
@@ -6,7 +6,7 @@ import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
 import { age, utcTimeText } from './time-text.ts';
 
-/** A call whose time is up is settled by whoever asks for it, or has its tool, next. */
+/** `overdue`: the next process that asks for the call or has its tool settles it. */
 export type ShownHandoff = Omit<HandoffView, 'status'> & { readonly status: HandoffView['status'] | 'over' };
 
 export const handoffColumns: readonly Column[] = [

@@ -26,14 +26,14 @@ test.each([
   await expect(contractsFromYaml(join(folder, typed, 'contracts.yaml'))).resolves.toBeDefined();
 });
 
-test('a project in the folder one stands in has the name of that folder', async () => {
+test('a project in the current folder gets the name of that folder', async () => {
   const home = join(folder, 'Shop 7');
   mkdirSync(home);
   await runProgramHere(['init'], { cwd: home });
   expect(readFileSync(join(home, 'package.json'), 'utf8')).toContain('"name": "shop-7"');
 });
 
-test('where the package is not at hand, it says how to get it although it is not published', async () => {
+test('explains how to install the unpublished package if it is missing', async () => {
   const made = await runProgramHere(['init', 'elsewhere'], { cwd: folder });
   expect(made.out).toMatch(/^npm install path\/to\/quittance-\d.*\.tgz {3}# .*not published/m);
 });

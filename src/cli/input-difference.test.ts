@@ -6,8 +6,8 @@ import { inputDifference } from './input-difference.ts';
 
 const json = fc.jsonValue() as fc.Arbitrary<JsonValue>;
 
-describe('the difference of arguments', () => {
-  test('names what came, what went and what changed, where it is', () => {
+describe('the difference between inputs', () => {
+  test('lists added, removed and changed fields with their paths', () => {
     expect(
       inputDifference({ a: 1, b: { c: [1, 2] }, gone: null }, { a: 1, b: { c: [1, 3, 4] }, 'x y': {} }),
     ).toEqual([
@@ -18,7 +18,7 @@ describe('the difference of arguments', () => {
     ]);
   });
 
-  test('is nothing exactly where both say the same', () => {
+  test('is empty exactly for equal inputs', () => {
     fc.assert(
       fc.property(json, json, (left, right) => {
         expect(inputDifference(left, structuredClone(left))).toEqual([]);
@@ -28,13 +28,13 @@ describe('the difference of arguments', () => {
     );
   });
 
-  test('sees members with dangerous names as members', () => {
+  test('treats dangerous names as ordinary fields', () => {
     const poisoned = JSON.parse('{"__proto__":{"admin":true},"constructor":1}') as JsonObject;
     expect(inputDifference({}, poisoned).map(({ path }) => path)).toEqual(['$.__proto__', '$.constructor']);
     expect(inputDifference(poisoned, {}).map(({ before }) => before)).toEqual([{ admin: true }, 1]);
   });
 
-  test('says a mask in the place of what is hidden, and still that it changed', () => {
+  test('shows a mask for redacted values and still reports the change', () => {
     const hidden = inputDifference(
       { key: '[REDACTED]', all: { a: 1 } },
       { key: 's3cret', all: { a: 2 } },

@@ -1,10 +1,10 @@
-/** How arguments differ from others, member by member. */
+/** The difference between two inputs, field by field. */
 import type { JsonPath, JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject } from '../base/json.ts';
 
 export type InputDifference = {
   readonly path: string;
-  /** Undefined where there was nothing. */
+  /** Undefined if the field was absent. */
   readonly before: JsonValue | undefined;
   readonly after: JsonValue | undefined;
 };
@@ -34,7 +34,7 @@ export function inputDifference(
         [...path, isList ? Number(key) : key],
         own(left, key),
         own(right, key),
-        // Where all of it is hidden, one mask stands for every member.
+        // If the whole value is redacted, one mask stands for every field.
         typeof said === 'object' && said !== null ? own(said, key) : said,
       );
   };
@@ -44,6 +44,6 @@ export function inputDifference(
 
 function own(holder: JsonValue | undefined, key: string): JsonValue | undefined {
   if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return undefined;
-  // An own member of JSON is JSON.
+  // An own property of a JSON value is JSON.
   return (holder as { readonly [name: string]: JsonValue })[key];
 }

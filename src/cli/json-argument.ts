@@ -1,4 +1,4 @@
-/** JSON as it is typed: the text itself, or `@` and the name of a file that holds it. */
+/** Parses a JSON option: the text itself, or `@` and the name of a file. */
 import { readFileSync } from 'node:fs';
 import type { JsonValue } from '../base/json.ts';
 import { parseJson } from '../base/json.ts';
@@ -10,9 +10,9 @@ export function readJsonArgument(typed: string, option: string, example: string)
   const text = isFile ? readFile(typed.slice(1), option, tryThis) : typed;
   const read = parseJson(text);
   if (read.ok) return read.value;
-  // What was typed may hold a secret: it is not said again.
+  // The message does not repeat the text, because it may contain a secret.
   throw new UsageError(
-    `--${option} is JSON${isFile ? `, and ${typed.slice(1)} is not` : ''}: ${read.problem}.`,
+    `--${option} is JSON${isFile ? `, and ${typed.slice(1)} is not JSON` : ''}: ${read.problem}.`,
     tryThis,
   );
 }

@@ -1,4 +1,4 @@
-/** Calls in a ledger, as contracts would judge them: in their kept form, which is all a ledger shows of them. */
+/** Calls of a ledger, as contracts judge them: by their stored form, because the ledger shows no other. */
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
@@ -14,11 +14,11 @@ export type LedgerCall = {
   readonly callId: string;
   readonly call: CallToJudge & { readonly input: JsonObject };
   readonly end: ToolEnd | undefined;
-  /** Some of its arguments are hidden in the ledger, so rules see masks in their place. */
+  /** Some arguments are redacted in the ledger, so rules see masks. */
   readonly hidden: boolean;
 };
 
-/** Every tool that was ever asked for. */
+/** Every tool that was ever requested. */
 export async function toolsInLedger(ledger: Ledger, signal: AbortSignal): Promise<readonly string[]> {
   const names = new Set<string>();
   for await (const { rows } of readCalls(ledger, {}, Number.POSITIVE_INFINITY, signal))
@@ -26,7 +26,10 @@ export async function toolsInLedger(ledger: Ledger, signal: AbortSignal): Promis
   return [...names].toSorted();
 }
 
-/** As many as were asked for, newest first. Those whose arguments were no object cannot be judged, and are left out. */
+/**
+ * The requested number of calls, newest first. Calls whose arguments are not an object cannot be judged and are
+ * skipped.
+ */
 export async function* callsInLedger(
   ledger: Ledger,
   query: CallQuery,
@@ -72,7 +75,7 @@ export async function readLedgerCall(
   };
 }
 
-/** What the body gave, where it ran and gave something that is not kept aside. */
+/** The output of the tool, if it ran and the output is not an artifact. */
 function endOf({ settled, attempt }: Call): ToolEnd | undefined {
   const outcome = settled?.outcome;
   if (outcome === undefined || attempt === 0) return undefined;

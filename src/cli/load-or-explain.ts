@@ -1,4 +1,4 @@
-/** Contracts named on a command line: loaded, or told apart from what is wrong with them. */
+/** Loads the contracts named on a command line, or reports their problems. */
 import { readFileSync, statSync } from 'node:fs';
 import { isQuittanceError } from '../base/error.ts';
 import type { FileOptions } from '../contracts/from-yaml.ts';
@@ -11,10 +11,10 @@ import type { Terminal } from './terminal.ts';
 import { trim, wrap } from './text-width.ts';
 import { UsageError } from './usage-error.ts';
 
-/** That files are named, and are there. */
+/** Checks that files are named and exist. */
 export function needFiles(paths: readonly string[], command: string): readonly string[] {
   if (paths.length === 0)
-    throw new UsageError('Which contracts?', [
+    throw new UsageError('Missing path of a contracts file.', [
       `quittance ${command} contracts.yaml`,
       `quittance help ${command}`,
     ]);
@@ -26,7 +26,7 @@ export function needFile(path: string, tryThis: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new UsageError(`There is no file ${path}.`, [tryThis]);
   if (found.isDirectory())
-    throw new UsageError(`${path} is a folder; name the files in it.`, [
+    throw new UsageError(`${path} is a folder. Name the files in it.`, [
       `${tryThis.replace(/contracts\.yaml$/, '')}${path.replace(/\/+$/, '')}/*.yaml`,
     ]);
 }
@@ -40,12 +40,12 @@ export async function tryToLoad(paths: readonly string[], options: FileOptions):
     return { ok: true, contracts: await contractsFromYaml(paths, options) };
   } catch (error) {
     if (!isQuittanceError(error, 'contracts.invalid')) throw error;
-    // Written by the same package, as a list of problems.
+    // The same package wrote this list of problems.
     return { ok: false, problems: JSON.parse(error.facts['problems'] ?? '[]') as ContractsProblem[] };
   }
 }
 
-/** For commands that are not about the problems: they name the one that is. */
+/** For commands that need valid contracts: reports the first problem. */
 export async function loadOrExplain(
   paths: readonly string[],
   options: FileOptions,
@@ -69,7 +69,7 @@ export const sourcePosition = ({
 }: Pick<ContractsProblem, 'source' | 'line' | 'column'>): string =>
   line === undefined ? source : `${source}:${line}:${column ?? 1}`;
 
-/** A problem with the lines around it, and a mark under the place. */
+/** A problem with its source lines and a mark under the place. */
 export function problemLines(problem: ContractsProblem, out: Terminal): string[] {
   const { field, message, line, column } = problem;
   const place = out.paint('bold', terminalText(sourcePosition(problem)));
@@ -80,7 +80,7 @@ export function problemLines(problem: ContractsProblem, out: Terminal): string[]
   ];
 }
 
-/** The line and the one before it. Nothing where the file cannot be read any more. */
+/** The line and the previous one. Empty if the file can no longer be read. */
 function excerpt(path: string, line: number, column: number, out: Terminal): string[] {
   let text: string;
   try {
@@ -90,7 +90,7 @@ function excerpt(path: string, line: number, column: number, out: Terminal): str
   }
   const lines = text.split(/\r?\n/);
   const gutter = String(line).length;
-  // A long line is shown around the place.
+  // A long line is cut to the part around the place.
   const room = Math.max(20, Math.min(out.width, 120) - gutter - 5);
   const from = column > room - 10 ? column - Math.floor(room / 2) : 1;
   const show = (number: number): string =>

@@ -1,6 +1,6 @@
 /**
- * The runtime of a worker, from a file of theirs: what a tool takes and gives, which rules hear its results and what of
- * them is hidden is known there, and nowhere in a ledger.
+ * Loads the runtime of a worker from a user's module. Schemas, contracts and redaction are only known there, not in
+ * the ledger.
  */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -16,12 +16,12 @@ export async function loadRuntime(path: string, ledger: Ledger): Promise<Runtime
     made = typeof make === 'function' ? await (make as (ledger: Ledger) => unknown)(ledger) : undefined;
   } catch (error) {
     throw new UsageError(
-      `${path} gives no runtime: ${error instanceof Error ? error.message : String(error)}`,
+      `${path} does not create a runtime: ${error instanceof Error ? error.message : String(error)}`,
       [how],
     );
   }
   if (isRuntime(made)) return made;
-  throw new UsageError(`${path} exports no function that makes a runtime, as its default.`, [how]);
+  throw new UsageError(`The default export of ${path} is not a function that creates a runtime.`, [how]);
 }
 
 const how = 'export default (ledger) => createRuntime({ tools, ledger });';

@@ -1,11 +1,11 @@
-/** Tools from a file of somebody's: what they take and give is known there, and nowhere in a ledger. */
+/** Loads tools from a user's module. Their schemas are only known there, not in the ledger. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isTool } from '../tool/define-tool.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Only the file itself is run. No body of its tools is. */
+/** Runs only the module itself, never a tool. */
 export async function loadTools(path: string): Promise<readonly AnyTool[]> {
   let given: unknown;
   try {
@@ -14,12 +14,12 @@ export async function loadTools(path: string): Promise<readonly AnyTool[]> {
     });
   } catch (error) {
     throw new UsageError(
-      `${path} gives no tools: ${error instanceof Error ? error.message : String(error)}`,
+      `Loading tools from ${path} failed: ${error instanceof Error ? error.message : String(error)}`,
       [how],
     );
   }
   if (Array.isArray(given) && given.every(isTool)) return given;
-  throw new UsageError(`${path} exports no list of tools, as its default.`, [how]);
+  throw new UsageError(`The default export of ${path} is not a list of tools.`, [how]);
 }
 
 const how = 'export default [defineTool({ … }), …];';

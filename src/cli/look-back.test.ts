@@ -59,15 +59,15 @@ rules:
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('errors', () => {
-  test('are grouped by whose move it is, in 80 columns', async () => {
+  test('are grouped by who can act, in 80 columns', async () => {
     const { code, out, err } = await on('errors');
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out.match(/^\S.*$/gm)).toEqual(['Retry  2', 'Your inputs  3']);
+    expect(out.match(/^\S.*$/gm)).toEqual(['Retry  2', 'Caller or model  3']);
     expect(out).toContain('quittance show call_failed --session ticket-42');
     expectFit(out);
   });
 
-  test('of one tool are a line for each code, for programs', async () => {
+  test('of one tool are one line per code, for programs', async () => {
     expect(jsonLines((await on('errors', '--json', '--tool', 'refund')).out)).toMatchObject([
       {
         whose_move: 'your inputs',
@@ -80,7 +80,7 @@ describe('errors', () => {
     expect(await on('errors', '--session', 'ticket-43')).toMatchObject({
       code: 0,
       out: '',
-      err: 'Nothing failed and nothing was denied.\n',
+      err: 'No call failed or was denied.\n',
     });
   });
 });
@@ -96,21 +96,21 @@ describe('trace', () => {
     expectFit(out);
   });
 
-  test('of a call begins with it', async () => {
+  test('of a call begins with that call', async () => {
     expect((await on('trace', 'call_conf')).out).toMatch(/^call_confirmed {2}delete_order {2}result /);
     const nodes = jsonLines((await on('trace', 'call_confirmed', '--json')).out);
     expect(nodes[0]).toMatchObject({ node: 0, depth: 0, kind: 'call', call_id: 'call_confirmed' });
     expect(nodes.slice(1).every(({ parent }) => parent === 0)).toBe(true);
   });
 
-  test('has the sessions that work for this one below it', async () => {
+  test('contains the sub-sessions of the session', async () => {
     const { out } = await on('trace', 'parent', '--ledger', join(folder, 'other.db'));
     expect(out).toMatch(/^session parent /);
     expect(out).toMatch(/^└─ session child {2}for parent /m);
     expect(out).not.toContain('x9');
   });
 
-  test('of what is not there says what to type', async () => {
+  test('of an unknown id names commands to try', async () => {
     expect(await on('trace', 'nowhere')).toMatchObject({ code: 1, out: '' });
     expect(await on('trace')).toMatchObject({ code: 2, out: '' });
   });
@@ -119,13 +119,13 @@ describe('trace', () => {
 describe('diff', () => {
   const other = (): string => join(folder, 'other.db');
 
-  test('ends as diff does: 0 for the same, 1 for others, 2 for what is not there', async () => {
+  test('exits like diff: 0 for equal, 1 for different, 2 for missing sessions', async () => {
     expect(await on('diff', 'parent', 'again', '--ledger', other())).toMatchObject({ code: 0 });
     const differs = await on('diff', 'ticket-42', 'ticket-43');
     expect(differs).toMatchObject({ code: 1, err: '' });
     expectFit(differs.out);
     expect(differs.out).toContain('arguments $.id');
-    expect(differs.out).toContain('They differ. Calls: 1 changed, 9 only in the first, 0 the same.');
+    expect(differs.out).toContain('The sessions differ. Calls: 1 changed, 9 only in the first, 0 the same.');
     expect(await on('diff', 'ticket-42', 'nowhere')).toMatchObject({ code: 2, out: '' });
     expect(await on('diff', 'ticket-42')).toMatchObject({ code: 2, out: '' });
   });
@@ -142,12 +142,12 @@ describe('diff', () => {
 });
 
 describe('backtest', () => {
-  test('says what would have been decided otherwise, in 80 columns', async () => {
+  test('lists the calls that would be decided differently, in 80 columns', async () => {
     const { code, out } = await on('backtest', '--contracts', contracts);
     expect(code).toBe(1);
     for (const kind of ['output pass → redact  2', 'allow → ask  1', 'allow → block  1'])
       expect(out).toContain(`${kind}\n`);
-    expect(out).toContain('4 would have been decided otherwise. 9 calls of 2 sessions judged.');
+    expect(out).toContain('4 would be decided differently. 9 calls of 2 sessions judged.');
     expectFit(out);
   });
 
@@ -165,18 +165,18 @@ describe('backtest', () => {
     });
   });
 
-  test('is good where nothing would change, and says what to type where contracts are missing or bad', async () => {
+  test('passes if nothing would change, and names a command to try for missing or broken contracts', async () => {
     expect(await on('backtest', '--contracts', contracts, '--since', '2090-01-01')).toMatchObject({
       code: 0,
     });
-    expect((await on('backtest')).err).toContain('Which contracts?');
+    expect((await on('backtest')).err).toContain('--contracts is missing.');
     expect((await on('backtest', '--contracts', 'nope.yaml')).err).toContain('There is no file nope.yaml.');
     const bad = join(folder, 'bad.yaml');
     writeFileSync(bad, 'apiVersion: edictum/v1\n');
     expect(await on('backtest', '--contracts', bad)).toMatchObject({ code: 1, out: '' });
   });
 
-  test('holds calls against tools of a module, and says what to type where it has none', async () => {
+  test('checks calls against the tools of a module, and names a command to try if it has none', async () => {
     const module = join(folder, 'tools.mjs');
     const door = new URL('../tool/define-tool.ts', import.meta.url).href;
     writeFileSync(
@@ -195,12 +195,12 @@ describe('backtest', () => {
     writeFileSync(join(folder, 'none.mjs'), 'export default [{ name: "x" }];');
     const none = await on('backtest', '--contracts', contracts, '--tools', join(folder, 'none.mjs'));
     expect(none).toMatchObject({ code: 2, out: '' });
-    expect(none.err).toContain('exports no list of tools');
+    expect(none.err).toContain('is not a list of tools');
     const missing = await on('backtest', '--contracts', contracts, '--tools', 'nope.js');
     expect(missing.err).toContain('There is no file nope.js.');
   });
 
-  test('in threads gives what was found until somebody says stop', async () => {
+  test('in threads returns its findings so far when it is stopped', async () => {
     const path = join(folder, 'many.db');
     const filling = await openLedger(path, { synchronous: 'normal' });
     const refund = defineTool({
@@ -240,13 +240,13 @@ describe('backtest', () => {
     expect(report.changes).toMatchObject([{ before: 'allow', after: 'ask', count: report.calls }]);
   });
 
-  test('that was stopped says so', async () => {
+  test('reports that it was stopped', async () => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const args = ['backtest', '--contracts', contracts];
     await runProgram({ args, env, stdout, stderr, signal: AbortSignal.abort() });
     stdout.end();
     stderr.end();
-    expect(await text(stderr)).toBe('Stopped after 0 calls. This is what was found until then.\n');
+    expect(await text(stderr)).toBe('Stopped after 0 calls. The report covers the calls judged so far.\n');
     expect(await text(stdout)).toContain('0 calls of 0 sessions judged.');
   });
 });

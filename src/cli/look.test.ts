@@ -1,4 +1,4 @@
-/** Looking at a ledger: nothing is made, changed or left behind, and a folder that may not be written is no obstacle. */
+/** Read commands create, change and leave behind nothing, and work in a read-only folder. */
 import {
   chmodSync,
   cpSync,
@@ -41,7 +41,7 @@ const commands: readonly (readonly string[])[] = [
   ['export', '--out', '-'],
 ];
 
-/** A copy of the ledger; without its read tables where they are to be made. */
+/** A copy of the ledger, optionally without its read tables. */
 function copy(name: string, without?: 'read tables'): string {
   const path = join(folder, name);
   cpSync(filled, path, { recursive: true });
@@ -49,7 +49,7 @@ function copy(name: string, without?: 'read tables'): string {
   return path;
 }
 
-/** Every file with its content; of the read tables, which are filled for whoever asks them, only that they are there. */
+/** Every file with its content. Read tables are filled on demand, so only their existence counts. */
 const contentOf = (path: string): unknown =>
   readdirSync(path, { recursive: true, withFileTypes: true })
     .map((each) => join(each.parentPath, each.name))
@@ -59,7 +59,7 @@ const contentOf = (path: string): unknown =>
       statSync(file).isFile() && !file.endsWith('.read') ? readFileSync(file).toString('base64') : undefined,
     ]);
 
-describe('looking at a ledger', () => {
+describe('reading a ledger', () => {
   test.each(commands)('leaves nothing behind: %s', async (...args) => {
     for (const path of [copy(`there-${args[0]}`), copy(`made-${args[0]}`, 'read tables')]) {
       const before = contentOf(path);
@@ -69,7 +69,7 @@ describe('looking at a ledger', () => {
     }
   });
 
-  test('needs no right to write, and no owner', async () => {
+  test('needs neither write permission nor an owner', async () => {
     const path = copy('locked');
     mkdirSync(join(path, 'empty'));
     for (const each of readdirSync(path, { recursive: true, encoding: 'utf8' })) {
@@ -77,7 +77,7 @@ describe('looking at a ledger', () => {
       chmodSync(file, statSync(file).isDirectory() ? 0o555 : 0o444);
     }
     chmodSync(path, 0o555);
-    // Rights mean nothing to root.
+    // Permissions do not apply to root.
     const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     const before = contentOf(path);
     for (const args of commands) {
@@ -91,7 +91,7 @@ describe('looking at a ledger', () => {
     expect(rebuilt.code).not.toBe(0);
   });
 
-  test('sees what others write meanwhile', async () => {
+  test('sees concurrent writes of other processes', async () => {
     const path = join(copy('shared'), 'ledger.db');
     const writer = await openLedger(path);
     await writer.retention.erase({ sessionId: 'ticket-43', by: 'Ada', reason: 'Asked to.' });
@@ -104,7 +104,7 @@ describe('looking at a ledger', () => {
     await writer.close();
   });
 
-  test('a key that is not there is not made', async () => {
+  test('does not create a missing key', async () => {
     const path = copy('keyless');
     const ledger = await openLedger(join(path, 'ledger.db'), { readOnly: true });
     rmSync(join(path, 'ledger.db.key'), { force: true });

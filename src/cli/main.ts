@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// First of all, and in words that every Node reads: is this one new enough? Only then is the program loaded.
+// Checks the version of Node first, in syntax that old versions can parse. Only then loads the program.
 const [major] = process.versions.node.split('.');
 if (Number(major) < 22) {
   console.error(

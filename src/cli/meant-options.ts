@@ -1,6 +1,6 @@
 /**
- * Sessions, calls and tools as they are shown: an id that looks like a secret is shown as `[REDACTED]~1a2b3c`, and whoever
- * types that form means the id behind it.
+ * Accepts ids in their displayed form. An id that looks like a secret is displayed as `[REDACTED]~1a2b3c`, and that
+ * form can be typed.
  */
 import type { SessionQuery, SessionSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -37,7 +37,7 @@ export async function readMeantOptions(ledger: Ledger, given: Given, signal: Abo
   };
 }
 
-/** The id of the session that is typed as it is shown; what was typed where no session is shown so. */
+/** The exact id of a session in displayed form; the typed text if no session matches. */
 export async function meantSession(ledger: Ledger, typed: string, signal: AbortSignal): Promise<string> {
   if ((await ledger.integrity.readHeads(typed)).length > 0) return typed;
   const plain = fromSafeText(typed);
@@ -79,7 +79,7 @@ function onlyOne(found: ReadonlySet<string>, typed: string, what: string, list: 
   const [first, ...others] = found;
   if (others.length > 0)
     throw new UsageError(
-      `${found.size} ${what} are shown as ${JSON.stringify(typed)}. Give the exact name.`,
+      `${found.size} ${what} are displayed as ${JSON.stringify(typed)}. Give the exact name.`,
       [list],
       exitCodes.bad,
     );

@@ -1,4 +1,4 @@
-/** The user of the operating system, as the system says it: the environment can be set to anything. */
+/** The user, as reported by the operating system, because environment variables can be faked. */
 import { userInfo } from 'node:os';
 import type { OsUserIdentity } from '../call/event.ts';
 
@@ -8,7 +8,7 @@ export function readOsUser(): OsUserIdentity {
   try {
     return { kind: 'os_user', user: userInfo().username, ...known };
   } catch {
-    // A container may run under a number that has no name.
+    // A container may run under a user id without a name.
     return { kind: 'os_user', user: `uid ${uid ?? 'unknown'}`, ...known };
   }
 }

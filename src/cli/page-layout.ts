@@ -1,4 +1,4 @@
-/** The parts pages are made of: titled sections, labelled facts, sentences, and text somebody else wrote. */
+/** Building blocks of pages: titled sections, labelled facts, sentences, and untrusted text. */
 import type { JsonValue } from '../base/json.ts';
 import { prettyJson } from '../view/pretty-json.ts';
 import { terminalLines, terminalText } from './terminal-text.ts';
@@ -9,7 +9,7 @@ export type PageLayout = Pick<Terminal, 'paint' | 'textWidth'>;
 
 export const indent = '  ';
 
-/** How much of a text is shown. Whoever decides about it must see all of it. */
+/** How much of a text to show. An approver must see all of it. */
 export type Amount = 'start' | 'all';
 const mostLines = 60;
 const mostCharacters = 40_000;
@@ -23,7 +23,7 @@ export function labelled(name: string, value: string, page: PageLayout): string[
   const text = terminalText(value);
   const beside = page.textWidth - labelWidth - indent.length;
   const label = `${indent}${page.paint('dim', fit(name, labelWidth))}`;
-  // A digest is for copying: on a line of its own rather than in two.
+  // A digest is meant for copying: it gets its own line rather than a line break.
   if (!text.includes(' ') && textWidth(text) > beside && textWidth(text) <= page.textWidth - indent.length)
     return [label, `${indent}${text}`];
   const [first = '', ...rest] = wrap(text, beside);
@@ -34,8 +34,8 @@ export const paragraph = (text: string, page: PageLayout): string[] =>
   wrap(terminalText(text), page.textWidth);
 
 /**
- * Runs of spaces inside texts are counted, as `\\u0020×24`: they would push what follows into lines of its own. A
- * backslash of the text itself is doubled, so that no text can look like that.
+ * Runs of spaces in texts are written as a count, `\\u0020×24`, because they could push text onto a separate line. A
+ * backslash of the text itself is doubled, so that no text can imitate that form.
  */
 export const json = (value: JsonValue, page: PageLayout, amount?: Amount): string[] =>
   block(
@@ -44,7 +44,7 @@ export const json = (value: JsonValue, page: PageLayout, amount?: Amount): strin
     amount,
   );
 
-/** Before what goes on from the line above: a text that is broken to fit cannot pass for lines of its own. */
+/** Marks a continued line, so that wrapped text cannot imitate separate lines. */
 const continued = '↪ ';
 
 /** Text somebody else wrote, in lines; unless all is wanted, the end of what is very long is left out, and that is said. */
@@ -62,6 +62,6 @@ export function block(text: string, page: PageLayout, amount: Amount = 'start'):
   const cut = amount !== 'all' && (lines.length > mostLines || text.length > mostCharacters);
   return [
     ...(cut ? lines.slice(0, mostLines) : lines).map((line) => `${indent}${line}`),
-    ...(cut ? [page.paint('dim', `${indent}… cut: ${text.length} characters in all; see --json`)] : []),
+    ...(cut ? [page.paint('dim', `${indent}… cut: ${text.length} characters in total; see --json`)] : []),
   ];
 }

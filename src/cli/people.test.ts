@@ -1,4 +1,4 @@
-/** People in the loop, from the command line, beside processes that hold the calls. */
+/** Decisions of people on the command line, while other processes hold the calls. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ const jsonLines = (output: string): Json[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Json);
 
-/** A process that runs one of our scripts, with what it says line by line. */
+/** A process that runs one of our scripts, with its output line by line. */
 function start(script: string, ...args: string[]) {
   const child = spawn(process.execPath, [...packageArguments(), join(root, 'test', script), ...args], {
     env: { ...process.env, NODE_NO_WARNINGS: '1' },
@@ -50,7 +50,7 @@ function start(script: string, ...args: string[]) {
 }
 
 let count = 0;
-/** A ledger of its own, a process that holds these calls, and the command line on that ledger. */
+/** A fresh ledger, a process that holds these calls, and the command line on that ledger. */
 async function hold(...callIds: string[]) {
   const path = join(folder, `${++count}.db`);
   const holder = start('hold-calls.ts', path, ...callIds);
@@ -62,11 +62,11 @@ async function hold(...callIds: string[]) {
   return { path, on, pending, digestOf, holder };
 }
 
-/** What no terminal may be sent. */
+/** Characters that must never reach a terminal. */
 const dangerous = /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
 
 describe('quittance pending', () => {
-  test('lists what waits, the riskiest first, and fits', async () => {
+  test('lists calls awaiting approval, riskiest first, within the width', async () => {
     const { path, on } = await hold('call_write', 'call_nasty', 'call_refund', 'call_delete');
     for (const columns of [80, 120]) {
       const { out, code } = await runInProcess(['pending'], { ledger: path, columns });
@@ -93,12 +93,12 @@ describe('quittance pending', () => {
         risk: ['reaches outside', 'cannot be repeated safely'],
       },
     ]);
-    expect((await on('pending', '--session', 'nobody')).err).toBe('Nothing waits for a person.\n');
+    expect((await on('pending', '--session', 'nobody')).err).toBe('No calls await approval.\n');
   });
 });
 
 describe('a decision from another process', () => {
-  test('is about what was seen, counts once, and lets the holder go on', async () => {
+  test('covers the reviewed arguments, counts once, and lets the holder continue', async () => {
     const { path, on, pending, digestOf, holder } = await hold('call_delete');
     const [question] = await pending();
     const digest = await digestOf('call_delete');
@@ -126,7 +126,7 @@ describe('a decision from another process', () => {
     expect(second.err).toMatch(/was approved already by Ada \(typed by OS user [^)]+\) at \d{4}-/);
   });
 
-  test('may be a no, or an answer to the model', async () => {
+  test('can deny, or answer the model', async () => {
     const { on, holder } = await hold('call_delete', 'call_refund');
     expect(await on('deny', 'call_delete', '--by', 'Ada', '--reason', 'Not today.')).toMatchObject({
       code: 0,
@@ -151,15 +151,15 @@ describe('a decision from another process', () => {
     expect(await holder.next()).toMatchObject({ outcome: { code: 'confirmation.answered' } });
   });
 
-  test('may change the arguments, and shows how, without what is hidden', async () => {
+  test('can edit the arguments and shows the difference without redacted values', async () => {
     const { on, digestOf, holder } = await hold('call_refund');
     const digest = await digestOf('call_refund');
     const edit = (args: string): Promise<Ran> =>
       on('edit', 'call_refund', '--by', 'Ada', '--digest', digest, '--wait', '20', '--args', args);
     expect((await edit('{"order":"A7","cents":500,"password":"[REDACTED]"}')).err).toContain(
-      'Those are the arguments it has.',
+      'These arguments equal the current ones.',
     );
-    expect((await edit('[1]')).err).toContain('Arguments are a JSON object.');
+    expect((await edit('[1]')).err).toContain('--args must be a JSON object.');
     expect((await edit('{"password":"hunter2"')).err).not.toContain('hunter2');
     const file = join(folder, 'edit.json');
     writeFileSync(file, '{"order":"A7","cents":300,"password":"[REDACTED]"}');
@@ -168,12 +168,12 @@ describe('a decision from another process', () => {
     expect(done.out).not.toContain('password');
     expect(await holder.next()).toMatchObject({ outcome: { output: { refunded: 300, knew: true } } });
     const { out } = await on('show', 'call_refund');
-    expect(out).toContain('approved with other arguments by Ada');
+    expect(out).toContain('approved with edited arguments by Ada');
     expect(out).toMatch(/\$\.cents\n +- 500\n +\+ 300\n/);
     expect(out).not.toContain('correct horse');
   });
 
-  test('names the revision of what the tool showed', async () => {
+  test('names the reviewed revision of the preview', async () => {
     const { on, digestOf, holder } = await hold('call_write');
     const yes = ['approve', 'call_write', '--by', 'Ada', '--digest', await digestOf('call_write')];
     expect((await on('show', 'call_write')).out).toMatch(
@@ -185,23 +185,23 @@ describe('a decision from another process', () => {
     expect(await holder.next()).toMatchObject({ outcome: { output: { wrote: { sha: 'abc' } } } });
   });
 
-  test('outlives the holder: a no ends the call, a yes waits for whoever has the tool', async () => {
+  test('outlives the holder: a denial ends the call, an approval waits for a process with the tool', async () => {
     const { path, on, digestOf, holder } = await hold('call_delete', 'call_refund');
     await holder.die();
-    expect(await on('reconcile')).toMatchObject({ code: 0, err: 'No call is in doubt.\n' });
+    expect(await on('reconcile')).toMatchObject({ code: 0, err: 'No calls are in doubt.\n' });
     expect((await on('deny', 'cnf_none', '--by', 'Ada')).err).toMatch(
       /There is no question and no call "cnf_none"\.\n {2}try: quittance pending\n/,
     );
     const no = await on('deny', 'call_refund', '--by', 'Ada');
-    expect(no.out).toContain('The process that held the call is gone; the call ends here.');
+    expect(no.out).toContain('The process that held the call has ended, so this command settles the call.');
     expect(jsonLines((await on('calls', '--json', '--tool', 'refund')).out)).toMatchObject([
       { status: 'settled', code: 'confirmation.rejected' },
     ]);
     const digest = await digestOf('call_delete');
     const yes = await on('approve', 'call_delete', '--by', 'Ada', '--digest', digest, '--wait', '1');
     expect(yes.code).toBe(1);
-    expect(yes.out).toContain('Another that has the tool goes on with it');
-    expect(yes.err).toContain('There is no outcome after 1 s; the decision stands.');
+    expect(yes.out).toContain('Another process with the tool continues it');
+    expect(yes.err).toContain('No outcome after 1 s; the decision is recorded.');
     expect((await on('reconcile')).err).toContain('1 more call has no outcome');
     const again = start('hold-calls.ts', path, 'call_delete');
     expect(await again.next()).toMatchObject({ outcome: { output: { deleted: true } } });
@@ -210,7 +210,7 @@ describe('a decision from another process', () => {
   });
 });
 
-describe('somebody at a terminal', () => {
+describe('a person at a terminal', () => {
   const at = (ledger: string, says: boolean): Sitting & { readonly seen: string[] } => {
     const seen: string[] = [];
     return {
@@ -224,15 +224,15 @@ describe('somebody at a terminal', () => {
     };
   };
 
-  test('sees all of what would run, and decides by a yes', async () => {
+  test('sees everything that would run, and approves by a yes', async () => {
     const { path, pending, holder } = await hold('call_nasty', 'call_long');
     const no = at(path, false);
     const left = await runInProcess(['approve', 'call_long', '--by', 'Ada'], no);
     expect(left).toMatchObject({ code: 1 });
-    expect(left.out).toMatch(/Nothing was decided\.\n$/);
+    expect(left.out).toMatch(/No decision was recorded\.\n$/);
     const [shown = '', question] = no.seen;
     expect(question).toBe('Approve?');
-    // The last of a thousand lines is no place to hide.
+    // Even the last of a thousand lines is visible.
     expect(shown).toContain('the last line');
     expect(shown).not.toContain('… cut');
     expect(shown).toMatch(/destructive[^]*for +bob[^]*asked by +gate mode[^]*digest\s+sha256:[0-9a-f]{64}/);
@@ -247,7 +247,7 @@ describe('somebody at a terminal', () => {
     expect(await holder.next()).toMatchObject({ id: 'call_nasty', outcome: { output: { deleted: true } } });
   });
 
-  test('sees what is edited, and the diff of what the tool would do', async () => {
+  test('sees the edit, and the diff of the preview', async () => {
     const { path } = await hold('call_refund', 'call_write');
     const no = at(path, false);
     const args = '{"order":"A7","cents":300,"password":"hunter2"}';
@@ -255,10 +255,10 @@ describe('somebody at a terminal', () => {
     expect(no.seen[0]).toMatch(/\$\.cents\n +- 500\n +\+ 300\n +\$\.password\n +- "\[REDACTED\]"\n/);
     expect(no.seen[0]).not.toContain('hunter2');
     await runInProcess(['approve', 'call_write', '--by', 'Ada'], no);
-    expect(no.seen[2]).toMatch(/What it would do, revision 1\n.*notes\.md\n(?:.*\n){3} +-old\n +\+new\n/);
+    expect(no.seen[2]).toMatch(/Preview, revision 1\n.*notes\.md\n(?:.*\n){3} +-old\n +\+new\n/);
   });
 
-  test('as a program: JSON is for those who name the digest', async () => {
+  test('as a program: JSON requires the digest', async () => {
     const { path, digestOf } = await hold('call_delete');
     const yes = at(path, true);
     expect(await runInProcess(['approve', 'call_delete', '--by', 'Ada', '--json'], yes)).toMatchObject({
@@ -278,11 +278,11 @@ describe('somebody at a terminal', () => {
 });
 
 describe('quittance grants', () => {
-  test('gives, lists and revokes, and the calls name the grant', async () => {
+  test('gives, lists and revokes, and calls record the grant', async () => {
     const path = join(folder, 'grants.db');
     const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
     await start('worker-runtime.ts', 'make', path).next();
-    expect((await on('grants')).err).toBe('No grant is in force.\n');
+    expect((await on('grants')).err).toBe('No grant is active.\n');
     const give = ['grants', 'give', 'delete_*', '--session', 'ticket-42', '--by', 'Ada'];
     const bad = await on(...give, '--where', '{"order":{"equals":"A7"}}');
     expect(bad).toMatchObject({ code: 2, out: '' });
@@ -302,21 +302,21 @@ describe('quittance grants', () => {
     expect((await on('show', 'call_delete')).out).toContain(`grant        ${grantId}`);
     const revoke = ['grants', 'revoke', grantId.slice(0, 12), '--by', 'Ada'];
     expect(await on(...revoke)).toMatchObject({ code: 0, err: '' });
-    expect((await on(...revoke)).err).toContain('was revoked already by Ada');
+    expect((await on(...revoke)).err).toContain('was already revoked by Ada');
     expect((await on('grants')).out).toBe('');
     expect((await on('grants', '--all')).out).toContain('revoked');
   });
 });
 
 describe('quittance handoff', () => {
-  test('lists, claims and reports; the token and what is hidden only where they are asked for', async () => {
+  test('lists, claims and reports; shows the token and redacted values only on request', async () => {
     const path = join(folder, 'handoff.db');
     const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
     const runtime = ['--runtime', join(root, 'test/worker-runtime.ts')];
     const boss = start('worker-runtime.ts', 'hand-over', path);
     await eventually(async () => expect((await on('handoff')).out).toContain('waiting'));
     const claim = ['handoff', 'claim', 'call_render', '--worker', 'farm-1'];
-    expect((await on(...claim)).err).toContain('only if asked for');
+    expect((await on(...claim)).err).toContain('only on request');
     expect((await on(...claim, '--json')).err).toContain('--runtime is missing');
     expect((await on(...claim, '--json', '--runtime', join(root, 'test/sources.ts'))).code).toBe(2);
     expect((await on('handoff')).out).toContain('waiting');
@@ -327,7 +327,7 @@ describe('quittance handoff', () => {
     const token = join(folder, 'token');
     writeFileSync(token, `${String(claimed?.['token'])}\n`);
     const report = ['handoff', 'report', '--token', `@${token}`, ...runtime];
-    expect((await on(...report)).err).toContain('Say --output or --error.');
+    expect((await on(...report)).err).toContain('use --output or --error.');
     expect(await on(...report, '--output', '{"frames":9}')).toMatchObject({ code: 0, err: '' });
     expect(await boss.next()).toMatchObject({ output: { frames: 9 } });
     expect(await on(...report, '--output', '{"frames":9}')).toMatchObject({ code: 0 });
@@ -335,7 +335,7 @@ describe('quittance handoff', () => {
     expect(otherwise.code).toBe(1);
     expect(jsonLines(otherwise.out)).toMatchObject([{ status: 'replayed', differs: true }]);
     const { out } = await on('show', 'call_render');
-    expect(out).toContain('taken by     farm-1');
+    expect(out).toContain('claimed by   farm-1');
     expect(out).not.toContain('correct horse');
     expect(await on('handoff', 'report', '--token', 'v1.x', '--output', '1', ...runtime)).toMatchObject({
       code: 1,

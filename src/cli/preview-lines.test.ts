@@ -8,7 +8,7 @@ const lines = (
 ) => previewLines(...args, page, 'all');
 
 describe('a preview', () => {
-  test('that is a diff has its colours by the line, whatever is inside a line', () => {
+  test('that is a diff is coloured by line, whatever a line contains', () => {
     const diff = '@@ -1,2 +1,2 @@\n-old\n+new\n     deep context\n no change';
     const drawn = lines({ kind: 'diff', path: 'a.md', diff }).slice(1);
     expect(drawn).toEqual([
@@ -20,7 +20,7 @@ describe('a preview', () => {
     ]);
   });
 
-  test('cannot act on the terminal, nor pass one field for two', () => {
+  test('can neither control the terminal nor imitate a second field', () => {
     const drawn = [
       ...lines({ kind: 'text', text: nasty }),
       ...lines({ kind: 'command', command: nasty, directory: nasty }),
@@ -33,7 +33,7 @@ describe('a preview', () => {
     ]);
   });
 
-  test('is whole for whoever decides, and cut with a word about it elsewhere', () => {
+  test('is complete for the approver, and cut with a note elsewhere', () => {
     const diff = Array.from({ length: 500 }, (_, line) => `+${line}`).join('\n');
     expect(lines({ kind: 'diff', path: 'a', diff })).toHaveLength(501);
     const start = previewLines({ kind: 'diff', path: 'a', diff }, page, 'start');

@@ -24,7 +24,7 @@ export function previewLines(preview: Preview, page: PageLayout, amount: Amount)
   }
 }
 
-/** Nothing for a value that is not there. */
+/** Empty for an absent value. */
 export const valueText = (value: JsonValue | undefined): string =>
   value === undefined ? '(nothing)' : JSON.stringify(value);
 

@@ -9,7 +9,7 @@ import { safeJson } from './terminal-text.ts';
 import type { Column, Row, Table } from './table.ts';
 import { layOutTable } from './table.ts';
 
-/** What is listed: where it comes from and how it looks. */
+/** A list: its source and its presentation. */
 export type Listing<Item, Query> = {
   readonly ask: (
     query: Query & { readonly limit?: number; readonly cursor?: string | undefined },
@@ -18,11 +18,11 @@ export type Listing<Item, Query> = {
   readonly columns: readonly Column[];
   readonly toRow: (item: Item) => Row;
   readonly toJson: (item: Item) => JsonObject;
-  /** Said where there is nothing to list. */
+  /** Message for an empty list. */
   readonly none: string;
 };
 
-/** Prints a list as a table or as JSON lines, as many as were asked for, and says how to see the rest. */
+/** Prints a list as a table or as JSON lines, up to the limit, and says how to get the rest. */
 export async function printList<Item, Query>(
   { ask, query, columns, toRow, toJson, none }: Listing<Item, Query>,
   given: Given,
@@ -48,9 +48,7 @@ export async function printList<Item, Query>(
   }
   if (signal.aborted) return exitCodes.good;
   if (next !== undefined)
-    await err.print(
-      err.paint('dim', `${shown} shown, and there are more: --all, --limit N or --cursor ${next}`),
-    );
+    await err.print(err.paint('dim', `${shown} shown. For more: --all, --limit N or --cursor ${next}`));
   else if (shown === 0 && !given.has('json')) await err.print(none);
   return exitCodes.good;
 }

@@ -11,7 +11,7 @@ export function programHelp(commands: readonly CliCommand[], page: Page): string
   const title = (text: string): string => page.paint('bold', text);
   return [
     ...wrap(
-      'quittance: look at a ledger of tool calls, decide what waits for a person, prove that the ledger is whole, settle what is in doubt, and try out contracts.',
+      'quittance: inspect a ledger of tool calls, decide held calls, verify the ledger, resolve calls in doubt, and test contracts.',
       page.textWidth,
     ),
     '',
@@ -24,18 +24,19 @@ export function programHelp(commands: readonly CliCommand[], page: Page): string
     ),
     '',
     title('Options'),
-    ...optionLines({ ...commonOptions, version: { help: 'Say which version this is' } }, page),
+    ...optionLines({ ...commonOptions, version: { help: 'Print the version' } }, page),
     '',
     title('Examples'),
-    ...entry('quittance calls --since 1h', 'what was called in the last hour', page, 34),
+    ...entry('quittance calls --since 1h', 'calls of the last hour', page, 34),
     ...entry('quittance show call_7', 'everything about one call', page, 34),
-    ...entry('quittance pending', 'what waits for a person', page, 34),
-    ...entry('quittance verify', 'whether anything was changed', page, 34),
-    ...entry('quittance contracts test x.yaml', 'whether rules do what they should', page, 34),
+    ...entry('quittance pending', 'calls awaiting approval', page, 34),
+    ...entry('quittance verify', 'check the ledger for changes', page, 34),
+    ...entry('quittance contracts test x.yaml', 'run the case files of contracts', page, 34),
     '',
     ...wrap(
-      `Exit codes: ${exitCodes.good} good, ${exitCodes.bad} the answer is no, ${exitCodes.usage} not understood, ` +
-        `${exitCodes.broken} something broke, ${exitCodes.interrupted} stopped by Ctrl-C.`,
+      `Exit codes: ${exitCodes.good} success, ${exitCodes.bad} check failed or not found, ` +
+        `${exitCodes.usage} invalid command line, ${exitCodes.broken} unexpected error, ` +
+        `${exitCodes.interrupted} stopped by Ctrl-C.`,
       page.textWidth,
     ),
   ];
@@ -92,7 +93,7 @@ const optionLines = (options: Options, page: Page): string[] =>
     ),
   );
 
-/** A term and what it means, beside it or below where it is too long. */
+/** A term and its meaning, on the same line or, for a long term, below it. */
 function entry(term: string, meaning: string, page: Page, column = 26): string[] {
   const lines = wrap(meaning, page.textWidth - column - 2).map((line) => `${' '.repeat(column)}${line}`);
   const start = `  ${term}`;

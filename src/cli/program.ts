@@ -1,4 +1,4 @@
-/** The program: the process around a command, from what was typed to what the shell is told. */
+/** The program around a command: reads the arguments, runs the command, returns the exit code. */
 import { readOsUser } from './os-user.ts';
 import { readMeantOptions } from './meant-options.ts';
 import { isQuittanceError } from '../base/error.ts';
@@ -20,15 +20,15 @@ import { createTerminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 import { readVersion } from './version.ts';
 
-/** What the program uses of the process around it. */
+/** The parts of the process that the program uses. */
 export type Surroundings = {
   readonly args: readonly string[];
   readonly env: Environment;
   readonly stdout: Stream;
   readonly stderr: Stream;
-  /** Aborted when somebody stops it, or nobody reads it any more. */
+  /** Aborted when the user stops the program or the reader of its output ends. */
   readonly signal: AbortSignal;
-  /** Asks somebody who sits in front of it; undefined where nobody does. */
+  /** Asks the person at the terminal; undefined without a terminal. */
   readonly ask?: Context['ask'];
 };
 
@@ -43,7 +43,7 @@ export async function run(): Promise<void> {
   process.exitCode = stoppedBy() ?? code;
 }
 
-/** Does what was typed, and says how that ended. */
+/** Runs the typed command and returns its exit code. */
 export async function runProgram({
   args,
   env,
@@ -82,7 +82,7 @@ export async function runProgram({
   }
 }
 
-/** Carries out what was typed. */
+/** Runs the typed command. */
 export async function runCommand(args: readonly string[], context: Context): Promise<ExitCode> {
   const { out } = context;
   const { name, rest } = splitArguments(args);
@@ -92,7 +92,7 @@ export async function runCommand(args: readonly string[], context: Context): Pro
   }
   if (name === undefined) {
     for (const line of programHelp(commands, out)) await out.print(line);
-    // Asked for nothing is not asked for help: a script that forgot the command should notice.
+    // No arguments is an error, so that a script that forgot the command fails.
     return args.length === 0 ? exitCodes.usage : exitCodes.good;
   }
   if (isGroup(name, commands) && rest.some((word) => word === '--help' || word === '-h')) {
@@ -106,7 +106,7 @@ export async function runCommand(args: readonly string[], context: Context): Pro
   return exitCodes.good;
 }
 
-/** The name of the command, and everything else that was typed: options may stand before the name too. */
+/** The name of the command and the other arguments. Options may precede the name. */
 function splitArguments(args: readonly string[]): {
   readonly name: string | undefined;
   readonly rest: readonly string[];
@@ -133,7 +133,7 @@ function splitArguments(args: readonly string[]): {
   return { name: undefined, rest: before };
 }
 
-/** Says what went wrong and what to type next. */
+/** Prints the error and a command to try. */
 export async function explain(error: unknown, err: Terminal): Promise<ExitCode> {
   const say = (line: string): Promise<void> => err.print(line);
   if (error instanceof UsageError) {
@@ -158,11 +158,11 @@ export async function explain(error: unknown, err: Terminal): Promise<ExitCode> 
   return exitCodes.broken;
 }
 
-/** Trouble with a file or the disk explains itself; where in our code it came up helps nobody. */
+/** File and disk errors need no stack trace. */
 const hasSystemCode = (error: unknown): boolean =>
   error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
 
-/** Stops once for whoever asks first; a second Ctrl-C does not wait. Gives the exit code of having been stopped. */
+/** Stops on the first signal; a second Ctrl-C ends the process at once. Returns the exit code for that signal. */
 function listenForStop(stop: AbortController): () => ExitCode | undefined {
   let code: ExitCode | undefined;
   const listen = (signal: 'SIGINT' | 'SIGTERM', stopped: ExitCode): void => {
@@ -174,12 +174,12 @@ function listenForStop(stop: AbortController): () => ExitCode | undefined {
   };
   listen('SIGINT', exitCodes.interrupted);
   listen('SIGTERM', exitCodes.terminated);
-  // Whoever read us, as in `| head`, has seen enough: not an error of theirs, nor of ours.
+  // The reader of the output ended, as in `| head`. This is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     stop.abort();
   });
-  // Remarks that nobody hears any more are no reason to stop: a server outlives the reader of its log.
+  // A lost reader of the messages does not stop the program: a server outlives the reader of its log.
   process.stderr.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
   });

@@ -1,11 +1,11 @@
 /** Shows how far a long command is: a bar on a terminal, a line now and then elsewhere. */
 export interface ProgressBar {
   step(count?: number): void;
-  /** Takes the bar away; where it took long enough to matter, says how long. */
+  /** Removes the bar. For a long run it prints the duration. */
   done(): void;
 }
 
-/** As much of a stream as is needed. */
+/** The part of a stream that is needed. */
 type Screen = { readonly isTTY?: boolean; write(text: string): unknown };
 
 const redrawEveryMs = 60;

@@ -1,6 +1,6 @@
 /**
- * A name for the project in a folder, made of the folder's: one that npm takes for a package, and that contracts take
- * too, which is narrower.
+ * A project name derived from the folder name. It must be valid as an npm package name and, more narrowly, as the
+ * name of contracts.
  */
 export function projectName(folder: string): string {
   const name = folder
@@ -16,5 +16,5 @@ export function projectName(folder: string): string {
 const standIn = 'my-agent';
 const longest = 100;
 
-/** Nothing is left of a name in another script. npm takes the next two for no package; the last is what is installed. */
+/** Empty: a name in another script. npm reserves the next two. The last is the installed package. */
 const refused: ReadonlySet<string> = new Set(['', 'node_modules', 'favicon.ico', 'quittance']);

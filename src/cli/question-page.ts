@@ -1,4 +1,4 @@
-/** A question to a person, as a page to decide by: all of what would be done, and none of it cut. */
+/** A confirmation as a page for the approver: everything that would run, never cut. */
 import { describeIdentity } from '../call/describe-identity.ts';
 import type { Ask } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
@@ -27,7 +27,7 @@ export function questionPage(view: ConfirmationView, page: PageLayout, now: numb
     ...(preview === undefined
       ? comparisonSection(view.comparison, page, now)
       : section(
-          `What it would do, revision ${preview.revision}${preview.ready ? '' : ', not ready yet'}`,
+          `Preview, revision ${preview.revision}${preview.ready ? '' : ', not ready yet'}`,
           previewLines(preview.preview, inside, 'all'),
           page,
         )),
@@ -36,7 +36,7 @@ export function questionPage(view: ConfirmationView, page: PageLayout, now: numb
 
 function facts(view: ConfirmationView, page: PageLayout, now: number): string[] {
   const { principal, provenance, expiresAt, timeoutEffect } = view;
-  const then = timeoutEffect === 'allow' ? 'then it runs' : 'then it does not run';
+  const then = timeoutEffect === 'allow' ? 'then it is allowed' : 'then it is denied';
   const known: readonly (readonly [string, string | undefined])[] = [
     ['question', view.confirmationId],
     ['call', terminalId(view.callId)],
@@ -46,8 +46,8 @@ function facts(view: ConfirmationView, page: PageLayout, now: number): string[] 
       principal && [principal.userId ?? principal.serviceId, principal.orgId].filter(Boolean).join(' of '),
     ],
     ['model', provenance && [provenance.provider, provenance.model].filter(Boolean).join(' ')],
-    ['asked via', view.askedBy && describeIdentity(view.askedBy)],
-    ['asked', `${age(view.createdAt, now)} ago`.replace('now ago', 'just now')],
+    ['requester', view.askedBy && describeIdentity(view.askedBy)],
+    ['requested', `${age(view.createdAt, now)} ago`.replace('now ago', 'just now')],
     [
       'expires',
       expiresAt === undefined ? undefined : now >= expiresAt ? 'over' : `${age(expiresAt, now)}; ${then}`,
@@ -65,7 +65,7 @@ export const askLines = ({ by, description, code }: Ask, page: PageLayout): stri
     page,
   );
 
-const typedNote = 'A rendering: the tool gets values that JSON cannot hold.';
+const typedNote = 'Approximate: the tool receives values that JSON cannot represent.';
 
 function input(view: ConfirmationView, page: PageLayout): string[] {
   const { requestedInput, effectiveInput, hidden } = view;
@@ -74,7 +74,7 @@ function input(view: ConfirmationView, page: PageLayout): string[] {
     ...(view.inputForm === 'typed' ? [page.paint('dim', typedNote)] : []),
     ...json(effectiveInput, page, 'all'),
     ...artifactLines(view.artifacts, page),
-    ...(isSame ? [] : [page.paint('dim', 'asked for as'), ...json(requestedInput, page, 'all')]),
+    ...(isSame ? [] : [page.paint('dim', 'requested as'), ...json(requestedInput, page, 'all')]),
     ...nameNotes(effectiveInput).flatMap((note) => labelled('careful', note, page)),
     ...hidden.flatMap((path) => labelled('hidden', path, page)),
     ...labelled('digest', view.inputDigest, page),

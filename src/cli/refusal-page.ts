@@ -1,4 +1,4 @@
-/** What is on record about a call that was not accepted. */
+/** The record of a request that was not accepted. */
 import type { JsonObject } from '../base/json.ts';
 import { auditRecordToWire } from '../call/audit-wire.ts';
 import { projectAudit } from '../call/audit-projection.ts';
@@ -22,7 +22,7 @@ export const refusalPage = (refusals: readonly CallNotAccepted[], page: PageLayo
     ...labelled('boundary', `${refusal.boundary}. ${persistenceBoundaries[refusal.boundary] ?? ''}`, page),
     ...labelled('error', refusal.error, page),
     ...paragraph(
-      'The ledger could not store this call, so the runtime did not accept it. Nothing ran. The same id may be asked for again.',
+      'The ledger could not store this call, so the runtime did not accept it. Nothing ran. The same id can be used again.',
       page,
     ),
   ]);

@@ -1,4 +1,4 @@
-/** Runs cases: what came of each call, held against what was expected. */
+/** Runs cases and compares each result with the expected one. */
 import { dirname, resolve } from 'node:path';
 import { canonicalJson } from '../base/canonical.ts';
 import type { ContractsOptions } from '../contracts/contracts-options.ts';
@@ -18,13 +18,13 @@ export type CaseResult = {
   readonly passed: boolean;
   readonly came: CaseWord;
   readonly decidedBy: FiredRule | undefined;
-  /** What is not as expected, in words. Empty where all is. */
+  /** Differences from the expected result, in words. Empty if there are none. */
   readonly problems: readonly string[];
 };
 
 export type LoadContracts = (options: ContractsOptions) => Promise<LoadedContracts>;
 
-/** In the order of the file. */
+/** Results in the order of the file. */
 export async function runCases(file: CaseFile, load: LoadContracts): Promise<readonly CaseResult[]> {
   const contractsOf = createCaseLoader(file, load);
   const results: CaseResult[] = [];
@@ -33,8 +33,8 @@ export async function runCases(file: CaseFile, load: LoadContracts): Promise<rea
 }
 
 /**
- * The contracts in the world of a case. Variables and directories of this machine are out of sight: a case means the
- * same anywhere.
+ * Loads the contracts for one case. Environment variables and folders of this machine are not visible, so a case
+ * gives the same result everywhere.
  */
 export function createCaseLoader(
   file: CaseFile,
@@ -56,7 +56,7 @@ function optionsOf(
   return {
     env: each.env,
     ...(each.environment !== undefined && { environment: each.environment }),
-    // Seen from the file, wherever the command is typed.
+    // Relative to the case file, not to the current folder.
     ...(workingDirectory !== undefined && { workingDirectory: resolve(dirname(source), workingDirectory) }),
     ...(homeDirectory !== undefined && { homeDirectory }),
   };
@@ -78,15 +78,15 @@ async function runCase(each: ContractCase, contracts: LoadedContracts): Promise<
   });
   const { word: came, decidedBy } = wordOf(explanation);
   const { word, ruleId, message, output } = each.expected;
-  if (came !== word) problems.push(`expected ${word}, came ${came}`);
+  if (came !== word) problems.push(`expected ${word}, got ${came}`);
   if (ruleId !== undefined && ruleId !== decidedBy?.ruleId)
-    problems.push(`expected rule ${ruleId} to decide, ${decidedBy?.ruleId ?? 'none'} did`);
+    problems.push(`expected rule ${ruleId} to decide, but ${decidedBy?.ruleId ?? 'none'} did`);
   if (message !== undefined && !decidedBy?.message.toLowerCase().includes(message.toLowerCase()))
     problems.push(`expected a message with ${JSON.stringify(message)}`);
   if (output !== undefined) {
     const left = explanation.output?.output;
     if (left === undefined || canonicalJson(left) !== canonicalJson(output.value))
-      problems.push(`expected the output ${JSON.stringify(output.value)}, ${JSON.stringify(left)} was left`);
+      problems.push(`expected the output ${JSON.stringify(output.value)}, got ${JSON.stringify(left)}`);
   }
   return { case: each, passed: problems.length === 0, came, decidedBy, problems };
 }
@@ -107,7 +107,7 @@ export const toCall = ({
   ...(resources !== undefined && { resources }),
 });
 
-/** What is said about a call in one word: about its result where there is something to say, else about the call. */
+/** The decision in one word: on the output if a rule decided about it, else on the call. */
 export function wordOf({ ruling, output }: Pick<CallExplanation, 'ruling' | 'output'>): {
   readonly word: CaseWord;
   readonly decidedBy: FiredRule | undefined;
@@ -117,7 +117,7 @@ export function wordOf({ ruling, output }: Pick<CallExplanation, 'ruling' | 'out
   return { word: ruling.decision, decidedBy: ruling.decidedBy };
 }
 
-/** Where a workflow stands after the calls before. */
+/** The state of a workflow after the earlier calls. */
 async function walk(
   workflow: Workflow,
   { before }: ContractCase,

@@ -16,7 +16,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const from = (path: string): string => JSON.stringify(pathToFileURL(join(root, path)).href);
 
-/** The module of somebody who makes a runtime: a tool with a schema, a budget, rules. */
+/** A user's module that creates a runtime: a tool with a schema, a budget, contracts. */
 const moduleWith = (unit: string): string => `
 import { createRuntime, defineTool } from ${from('src/index.ts')};
 import { contractsFromYaml } from ${from('src/contracts/from-yaml.ts')};
@@ -71,7 +71,7 @@ async function serving(source: string, visit: (ask: Ask) => Promise<void>): Prom
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
-      return (await answer.json()) as Answer; // said by whoever asks
+      return (await answer.json()) as Answer; // the type of this route's answer
     });
   } finally {
     child.kill('SIGINT');
@@ -79,7 +79,7 @@ async function serving(source: string, visit: (ask: Ask) => Promise<void>): Prom
   }
 }
 
-test('a server goes on where nobody reads any more what it has to say', async () => {
+test('a server continues after the reader of its messages has ended', async () => {
   const path = join(folder, 'rules.yaml');
   writeFileSync(path, rules);
   const ledger = join(folder, 'ledger.db');
@@ -88,14 +88,14 @@ test('a server goes on where nobody reads any more what it has to say', async ()
   const { url, token } = JSON.parse(line) as { readonly url: string; readonly token: string };
   const ask = async (): Promise<ContractsInForce> => {
     const answer = await fetch(`${url}/v1/contracts`, { headers: { authorization: `Bearer ${token}` } });
-    return (await answer.json()) as ContractsInForce; // what the route answers
+    return (await answer.json()) as ContractsInForce; // the type of this route's answer
   };
   try {
     child.stdout.destroy();
     child.stderr.destroy();
     const changes = ['less', 'more', 'enough'];
     for (const id of changes) {
-      // Told on the terminal that is gone.
+      // The message goes to the closed terminal.
       writeFileSync(path, rules.replace('not-too-much', id));
       await expect.poll(async () => (await ask()).rules.map(({ ruleId }) => ruleId)).toEqual([id]);
     }
@@ -106,7 +106,7 @@ test('a server goes on where nobody reads any more what it has to say', async ()
   }
 });
 
-test('a runtime of somebody’s own is served with its tools, its rules and its budgets', async () => {
+test("serves a user's runtime with its tools, contracts and budgets", async () => {
   await serving(moduleWith('cents'), async (ask) => {
     const call = { id: 'c1', name: 'pay_supplier', arguments: { cents: 5 } };
     await ask('/v1/calls', { sessionId: 's1', call });
@@ -120,7 +120,7 @@ test('a runtime of somebody’s own is served with its tools, its rules and its 
     const inForce = await ask<ContractsInForce>('/v1/contracts');
     expect(inForce).toMatchObject({ loaded: true, canReload: true, rules: [{ ruleId: 'not-too-much' }] });
   });
-  // Made with another schema, it is found to have changed.
+  // With another schema, the tool counts as changed.
   await serving(moduleWith('euros'), async (ask) => {
     const { tool, schemas } = await ask<ToolDetail>('/v1/tools/pay_supplier');
     expect(tool.drifted).toBe(true);

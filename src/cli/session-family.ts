@@ -1,4 +1,4 @@
-/** A session and those that work for it, as they say when they begin. */
+/** A session and its sub-sessions, which name their parent when they begin. */
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -6,16 +6,16 @@ import { readPages } from '../ledger/read-pages.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { SessionQuery, SessionSummary } from '../ledger/call-query.ts';
 
-/** So many sessions are looked at for those that belong here: nobody keeps a list of them. */
+/** Most sessions to search for sub-sessions, because no table lists them. */
 const mostLookedAt = 5_000;
 
 export type Family = {
   readonly sessionIds: readonly string[];
-  /** Whether there were more sessions than were looked at. */
+  /** Were there more sessions than were searched? */
   readonly isCut: boolean;
 };
 
-/** Whether there is such a session; its summary if so. */
+/** The summary of the session, if it exists. */
 export async function findSession(ledger: Ledger, sessionId: string): Promise<SessionSummary | undefined> {
   const pages = readPages<SessionSummary, SessionQuery>(
     (query) => ledger.queries.findSessions(query),
@@ -51,7 +51,7 @@ export async function findSessionFamily(
     }
   }
   const family = new Set([sessionId]);
-  // A set goes on with what is added to it meanwhile.
+  // Iterating a set includes the elements added meanwhile.
   for (const id of family) for (const child of children.get(id) ?? []) family.add(child);
   return { sessionIds: [...family], isCut: next !== undefined };
 }
@@ -63,7 +63,7 @@ async function parentOf(ledger: Ledger, sessionId: string): Promise<string | und
   return first.type === 'turn.opened' ? first.parentSessionId : undefined;
 }
 
-/** The first event of a session. Calls that were not accepted may be recorded before the session begins. */
+/** The first event of a session. Failed requests may be recorded before the session begins. */
 async function firstEventOf(ledger: Ledger, sessionId: string): Promise<ReadEvent | undefined> {
   let after = 0;
   for (;;) {

@@ -7,7 +7,7 @@ const digest = `sha256:${createHash('sha256').update('A7').digest('hex')}`;
 const hex = digest.slice(7);
 
 describe('a typed digest', () => {
-  test('may be all of it, or any beginning of at least twelve characters', () => {
+  test('matches in full, or by at least its first twelve characters', () => {
     for (let length = 12; length <= hex.length; length++) {
       expect(namesDigest(hex.slice(0, length), digest)).toBe(true);
       expect(namesDigest(`sha256:${hex.slice(0, length)}`, digest)).toBe(true);
@@ -16,17 +16,17 @@ describe('a typed digest', () => {
     expect(namesDigest(hex.slice(0, 12).toUpperCase(), digest)).toBe(true);
   });
 
-  test('that is shorter, or none at all, is not taken', () => {
+  test('is rejected if it is shorter or empty', () => {
     for (const typed of ['', 'sha256:', hex.slice(0, 11), '%'.repeat(12), `${hex.slice(0, 12)} `])
       expect(() => namesDigest(typed, digest)).toThrow(/at least the first 12 characters/);
   });
 
-  test('made otherwise names another input', () => {
+  test('of another algorithm names another input', () => {
     expect(namesDigest(`hmac-sha256:${hex}`, digest)).toBe(false);
     expect(namesDigest(`256:${hex}`, digest)).toBe(false);
   });
 
-  test('that differs anywhere names another input', () => {
+  test('with any difference names another input', () => {
     fc.assert(
       fc.property(fc.nat(hex.length - 1), fc.constantFrom(...'0123456789abcdef'.split('')), (at, other) => {
         fc.pre(hex[at] !== other);

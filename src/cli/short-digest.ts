@@ -1,14 +1,14 @@
-/** The part of a digest that people type: enough of it that no other input has it. */
+/** The part of a digest that people type: long enough to be unique. */
 import { UsageError } from './usage-error.ts';
 
 const fewest = 12;
 
-/** Without the name of how it was made. */
+/** Without the name of the algorithm. */
 const hexOf = (digest: string): string => digest.slice(digest.lastIndexOf(':') + 1);
 
 export const shortDigest = (digest: string): string => hexOf(digest).slice(0, fewest);
 
-/** Whether what was typed names this digest: all of it, or at least its first twelve characters. */
+/** Does the typed text match this digest: all of it, or at least its first twelve characters? */
 export function namesDigest(typed: string, digest: string): boolean {
   const hex = hexOf(typed).replace(/…$/, '').toLowerCase();
   if (!/^[0-9a-f]*$/.test(hex) || hex.length < fewest)

@@ -6,8 +6,8 @@ import { contractsFromYaml } from 'quittance/contracts';
 
 const refund = defineTool({
   name: 'refund',
-  description: 'Gives a customer money back.',
-  mode: 'external', // what it does cannot be taken back, so it is never run twice by accident
+  description: 'Refunds a customer.',
+  mode: 'external', // has effects outside, so the runtime never repeats it on its own
   input: {
     type: 'object',
     properties: { order: { type: 'string' }, cents: { type: 'integer', minimum: 1 } },
@@ -16,7 +16,7 @@ const refund = defineTool({
   run: async ({ order, cents }) => ({ refunded: cents, order }),
 });
 
-// Tools that touch files work in the folder workspace. The ledger, the rules and this file lie outside of it.
+// File tools may only use the workspace folder. The ledger, the contracts and this file are outside it.
 const contracts = await contractsFromYaml(\`\${import.meta.dirname}/contracts.yaml\`, {
   workingDirectory: import.meta.dirname,
 });
@@ -46,9 +46,9 @@ for (const cents of [900, 90_000]) {
     const outcome = await turn.call(call);
     console.log(cents, outcome.type, outcome.type === 'ToolDenied' ? outcome.details : '');
   } catch (error) {
-    // A rule that says \`action: ask\` holds the call: the turn is over, and the question stays until it is answered.
+    // A rule with \`action: ask\` holds the call. The turn can end; the call waits until a person decides.
     if (!isQuittanceError(error, 'call.pending')) throw error;
-    console.log(cents, 'waits for a person: npx quittance pending');
+    console.log(cents, 'awaits approval: npx quittance pending');
   }
 }
 
@@ -58,7 +58,7 @@ await ledger.close();
 
 export const starterContractsFile = (
   name: string,
-): string => `# What the agent may do. Change it and run again; \`npx quittance contracts check contracts.yaml\` checks it.
+): string => `# The rules for the agent. To check a change: \`npx quittance contracts check contracts.yaml\`.
 apiVersion: edictum/v1
 kind: Ruleset
 metadata:
@@ -73,12 +73,12 @@ rules:
       args.cents: { gt: 50000, on_missing: fire }
     then:
       action: block
-      message: 'A refund of {args.cents} cents is for a person.'
+      message: 'A refund of {args.cents} cents needs a person.'
   - id: files-in-workspace
     type: sandbox
     tools: ['*file*', '*File*', Read, Write, Edit, Bash, 'shell*', 'run_*']
     within: [./workspace]
-    message: 'Files and commands stay in the workspace folder.'
+    message: 'Files and commands must stay in the workspace folder.'
 `;
 
 export const starterIgnoreFile = `node_modules/

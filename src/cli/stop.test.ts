@@ -8,7 +8,7 @@ import { openLedger } from 'quittance/ledger';
 import { expect, test } from 'vitest';
 import { startCli } from '../../test/run-cli.ts';
 
-test('Ctrl-C ends a long export with what became of it, and lets go of the ledger', async () => {
+test('Ctrl-C ends a long export with a message, and releases the ledger', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
   const path = join(folder, 'ledger.db');
   const ledger = await openLedger(path);
@@ -28,7 +28,7 @@ test('Ctrl-C ends a long export with what became of it, and lets go of the ledge
   await runtime.close();
   await ledger.close();
 
-  // More than a pipe holds: it cannot end before somebody has read all of it.
+  // More data than a pipe can hold, so the export cannot end before it is read.
   const child = startCli(['export', '--out', '-', '--ledger', path]);
   await once(child.stdout, 'readable');
   child.kill('SIGINT');
@@ -39,7 +39,7 @@ test('Ctrl-C ends a long export with what became of it, and lets go of the ledge
   ]);
   expect(code).toBe(130);
   expect(err).toMatch(
-    /^Stopped after \d+ of 300 entries\. What was written is no whole export, and verify says so\.\n$/,
+    /^Stopped after \d+ of 300 entries\. The written part is not a complete export; verify rejects it\.\n$/,
   );
   expect(out).not.toContain('quittance_export_end');
   expect(readdirSync(`${path}.owners`)).toEqual([]);

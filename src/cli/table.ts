@@ -1,6 +1,6 @@
 /**
- * Tables that fit: columns give way to a narrow page by being cut, and where that is not enough the least needed ones
- * are left out. The layout is made from the first rows and kept for those that follow.
+ * Tables that fit the page. Narrow pages cut columns first and then drop optional ones. The first rows determine the
+ * layout; later rows keep it.
  */
 import type { Style } from './terminal.ts';
 import { fit, textWidth } from './text-width.ts';
@@ -8,16 +8,16 @@ import { fit, textWidth } from './text-width.ts';
 export type Column = {
   readonly title: string;
   readonly align?: 'left' | 'right';
-  /** May be cut to so many columns; never cut without it. */
+  /** May be cut to this width; without it, never cut. */
   readonly min?: number;
-  /** At least so wide, since later rows may need it. */
+  /** Minimum width, because later rows may need it. */
   readonly usual?: number;
-  /** May be left out; of several, the one with the highest number first. */
+  /** May be dropped; the highest number goes first. */
   readonly optional?: number;
 };
 
 export type Cell = string | { readonly text: string; readonly style: Style };
-/** As many cells as the table has columns. */
+/** One cell per column of the table. */
 export type Row = readonly Cell[];
 
 export type Table = { readonly heading: () => string; readonly line: (row: Row) => string };
@@ -61,7 +61,7 @@ export function layOutTable(
   };
 }
 
-/** Widths that fit, or undefined where even the smallest do not. The widest give way first. */
+/** Widths that fit, or undefined if even the smallest do not. The widest columns shrink first. */
 function shrink(
   columns: readonly Column[],
   natural: readonly number[],

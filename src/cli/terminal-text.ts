@@ -1,6 +1,6 @@
 /**
- * What the command line shows of texts that are not its own. A terminal has no islands for letters that are read from
- * right to left and may reorder the amounts beside them, so they are written out as well.
+ * Makes foreign text safe for the terminal. Right-to-left letters could reorder the amounts next to them, and a
+ * terminal cannot isolate them. They are therefore escaped.
  */
 import { safeId as shownId, safeSentence } from '../base/safe-id.ts';
 import { escapeRightToLeft } from '../base/safe-text.ts';

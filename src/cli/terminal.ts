@@ -1,4 +1,4 @@
-/** Where a command writes: how wide it is, whether it has colours, and whether anybody still reads. */
+/** The output of a command: its width, its colours, and whether it is still read. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
@@ -6,22 +6,22 @@ import { wrap } from './text-width.ts';
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** As much of a stream as a terminal is. */
+/** The part of a stream that a terminal needs. */
 export type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Terminal {
   readonly isTerminal: boolean;
-  /** For tables, which are cut to it: the width of the terminal. Elsewhere nothing is cut, unless COLUMNS says so. */
+  /** Width for tables, which are cut to it. Without a terminal nothing is cut, unless COLUMNS is set. */
   readonly width: number;
-  /** For sentences, which are broken at it. */
+  /** Width for sentences, which wrap there. */
   readonly textWidth: number;
   readonly paint: (style: Style, text: string) => string;
-  /** Writes a line. Wait for it where there are many: it resolves when there is room for more. */
+  /** Writes a line. Resolves when there is room for more, so await it for many lines. */
   readonly print: (line: string) => Promise<void>;
-  /** Writes a sentence; on a terminal in lines of words, elsewhere in one. */
+  /** Writes a sentence; wrapped on a terminal, else on one line. */
   readonly say: (sentence: string) => Promise<void>;
-  /** Writes text as it is. */
+  /** Writes text unchanged. */
   readonly write: (text: string) => Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function createTerminal(stream: Stream, environment: Environment, signal:
   const asked = Number(environment['COLUMNS']);
   const found = isTerminal ? stream.columns || 80 : asked > 0 ? asked : undefined;
   const write = async (text: string): Promise<void> => {
-    // Whoever read us, as in `quittance calls | head`, may have seen enough.
+    // The reader may have ended, as in `quittance calls | head`.
     if (stream.destroyed || stream.write(text) || signal.aborted) return;
     await once(stream, 'drain', { signal }).catch(() => undefined);
   };

@@ -35,11 +35,11 @@ test.each([
   ['2026-10-12T12:00:00Z', now],
   ['2026-10-12 12:00:00Z', now],
   ['2026-10-12', new Date(2026, 9, 12).getTime()],
-])('%s is a moment', (text, at) => {
+])('accepts %s as a time', (text, at) => {
   expect(parseMoment(text, 'since', now)).toBe(at);
 });
 
-test.each(['yesterday', '7', '7y', '', '-1d', '2026-13-40'])('%j is none', (text) => {
+test.each(['yesterday', '7', '7y', '', '-1d', '2026-13-40'])('rejects %j as a time', (text) => {
   expect(() => parseMoment(text, 'since', now)).toThrow('--since takes a time span or a date');
 });
 

@@ -1,4 +1,4 @@
-/** Moments and spans as people read and write them: local time, and no more digits than anybody needs. */
+/** Times and durations for people: local time, with only the digits that matter. */
 import { UsageError } from './usage-error.ts';
 
 const second = 1_000;
@@ -23,7 +23,7 @@ export function utcTimeText(at: number): string {
   return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
 }
 
-/** How long ago: `now`, `40 s`, `3 min`, `5 h`, `12 d`. */
+/** Time since then: `now`, `40 s`, `3 min`, `5 h`, `12 d`. */
 export function age(at: number, now: number): string {
   const span = now - at;
   if (span < -second) return `in ${spanWords(-span)}`;
@@ -37,7 +37,7 @@ function spanWords(span: number): string {
   return `${Math.floor(span / day)} d`;
 }
 
-/** How long it took: `40 µs`, `12 ms`, `1.3 s`, `4 min 5 s`. */
+/** Duration: `40 µs`, `12 ms`, `1.3 s`, `4 min 5 s`. */
 export function duration(ms: number): string {
   if (ms > 0 && ms < 0.9995) return `${Math.max(1, Math.round(ms * 1_000))} µs`;
   if (ms < 9.95) return `${Number(ms.toFixed(1))} ms`;
@@ -56,7 +56,7 @@ const units: Readonly<Record<string, number>> = {
   w: 7 * day,
 };
 
-/** Reads how long: `90s`, `15m`, `6h`, `7d`, `2w`. Gives milliseconds. */
+/** Parses a duration: `90s`, `15m`, `6h`, `7d`, `2w`. Returns milliseconds. */
 export function parseSpan(text: string, option: string): number {
   const ms = spanMs(text);
   if (ms !== undefined && ms >= 1) return ms;
@@ -72,11 +72,11 @@ function spanMs(text: string): number | undefined {
   return count === undefined || unitMs === undefined ? undefined : Math.floor(Number(count) * unitMs);
 }
 
-/** Reads `90s`, `15m`, `6h`, `7d`, `2w` ago, or a date with or without a time: local unless it says otherwise. */
+/** Parses `90s`, `15m`, `6h`, `7d`, `2w` ago, or a date with or without a time. The default zone is local. */
 export function parseMoment(text: string, option: string, now: number): number {
   const span = spanMs(text);
   if (span !== undefined) return now - span;
-  // A bare date would be taken for one in UTC.
+  // A bare date would be read as UTC.
   const dated = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00` : text.replace(' ', 'T');
   const at = /^\d{4}-\d{2}/.test(text) ? Date.parse(dated) : Number.NaN;
   if (!Number.isNaN(at)) return at;

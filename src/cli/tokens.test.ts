@@ -17,9 +17,12 @@ const tokens = (...args: string[]): Promise<Ran> => runInProcess(['tokens', ...a
 const create = (name: string, role: string, ...more: string[]): Promise<Ran> =>
   tokens('create', '--name', name, '--role', role, ...more);
 
-test('a token is shown once, alone on the output, and is nowhere afterwards', async () => {
+test('shows a token once, alone on standard output, and nowhere else later', async () => {
   const made = await create('Ada', 'approver');
-  expect(made).toMatchObject({ code: 0, err: expect.stringContaining('This is shown once.') as string });
+  expect(made).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('The token is shown only once.') as string,
+  });
   expect(made.err).toContain(`There is no ledger at ${ledger} yet`);
   expect(made.out).toMatch(/^qt_[\w-]{43}\n$/);
   const listed = await tokens();
@@ -28,18 +31,18 @@ test('a token is shown once, alone on the output, and is nowhere afterwards', as
   expect(statSync(`${ledger}.tokens`).mode & 0o777).toBe(0o600);
 });
 
-test('looking for tokens makes nothing, and a folder that cannot be made is said to be one', async () => {
+test('listing tokens creates nothing, and an unusable folder is reported', async () => {
   expect(await tokens()).toMatchObject({ code: 0, out: '' });
   expect(await tokens('revoke', 'Ada')).toMatchObject({ code: 1 });
   expect(existsSync(join(folder, 'new'))).toBe(false);
   writeFileSync(join(folder, 'new'), 'a file');
   const { code, err } = await create('Ada', 'viewer');
-  expect([code, err]).toEqual([3, expect.stringContaining('Nothing can be written to the folder')]);
+  expect([code, err]).toEqual([3, expect.stringContaining('Cannot write to the folder')]);
   const served = await runInProcess(['serve'], { ledger });
   expect(served).toMatchObject({ code: 3, err: expect.stringContaining('try: quittance serve') as string });
 });
 
-test('tokens are listed as JSON, with what is left of their time', async () => {
+test('lists tokens as JSON with their expiry', async () => {
   await create('Ada', 'viewer');
   const { out } = await create('agent-7', 'operator', '--for', '1h', '--json');
   const made = JSON.parse(out) as { token?: string; created_at: string; expires_at: string };
@@ -52,7 +55,7 @@ test('tokens are listed as JSON, with what is left of their time', async () => {
   expect(rows.join('\n')).not.toContain(made.token);
 });
 
-test('a token is revoked by its name or its id, once, and its name is free again', async () => {
+test('revokes a token by name or id, once, and frees its name', async () => {
   await create('Ada', 'admin');
   const { out } = await create('Bob', 'viewer', '--json');
   const { token_id: id } = JSON.parse(out) as { token_id: string };
@@ -67,12 +70,12 @@ test('a token is revoked by its name or its id, once, and its name is free again
   });
   expect(await tokens()).toMatchObject({
     out: '',
-    err: expect.stringContaining('Nobody has a token.') as string,
+    err: expect.stringContaining('There are no tokens.') as string,
   });
   expect((await create('Ada', 'viewer')).code).toBe(0);
 });
 
-test('what makes no token is refused with what to type, and nothing is made', async () => {
+test('rejects invalid tokens with a command to try, and creates nothing', async () => {
   for (const args of [
     ['create'],
     ['create', '--name', 'Ada'],
@@ -95,7 +98,7 @@ test('what makes no token is refused with what to type, and nothing is made', as
   expect((await tokens('list', '--json')).out.trim().split('\n')).toHaveLength(1);
 });
 
-test('a name that would move the cursor of a terminal is shown as text', async () => {
+test('escapes a name that would move the cursor of a terminal', async () => {
   expect((await create('Ada\u001B[2J', 'viewer')).code).toBe(2);
   await create('Ada\u202Eadmin', 'viewer');
   expect((await tokens()).out).not.toContain('\u202E');

@@ -1,4 +1,4 @@
-/** A trace as lines: a tree with times and outcomes, or an object to a line. */
+/** A trace as lines: a tree with times and outcomes, or one JSON object per line. */
 import type { JsonObject } from '../base/json.ts';
 import type { TraceNode } from '../ledger/trace.ts';
 import { withoutUndefined } from './call-columns.ts';
@@ -13,15 +13,15 @@ type Placed = {
   readonly node: TraceNode;
   readonly depth: number;
   readonly parent: number | undefined;
-  /** What stands before it, and before what is below it. */
+  /** Indentation of the node and of its children. */
   readonly prefix: string;
   readonly below: string;
 };
 
-/** Deeper than this, lines are no longer moved to the right: there is a page to fit on. */
+/** Deeper nodes are not indented further, so that they fit the page. */
 const deepest = 10;
 
-/** Every node in the order of the lines. No recursion: a chain of causes may be as long as a ledger. */
+/** Every node in the order of the lines. No recursion, because a chain of causes may be as long as a ledger. */
 function* walk(roots: readonly TraceNode[]): Generator<Placed & { readonly index: number }, void> {
   const stack: Placed[] = roots
     .toReversed()
@@ -116,7 +116,7 @@ const endOf = ({ outcome, code }: Extract<TraceNode, { kind: 'call' | 'attempt' 
     ? 'no end on record'
     : `${terminalText(outcomeLabel({ type: outcome, code }))}${code === undefined ? '' : ` ${terminalText(code)}`}`;
 
-/** Each node with the number of the one it stands below. */
+/** Each node with the number of its parent. */
 export function* traceToJson(roots: readonly TraceNode[]): Generator<JsonObject, void> {
   for (const { node, index, parent, depth } of walk(roots)) {
     const { at, endedAt } = node;

@@ -1,9 +1,9 @@
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 
-/** Why a command is not carried out, and what to type instead. */
+/** A command that cannot run, with commands to try instead. */
 export class UsageError extends Error {
-  /** Lines to type, or a sentence that leads to one. */
+  /** Command lines to try, or a sentence that leads to one. */
   readonly tryThis: readonly string[];
   readonly exitCode: ExitCode;
 

@@ -56,19 +56,19 @@ export async function verifyExport(
   };
 }
 
-/** An export may hold some sessions only: of the others it says nothing, right or wrong. */
+/** An export may contain only some sessions. It proves nothing about the others. */
 const ofSessions = (anchor: Anchor, heads: readonly Head[]): Anchor => {
   const known = new Set(heads.map(({ sessionId }) => sessionId));
   return { ...anchor, heads: anchor.heads.filter(({ sessionId }) => known.has(sessionId)) };
 };
 
-/** Lines end at line feeds and nowhere else, and bytes that are no text are not taken for some. */
+/** Lines end only at line feeds. Bytes that are not valid UTF-8 are rejected. */
 async function* readLines(path: string): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
   for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
     const [first = '', ...others] = decoder.decode(bytes, { stream: true }).split('\n');
-    // The first line may be very long: what came before is not looked at again.
+    // The first line may be very long, so earlier text is not scanned again.
     const lines = [rest + first, ...others];
     rest = lines.pop() ?? '';
     yield* lines;

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A copy of the ledger, changed by somebody who knows SQL. */
+/** A copy of the ledger, changed with SQL. */
 function tamper(name: string, sql: string, file = ''): string {
   for (const each of readdirSync(folder).filter((entry) => entry.startsWith('ledger.db')))
     cpSync(join(folder, each), join(folder, each.replace('ledger.db', name)), { recursive: true });
@@ -30,11 +30,11 @@ function tamper(name: string, sql: string, file = ''): string {
 }
 
 describe('verify', () => {
-  test('says that a ledger is whole, and by JSON for a program', async () => {
+  test('reports an intact ledger, and as JSON for a program', async () => {
     const said = await inFolder('verify', '--ledger', 'ledger.db');
     expect(said).toMatchObject({ code: 0, err: '' });
     expect(said.out).toMatch(
-      /^The ledger is whole\. 2 sessions, \d+ entries, 11 calls \(0 without an outcome\)\.\n$/,
+      /^The ledger is intact\. 2 sessions, \d+ entries, 11 calls \(0 without an outcome\)\.\n$/,
     );
     const { code, out } = await inFolder('verify', '--ledger', 'ledger.db', '--json');
     expect(code).toBe(0);
@@ -47,7 +47,7 @@ describe('verify', () => {
     });
   });
 
-  test('names the entry in which one byte is another', async () => {
+  test('names the entry with one changed byte', async () => {
     const name = tamper(
       'byte.db',
       "UPDATE entries SET bodies = replace(bodies, 'A7', 'A9') WHERE position = 2",
@@ -62,7 +62,7 @@ describe('verify', () => {
     expect(JSON.parse(rest.at(-1) ?? '')).toMatchObject({ type: 'totals', good: false });
   });
 
-  test('finds an entry or a session that was taken out, and a page that was written over', async () => {
+  test('finds a removed entry or session, and an overwritten page', async () => {
     const gone = tamper('gone.db', 'DELETE FROM entries WHERE position = 5');
     expect(await inFolder('verify', '--ledger', gone)).toMatchObject({
       code: 1,
@@ -71,7 +71,7 @@ describe('verify', () => {
     const session = tamper('session.db', 'PRAGMA foreign_keys = OFF; DELETE FROM sessions WHERE session = 1');
     expect(await inFolder('verify', '--ledger', session)).toMatchObject({
       code: 1,
-      out: expect.stringContaining('There are entries of a session that is not listed.') as string,
+      out: expect.stringContaining('There are entries of an unlisted session.') as string,
     });
     const torn = tamper('torn.db', 'VACUUM');
     const bytes = readFileSync(join(folder, torn));
@@ -79,7 +79,7 @@ describe('verify', () => {
     expect((await inFolder('verify', '--ledger', torn)).code).toBe(1);
   });
 
-  test('finds read tables that say something else, which rebuild mends', async () => {
+  test('finds wrong read tables, which rebuild repairs', async () => {
     const name = tamper(
       'tables.db',
       "UPDATE calls SET code = 'tool.timeout' WHERE call_id LIKE '%call_failed'",
@@ -94,7 +94,7 @@ describe('verify', () => {
     expect(await inFolder('verify', '--ledger', name)).toMatchObject({ code: 0 });
   });
 
-  test('with a signed anchor finds a cut tail, and trusts no other signature', async () => {
+  test('with a signed anchor finds a truncated chain, and rejects other signatures', async () => {
     const written = await inFolder(
       'verify',
       '--ledger',
@@ -107,9 +107,9 @@ describe('verify', () => {
     expect(written).toMatchObject({ code: 0 });
     const trusted = ['--anchor', 'a.anchor', '--trust', 'public.pem'];
     const whole = await inFolder('verify', '--ledger', 'ledger.db', ...trusted);
-    expect(whole.out).toContain('The ledger is whole, and passes through the anchor of ');
+    expect(whole.out).toContain('The ledger is intact, and matches the anchor of ');
     const cut = tamper('cut.db', 'DELETE FROM entries WHERE position = (SELECT max(position) FROM entries)');
-    // Without an anchor, the tables beside the entries remember what was cut off.
+    // Without an anchor, the tables next to the entries reveal the truncation.
     expect(await inFolder('verify', '--ledger', cut)).toMatchObject({ code: 1 });
     const found = await inFolder('verify', '--ledger', cut, ...trusted);
     expect(found.code).toBe(1);
@@ -126,10 +126,10 @@ describe('verify', () => {
       'other.pem',
     );
     expect(foreign).toMatchObject({ code: 1, out: '' });
-    expect(foreign.err).toContain('was not signed with the other half of other.pem');
+    expect(foreign.err).toContain('was not signed with the private key for other.pem');
   });
 
-  test('writes no anchor of what is not whole', async () => {
+  test('writes no anchor for a damaged ledger', async () => {
     const name = tamper('bad.db', "UPDATE entries SET hash = 'x' WHERE position = 2");
     const { code, err } = await inFolder('verify', '--ledger', name, '--write-anchor', 'bad.anchor');
     expect(code).toBe(1);
@@ -139,13 +139,13 @@ describe('verify', () => {
 });
 
 describe('export', () => {
-  test('is verified from its file alone, and no byte of it can be another', async () => {
+  test('is verified from its file alone, and any changed byte is found', async () => {
     const { code, err } = await inFolder('export', '--ledger', 'ledger.db', '--out', 'all.jsonl');
     expect(code).toBe(0);
     expect(err).toContain('quittance verify --export all.jsonl');
     const whole = await inFolder('verify', '--export', 'all.jsonl');
     expect(whole).toMatchObject({ code: 0, err: '' });
-    expect(whole.out).toMatch(/^The export is whole\. 2 sessions/);
+    expect(whole.out).toMatch(/^The export is intact\. 2 sessions/);
     const bytes = readFileSync(join(folder, 'all.jsonl'));
     const at = bytes.indexOf('\\"A7\\"');
     bytes[at + 3] = 0x39; // A9
@@ -186,7 +186,7 @@ describe('export', () => {
     expect(lines.at(-1)).toMatchObject({ quittance_export_end: 1, entries: lines.length - 2 });
   });
 
-  test('writes over nothing unasked, and knows no session that is not there', async () => {
+  test('overwrites nothing without --force, and reports an unknown session', async () => {
     writeFileSync(join(folder, 'there.jsonl'), 'mine');
     const refused = await inFolder('export', '--ledger', 'ledger.db', '--out', 'there.jsonl');
     expect(refused).toMatchObject({ code: 2, out: '' });

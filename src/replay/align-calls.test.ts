@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Alignable } from './align-calls.ts';
 import { alignCalls } from './align-calls.ts';
 
-/** `a1` is a call of tool `a` with input 1; ids are unique to a side unless given. */
+/** `a1` is a call of tool `a` with input 1. Ids are unique per side unless given. */
 const calls = (side: string, text: string): Alignable[] =>
   text
     .split(' ')
@@ -34,7 +34,7 @@ describe('calls are aligned', () => {
     expect(show(a, b)).toBe(expected);
   });
 
-  test('each once and in order where they match, as many as can be', () => {
+  test('once each and in order if they match, as many as possible', () => {
     const side = fc.array(fc.constantFrom('a1', 'a2', 'b1', 'b2', 'c1'), { maxLength: 14 });
     fc.assert(
       fc.property(side, side, (one, other) => {
@@ -52,7 +52,7 @@ describe('calls are aligned', () => {
     );
   });
 
-  test('also where sessions are long and have nothing in common', () => {
+  test('even in long sessions without common calls', () => {
     const long = (side: string): Alignable[] =>
       Array.from({ length: 5_000 }, (_, index) => ({
         toolName: index % 2 === 0 ? 'a' : side,

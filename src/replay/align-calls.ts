@@ -1,13 +1,12 @@
 /**
- * Which call of one session is which of another. Calls with the same tool and input, or the same tool and id, are the
- * same call as far as their order allows: as many as can be. Then those that stand elsewhere in the other session, as
- * calls that run side by side do; then, between two that match, calls of one tool in their order. What is left stands
- * alone.
+ * Pairs the calls of two sessions. First: as many calls as possible with the same tool and input, or the same tool
+ * and id, in order. Second: such calls at another place in the order, as parallel calls have. Third: calls of one
+ * tool between two matches, in their order. The rest stays unpaired.
  */
 
 export type Alignable = { readonly callId: string; readonly toolName: string; readonly key: string };
 
-/** Indexes into either list; undefined where the other has no such call. */
+/** Indexes into the two lists; undefined if the other session has no such call. */
 export type Aligned = {
   readonly a: number | undefined;
   readonly b: number | undefined;
@@ -30,7 +29,7 @@ export function alignCalls(a: readonly Alignable[], b: readonly Alignable[]): re
     pairs.takeBy(gapA, gapB, ({ toolName }) => toolName, fromA, fromB);
     for (let index = fromA; index < Math.min(atA + 1, a.length); index++)
       aligned.push({ a: index, b: pairs.of(index), ...(moved.has(index) && { moved: true as const }) });
-    // Before the match, where they came.
+    // Placed before the match, in their original order.
     const alone = gapB.flatMap((_, index) =>
       pairs.hasB(fromB + index) ? [] : [{ a: undefined, b: fromB + index }],
     );
@@ -40,7 +39,7 @@ export function alignCalls(a: readonly Alignable[], b: readonly Alignable[]): re
   return aligned;
 }
 
-/** Which calls belong together, so far. */
+/** The pairs found so far. */
 class Pairs {
   readonly #ofA = new Map<number, number>();
   readonly #usedB = new Set<number>();
@@ -58,7 +57,7 @@ class Pairs {
     this.#usedB.add(b);
   }
 
-  /** Pairs those that are still alone and have the same word, in their order. Gives the first of each. */
+  /** Pairs unpaired calls with the same key, in their order. Returns the first of each. */
   takeBy(
     a: readonly Alignable[],
     b: readonly Alignable[],
@@ -67,7 +66,7 @@ class Pairs {
     fromB = 0,
   ): readonly number[] {
     const waiting = new Map<string, number[]>();
-    // From the end, so that the first is the last of the list and cheap to take.
+    // From the end, so that the first is the last of the list and cheap to remove.
     for (let index = b.length - 1; index >= 0; index--) {
       if (this.#usedB.has(fromB + index)) continue;
       const word = wordOf(b[index] as Alignable);
@@ -95,7 +94,7 @@ const isSame = (one: Alignable | undefined, other: Alignable | undefined): boole
 
 type Match = readonly [a: number, b: number];
 
-/** Beyond so many edits, sessions have little in common and what they have is found by what stands there once. */
+/** Beyond this number of edits, the sessions have little in common. Matching then uses calls that occur once. */
 const mostEdits = 2_000;
 
 function longestMatch(a: readonly Alignable[], b: readonly Alignable[]): readonly Match[] {
@@ -117,12 +116,12 @@ function longestMatch(a: readonly Alignable[], b: readonly Alignable[]): readonl
 
 type Range = { readonly start: number; readonly length: number };
 
-/** The greedy way through the edit graph (Myers, 1986): few edits are found in little time, however long the lists. */
+/** The greedy algorithm of Myers (1986): fast for few edits, however long the lists are. */
 function findPath(a: Range, b: Range, same: (x: number, y: number) => boolean): readonly Match[] {
   const trails: Int32Array[] = [];
   let furthest = new Int32Array([0, 0, 0]);
   for (let edits = 0; edits <= Math.min(a.length + b.length, mostEdits); edits++) {
-    // Diagonals from -edits to edits, one to spare on either side.
+    // Diagonals from -edits to edits, with one spare on either side.
     const next = new Int32Array(2 * edits + 3);
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
       const before = (other: number): number => furthest[other + edits] ?? 0;

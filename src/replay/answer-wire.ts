@@ -1,4 +1,4 @@
-/** What happened before a body, as it stands in the file of a cassette. */
+/** The file format for what happened before a tool ran. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import { Fields, given } from '../call/fields.ts';
@@ -37,7 +37,7 @@ export function answerFromWire(value: JsonValue): RecordedAnswer {
   const decision = fields.word('decision', isDecision, decisions);
   switch (decision) {
     case 'approve':
-      // An approval is always somebody's.
+      // An approval always names a person.
       return { input, decision, by: fields.text('by'), reason };
     case 'deny':
       return { input, decision, by: fields.maybe('by', (key) => fields.text(key)), reason };
@@ -75,7 +75,7 @@ const isDecision = (value: unknown): value is RecordedAnswer['decision'] =>
 export const previewToWire = ({ input, versions, problem }: RecordedPreview): JsonObject => ({
   ...given({ input }),
   versions: versions.map(({ preview, snapshot, expiresInMs }) => ({
-    preview: preview as JsonObject, // it was read from JSON
+    preview: preview as JsonObject, // read from JSON
     ...(Object.keys(snapshot).length > 0 && { snapshot }),
     ...given({ expires_in_ms: expiresInMs }),
   })),
@@ -94,7 +94,7 @@ export function previewFromWire(value: JsonValue): RecordedPreview {
 function versionFromWire(value: JsonValue): RecordedVersion {
   const fields = new Fields(value, 'A version of a preview');
   return {
-    // Whoever shows it reads it as it reads what any tool gives.
+    // The reader checks it like any preview of a tool.
     preview: freezeJson(fields.object('preview')) as unknown as Preview,
     snapshot: freezeJson(fields.maybe('snapshot', (key) => fields.object(key)) ?? {}),
     expiresInMs: fields.maybe('expires_in_ms', (key) => fields.number(key)),

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../base/json.ts';
 import { defineMember, isJsonObject } from '../base/json.ts';
 
-/** A copy in which every text that is one of these names is the other one. Text that only holds a name is left. */
+/** A copy in which each text that equals a key of `names` is replaced. Text that only contains a name stays. */
 export function renameTexts(value: JsonValue, names: ReadonlyMap<string, string>): JsonValue {
   if (names.size === 0) return value;
   if (typeof value === 'string') return names.get(value) ?? value;
@@ -12,7 +12,7 @@ export function renameTexts(value: JsonValue, names: ReadonlyMap<string, string>
   return renamed;
 }
 
-/** A copy in which every artifact that is named has one and the same name: they are named anew in every run. */
+/** A copy in which all artifacts have the same name, because every run names them differently. */
 export function withoutArtifactNames(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return (value as readonly JsonValue[]).map(withoutArtifactNames);
   if (!isJsonObject(value)) return value;

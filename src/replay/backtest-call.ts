@@ -1,4 +1,4 @@
-/** A call of a session that is tried against other rules: what is known of it so far, and what follows from that. */
+/** A call of a session under other rules: the facts so far and their consequences. */
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import type {
@@ -27,15 +27,15 @@ export type BacktestCall = {
   refusal: string | undefined;
   workflows: WorkflowRulings | undefined;
   held: ToolHeld | undefined;
-  /** What the tool showed, and of which input. */
+  /** The tool's preview and the input it was made for. */
   preview: Pick<ToolPreviewed, 'snapshot' | 'inputDigest'> | undefined;
-  /** What rules see of it: nothing where it was made for another input. */
+  /** The preview that rules see; undefined if it was made for another input. */
   snapshot: JsonObject | undefined;
-  /** A person gave other arguments, and nothing was decided about them yet. */
+  /** A person edited the arguments, and there is no decision about them yet. */
   edited: boolean;
-  /** Somebody answered the question it was last held with. */
+  /** A person decided its latest confirmation. */
   answered: boolean;
-  /** Nobody answered a question about it in time. */
+  /** A confirmation of the call expired without a decision. */
   unanswered: boolean;
   counted: boolean;
 };
@@ -52,24 +52,24 @@ export function notePreview(
   if (hidden.length > 0) call.byKeptForm = true;
 }
 
-/** An approval that was not used in time was an answer all the same. */
+/** An approval that was not used in time still counts as a decision. */
 export const isUnanswered = (
   { confirmationId }: ConfirmationExpired,
   { held, answered }: BacktestCall,
 ): boolean => !answered && held?.confirmationId === confirmationId;
 
-/** Whether these rules would let the body start. Where nobody answered, nobody would. */
+/** Would these rules let the tool run? A confirmation that expired then counts as expired now. */
 export function wouldRun({ after, unanswered, fired }: BacktestCall): boolean {
   if (after !== 'ask') return after === 'allow';
   const asking = fired.filter(({ action, observed }) => action === 'ask' && !observed);
   return !unanswered || asking.every(({ timeoutEffect }) => timeoutEffect === 'allow');
 }
 
-/** What was edited is taken as it is, or not at all. */
+/** Edited arguments are used unchanged or not at all. */
 export async function refuseEdited(tool: AnyTool, edited: JsonObject): Promise<string | undefined> {
   const reading = await readArguments(tool, edited);
   if (!reading.ok) return reading.refusal;
-  return reading.input === edited ? undefined : 'The edited arguments do not fit the schema as they are.';
+  return reading.input === edited ? undefined : 'The edited arguments do not match the schema unchanged.';
 }
 
 export const toBacktestPolicyCall = (
@@ -93,10 +93,7 @@ export const toWorkflowCall = (
   at: requested.at,
 });
 
-/**
- * Whether it was rules, and nothing else, that kept a call from running: by a no, or by asking somebody who said
- * it or said nothing.
- */
+/** Did rules alone stop the call: by a block, or by a confirmation that was denied or expired? */
 export function wasStoppedByRules(
   { held, after, unanswered }: BacktestCall,
   { outcome }: ToolResponded,

@@ -1,4 +1,4 @@
-/** What other rules would say about what came of a call, going by what the ledger holds of it. */
+/** Judges the recorded output of a call by other rules. */
 import type { JsonValue } from '../base/json.ts';
 import type { RuleMark, ToolResponded } from '../call/event.ts';
 import type { Policy, ToolEnd } from '../policy/judge/compile-policy.ts';
@@ -10,7 +10,7 @@ import { refuseOutput } from './read-arguments.ts';
 
 export type EndVerdict = {
   readonly before: OutputWord;
-  /** Undefined where nothing is left to be judged. */
+  /** Undefined if nothing is left to judge. */
   readonly after: OutputWord | undefined;
   readonly fired: readonly FiredRule[];
   readonly refusal: string | undefined;
@@ -44,7 +44,7 @@ export async function backtestEnd(
     'code' in event.outcome && event.outcome.code === 'tool.invalid_output' ? 'refused' : wordOf(event.rules);
   const found = await findEnds(trial, sessionId, event);
   const isCut = event.rules.some(({ action, observed }) => action === 'redact' && observed !== true);
-  // What rules took out is not there any more for the same rules to find: those that still stand would find it.
+  // Redacted values are gone, so the same rules cannot find them again. Rules that still exist would find them.
   const standing = event.rules.filter((mark) => mark.observed !== true && stillStands(policy, mark));
   if (found === undefined || before === 'refused' || before === 'block') {
     const after =
@@ -116,7 +116,7 @@ async function findEnds(
 const hasOutputRules = ({ composed }: Policy): boolean =>
   composed.rules.some(({ rule }) => rule.type === 'post' || rule.type === 'code');
 
-/** Whether there is still a rule of this id that does what it did. */
+/** Is there still a rule with this id and action? */
 const stillStands = ({ composed }: Policy, { ruleId, action }: RuleMark): boolean =>
   composed.rules.some(
     ({ id, rule, mode, candidate }) =>

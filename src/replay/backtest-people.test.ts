@@ -1,4 +1,4 @@
-/** Calls that people had a say in, or that showed what they would do, tried against other rules. */
+/** Backtests of calls with decisions of people or with previews. */
 import { describe, expect, test } from 'vitest';
 import { quiet } from '../../test/stage.ts';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
@@ -58,7 +58,7 @@ async function record(
       .turn({ sessionId: 's1' })
       .call({ id: `c${index}`, name: 'pay', arguments: { ...args } });
     for (let round = 0; round < 5; round++) await quiet();
-    // Longer than any rule gives people.
+    // Longer than any rule waits for a decision.
     clock.advance(600_000);
     await asked;
   }
@@ -69,7 +69,7 @@ const kinds = ({ changes }: BacktestReport): string[] =>
   changes.map(({ about, before, after, count }) => `${about}: ${before} → ${after} ${count}`);
 
 describe('a backtest', () => {
-  test('lets rules see what a tool showed of a call before it ran', async () => {
+  test('lets rules see the preview of a call', async () => {
     const ledger = await record([{ cents: 10 }, { cents: 600 }], rules(never));
     const report = await backtest(ledger, {
       contracts: rules(pre('total', '{snapshot.total: {gt: 1000}}', 'action: block')),
@@ -78,7 +78,7 @@ describe('a backtest', () => {
     expect(report.changes[0]?.samples).toMatchObject([{ callId: 'c1', ruleId: 'total' }]);
   });
 
-  test('judges what a person put in the place of arguments, as they put it', async () => {
+  test('judges edited arguments exactly as the person wrote them', async () => {
     const ask = pre('ask', always, 'action: ask');
     const ledger = await record([{ to: 'eve', cents: 1 }], rules(ask), () => ({
       decision: 'edit',
@@ -93,7 +93,7 @@ describe('a backtest', () => {
     expect(kinds(await backtest(ledger, { contracts: rules(ask) }))).toEqual([]);
   });
 
-  test('holds what a person put there against schemas as they are now, without mending it', async () => {
+  test('checks edited arguments against the current schemas, without coercion', async () => {
     const ask = pre('ask', always, 'action: ask');
     const ledger = await record([{ to: 'eve' }], rules(ask), () => ({
       decision: 'edit',
@@ -106,28 +106,28 @@ describe('a backtest', () => {
     expect(kinds(report)).toEqual(['call: ask → refused 1']);
   });
 
-  test('takes nobody for an answer where nobody answered in time', async () => {
+  test('treats an expired confirmation as expired again', async () => {
     const ask = pre('ask', always, 'action: ask');
     const limit =
       '  - {id: one, type: session, limits: {max_tool_calls: 1}, then: {action: block, message: one}}\n';
     const ledger = await record([{ to: 'a' }, { to: 'b' }, { to: 'c' }], rules(ask));
     const still = await backtest(ledger, { contracts: rules(ask + limit) });
-    // None of them runs, so none of them uses up the limit.
+    // None of the calls runs, so none counts toward the limit.
     expect(kinds(still)).toEqual([]);
     expect(still).toMatchObject({ judged: 3, unanswered: 3 });
-    // Without the question they would have run, and the second would have been one too many.
+    // Without the confirmation they would have run, and the second would have exceeded the limit.
     expect(kinds(await backtest(ledger, { contracts: rules(never + limit) }))).toEqual([
       'call: ask → block 2',
       'call: ask → allow 1',
     ]);
-    // A rule that lets calls run unanswered lets them run.
+    // A rule that allows calls on expiry lets them run.
     const lets = pre('ask', always, 'action: ask, timeout: 5, timeout_effect: allow');
     expect(kinds(await backtest(ledger, { contracts: rules(lets + limit) }))).toEqual([
       'call: ask → block 2',
     ]);
   });
 
-  test('does not judge what came of a call that ran unanswered and would not any more', async () => {
+  test('does not judge the output of a call that ran on expiry and no longer would', async () => {
     const lets = pre('ask', always, 'action: ask, timeout: 5, timeout_effect: allow');
     const post =
       '  - {id: out, type: post, tool: pay, when: {output.text: {contains: eve}}, then: {action: warn, message: out}}\n';
@@ -140,7 +140,7 @@ describe('a backtest', () => {
     ).toEqual([]);
   });
 
-  test('counts a call whose preview is partly hidden among those judged by what is shown', async () => {
+  test('counts a call with a partly redacted preview as judged by its stored form', async () => {
     const tool = defineTool({
       name: 'pay',
       mode: 'external',

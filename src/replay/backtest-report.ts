@@ -1,43 +1,43 @@
-/** What other rules would have said about calls that were made: counts for each kind of change and each rule. */
+/** The report of a backtest: counts for each kind of change and each rule. */
 import type { JsonValue } from '../base/json.ts';
 import type { FiredRule } from '../policy/language/ruling.ts';
 import { cutText } from '../base/cut-text.ts';
 
-/** About a call before it runs. `refused` is its schema's word, not a rule's. */
+/** The decision before a call runs. `refused` comes from its schema, not from a rule. */
 export type CallWord = 'allow' | 'ask' | 'block' | 'refused';
-/** About what came of it. */
+/** The decision on its output. */
 export type OutputWord = 'pass' | 'warn' | 'redact' | 'block' | 'refused';
 
-/** One call, as it was decided and as it would be. */
+/** One call: the recorded decision and the new one. */
 export type CallVerdict = {
   readonly sessionId: string;
   readonly callId: string;
   readonly toolName: string;
   readonly at: number;
-  /** Kept form. */
+  /** Stored form. */
   readonly input: JsonValue;
   readonly before: { readonly call: CallWord; readonly output: OutputWord | undefined };
-  /** `output` is undefined where there is none to judge, or it would not have come to one. */
+  /** `output` is undefined if there is no output to judge, or the call would not run. */
   readonly after: { readonly call: CallWord; readonly output: OutputWord | undefined };
-  /** Every rule that would have had something to say, those that only observe too. */
+  /** Every rule that would fire, including rules that only observe. */
   readonly fired: { readonly call: readonly FiredRule[]; readonly output: readonly FiredRule[] };
-  /** What is refused by a schema, in words. */
+  /** Why a schema rejects it, in words. */
   readonly refusal: string | undefined;
-  /** Some of what rules look at is hidden in the ledger, or kept aside: they saw a mask or a name in its place. */
+  /** Rules saw a mask or an artifact name, because the value is redacted or stored as an artifact. */
   readonly byKeptForm: boolean;
-  /** Somebody was asked about it and did not answer in time. */
+  /** A confirmation of the call expired without a decision. */
   readonly unanswered: boolean;
 };
 
 /** Why a call could not be judged. */
 export type NotJudged =
-  /** Something stopped it before rules are asked: its schema, a deadline, a guard; or its owner died. */
+  /** A schema, a deadline or a guard stopped it before the rules, or its owner died. */
   | 'never_reached_rules'
-  /** What it asked for has been erased. */
+  /** Its input has been erased. */
   | 'erased';
 
 export type BacktestSample = Pick<CallVerdict, 'sessionId' | 'callId' | 'toolName' | 'at' | 'byKeptForm'> & {
-  /** The arguments in their kept form, as JSON, cut short. */
+  /** The arguments in stored form, as JSON, cut short. */
   readonly input: string;
   readonly ruleId: string | undefined;
   readonly message: string | undefined;
@@ -54,39 +54,39 @@ export type BacktestChange = {
 export type BacktestRule = {
   readonly ruleId: string;
   readonly action: FiredRule['action'];
-  /** It only says what it would have done. */
+  /** The rule only observes. */
   readonly observed: boolean;
   /** Calls it fired for. */
   readonly count: number;
-  /** Of these, calls that would have been decided otherwise than they were. */
+  /** How many of these would be decided differently. */
   readonly different: number;
   readonly samples: readonly BacktestSample[];
 };
 
 export type BacktestReport = {
-  /** Of the rules that were tried. */
+  /** Version of the tried rules. */
   readonly policyVersion: string;
   readonly sessions: number;
   /** Calls in the slice. */
   readonly calls: number;
   readonly judged: number;
-  /** Calls about which something would have been decided otherwise. */
+  /** Calls that would be decided differently. */
   readonly different: number;
   readonly notJudged: { readonly [Why in NotJudged]: number };
-  /** Calls that were judged by what the ledger shows of them. */
+  /** Calls judged by their stored form. */
   readonly byKeptForm: number;
-  /** Calls about which somebody was asked who did not answer in time. Nobody is taken to answer now either. */
+  /** Calls with an expired confirmation. The backtest assumes that it expires again. */
   readonly unanswered: number;
-  /** The commonest first. */
+  /** Most frequent first. */
   readonly changes: readonly BacktestChange[];
   readonly rules: readonly BacktestRule[];
-  /** False where it was stopped before it came to the end. */
+  /** False if the backtest was stopped before the end. */
   readonly complete: boolean;
 };
 
 type Kind<Row> = { -readonly [Name in keyof Row]: Row[Name] };
 
-/** Gathers verdicts, or the reports of others, in the space of one report. */
+/** Collects verdicts, or the reports of other tallies, in the memory of one report. */
 export class BacktestTally {
   readonly #policyVersion: string;
   readonly #mostSamples: number;
@@ -141,7 +141,7 @@ export class BacktestTally {
     row.samples = this.#keep(row.samples, verdict, () => toSample(verdict, rule));
   }
 
-  /** Takes in what another one gathered, e.g. in a thread of its own. */
+  /** Adds the report of another tally, e.g. from another thread. */
   merge(report: BacktestReport): void {
     this.#sessions += report.sessions;
     this.#calls += report.calls;
@@ -220,7 +220,7 @@ export class BacktestTally {
     return row;
   }
 
-  /** The newest are kept, so that the same ones are shown however the work was shared out. */
+  /** Keeps the newest samples, so that the result does not depend on how threads share the work. */
   #keep(
     samples: readonly BacktestSample[],
     call: Dated,
@@ -233,7 +233,7 @@ export class BacktestTally {
   }
 }
 
-/** A rule that is asked about an error and about what came with it has fired once. */
+/** A rule evaluated on an error and on its extras counts as fired once. */
 const onceEach = (fired: readonly FiredRule[]): readonly FiredRule[] =>
   fired.length < 2
     ? fired
@@ -252,7 +252,7 @@ type Dated = Pick<CallVerdict, 'at' | 'sessionId' | 'callId'>;
 const newestFirst = (one: Dated, other: Dated): number =>
   other.at - one.at || compareText(one.sessionId, other.sessionId) || compareText(one.callId, other.callId);
 
-/** The rule that decides now; none where nothing does any more. */
+/** The rule that decides now; undefined if none does. */
 const deciderOf = (
   about: 'call' | 'output',
   after: CallWord | OutputWord,

@@ -1,12 +1,14 @@
 /**
- * One session, tried against other rules. Its entries are read in the order they were written, and what rules count and
- * workflows were shown is counted and shown as if these rules had been in force.
+ * Backtests one session. It reads the entries in their order and follows limits and workflows as if these rules had
+ * been
+ * in force.
  *
- * 1. Nothing is run: no body, no hook, no `exec` gate. What a body gave is what the ledger holds of it.
- * 2. A call that would be blocked does not run: it uses no limit and shows nothing to a workflow.
- * 3. A question counts as answered with yes, unless a person was asked about this call and said no, or nobody answered in
- *    time: then the call would run only if every rule that asks says so.
- * 4. What a person put in the place of arguments is judged as they put it.
+ * 1. Nothing runs: no tool, no hook, no `exec` gate. The output of a tool is the one in the ledger.
+ * 2. A blocked call does not run: it uses no limit and moves no workflow.
+ * 3. A confirmation counts as approved, unless a person denied it then or it expired. After an expiry the call runs
+ *    only
+ *    if every rule that asks allows it on expiry.
+ * 4. Edited arguments are judged exactly as the person wrote them.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type {
@@ -71,14 +73,14 @@ export class SessionBacktest {
     for (const event of events) await this.#hear(event, erased);
   }
 
-  /** Calls that have no outcome yet are told of as far as they came. */
+  /** Reports calls without an outcome as far as they got. */
   finish(): void {
     for (const call of this.#open.values()) this.#close(call, undefined, undefined);
     this.#open.clear();
   }
 
   async #hear(event: ReadEvent, erased: boolean): Promise<void> {
-    // What a type of a newer version says about a call, this version cannot judge.
+    // This version cannot judge an event type of a newer version.
     if (!isKnownEvent(event)) return;
     if (event.type === 'tool.requested') return this.#begin(event, erased);
     if (event.type === 'workflow.updated') return this.#workflows?.follow(event);
@@ -147,7 +149,7 @@ export class SessionBacktest {
         return;
       }
     } else if (tool === undefined) call.input = event.effectiveInput ?? call.input;
-    // What was shown of other arguments says nothing about these.
+    // A preview of other arguments says nothing about these.
     call.snapshot = call.preview?.inputDigest === event.inputDigest ? call.preview?.snapshot : undefined;
     call.before = isRefused ? 'refused' : stronger(call.before, wordOf(event.rules));
     const { input } = call;
@@ -165,7 +167,7 @@ export class SessionBacktest {
     const asked = await policy.judgeCall(toBacktestPolicyCall(call, input), this.#counts.counters);
     const workflows = await this.#workflows?.ask(toWorkflowCall(call, input), event.decision !== 'ask');
     let ruling = merge(asked, workflows?.fired ?? []);
-    // Under the very same rules, what hidden arguments made them say is on record.
+    // Under the same rules, the recorded decision includes the effect of the redacted arguments.
     if (call.byKeptForm && event.policyVersion === policy.version && !wasRefused)
       ruling = withMarks(ruling, event.rules);
     call.after = stronger(call.after, ruling.decision);
@@ -184,7 +186,7 @@ export class SessionBacktest {
     this.#open.delete(call.requested.callId);
     const runs = wouldRun(call);
     this.#count(call, runs && (event.attempt > 0 || wasStoppedByRules(call, event)));
-    // How a body would have ended that never ran is not known: then nothing is counted.
+    // The end of a tool that never ran is unknown, so nothing is counted.
     if (runs && event.attempt > 0) this.#counts.ended(event);
     if (event.attempt === 0 || erased || !runs || call.input === undefined)
       return this.#close(call, undefined, event);
@@ -225,7 +227,7 @@ export class SessionBacktest {
     });
   }
 
-  /** A call that came to the rules is counted once, and once more where its body would have started. */
+  /** Counts a call once when it reaches the rules, and again if the tool would start. */
   #count(call: BacktestCall, runs: boolean): void {
     if (call.counted || call.after === undefined || call.after === 'refused') return;
     call.counted = true;
@@ -234,7 +236,7 @@ export class SessionBacktest {
   }
 }
 
-/** Nothing is run here: a gate that would run a command stays shut. */
+/** Nothing runs here: a gate that needs a command stays closed. */
 const withoutExec = ({ evidence, workingDirectory }: WorkflowHost): WorkflowHost => ({
   evidence,
   ...(workingDirectory !== undefined && { workingDirectory }),
@@ -251,7 +253,7 @@ const strength: { readonly [Word in CallWord]: number } = { allow: 0, ask: 1, bl
 const stronger = (one: CallWord | undefined, other: CallWord): CallWord =>
   one !== undefined && strength[one] > strength[other] ? one : other;
 
-/** What rules said then. Those that only observe said nothing that counts. */
+/** The decision of the rules at the time. Rules that only observe do not count. */
 function wordOf(marks: readonly RuleMark[]): CallWord {
   const says = (action: RuleMark['action']): boolean =>
     marks.some((mark) => mark.action === action && mark.observed !== true);

@@ -65,7 +65,7 @@ async function record(calls: readonly Made[], contracts: LoadedContracts | undef
   return ledger;
 }
 
-/** What was decided about each call, as the record has it. */
+/** The recorded decision for each call. */
 async function wordsOf(ledger: Ledger): Promise<string[]> {
   const words = new Map<string, Set<string>>();
   for (const event of await ledger.journal.readSession('s'))
@@ -93,7 +93,7 @@ const made = fc.record({
   args: fc.record({ text: fc.constantFrom('eve', 'key', 'ls', 'x'), path: fc.constantFrom('a.md', 'b.md') }),
 });
 
-test('what would have been decided is what is decided under these rules', async () => {
+test('the backtest of rules gives the decisions that the runtime makes under them', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(made, { maxLength: 12 }),
@@ -107,7 +107,7 @@ test('what would have been decided is what is decided under these rules', async 
           samples.map(({ callId }) => `${callId} ${about} ${after}`),
         );
         expect(found.toSorted()).toEqual(expected.toSorted());
-        // And what was decided under them stays so under them.
+        // A backtest under the recorded rules changes nothing.
         const again = await backtest(await record(calls, contractsOf(rules, hasFlow)), {
           contracts: contractsOf(rules, hasFlow),
         });

@@ -80,8 +80,8 @@ const kinds = ({ changes }: BacktestReport): string[] =>
 
 const hello: Made = ['say', { text: 'hello' }];
 
-describe('a backtest says', () => {
-  test('what would have been blocked and asked, by which rule', async () => {
+describe('a backtest reports', () => {
+  test('calls that would be blocked or held, with the rule', async () => {
     const ledger = await record([hello, ['send', { to: 'ada' }], ['send', { to: 'eve' }]]);
     const report = await backtest(ledger, {
       contracts: rules(
@@ -103,7 +103,7 @@ describe('a backtest says', () => {
     expect(report.changes[1]?.samples).toMatchObject([{ ruleId: 'no-eve', message: 'no-eve fired' }]);
   });
 
-  test('what would have been allowed that was not', async () => {
+  test('calls that would be newly allowed', async () => {
     const strict = rules(pre('no-send', 'send', 'block') + pre('ask-say', 'say', 'ask'));
     const ledger = await record([hello, ['send', {}]], strict);
     expect(kinds(await backtest(ledger, { contracts: rules('') }))).toEqual([
@@ -112,7 +112,7 @@ describe('a backtest says', () => {
     ]);
   });
 
-  test('what would have been redacted, warned of and kept back, outputs kept aside too', async () => {
+  test('outputs that would be redacted, warned about or withheld, including artifacts', async () => {
     const ledger = await record([
       ['say', { text: 'AKIA-like KEY-123' }],
       ['say', { text: 'careful' }],
@@ -134,7 +134,7 @@ describe('a backtest says', () => {
     ]);
   });
 
-  test('what would have been taken out of errors and of what came with them', async () => {
+  test('redactions in errors and in their extras', async () => {
     const fails = defineTool({
       name: 'fails',
       mode: 'read',
@@ -156,7 +156,7 @@ describe('a backtest says', () => {
     expect(report.rules).toMatchObject([{ ruleId: 'keys', count: 2 }]);
   });
 
-  test('nothing about rules that only observe, but how often they would have fired', async () => {
+  test('no change for rules that only observe, but their counts', async () => {
     const ledger = await record([hello, hello]);
     const observing = rules(pre('watch', 'say', 'block').replace('type: pre', 'type: pre, mode: observe'));
     const report = await backtest(ledger, { contracts: observing });
@@ -165,7 +165,7 @@ describe('a backtest says', () => {
   });
 });
 
-describe('the very same rules', () => {
+describe('the same rules', () => {
   const all =
     pre('no-eve', 'send', 'block', '{args.to: {equals: eve}}') +
     pre('ask-send', 'send', 'ask', '{args.to: {equals: ada}}') +
@@ -188,7 +188,7 @@ describe('the very same rules', () => {
   ];
 
   test.each(['approve', 'deny'] as const)(
-    'change nothing, whatever is hidden, where people %s',
+    'change nothing, whatever is redacted, if people %s',
     async (answer) => {
       const contracts = rules(all);
       const ledger = await record(calls, contracts, { answer });
@@ -203,7 +203,7 @@ describe('the very same rules', () => {
 });
 
 describe('session limits are counted', () => {
-  test('as if these rules had been in force, from the beginning of each session', async () => {
+  test('as if these rules had been in force, from the start of each session', async () => {
     const ledger = await record([hello, hello, hello, ['send', {}], hello]);
     await record([hello, hello], undefined, { ledger, sessionId: 's2' });
     const report = await backtest(ledger, { contracts: rules(limit('few', '{max_tool_calls: 3}')) });
@@ -213,7 +213,7 @@ describe('session limits are counted', () => {
     ).toEqual(['s1 c3', 's1 c4']);
   });
 
-  test('without calls that would have been blocked, and with blocked ones as attempts', async () => {
+  test('without calls that would be blocked, and with blocked ones as attempts', async () => {
     const ledger = await record([['send', {}], ['send', {}], hello, hello, hello]);
     const blocked = pre('no-send', 'send', 'block');
     const kindsOf = async (limits: string): Promise<string[]> =>
@@ -223,7 +223,7 @@ describe('session limits are counted', () => {
     expect(await kindsOf('{max_calls_per_tool: {"s*": 3}}')).toEqual(['call: allow → block 2']);
   });
 
-  test('with calls that were stopped by rules then and would not be now', async () => {
+  test('with calls that rules stopped then and would allow now', async () => {
     const strict = rules(pre('no-send', 'send', 'block'));
     const contracts = rules(limit('few', '{max_tool_calls: 2}'));
     const stopped = await record([['send', {}], ['send', { n: 2 }], hello], strict);
@@ -237,12 +237,12 @@ describe('session limits are counted', () => {
       'call: ask → allow 2',
       'call: allow → block 1',
     ]);
-    // Who said no once says no again.
+    // A person who denied then denies again.
     const still = rules(pre('ask-say', 'say', 'ask') + limit('few', '{max_tool_calls: 2}'));
     expect(kinds(await backtest(rejected, { contracts: still }))).toEqual([]);
   });
 
-  test('by what came before a slice too, which itself is not reported', async () => {
+  test('including calls before the slice, which are not reported', async () => {
     const ledger = await record([hello, hello, ['send', {}]]);
     const report = await backtest(ledger, {
       contracts: rules(limit('few', '{max_tool_calls: 1}')),
@@ -252,7 +252,7 @@ describe('session limits are counted', () => {
   });
 });
 
-describe('workflows are walked', () => {
+describe('workflows are followed', () => {
   const workflow = `apiVersion: edictum/v1
 kind: Workflow
 metadata: {name: order}
@@ -260,7 +260,7 @@ stages:
   - {id: look, tools: [Read], exit: [{condition: 'file_read("spec.md")', message: Read the spec first.}]}
   - {id: change, tools: [Bash, send]}
 `;
-  test('in the order of the calls, by what they showed', async () => {
+  test('in the order of the calls, by their evidence', async () => {
     const early = await record([
       ['Bash', { command: 'ls' }],
       ['Read', { path: 'spec.md' }],
@@ -272,7 +272,7 @@ stages:
     expect(report.rules).toMatchObject([{ ruleId: 'workflow:order/look' }]);
   });
 
-  test('and an approval that nobody was asked for is taken as given', async () => {
+  test('and a confirmation that did not exist then counts as approved', async () => {
     const asks = workflow.replace(
       'exit: [{condition: \'file_read("spec.md")\', message: Read the spec first.}]',
       'approval: {message: Ready?}',
@@ -286,7 +286,7 @@ stages:
     expect(kinds(report)).toEqual(['call: allow → ask 1']);
   });
 
-  test('and no command is ever run for them', async () => {
+  test('and no command ever runs for them', async () => {
     const exec = vi.fn<() => number>(() => 0);
     const text = workflow.replace('file_read("spec.md")', 'exec("true", exit_code=0)');
     const ledger = await record([
@@ -298,7 +298,7 @@ stages:
     expect(kinds(report)).toEqual(['call: allow → block 1']);
   });
 
-  test('and under the workflow they were made under, nothing changes', async () => {
+  test('and under the recorded workflow nothing changes', async () => {
     const contracts = contractsFromYamlString(workflow);
     const ledger = await record(
       [
@@ -314,7 +314,7 @@ stages:
 });
 
 describe('calls', () => {
-  test('that never came to the rules are counted as such', async () => {
+  test('that never reached the rules are counted separately', async () => {
     const ledger = await record([['nothing', {}], hello]);
     expect(await backtest(ledger, { contracts: rules('') })).toMatchObject({
       calls: 2,
@@ -323,7 +323,7 @@ describe('calls', () => {
     });
   });
 
-  test('whose arguments are hidden are marked, and nothing hidden is shown', async () => {
+  test('with redacted arguments are marked, and nothing redacted is shown', async () => {
     const ledger = await record([['send', { to: 'ada', password: 'hunter2-and-more' }]]);
     const report = await backtest(ledger, { contracts: rules(pre('all', '"*"', 'block')) });
     expect(report).toMatchObject({ byKeptForm: 1, changes: [{ samples: [{ byKeptForm: true }] }] });
@@ -340,7 +340,7 @@ describe('calls', () => {
     });
   });
 
-  test('are held against the schemas of tools as they are now', async () => {
+  test('are checked against the current schemas of tools', async () => {
     const ledger = await record([
       ['say', { text: 'a' }],
       ['say', { text: 7 }],
@@ -361,7 +361,7 @@ describe('calls', () => {
   });
 });
 
-test('what was found until somebody said stop is the report', async () => {
+test('a stopped backtest reports its findings so far', async () => {
   const ledger = await record([hello]);
   await record([hello], undefined, { ledger, sessionId: 's2' });
   const stop = new AbortController();
@@ -373,7 +373,7 @@ test('what was found until somebody said stop is the report', async () => {
   expect(report).toMatchObject({ complete: false, sessions: 1, calls: 1, different: 1 });
 });
 
-test('reports of parts come to the report of the whole', async () => {
+test('partial reports add up to the full report', async () => {
   const ledger = createMemoryLedger();
   for (const sessionId of ['s1', 's2', 's3'])
     await record([hello, ['send', {}], ['say', { text: sessionId }]], undefined, { ledger, sessionId });

@@ -9,32 +9,32 @@ import { BacktestTally } from './backtest-report.ts';
 import { SessionBacktest } from './backtest-session.ts';
 import { inRecordedDirectory } from './recorded-directory.ts';
 
-/** Which calls are judged. Those that came before in their sessions count for limits and workflows all the same. */
+/** The calls to judge. Earlier calls of their sessions still count for limits and workflows. */
 export type BacktestSlice = {
   readonly sessionId?: string | undefined;
   readonly toolName?: string | undefined;
-  /** Milliseconds since 1970, included; by when a call was requested. */
+  /** Milliseconds since 1970, inclusive; compared with the time of the request. */
   readonly since?: number | undefined;
-  /** Not included. */
+  /** Exclusive. */
   readonly until?: number | undefined;
 };
 
 export type BacktestOptions = BacktestSlice & {
   /** The rules to try. */
   readonly contracts: Contracts;
-  /** Tools as they are now: arguments and outputs are held against their schemas too. Their bodies are not run. */
+  /** The current tools: inputs and outputs are also checked against their schemas. The tools do not run. */
   readonly tools?: readonly AnyTool[] | undefined;
-  /** How many calls to show of each kind; 3 unless told. */
+  /** Number of calls to show of each kind; default: 3. */
   readonly samples?: number | undefined;
-  /** Told after each session, with how many calls it has. */
+  /** Called after each session with its number of calls. */
   readonly onProgress?: ((calls: number) => void) | undefined;
-  /** Stops it; what was found until then is the report. */
+  /** Stops the backtest; the report covers the calls judged so far. */
   readonly signal?: AbortSignal | undefined;
 };
 
 type Readable = Pick<Ledger, 'queries' | 'entries' | 'artifacts'>;
 
-/** What other rules would have said about the calls of a ledger. Nothing is run; a session at a time is read. */
+/** Judges the calls of a ledger by other rules. Nothing runs; one session is read at a time. */
 export async function backtest(ledger: Readable, given: BacktestOptions): Promise<BacktestReport> {
   const options = { ...given, contracts: await inRecordedDirectory(ledger, given.contracts) };
   const tally = new BacktestTally(options.contracts.policy.version, options.samples ?? defaultSamples);
@@ -50,7 +50,7 @@ export const defaultSamples = 3;
 
 const isStopped = ({ signal }: BacktestOptions): boolean => signal?.aborted === true;
 
-/** The sessions in which calls of the slice may be. */
+/** The sessions that may contain calls of the slice. */
 export async function* sessionsOf(
   ledger: Pick<Ledger, 'queries'>,
   { sessionId, since, until }: BacktestSlice,
@@ -66,7 +66,7 @@ export async function* sessionsOf(
 
 const entriesAtOnce = 500;
 
-/** Adds what would have been decided in one session. */
+/** Adds the verdicts of one session. */
 export async function backtestSession(
   ledger: Pick<Ledger, 'entries' | 'artifacts'>,
   sessionId: string,
@@ -94,7 +94,7 @@ export async function backtestSession(
     const entries = await ledger.entries.read({ sessionId, after, limit: entriesAtOnce });
     for (const entry of entries) await session.take(readEntry(entry));
     const last = entries.at(-1);
-    // Reading never waits for anything, so signals and screens get their turn here.
+    // Reading is synchronous, so this yields to signals and the terminal.
     await new Promise(setImmediate);
     if (last === undefined || entries.length < entriesAtOnce) break;
     after = last.position;
@@ -102,7 +102,7 @@ export async function backtestSession(
   session.finish();
 }
 
-/** An output that was kept aside. Undefined where it is gone, or is no JSON. */
+/** The output in an artifact. Undefined if it is missing or not JSON. */
 async function readOutput(
   ledger: Pick<Ledger, 'artifacts'>,
   sessionId: string,

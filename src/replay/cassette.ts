@@ -1,14 +1,13 @@
 /**
- * A cassette: a slice of a ledger, made to be played again. Everything in it is in its kept form, so nothing a
- * redactor hid is in it, and nothing that would differ from one machine or run to the next is either: turns are
- * numbered, artifacts are named in the order they appear.
+ * A cassette: a slice of a ledger for replay. Everything is in stored form, so it contains no redacted value. It
+ * contains nothing that differs between machines or runs: turns are numbered, and artifacts are named in order.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { LogLine, PersistenceFailed, Preview, RuleMark } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 
 export type Cassette = {
-  /** The session it was taken from. */
+  /** The recorded session. */
   readonly sessionId: string;
   /** In milliseconds since 1970, by the clock of the ledger. */
   readonly createdAt: number;
@@ -20,54 +19,54 @@ export type Cassette = {
 
 export type CassetteTool = {
   readonly name: string;
-  /** Of the tool as it was recorded last; undefined where neither the ledger nor the recorder knows. */
+  /** Digest of the tool's latest recorded schemas; undefined if neither the ledger nor the recorder knows it. */
   readonly schemaDigest: string | undefined;
 };
 
-/** An output or a file that was kept aside. */
+/** A large output or a file. */
 export type CassetteArtifact = {
-  /** What stands for it in this cassette: `artifact-1`, `artifact-2`, … */
+  /** Its name in this cassette: `artifact-1`, `artifact-2`, … */
   readonly artifactId: string;
   readonly mimeType: string;
   readonly digest: string;
   readonly sizeBytes: number;
-  /** Undefined where it was too large to be taken along. */
+  /** Undefined if it was too large for the cassette. */
   readonly content: string | Uint8Array | undefined;
 };
 
 export type RecordedCall = {
   readonly callId: string;
-  /** Which turn of the slice it belongs to, from 1. */
+  /** Number of its turn in the slice, from 1. */
   readonly turn: number;
   readonly toolName: string;
-  /** Of the tool as it was for this call. */
+  /** Digest of the tool's schemas for this call. */
   readonly schemaDigest: string | undefined;
-  /** The rules that let it run, or did not. */
+  /** The rules that decided the call. */
   readonly policyVersion: string | undefined;
-  /** As it came, in its kept form. */
+  /** As requested, in stored form. */
   readonly requestedInput: JsonValue;
-  /** What the schema accepted, where that differs from what was requested. Kept form. */
+  /** The input that the schema accepted, if it differs from the requested one. Stored form. */
   readonly effectiveInput: JsonObject | undefined;
-  /** Where something was hidden in the requested input: there, calls are compared by the mask. */
+  /** Paths of redacted values in the requested input. Calls are compared by the mask there. */
   readonly hidden: readonly string[];
-  /** What the tool showed of it before it ran, each time it was asked. */
+  /** The previews of the tool, one per request. */
   readonly previews: readonly RecordedPreview[];
-  /** What became of each question about it, in order. */
+  /** The decisions on its confirmations, in order. */
   readonly answers: readonly RecordedAnswer[];
-  /** Every run of the body that ended, in order; empty where it never ran. */
+  /** Every run of the tool that ended, in order; empty if it never ran. */
   readonly runs: readonly RecordedRun[];
-  /** How the call ended. */
+  /** The outcome of the call. */
   readonly outcome: ToolOutcome;
 };
 
-/** What became of a question to people: a person decided, or nobody did. */
+/** The end of a confirmation: decided, expired or withdrawn. */
 export type RecordedAnswer = {
-  /** What was asked about, where that is not the requested input. Kept form. */
+  /** The input of the confirmation, if it is not the requested one. Stored form. */
   readonly input: JsonObject | undefined;
 } & (
   | {
       readonly decision: 'approve' | 'deny';
-      /** Undefined where nobody could be asked, and so it was a no. */
+      /** Undefined if no approver could be asked, which counts as a denial. */
       readonly by: string | undefined;
       readonly reason: string | undefined;
     }
@@ -75,7 +74,7 @@ export type RecordedAnswer = {
       readonly decision: 'edit';
       readonly by: string;
       readonly reason: string | undefined;
-      /** What was approved instead. Kept form. */
+      /** The arguments that were approved instead. Stored form. */
       readonly arguments: JsonObject;
     }
   | {
@@ -84,18 +83,18 @@ export type RecordedAnswer = {
       readonly reason: string | undefined;
       readonly response: string;
     }
-  /** The time was up, so many milliseconds after it was asked. */
+  /** It expired this many milliseconds after it was created. */
   | { readonly decision: 'expired'; readonly afterMs: number }
-  /** The call was cancelled, or its turn ended, before anybody decided. */
+  /** The call was cancelled, or its turn ended, before a decision. */
   | { readonly decision: 'withdrawn' }
 );
 
-/** What a tool showed when it was asked once: drafts, and the version that counted. */
+/** The answer to one preview request: drafts and the final version. */
 export type RecordedPreview = {
-  /** What it was asked about, where that is not the requested input. Kept form. */
+  /** The input of the preview, if it is not the requested one. Stored form. */
   readonly input: JsonObject | undefined;
   readonly versions: readonly RecordedVersion[];
-  /** Why there was no version that counted, in words that follow "The preview of the tool". */
+  /** Why there was no final version, in words that follow "The preview of the tool". */
   readonly problem: string | undefined;
 };
 
@@ -106,22 +105,22 @@ export type RecordedVersion = {
 };
 
 export type RecordedRun = {
-  /** How this run ended; the outcome of the call for the last one. */
+  /** The end of this run; for the last run, the outcome of the call. */
   readonly outcome: ToolOutcome;
-  /** Nobody could say whether the effect had happened. */
+  /** It was unknown whether the effect had happened. */
   readonly unsettled: boolean;
   readonly costMicros: number;
   readonly reached: readonly string[];
   readonly log: readonly Omit<LogLine, 'at'>[];
-  /** What a body that succeeded or timed out had put on record on its way. */
+  /** Partial output that a run recorded before it succeeded or timed out. */
   readonly partial: JsonObject | undefined;
-  /** What it gave after its deadline. */
+  /** The result after its deadline. */
   readonly late: RecordedLate | undefined;
-  /** What rules said about what it gave. */
+  /** The decisions of rules on its output. */
   readonly rules: readonly RuleMark[];
-  /** What was said each time the same result was reported again, by whoever ran it elsewhere. */
+  /** The answer to each repeated report of the same result, by the worker. */
   readonly reportedAgain: readonly string[];
-  /** What of its end could not be kept where it belongs. */
+  /** Parts of its end that could not be stored in the ledger. */
   readonly unkept: readonly Pick<PersistenceFailed, 'boundary' | 'error' | 'keptIn'>[];
 };
 
@@ -129,6 +128,6 @@ export type RecordedLate =
   | { readonly type: 'returned'; readonly output: JsonValue }
   | { readonly type: 'threw'; readonly error: string };
 
-/** The input a call is known by. */
+/** The input that identifies a call. */
 export const inputOf = ({ effectiveInput, requestedInput }: RecordedCall): JsonValue =>
   effectiveInput ?? requestedInput;

@@ -5,8 +5,8 @@ import type { NamedArtifact } from '../ledger/side-fold.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 /**
- * What is wrong with an artifact that is kept. One that no outcome names may be there all the same, because its call
- * ended otherwise after it was made: then only its content is held against its address.
+ * The problem of a stored artifact. An artifact without an outcome can exist, because its call ended differently
+ * after it was made. Then only its content is checked against its digest.
  */
 export async function checkArtifact(
   ledger: Ledger,
@@ -20,25 +20,25 @@ export async function checkArtifact(
   } catch (error) {
     if (isTrouble(error)) throw error;
     if (isQuittanceError(error, 'ledger.altered') && error.facts['how'] === 'changed')
-      return `The content of the artifact ${name} is not the one that was kept.`;
-    return `The content of the artifact ${name} is gone, or is not where it should be.`;
+      return `The content of the artifact ${name} is not the stored one.`;
+    return `The content of the artifact ${name} is missing or misplaced.`;
   }
   if (found === undefined) return undefined; // erased or dropped since it was listed
   const { content, mimeType } = found;
   const isKept = contentBytes(content).byteLength === row.sizeBytes && contentDigest(content) === row.digest;
-  if (!isKept) return `The content of the artifact ${name} is not the one that was kept.`;
+  if (!isKept) return `The content of the artifact ${name} is not the stored one.`;
   if (named === undefined) return undefined;
   const sizeBytes = typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength;
   const isText = typeof content === 'string' || !named.isText;
   if (sizeBytes !== named.sizeBytes || mimeType !== named.mimeType || !isText)
-    return `The artifact ${name} has another size or type than the outcome says.`;
+    return `The artifact ${name} has another size or type than its outcome records.`;
   if (named.digest !== undefined && named.digest !== row.digest)
-    return `The artifact ${name} is not the one the outcome is about.`;
+    return `The artifact ${name} is not the one in the outcome.`;
   if (!named.callIds.has(row.callId))
-    return `The artifact ${name} is kept for another call than the one that made it.`;
+    return `The artifact ${name} is stored for another call than the one that made it.`;
   return undefined;
 }
 
-/** Nobody can say anything about what may not, or cannot now, be read. */
+/** An unreadable file proves nothing about its content. */
 const isTrouble = (error: unknown): boolean =>
   ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '');

@@ -1,6 +1,6 @@
 /**
- * Whether what is kept beside the entries is what they say: claims, counters, states, effects in doubt, sealed inputs,
- * artifacts. The rows themselves are compared: asked through the ledger, a changed row is overruled by the entries.
+ * Compares the derived data with the entries: claims, counters, states, effects in doubt, sealed inputs, artifacts.
+ * It compares the rows themselves, because the ledger's queries overrule a changed row by the entries.
  */
 import { canonicalJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
@@ -19,14 +19,14 @@ import { readSealedText, sealContext } from '../runtime/state/seal-input.ts';
 import { checkArtifact } from './check-artifact.ts';
 
 export type SideRowProblem = {
-  /** A note is about something that may be there in a sound ledger. */
+  /** A note can also occur in an intact ledger. */
   readonly level: 'problem' | 'note';
   readonly sessionId?: string | undefined;
   readonly callId?: string | undefined;
   readonly message: string;
 };
 
-/** Something to look at: `look` says what is wrong with it as things stand now. */
+/** Something to check: `look` returns its current problem. */
 type Subject = {
   readonly level: SideRowProblem['level'];
   readonly sessionId?: string | undefined;
@@ -34,10 +34,10 @@ type Subject = {
   readonly look: () => Promise<string | undefined>;
 };
 
-/** Others may append between the entries that were read and what is looked at: then it is looked at again. */
+/** Other processes may append between reading the entries and the check; then it is repeated. */
 const mostLooks = 5;
 
-/** `catchUp` adds to the fold what was appended since it was last called. */
+/** `catchUp` adds the entries appended since its last call to the fold. */
 export async function* checkSideRows(
   ledger: Ledger,
   fold: SideFold,
@@ -66,18 +66,18 @@ export async function* checkSideRows(
   yield* findOrphans(ledger, orphans, signal);
 }
 
-/** What cannot be read was not written by us. */
+/** An unreadable value was not written by the ledger. */
 async function lookSafely(look: Subject['look']): Promise<string | undefined> {
   try {
     return await look();
   } catch (error) {
     if (isQuittanceError(error, 'ledger.damaged')) return error.message;
-    if (isUnreadable(error)) return 'What is kept beside the entries is not what was written.';
+    if (isUnreadable(error)) return 'Derived data differs from what was written.';
     throw error;
   }
 }
 
-/** Values of other types than were written break whatever reads them, in any way. */
+/** Values of unexpected types can break readers in any way. */
 const isUnreadable = (error: unknown): boolean =>
   error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError;
 
@@ -94,7 +94,7 @@ async function compareRows(
     place: Omit<SideRowProblem, 'message' | 'level'>,
     message: string | undefined,
   ): void => {
-    if (seen.has(id)) message ??= 'The same row stands twice beside the entries.';
+    if (seen.has(id)) message ??= 'The same derived row exists twice.';
     seen.add(id);
     if (message !== undefined) problems.set(id, { level: 'problem', ...place, message });
   };
@@ -125,12 +125,12 @@ async function compareRows(
         break;
       case 'sealed':
       case 'artifact':
-        break; // looked at one by one: see `subjectsOf`
+        break; // checked one by one: see `subjectsOf`
     }
   }
   for (const [key, due] of fold.claims)
     if (!seen.has(idOf('claim', key)) && !fold.mayHaveLost(due))
-      look(idOf('claim', key), placeOf(due), 'The call holds an idempotency key, and its claim is gone.');
+      look(idOf('claim', key), placeOf(due), 'The call owns an idempotency key, but its claim is missing.');
   for (const [name, due] of fold.counters)
     if (!seen.has(idOf('counter', name)))
       look(idOf('counter', name), {}, compareCounter({ name, used: 0, reserved: 0 }, fold, due));
@@ -142,7 +142,7 @@ async function compareRows(
       look(
         idOf('unsettled', sessionId, callId),
         { sessionId, callId },
-        'The effect of the call is in doubt, and it is not listed so.',
+        'The effect of the call is in doubt, but it is not listed as such.',
       );
   return problems;
 }
@@ -155,10 +155,10 @@ const placeOf = (holder: ClaimHolder | undefined): Omit<SideRowProblem, 'message
 function compareClaim(row: SideRow & { kind: 'claim' }, fold: SideFold): string | undefined {
   const due = fold.claims.get(row.key);
   if (due === undefined)
-    return `Call ${quote(row.callId)} holds an idempotency key that no entry gives to it.`;
+    return `Call ${quote(row.callId)} owns an idempotency key that no entry gives to it.`;
   return row.sessionId === due.sessionId && row.callId === due.callId && row.inputDigest === due.inputDigest
     ? undefined
-    : 'The claim on the idempotency key of the call names another call or another input.';
+    : "The claim on the call's idempotency key names another call or another input.";
 }
 
 function compareCounter(
@@ -166,12 +166,12 @@ function compareCounter(
   fold: SideFold,
   due: Counter = fold.counterOf(name),
 ): string | undefined {
-  // What a session that is gone had used is in no entry any more.
+  // The usage of a dropped session is no longer in any entry.
   const isUsed = fold.hasDropped ? used >= due.used : used === due.used;
   if (isUsed && reserved === due.reserved) return undefined;
   return (
-    `The counter ${quote(name)} says ${used} used and ${reserved} reserved; ` +
-    `by the entries it is ${due.used} and ${due.reserved}.`
+    `The counter ${quote(name)} says ${used} used and ${reserved} reserved; the entries give ` +
+    `${due.used} and ${due.reserved}.`
   );
 }
 
@@ -182,7 +182,7 @@ function compareEffect(
   const due = fold.unsettled.get(foldKey(row.sessionId, row.callId));
   return due?.toolName === row.toolName && due.inputDigest === row.inputDigest
     ? undefined
-    : 'The calls that are listed with their effect in doubt are not those the entries tell of.';
+    : 'The calls listed as in doubt are not those in the entries.';
 }
 
 function compareState(
@@ -194,22 +194,22 @@ function compareState(
   if (due.state === undefined) return undefined;
   return isJsonOf(row.text, due.state)
     ? undefined
-    : `The state of ${quote(row.subject)} is not the one the entries tell.`;
+    : `The state of ${quote(row.subject)} differs from the entries.`;
 }
 
 const otherVersion = (subject: string): string =>
-  `The state of ${quote(subject)} is not of the version the entries have moved it to.`;
+  `The state of ${quote(subject)} has another version than the entries.`;
 
 function isJsonOf(text: string, due: JsonObject): boolean {
   try {
     const found = readJsonText(text);
     return isJsonObject(found) && canonicalJson(found) === canonicalJson(due);
   } catch {
-    return false; // not JSON, so not what was written
+    return false; // not JSON, so not written by the ledger
   }
 }
 
-/** Sealed inputs and artifacts. Rows of sessions that are not there are added to `orphans`. */
+/** Sealed inputs and artifacts. Rows of missing sessions are added to `orphans`. */
 async function* subjectsOf(
   ledger: Ledger,
   fold: SideFold,
@@ -252,12 +252,12 @@ const sealedOf = (
     const sealed = await ledger.journal.readSealed(sessionId, callId);
     const key = foldKey(sessionId, callId);
     const open = fold.open.get(key);
-    // One whose time is up may stand there until somebody clears up, or may be gone.
+    // An expired one may remain until cleanup, or may be gone.
     const undoable = fold.undoable.get(key);
     const call = open?.needsSealed === true ? open : undoable;
     if (sealed === undefined)
-      return open?.needsSealed === true ? 'The call needs its sealed input, which is gone.' : undefined;
-    if (call === undefined) return 'An input is sealed that no open call needs.';
+      return open?.needsSealed === true ? 'The call needs its sealed input, which is missing.' : undefined;
+    if (call === undefined) return 'A sealed input exists that no open call needs.';
     const opener = seal();
     if (opener === undefined) return undefined;
     try {
@@ -274,7 +274,7 @@ const sealedOf = (
   },
 });
 
-const otherInput = 'The sealed input is not the one the call was let through with.';
+const otherInput = 'The sealed input is not the one that was decided.';
 
 const artifactOf = (ledger: Ledger, fold: SideFold, row: SideRow & { kind: 'artifact' }): Subject => ({
   level: 'problem',
@@ -283,7 +283,10 @@ const artifactOf = (ledger: Ledger, fold: SideFold, row: SideRow & { kind: 'arti
   look: () => checkArtifact(ledger, row, fold.artifacts.get(foldKey(row.sessionId ?? '', row.artifactId))),
 });
 
-/** An attempt that was lost may have kept an artifact that its outcome does not name. So may whoever has the file. */
+/**
+ * A lost attempt may have stored an artifact that its outcome does not name. A person with access to the file may
+ * have added one too.
+ */
 const unnamedArtifact = (
   ledger: Ledger,
   fold: SideFold,
@@ -296,7 +299,7 @@ const unnamedArtifact = (
     if (fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
     return (await ledger.artifacts.measure(sessionId, artifactId)) === undefined
       ? undefined // erased or dropped since it was listed
-      : `No outcome names the artifact ${quote(artifactId)}: the attempt that kept it was lost, or other means than this program added it.`;
+      : `No outcome names the artifact ${quote(artifactId)}: its attempt was lost, or another program added it.`;
   },
 });
 
@@ -308,12 +311,12 @@ const missingArtifact = (ledger: Ledger, fold: SideFold, named: NamedArtifact): 
     const { sessionId, artifactId } = named;
     if (fold.mayBeErased(named) || !fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
     return (await ledger.artifacts.read(sessionId, artifactId)) === undefined
-      ? `The artifact ${quote(artifactId)}, which the outcome names, is gone.`
+      ? `The artifact ${quote(artifactId)}, which the outcome names, is missing.`
       : undefined;
   },
 });
 
-/** A session may have been dropped while its rows were listed: what is still there in a second list was not. */
+/** A session may have been dropped while its rows were listed. Rows that are still in a second list are orphans. */
 async function* findOrphans(
   ledger: Ledger,
   orphans: ReadonlySet<string>,
@@ -325,12 +328,12 @@ async function* findOrphans(
     if (orphans.has(JSON.stringify(row)))
       yield {
         level: 'problem',
-        message: `Something of kind "${row.kind}" belongs to a session that is not there.`,
+        message: `A row of kind "${row.kind}" belongs to a missing session.`,
       };
   }
 }
 
-/** Where there is no key to be had, what is sealed can be counted and not opened. */
+/** Without a key, sealed inputs can be counted but not opened. */
 function createSealOnce(ledger: Ledger): () => Seal | undefined {
   let seal: Seal | 'none' | undefined;
   return () => {

@@ -1,8 +1,8 @@
 import { isQuittanceError } from '../base/error.ts';
 
 /**
- * What was read is not what was written: a finding, where trouble with reading says nothing about the ledger. Values of
- * other types than were written break whatever reads them in any way, so all else counts as damage.
+ * Is this error damage in the ledger? Read errors (such as a busy disk) say nothing about the ledger. Values of
+ * unexpected types can break readers in any way, so every other error counts as damage.
  */
 export const isDamage = (error: unknown): error is Error =>
   error instanceof Error &&

@@ -15,7 +15,7 @@ export type AboutMiss = {
 
 const mostShown = 20;
 
-/** The failure a call ends with that no recording answers: what came, what is nearest, where they differ. */
+/** The failure of a call without a recording: the request, the nearest recording and the differences. */
 export function describeMiss(
   wanted: Wanted,
   why: Miss,
@@ -79,28 +79,28 @@ function sentence(
   switch (why) {
     case 'tool': {
       const known = toolsOf(shelf).map(quote).join(', ');
-      return `The cassette holds no call of ${tool}. Recorded tools: ${known === '' ? 'none' : known}.`;
+      return `The cassette has no call of ${tool}. Recorded tools: ${known === '' ? 'none' : known}.`;
     }
     case 'arguments': {
       const places = difference.slice(0, 3).map(inWords).join('; ');
       const more = difference.length > 3 ? `; and ${difference.length - 3} more` : '';
       const id = quote(nearest?.call.callId ?? '');
-      return `The cassette holds no call of ${tool} with these arguments. The nearest, call ${id}, differs at ${places}${more}.`;
+      return `The cassette has no call of ${tool} with these arguments. The nearest, call ${id}, differs at ${places}${more}.`;
     }
     case 'used_up':
-      return `Every recorded call of ${tool} with these arguments has been played: it is called more often than it was.`;
+      return `Every recorded call of ${tool} with these arguments has been played: this replay calls it more often.`;
     case 'order': {
       const next =
         expected === undefined
           ? 'none'
           : `${quote(expected.call.callId)} of ${quote(expected.call.toolName)}`;
-      return `This call of ${tool} was recorded, but it is not its turn: the next recorded call is ${next}.`;
+      return `This call of ${tool} was recorded, but in another order: the next recorded call is ${next}.`;
     }
     case 'schema':
-      return `What ${tool} takes or gives has changed since it was recorded. Record again, or play the old recording with \`drift: 'allow'\`.`;
+      return `The schemas of ${tool} have changed since it was recorded. Record again, or play the old recording with \`drift: 'allow'\`.`;
     case 'denied': {
       const end = stopped === undefined ? '' : ` (${Object.values(endOf(stopped)).join(', ')})`;
-      return `This call of ${tool} never ran when it was recorded${end}, so there is nothing to play.`;
+      return `This call of ${tool} never ran when it was recorded${end}, so there is no output to play.`;
     }
   }
 }
@@ -114,7 +114,7 @@ function endOf({ outcome }: RecordedCall): { readonly [key: string]: string } {
 }
 
 const inWords = ({ path, a: recorded, b: now }: JsonDifference): string =>
-  `${formatPath(path)}: ${recorded === undefined ? 'nothing' : inShort(recorded)} was recorded, ${now === undefined ? 'nothing' : inShort(now)} came`;
+  `${formatPath(path)}: recorded ${recorded === undefined ? 'nothing' : inShort(recorded)}, got ${now === undefined ? 'nothing' : inShort(now)}`;
 
 const inShort = (value: JsonValue): string => cutText(JSON.stringify(value), 80);
 
@@ -124,7 +124,7 @@ const toWire = ({ path, a: recorded, b: now }: JsonDifference): JsonObject => ({
   ...(now !== undefined && { now: shorten(now) }),
 });
 
-/** A value as it is, or the beginning of its text. */
+/** The value itself, or the start of its text. */
 function shorten(value: JsonValue): JsonValue {
   const text = JSON.stringify(value);
   return text.length <= 2_000 ? value : cutText(text, 2_000);

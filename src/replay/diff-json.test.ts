@@ -6,7 +6,7 @@ import { diffJson } from './diff-json.ts';
 
 const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as JsonValue);
 
-test('values that are written alike do not differ, and others do', () => {
+test('values with the same JSON are equal, others differ', () => {
   fc.assert(
     fc.property(json, json, (a, b) => {
       expect(diffJson(a, structuredClone(a))).toEqual([]);
@@ -15,7 +15,7 @@ test('values that are written alike do not differ, and others do', () => {
   );
 });
 
-test('each place is named, those that one side does not have too', () => {
+test('names every path, including those that one side lacks', () => {
   expect(
     diffJson({ a: 1, list: [1, { x: 'y' }], gone: null }, { list: [1, { x: 'z' }, 3], a: 1, new: [] }),
   ).toEqual([
@@ -26,7 +26,7 @@ test('each place is named, those that one side does not have too', () => {
   ]);
 });
 
-test('a list is no object, and names that every object has are read from the value itself', () => {
+test('an array is not an object, and inherited names are read as own properties', () => {
   expect(diffJson([], {})).toEqual([{ path: [], a: [], b: {} }]);
   const [a, b] = ['{"__proto__":{"x":1}}', '{"__proto__":{"x":2},"constructor":1}'].map(
     (text) => JSON.parse(text) as JsonValue,

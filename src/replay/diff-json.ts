@@ -1,7 +1,7 @@
 import type { JsonPath, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 
-/** One place where two values are not the same. Undefined where one of them has nothing there. */
+/** One path at which two values differ. Undefined if one of them is absent there. */
 export type JsonDifference = {
   readonly path: JsonPath;
   readonly a: JsonValue | undefined;
@@ -9,8 +9,8 @@ export type JsonDifference = {
 };
 
 /**
- * Every place where two values differ, the outermost where they are of different kinds. The order of keys does not
- * count, and `__proto__` is a key like any other.
+ * Every path at which two values differ; the outermost one if their types differ. Key order does not count, and
+ * `__proto__` is an ordinary key.
  */
 export function diffJson(a: JsonValue | undefined, b: JsonValue | undefined): readonly JsonDifference[] {
   const found: JsonDifference[] = [];
@@ -24,7 +24,7 @@ function walk(
   path: JsonPath,
   found: JsonDifference[],
 ): void {
-  // NaN and -0 are no JSON; what is left is the same where it is identical.
+  // NaN and -0 are not JSON; all other values are equal if they are identical.
   if (a === b) return;
   if (Array.isArray(a) && Array.isArray(b)) {
     const [left, right] = [a as readonly JsonValue[], b as readonly JsonValue[]];

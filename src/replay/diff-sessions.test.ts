@@ -109,7 +109,7 @@ describe('two runs of the same program', () => {
     ]);
   });
 
-  test('of which one has one other byte in one argument differ in exactly that call', async () => {
+  test('that differ in one byte of one argument differ in exactly that call', async () => {
     const ledger = createMemoryLedger();
     const changed = program.map((call, index) => (index === 4 ? { ...call, arguments: { id: 4 } } : call));
     const diff = diffSessions(await play(ledger, 'one'), await play(ledger, 'two', changed));
@@ -120,7 +120,7 @@ describe('two runs of the same program', () => {
     });
   });
 
-  test('with one call less differ by that call', async () => {
+  test('with one missing call differ by that call', async () => {
     const ledger = createMemoryLedger();
     const fewer = program.toSpliced(7, 1);
     const a = await play(ledger, 'one');
@@ -129,7 +129,7 @@ describe('two runs of the same program', () => {
     expect(diffSessions(b, a)).toMatchObject({ identical: false, changed: 0, onlyA: 0, onlyB: 1 });
   });
 
-  test('whose tools answer otherwise differ in the output, by its path, and not in what follows from it', async () => {
+  test('with different tool answers differ in the output, by its path, and not in derived fields', async () => {
     const ledger = createMemoryLedger();
     const diff = diffSessions(await play(ledger, 'one'), await play(ledger, 'two', program, { total: 6 }));
     expect(diff.calls.flatMap((call) => (call.status === 'changed' ? call.differences : []))).toEqual([
@@ -137,7 +137,7 @@ describe('two runs of the same program', () => {
     ]);
   });
 
-  test('in which another person was asked differ in who decided', async () => {
+  test('with different approvers differ in the decision', async () => {
     const ledger = createMemoryLedger();
     const diff = diffSessions(await play(ledger, 'one'), await play(ledger, 'two', program, { by: 'Eve' }));
     const fields = diff.calls.flatMap((call) => (call.status === 'changed' ? call.differences : []));
@@ -150,7 +150,7 @@ describe('two runs of the same program', () => {
     expect(diff.changed).toBeGreaterThanOrEqual(2);
   });
 
-  test('with another secret differ in one ledger, and cannot be told apart in two', async () => {
+  test('with another secret differ within one ledger, and look equal in two', async () => {
     const other = program.map((call) =>
       call.name === 'send_mail'
         ? { ...call, arguments: { to: 'ada', password: 'another-thing-altogether' } }
@@ -169,13 +169,13 @@ describe('two runs of the same program', () => {
   });
 });
 
-test('calls in another order differ in it, unless they ran side by side', async () => {
+test('calls in another order differ in it, unless they ran in parallel', async () => {
   const run = async (names: readonly string[], together: boolean): Promise<readonly ReadEvent[]> => {
     const ledger = createMemoryLedger();
     let begun = 0;
     const allBegun = Promise.withResolvers<void>();
     const work = async (): Promise<{ ms: number }> => {
-      // Side by side means that each has begun before any has ended.
+      // Parallel: each call has started before any has ended.
       if (++begun === names.length || !together) allBegun.resolve();
       await allBegun.promise;
       await new Promise((resolve) => setTimeout(resolve, 15));
@@ -201,7 +201,7 @@ test('calls in another order differ in it, unless they ran side by side', async 
   });
 });
 
-test('a text that a tool wrote is not taken for an id, however short ids are', async () => {
+test('text written by a tool is never treated as an id, however short ids are', async () => {
   const tool = (said: string) =>
     defineTool({ name: 'say', mode: 'read', input: anything, run: () => ({ text: said }) });
   const run = async (id: string): Promise<readonly ReadEvent[]> => {
@@ -214,7 +214,7 @@ test('a text that a tool wrote is not taken for an id, however short ids are', a
   expect(diffSessions(await run('1'), await run('2'))).toMatchObject({ identical: false, changed: 1 });
 });
 
-test('events of types that nobody knows, and calls without an end, are compared as far as they go', () => {
+test('unknown event types, and calls without an end, are compared as far as they go', () => {
   const base = { sessionId: 's', turnId: 't', at: 1, cause: 'gone' };
   const unknown: ReadEvent = {
     ...base,
@@ -226,7 +226,7 @@ test('events of types that nobody knows, and calls without an end, are compared 
   expect(diffSessions([unknown], [])).toMatchObject({ identical: true, calls: [] });
 });
 
-test('a call that was asked for again, or under whose id something else was, is not the same as one that was not', async () => {
+test('a call with repeated or conflicting requests differs from one without', async () => {
   const ledger = createMemoryLedger();
   const tool = defineTool({ name: 'look', mode: 'read', input: anything, run: () => 1 });
   const runtime = createRuntime({ tools: [tool], ledger });

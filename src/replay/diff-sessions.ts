@@ -1,7 +1,6 @@
 /**
- * Two sessions side by side: which calls differ, in which fields and decisions. Ids and times are ignored, and so are
- * the places where the runtime itself writes them into a text; nothing a tool or a model wrote is ever changed before it
- * is compared.
+ * Compares two sessions: the calls that differ, by field and decision. Ids and times are ignored, also inside
+ * texts of the runtime. Text of a tool or a model is never changed before the comparison.
  */
 import { canonicalJson } from '../base/canonical.ts';
 import type { JsonValue } from '../base/json.ts';
@@ -15,13 +14,16 @@ import type { DiffedCall } from './diffed-call.ts';
 import { toCallViews } from './diffed-call.ts';
 import { diffJson } from './diff-json.ts';
 
-/** Where two calls, or two sessions, are not the same. */
+/** A difference between two calls or two sessions. */
 export type SessionDifference = {
-  /** What differs: `arguments`, `decisions`, `questions`, `outcome`, `code`, `output`, `content`, `cost_micros` … */
+  /**
+   * The field that differs: `arguments`, `decisions`, `questions`, `outcome`, `code`, `output`, `content`,
+   * `cost_micros` …
+   */
   readonly field: string;
-  /** Where in it: `$.total`; `$` for all of it. */
+  /** The path inside the field: `$.total`; `$` for all of it. */
   readonly path: string;
-  /** Undefined where there is nothing on that side. */
+  /** Undefined if that side has no value. */
   readonly a: JsonValue | undefined;
   readonly b: JsonValue | undefined;
 };
@@ -39,22 +41,22 @@ export type CallDifference =
 
 export type SessionDiff = {
   readonly identical: boolean;
-  /** In the order of the first session, with those of the second where they came between. */
+  /** In the order of the first session, with the calls of the second inserted in their order. */
   readonly calls: readonly CallDifference[];
   readonly same: number;
   readonly changed: number;
   readonly onlyA: number;
   readonly onlyB: number;
-  /** Where workflows stand at the end, as far as they differ. */
+  /** Differences in the final states of workflows. */
   readonly workflows: readonly SessionDifference[];
-  /** On whose behalf, with which models and rules. Shown, and no difference by itself: what they led to is. */
+  /** Principals, models and rules. Shown, but not counted: only their effects are differences. */
   readonly circumstances: readonly SessionDifference[];
-  /** Pairs of calls with hidden arguments, of which only the kept form could be compared. */
+  /** Pairs of calls with redacted arguments, compared by their stored form only. */
   readonly comparedByKeptForm: number;
 };
 
 export type DiffOptions = {
-  /** Both are kept in one ledger, so that digests of hidden arguments can be compared too. */
+  /** Both sessions are in one ledger, so digests of redacted arguments can be compared. */
   readonly sameLedger?: boolean;
 };
 
@@ -75,7 +77,7 @@ export function diffSessions(
     if (one === undefined) return { status: 'only_b', b: other as DiffedCall };
     if (other === undefined) return { status: 'only_a', a: one };
     if ((one.hidden || other.hidden) && !sameLedger) comparedByKeptForm++;
-    // The order of calls that run side by side means nothing.
+    // The order of parallel calls has no meaning.
     const order = moved === true && !(besideA.has(one) && besideB.has(other));
     const differences = [
       ...compare(one, other, names, sameLedger),
@@ -112,7 +114,7 @@ const toAlignable = ({
   key: canonicalJson(requestedInput),
 });
 
-/** Calls that had not ended when the next one was asked for, and those asked for meanwhile. */
+/** Calls that had not ended when the next one was requested, and the calls requested meanwhile. */
 function besideOthers(calls: readonly DiffedCall[]): ReadonlySet<DiffedCall> {
   const beside = new Set<DiffedCall>();
   let latest: DiffedCall | undefined;
@@ -124,7 +126,7 @@ function besideOthers(calls: readonly DiffedCall[]): ReadonlySet<DiffedCall> {
   return beside;
 }
 
-/** What ids of calls and artifacts stand for, the same word for both of a pair. */
+/** Maps ids of calls and artifacts to a common name for both of a pair. */
 type Names = { readonly a: ReadonlyMap<string, string>; readonly b: ReadonlyMap<string, string> };
 
 function nameThings(
@@ -157,7 +159,7 @@ function compare(
       one === undefined ||
       other === undefined,
   );
-  // What the model was told is made from the outcome: said only where that does not explain it.
+  // The model's text is made from the outcome, so it is reported only if the outcome does not explain it.
   const isExplained = found.some(({ field }) => outcomeFields.has(field));
   const told = isExplained ? found.filter(({ field }) => field !== 'content') : found;
   const hidden = a.hidden && b.hidden && sameLedger && a.digest !== b.digest;
@@ -188,7 +190,7 @@ function plain(
   let text = value.replaceAll(/\bart_[0-9a-f]{32}\b/g, (id) => names.get(id) ?? id);
   if (field === 'content' && fields['outcome'] === 'ToolTimeout')
     text = text.replace(/it was stopped after \d+ ms\./, 'it was stopped.');
-  // Until when something can be undone is a time.
+  // The end of an undo period is a time.
   if (field === 'model_note')
     text = text.replace(/( can undo this until )\d{4}-\d\d-\d\dT[\d:.]+Z\./, '$1then.');
   if (field === 'copied_from') return names.get(text) ?? text;
@@ -202,7 +204,7 @@ const codesThatNameCalls: ReadonlySet<JsonValue> = new Set([
   'call.conflict',
 ]);
 
-/** Whether a text may be a sentence of the runtime that names another call. Rules and tools write their own. */
+/** Could the text be a sentence of the runtime that names another call? Rules and tools write their own texts. */
 const madeByRuntime = (field: string, fields: DiffedCall['fields']): boolean =>
   field === 'questions' ||
   ((field === 'details' || field === 'content') && codesThatNameCalls.has(fields['code'] ?? null));
@@ -226,7 +228,7 @@ function fieldDifferences(
   }));
 }
 
-/** Where each workflow stands at the end: its stage, what is complete and approved. Evidence is what calls showed. */
+/** The final state of each workflow: its stage, completed and approved stages. Evidence is left out. */
 function workflowsOf(events: readonly ReadEvent[]): { readonly [name: string]: JsonValue } {
   const states = new Map<string, JsonValue>();
   for (const event of events) {

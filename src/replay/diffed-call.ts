@@ -1,7 +1,7 @@
 /**
- * A call as two sessions are compared by: everything that was decided about it and came of it, without the ids and times
- * that are others in every run. Being asked for again is part of it; what was found out after its end by others (late
- * results, resolutions) belongs to no run of it and is left out.
+ * A call in the form in which two sessions are compared: its decisions and results, without ids and times, which
+ * differ in every run. Repeated requests are part of it. Facts found after its end (late results, resolutions) are
+ * not.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { toJson } from '../base/json.ts';
@@ -27,11 +27,11 @@ export type DiffedCall = {
   readonly requestedAt: number;
   /** Undefined while it has no outcome. */
   readonly settledAt: number | undefined;
-  /** Kept form of the arguments as they came. */
+  /** Stored form of the requested arguments. */
   readonly requestedInput: JsonValue;
-  /** What is compared, field by field. */
+  /** The compared fields. */
   readonly fields: { readonly [field: string]: JsonValue };
-  /** Of the executed form; under the key of its ledger where something is hidden. */
+  /** Digest of the executed form; keyed with the ledger's key if something is redacted. */
   readonly digest: string;
   readonly hidden: boolean;
   /** Artifacts it made, in order. */
@@ -39,7 +39,7 @@ export type DiffedCall = {
   readonly outcome: ToolOutcome['type'] | undefined;
 };
 
-/** The calls of a session in the order they were asked for. Events of types that are not known are passed over. */
+/** The calls of a session in the order of their requests. Events of unknown types are skipped. */
 export function toCallViews(events: Iterable<ReadEvent>): readonly DiffedCall[] {
   const calls = new Map<string, CallEvent[]>();
   for (const event of events) {
@@ -99,7 +99,7 @@ function toView(events: readonly CallEvent[]): DiffedCall {
         else tries.push(plainOutcome(event.outcome));
         break;
       case 'tool.recalled':
-        // The answer came from another call, because both carry one key.
+        // The outcome was copied from another call with the same key.
         if (event.how === 'cached' && draft.outcome === undefined) fields['copied_from'] = event.fromCallId;
         if (event.how === 'conflict') conflicts++;
         break;
@@ -178,7 +178,7 @@ const toShown = (preview: Preview): JsonValue => {
   return copy.ok ? copy.value : null;
 };
 
-/** An outcome without what is another one in every run. */
+/** An outcome without the values that differ in every run. */
 function plainOutcome(outcome: ToolOutcome): JsonObject {
   const { type, ...rest } = outcome;
   const plain: { [name: string]: unknown } = { outcome: type };
@@ -186,7 +186,7 @@ function plainOutcome(outcome: ToolOutcome): JsonObject {
     if (!ofOneRun.has(name))
       plain[snake(name)] =
         name === 'files' ? (value as FilesOf).map(plainFile) : name === 'undo' ? value !== undefined : value;
-  // An outcome is JSON but for members that are not there.
+  // An outcome is JSON except for absent members.
   const copy = toJson(plain);
   return copy.ok ? (copy.value as JsonObject) : { outcome: type };
 }

@@ -14,7 +14,7 @@ import { alterLedger } from '../../test/alter-ledger.ts';
 const never = new AbortController().signal;
 const by = { by: 'ada', reason: 'asked to' };
 
-/** The problems a reader of the file finds, and how many sessions and entries there are in it. */
+/** The problems that a reader finds, and the numbers of sessions and entries. */
 async function check(text: string): Promise<{ problems: number; sessions: number; entries: number }> {
   const { manifest, entries } = await readExport(text.split('\n'));
   const verifier = createVerifier({ heads: manifest.heads });
@@ -28,7 +28,7 @@ async function check(text: string): Promise<{ problems: number; sessions: number
   return { problems, sessions: manifest.heads.length, entries: count };
 }
 
-/** All of an export, with something done in the middle of it: once after the heads, once after some entries. */
+/** A complete export, with an action in the middle: once after the heads, once after some entries. */
 async function write(ledger: Ledger, meanwhile: () => Promise<unknown>, signal = never): Promise<string> {
   const { text } = await exportLedger(ledger, { toolVersion: '1', signal });
   let all = '';
@@ -63,7 +63,7 @@ describe.each([
       );
   };
 
-  test('verifies although calls arrive in old and new sessions while it is written', async () => {
+  test('verifies although calls arrive in old and new sessions meanwhile', async () => {
     await fill(60, 3);
     let arrived = 0;
     const text = await write(ledger, async () => {
@@ -75,7 +75,7 @@ describe.each([
     expect(await check(await write(ledger, () => Promise.resolve()))).toMatchObject({ problems: 0 });
   });
 
-  test('of an empty ledger, and of one session, verifies too', async () => {
+  test('of an empty ledger, and of one session, also verifies', async () => {
     const nothing = (): Promise<void> => Promise.resolve();
     expect(await check(await write(ledger, nothing))).toEqual({ problems: 0, sessions: 0, entries: 0 });
     await fill(3, 2);
@@ -90,7 +90,7 @@ describe.each([
   test.each([
     ['erased', () => ledger.retention.erase({ sessionId: 's1', ...by })],
     ['removed', () => ledger.retention.dropSession({ sessionId: 's1', ...by })],
-  ] as const)('comes to no end where something is %s meanwhile', async (_what, change) => {
+  ] as const)('does not complete if something is %s meanwhile', async (_what, change) => {
     await fill(3, 3);
     let isDone = false;
     await expect(
@@ -102,7 +102,7 @@ describe.each([
     expect(await check(await write(ledger, () => Promise.resolve()))).toMatchObject({ problems: 0 });
   });
 
-  test('that is stopped comes to no end', async () => {
+  test('does not complete if it is stopped', async () => {
     await fill(3, 3);
     const stop = new AbortController();
     await expect(
@@ -117,7 +117,7 @@ describe.each([
     ).rejects.toThrow('stopped before its end');
   });
 
-  test('holds a page at a time, however many sessions there are', async () => {
+  test('holds one page at a time, for any number of sessions', async () => {
     await fill(2_100);
     const most = { heads: 0, entries: 0, piece: 0 };
     const watched = alterLedger(ledger, {

@@ -1,9 +1,11 @@
 /**
- * Exports a ledger while others append to it.
+ * Exports a ledger while other processes append to it.
  *
- * 1. What is exported is fixed by one position: the chains as they stood there, and the entries up to it. So it
- *    verifies, whatever comes meanwhile, and what it takes does not grow with the number of sessions.
- * 2. It comes to its last line, or it throws: what was stopped or cut has no end that anybody could take for one.
+ * 1. One position fixes the content: the chains at that position and the entries up to it. The export therefore
+ *    verifies,
+ *    whatever is appended meanwhile, and its memory does not grow with the number of sessions.
+ * 2. It either writes its last line or throws. A stopped or truncated export has no last line, so it cannot pass as
+ *    complete.
  */
 import { QuittanceError } from '../base/error.ts';
 import type { Head } from '../ledger/chain.ts';
@@ -15,19 +17,19 @@ import { isDamage } from './damage.ts';
 import { readAllEntries } from './read-all-entries.ts';
 
 export type ExportOptions = {
-  /** These sessions alone, which must be there. All of them where left out. */
+  /** Only these sessions, which must exist. All sessions if left out. */
   readonly sessions?: readonly Head[] | undefined;
-  /** The version of the program that writes it. */
+  /** Version of the program that writes the export. */
   readonly toolVersion: string;
   readonly signal: AbortSignal;
-  /** Told of every entry that is written. */
+  /** Called for every written entry. */
   readonly onEntry?: () => void;
 };
 
 export type LedgerExport = {
   readonly sessions: number;
   readonly entries: number;
-  /** In pieces that are not always lines. Throws `ledger.unavailable` where it cannot come to its end. */
+  /** In chunks that are not always lines. Throws `ledger.unavailable` if it cannot complete. */
   readonly text: AsyncGenerator<string, void, undefined>;
 };
 
@@ -47,7 +49,7 @@ export async function exportLedger(ledger: Ledger, options: ExportOptions): Prom
   }
   async function* wanted(): AsyncGenerator<StoredEntry, void, undefined> {
     for await (const entry of readAllEntries(ledger, signal, chosen)) {
-      // The heads of those that were chosen say where they end.
+      // The heads of chosen sessions mark their end.
       if (chosen === undefined && entry.position > at) break;
       yield entry;
       onEntry?.();
@@ -73,7 +75,7 @@ async function* readHeadPages(
     if (heads.length > 0) yield heads;
     if (heads.length < headsAtOnce) return;
     after = heads.at(-1)?.sessionId;
-    // Reading never waits for anything, so others get their turn here.
+    // Reading is synchronous, so this yields to other work.
     await new Promise(setImmediate);
   }
 }
@@ -82,13 +84,13 @@ async function* readChosen(heads: readonly Head[]): AsyncGenerator<readonly Head
   yield heads;
 }
 
-/** What was erased or removed meanwhile was written before by halves, and what says so is not in the export. */
+/** An erasure or removal meanwhile may leave entries half exported, without the event that records it. */
 async function throwIfErased(ledger: Ledger, at: number, signal: AbortSignal): Promise<void> {
   for (let after = at; ;) {
     const later = await ledger.entries.read({ after, limit: headsAtOnce });
     if (later.some(reportsErasure))
       throw unavailable(
-        'Something was erased or removed while the ledger was exported, so this is no whole export. Export it again.',
+        'Entries were erased or removed during the export, so it is incomplete. Export the ledger again.',
       );
     const last = later.at(-1);
     if (last === undefined) return;
@@ -103,7 +105,7 @@ function reportsErasure(entry: StoredEntry): boolean {
   try {
     return readEntry(entry).events.some(({ type }) => type === 'body.erased' || type === 'session.dropped');
   } catch (error) {
-    if (isDamage(error)) return false; // found by whoever verifies
+    if (isDamage(error)) return false; // reported by verify
     throw error;
   }
 }

@@ -6,8 +6,8 @@ import type { CassetteArtifact } from './cassette.ts';
 export type RecordedArtifacts = ReadonlyMap<string, CassetteArtifact>;
 
 /**
- * An input with the contents of the artifacts it names, as the runtime fills them in for a body. A name whose content
- * was left behind stays a name, and so is found to be none of the inputs that come.
+ * An input with the contents of its artifacts, as the runtime passes it to a tool. The name of an artifact without
+ * content stays, so that no new input matches it.
  */
 export function fillRecordedArtifacts(
   value: JsonValue,

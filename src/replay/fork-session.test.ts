@@ -51,7 +51,7 @@ beforeEach(async () => {
 });
 
 describe('a fork', () => {
-  test('says where it came from, in the first event of its session', async () => {
+  test('records its origin in the first event of its session', async () => {
     await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools });
     expect(await ledger.journal.readSession('new')).toMatchObject([
       {
@@ -68,7 +68,7 @@ describe('a fork', () => {
     expect(await ledger.journal.readSession('end')).toMatchObject([{ atCallId: undefined, position: 3 }]);
   });
 
-  test('that was begun and did nothing may be begun again in the same way, and in no other', async () => {
+  test('that has done nothing can be started again in the same way, and in no other', async () => {
     const fork = { from: 'old', at: 'ship', as: 'new', after: 'dry', tools } as const;
     await forkSession(ledger, fork);
     await forkSession(ledger, fork);
@@ -77,7 +77,7 @@ describe('a fork', () => {
     await expect(forkSession(ledger, { ...fork, at: 0 })).rejects.toThrow('is there already');
   });
 
-  test('at a failed call serves what came before and resumes there', async () => {
+  test('at a failed call serves the earlier calls and resumes there', async () => {
     const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'live', tools });
     expect(fork.forked).toEqual({ fromSessionId: 'old', atCallId: 'ship', position: 1, after: 'live' });
     const { sessionId, parentSessionId } = fork;
@@ -96,7 +96,7 @@ describe('a fork', () => {
     expect(ran).toEqual(['ship', 'tell']);
   });
 
-  test('runs nothing before all of the record has been served', async () => {
+  test('runs nothing before the whole record has been served', async () => {
     const fork = await forkSession(ledger, { from: 'old', at: 'tell', as: 'new', after: 'live', tools });
     const turn = createRuntime({ tools: fork.tools, ledger }).turn({ sessionId: 'new' });
     expect(await turn.call(envelope('tell', 'tell'))).toMatchObject({ code: 'tool.fixture_missing' });
@@ -104,7 +104,7 @@ describe('a fork', () => {
     expect(ran).toEqual([]);
   });
 
-  test('leaves other sessions of the same runtime alone', async () => {
+  test('does not affect other sessions of the same runtime', async () => {
     const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'live', tools });
     const runtime = createRuntime({ tools: fork.tools, ledger });
     await runtime.turn({ sessionId: 'another' }).call(envelope('pay', 'pay', { n: 1 }));
@@ -113,14 +113,14 @@ describe('a fork', () => {
     expect(ran).toEqual(['pay {"n":1}', 'ship', 'tell']);
   });
 
-  test('plays the rest of the record where it is told to', async () => {
+  test('plays the rest of the record if requested', async () => {
     const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'recorded', tools });
     const outcomes = await drive(createRuntime({ tools: fork.tools, ledger }), { sessionId: 'new' });
     expect(outcomes).toMatchObject([{}, { code: 'tool.network_error', error: 'no line' }, { output: 3 }]);
     expect(ran).toEqual([]);
   });
 
-  test('that is dry runs nothing, and says what it would have run', async () => {
+  test('that is dry runs nothing, and lists what it would have run', async () => {
     const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools });
     const outcomes = await drive(createRuntime({ tools: fork.tools, ledger }), { sessionId: 'new' });
     expect(outcomes).toMatchObject([
@@ -131,7 +131,7 @@ describe('a fork', () => {
     expect(ran).toEqual([]);
   });
 
-  test('judges what runs live by itself, whatever was recorded before', async () => {
+  test('judges live calls independently of the recording', async () => {
     let answers = 0;
     const ask = defineTool({
       name: 'ask',
@@ -157,7 +157,7 @@ describe('a fork', () => {
   });
 
   test.each(['dry', 'live'] as const)(
-    'into the same session at the same moment is begun by one, whatever the other wants (%s)',
+    'into the same session at the same time succeeds for one caller, whatever the other wants (%s)',
     async (after) => {
       const forks = await Promise.allSettled([
         forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools }),
@@ -174,7 +174,7 @@ describe('a fork', () => {
     },
   );
 
-  test('is made anew once its session was dropped', async () => {
+  test('can be made again once its session was dropped', async () => {
     const fork = { from: 'old', at: 'ship', as: 'new', after: 'dry', tools } as const;
     await forkSession(ledger, fork);
     await ledger.retention.dropSession({ sessionId: 'new', by: 'Ada', reason: 'enough' });

@@ -1,11 +1,12 @@
 /**
- * A new session that begins where an old one stood. What came before the fork is served from the record, so that the
- * program is run from its beginning and comes to the fork without touching anything; from there on it is live,
- * recorded or dry.
+ * A new session that starts in the middle of an old one. Calls before the fork are served from the record. The
+ * program
+ * runs from its beginning and reaches the fork without any effects. From there on calls are live, recorded or dry.
  *
- * 1. Before every call of the record has been served, nothing runs: a call that the record does not answer is a miss,
- *    not a reason to go live early.
- * 2. A call is served by its id, or by its tool and input where the ids are new; never by an id with another input.
+ * 1. Nothing runs before every call of the record has been served. A call without a recording is a miss; it never
+ *    goes
+ *    live early.
+ * 2. A call is served by its id, or by its tool and input if the ids are new; never by an id with another input.
  */
 import { QuittanceError } from '../base/error.ts';
 import type { RedactionOptions } from '../base/redaction.ts';
@@ -40,37 +41,34 @@ import { toReport } from './replay-report.ts';
 import type { MovableClock } from './replay-time.ts';
 import { ReplayTime } from './replay-time.ts';
 
-/** What happens after the fork: real bodies run, recorded ones are played, or none runs and the outcome says so. */
+/** After the fork, tools run live, recordings are played, or nothing runs and the outcome says so. */
 export type AfterFork = ForkedHow;
 
 export type ForkOptions<Tools extends readonly AnyTool[]> = {
-  /** The session to begin from. */
+  /** The session to fork. */
   readonly from: string;
-  /** The first call that is not served from the record: its id, or how many calls come before it. */
+  /** The first call that is not served from the record: its id, or the number of calls before it. */
   readonly at: string | number;
   /** The id of the new session. */
   readonly as: string;
   readonly after: AfterFork;
   readonly tools: Tools;
-  /** As given to the runtime: inputs are compared in their kept form. */
+  /** The same as for the runtime: inputs are compared in stored form. */
   readonly redaction?: RedactionOptions;
-  /** As given to the runtime, for what runs live. */
+  /** The same as for the runtime; used for live calls. */
   readonly successCheck?: SuccessCheck;
-  /**
-   * The clock of the runtime, where it is one that can be moved: recorded timeouts take their time on it. Without it,
-   * they come at once.
-   */
+  /** The clock of the runtime, if it can be moved: recorded timeouts pass on it. Without it, they happen at once. */
   readonly clock?: MovableClock;
-  /** Asks people after the fork. Before it they are not asked again. */
+  /** Asks people after the fork. Before it, recorded decisions apply. */
   readonly onConfirm?: OnConfirm;
 };
 
-/** Where a session came from. */
+/** The origin of a session. */
 export type SessionFork = {
   readonly fromSessionId: string;
   /** The first call that was not served from the record; undefined at the end of the session. */
   readonly atCallId: string | undefined;
-  /** How many calls came before it. */
+  /** Number of calls before it. */
   readonly position: number;
   readonly after: AfterFork;
 };
@@ -81,17 +79,17 @@ export type Fork<Tools extends readonly AnyTool[]> = {
   readonly parentSessionId: string;
   /** The tools for `createRuntime`. */
   readonly tools: Tools;
-  /** For `createRuntime`: answers for the people of the record, and asks yours after it. */
+  /** For `createRuntime`: returns recorded decisions, and asks your people after the fork. */
   readonly onConfirm: OnConfirm;
   readonly forked: SessionFork;
-  /** What of the record was served, what was not yet, and what was asked for in vain. */
+  /** Served recordings, unused ones, and calls without a recording. */
   readonly report: () => ReplayReport;
 };
 
 /**
- * Forks a session, and says so in the first event of the new one. Throws where there is no such session or call, or
- * the new session is there already; one that was forked in the very same way and has done nothing since is taken up.
- * Of two that fork into the same session at the same moment one does, and the other is refused.
+ * Forks a session and records the fork in the first event of the new one. Throws if the session or call does not
+ * exist, or if the new session exists. An identical fork that has done nothing is reused. If two callers fork into
+ * the same session at once, one succeeds and the other gets an error.
  */
 export async function forkSession<const Tools extends readonly AnyTool[]>(
   ledger: Pick<Ledger, 'journal' | 'artifacts' | 'now'>,
@@ -126,7 +124,7 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
   return {
     sessionId: as,
     parentSessionId: from,
-    // Each is the tool it was, but for its body; only the types know which is which.
+    // Only the body of each tool changes, and the type system cannot express that.
     tools: tools.map((tool) => source.toTool(tool, successCheck)) as unknown as Tools,
     onConfirm: source.confirming(onConfirm),
     forked,
@@ -134,9 +132,9 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
   };
 }
 
-/** Whether the session says already that it is this fork. Throws where it is anything else. */
+/** Does the session already record this fork? Throws if it is anything else. */
 function refuseOther(as: string, wanted: SessionFork, events: readonly QuittanceEvent[]): boolean {
-  // Calls that were not accepted may be recorded before the session begins.
+  // Failed requests may be recorded before the session begins.
   const told = events.filter(({ type }) => type !== 'call.not_accepted');
   const [first] = told;
   if (first === undefined) return false;
@@ -149,7 +147,7 @@ function refuseOther(as: string, wanted: SessionFork, events: readonly Quittance
   if (isSame) return true;
   throw new QuittanceError(
     'config.invalid',
-    `Session ${JSON.stringify(as)} is there already. A fork needs a session of its own.`,
+    `Session ${JSON.stringify(as)} already exists. A fork needs a new session.`,
   );
 }
 
@@ -168,7 +166,7 @@ async function begin(
     cause: undefined,
     ...forked,
   };
-  // A counter of the session that goes from nothing to one, once: whoever comes second finds it used up.
+  // A session counter that goes from zero to one exactly once: the second caller finds it used up.
   const counter = `${sessionCounterPrefixes(sessionId)[0]}forked`;
   const { status } = await ledger.journal.append({
     entryId: ids.next('ent'),
@@ -182,7 +180,7 @@ async function begin(
   if (status === 'appended') return;
   throw new QuittanceError(
     'config.invalid',
-    `Session ${JSON.stringify(sessionId)} was forked by somebody else at the same moment. Fork into a session of another name, or ask again to take up the same fork as long as nothing has happened in it.`,
+    `Another caller forked session ${JSON.stringify(sessionId)} at the same time. Fork into a session of another name, or repeat the same fork while nothing has happened in it.`,
     { sessionId },
   );
 }
@@ -263,7 +261,7 @@ class ForkSource {
         : recorded(request);
   }
 
-  /** Whether what is asked for now may touch the world. */
+  /** May the requested call have effects? */
   #isLive(): boolean {
     return this.#after === 'live' && this.#before.next === undefined;
   }
@@ -277,7 +275,7 @@ class ForkSource {
     const begun = sessionId === this.#sessionId ? this.#playing.get(callId) : undefined;
     if (begun !== undefined) return nextRun(begun);
     const wanted = { toolName: tool.name, input: this.#keep(tool.name, input) };
-    // The record is that of one session; others of the same runtime have no part in it.
+    // The record belongs to one session; other sessions of the same runtime do not use it.
     if (this.#before.next === undefined || sessionId !== this.#sessionId) return this.#goOn(wanted, callId);
     const byId = this.#before.recordings.find(
       ({ call, status, key }) =>
@@ -301,7 +299,7 @@ class ForkSource {
       case 'dry':
         throw new RecordedError(
           'tool.fixture_missing',
-          'Dry run: the tool was not run. Everything before its body let the call through.',
+          'Dry run: the tool did not run. The call passed every check before it.',
           { retryable: false, unsettled: false, extras: { why: 'dry', would_run: wanted } },
         );
       case 'recorded': {

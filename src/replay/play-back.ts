@@ -1,6 +1,6 @@
 /**
- * Makes a body end as a recorded run did: everything it left on the record, then what it returned or threw. Answers
- * at once in every case but a timeout and a cancellation, which no body can end by itself.
+ * Makes a tool end as a recorded run did: first its recorded side effects, then its result or error. It answers at
+ * once, except for timeouts and cancellations, which a tool cannot produce by itself.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
@@ -18,18 +18,18 @@ import { outputArtifactOf } from './record-cassette.ts';
 import { RecordedError } from './recorded-error.ts';
 import type { ReplayTime } from './replay-time.ts';
 
-/** A run, and the rules it was judged by. */
+/** A run, and the rules that judged it. */
 export type PlayedRun = { readonly run: RecordedRun; readonly policyVersion: string | undefined };
 
 export type Playback =
-  /** `reported`: why what it returns is no success, where it was found to be none. */
+  /** `reported`: why the returned value counts as a failure, if it does. */
   | { readonly type: 'returned'; readonly value: unknown; readonly reported: string | undefined }
   | { readonly type: 'threw'; readonly error: RecordedError }
   | { readonly type: 'pending'; readonly pending: Promise<unknown> };
 
 /**
- * How a timeout comes about: on a clock that can be moved; `at_once`, where the runtime takes whatever does not answer
- * at once for silent; or `never`, and then the body says itself that it ran out of time. In every case it says when.
+ * How a timeout happens. On a movable clock; `at_once`, if the runtime treats every unanswered call as silent; or
+ * `never`, and the tool reports the timeout itself. The recorded time is always reported.
  */
 export type Time = { readonly clock: ReplayTime; readonly idleMs: number | undefined } | 'at_once' | 'never';
 
@@ -79,7 +79,9 @@ function play(run: RecordedRun, artifacts: RecordedArtifacts, context: ToolConte
         );
       return { type: 'pending', pending: runOut(outcome, run.late, context, time) };
     case 'ToolDenied':
-      return missing(`The cassette says that call ${JSON.stringify(outcome.callId)} ran and was denied.`);
+      return missing(
+        `The cassette claims that call ${JSON.stringify(outcome.callId)} both ran and was denied.`,
+      );
   }
 }
 
@@ -100,7 +102,7 @@ function returned(
   };
 }
 
-/** The names the files have now, or that one of them is not there. */
+/** The new names of the files, or the failure that one is missing. */
 function attachAgain(
   files: readonly AttachedFile[],
   artifacts: RecordedArtifacts,
@@ -116,7 +118,7 @@ function attachAgain(
   return names;
 }
 
-/** What the tool itself said about the turn counts in a replay too; what a rule made something else of is data. */
+/** A turn decision of the tool itself also counts in a replay. A value that a rule changed is plain data. */
 function asMade(output: JsonValue, made: boolean): unknown {
   if (!made) return output;
   try {
@@ -133,13 +135,13 @@ function failed(
   context: ToolContext,
 ): Playback {
   const attached = attachedFilesOf(outcome.payloadExtras);
-  // What only looks like a file of the body is what its author said.
+  // A value that only looks like an attached file is ordinary output.
   if (attached === undefined || attached.files.some(({ artifactId }) => !artifacts.has(artifactId)))
     return failedWith(outcome, outcome.payloadExtras, unsettled, artifacts, context);
   const names = attachAgain(attached.files, artifacts, context);
   if (!(names instanceof Map)) return names;
   const { [attached.key]: _, ...others } = outcome.payloadExtras ?? {};
-  const extras = renameTexts(others, names) as JsonObject; // renaming an object gives an object
+  const extras = renameTexts(others, names) as JsonObject; // renaming an object returns an object
   const left = Object.keys(extras).length > 0 ? extras : undefined;
   return failedWith(outcome, left, unsettled, artifacts, context);
 }
@@ -167,14 +169,14 @@ function failedWith(
   return aside === undefined ? report(extras['output'] ?? null) : kept(aside, artifacts, report);
 }
 
-/** Whether these extras are what the runtime makes of an output that was no success, and nothing else. */
+/** Are these extras exactly those that the runtime adds for an unsuccessful output? */
 const isReport = (extras: JsonObject): boolean =>
   (Object.hasOwn(extras, 'output') || Object.hasOwn(extras, 'output_artifact')) &&
   Object.keys(extras).every((key) =>
     ['output', 'output_artifact', 'partial', 'input', 'input_omitted'].includes(key),
   );
 
-/** Reads an output that was kept aside. */
+/** Reads a large output from its artifact. */
 function kept(
   artifactId: string,
   artifacts: RecordedArtifacts,
@@ -186,7 +188,7 @@ function kept(
   try {
     output = readJsonText(content);
   } catch {
-    return missing(`The content of ${artifactId} in the cassette is no JSON. Record again.`);
+    return missing(`The content of ${artifactId} in the cassette is not JSON. Record again.`);
   }
   return use(output);
 }
@@ -195,7 +197,7 @@ function leftBehind(artifactId: string, artifacts: RecordedArtifacts): Playback 
   const { sizeBytes, digest } = artifacts.get(artifactId) ?? {};
   return missing(
     sizeBytes === undefined
-      ? `The cassette does not hold ${artifactId}. Record again.`
+      ? `The cassette lacks ${artifactId}. Record again.`
       : `The content of ${artifactId} (${sizeBytes} bytes, ${digest}) was too large for the cassette. ` +
           'Record again with a larger limit.',
   );
@@ -208,7 +210,7 @@ const missing = (message: string): Playback => threw(fixtureMissing(message, 'co
 const fixtureMissing = (message: string, why: string): RecordedError =>
   new RecordedError('tool.fixture_missing', message, { retryable: false, unsettled: false, extras: { why } });
 
-/** Never ends in time; what came late comes late again. */
+/** Never ends in time; a recorded late result is late again. */
 function runOut(
   { elapsedMs }: ToolTimeout,
   late: RecordedLate | undefined,
@@ -225,11 +227,11 @@ function runOut(
   return promise;
 }
 
-/** Somebody cancelled the call while its body ran. If nobody does now, a second is enough to find out. */
+/** The call was cancelled while it ran. If it is not cancelled now, one second is enough to notice. */
 function untilCancelled(context: ToolContext): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   const giveUp = setTimeout(() => {
-    const message = 'This call was cancelled while it ran when it was recorded, and nobody cancels it now.';
+    const message = 'This call was cancelled while it was recorded, but it is not cancelled now.';
     reject(fixtureMissing(message, 'cancelled'));
   }, 1_000);
   context.signal.addEventListener('abort', () => {

@@ -3,10 +3,10 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { EntrySize, StoredEntry } from '../ledger/stored-entry.ts';
 
 const entriesAtOnce = 500;
-/** What is in memory at once; an entry that is larger comes alone. */
+/** Bytes in memory at once; a larger entry is read alone. */
 const bytesAtOnce = 1_048_576;
 
-/** Every entry, of the whole ledger or of these sessions one after the other, until somebody says stop. */
+/** Every entry of the ledger, or of these sessions in turn, until the signal aborts. */
 export async function* readAllEntries(
   ledger: Ledger,
   signal: AbortSignal,
@@ -22,7 +22,7 @@ export async function* readAllEntries(
       if (last === undefined) break;
       yield* entries;
       after = last.position;
-      // Reading never waits for anything, so signals and screens get their turn here.
+      // Reading is synchronous, so this yields to signals and the terminal.
       await new Promise(setImmediate);
     }
 }
@@ -47,7 +47,7 @@ export async function* readAllSizes(
   }
 }
 
-/** How many of the first entries have so many bytes together; at least one, if there is one. */
+/** How many of the first entries fit into this many bytes; at least one, if there is one. */
 function countWithin(sizes: readonly EntrySize[], most: number): number {
   let bytes = 0;
   const at = sizes.findIndex((size) => (bytes += size.bytes) > most);

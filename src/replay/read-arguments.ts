@@ -5,27 +5,27 @@ import { formatIssues } from '../tool/format-issues.ts';
 import { coerce } from '../tool/coerce.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 
-/** What a tool as it is now makes of arguments as they came then. */
+/** The result of checking recorded arguments against the current tool. */
 export type ArgumentsReading =
   { readonly ok: true; readonly input: JsonObject } | { readonly ok: false; readonly refusal: string };
 
-/** Reads them as the runtime would, but for what a host's `repair` might do. Nothing is run but schemas. */
+/** Checks them as the runtime would, without a host's `repair`. Only schemas run. */
 export async function readArguments(tool: AnyTool, asked: JsonValue): Promise<ArgumentsReading> {
-  if (!isJsonObject(asked)) return { ok: false, refusal: 'The arguments are no JSON object.' };
-  // What an artifact holds is not looked up: whether it fits is left open.
+  if (!isJsonObject(asked)) return { ok: false, refusal: 'The arguments are not a JSON object.' };
+  // Artifact contents are not loaded, so the check is skipped.
   if (namesArtifact(asked)) return { ok: true, input: asked };
   const copy = toJson(asked);
   if (copy.ok && (await tool.input.check(copy.value)).ok) return { ok: true, input: asked };
-  // What the runtime says about tools that do not is not known here: most coerce.
+  // The runtime's coercion setting is unknown here: most runtimes coerce.
   if (tool.coerce === false)
-    return { ok: false, refusal: 'The arguments do not fit, and the tool has them as they are.' };
+    return { ok: false, refusal: 'The arguments do not match the schema, and the tool disables coercion.' };
   const coerced = await coerce(asked, tool.input);
   return coerced.ok
     ? { ok: true, input: coerced.input }
     : { ok: false, refusal: formatIssues(coerced.issues) };
 }
 
-/** Why an output does not fit a tool as it is now; undefined where it does. */
+/** Why an output does not match the current schema of a tool; undefined if it does. */
 export async function refuseOutput(tool: AnyTool, output: JsonValue): Promise<string | undefined> {
   if (tool.output === undefined) return undefined;
   const copy = toJson(output);

@@ -1,4 +1,4 @@
-/** What happened to a call before its body: what its tool showed of it, and what became of questions about it. */
+/** Records what happened to a call before its tool ran: previews, confirmations and their decisions. */
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import type {
@@ -25,7 +25,7 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
         break;
       case 'tool.decided':
         if (event.inputDigest !== undefined) input = acceptedIn(event) ?? input;
-        // What was shown before a decision was made for the input that was decided about.
+        // A preview before a decision belongs to the input of that decision.
         for (; shown < previews.length; shown++) {
           const preview = previews[shown];
           if (preview !== undefined) previews[shown] = { ...preview, input };
@@ -48,7 +48,7 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
         held = undefined;
         break;
       case 'confirmation.expired':
-        // An approval that was not used in time was an answer all the same.
+        // An approval that was not used in time still counts as a decision.
         if (held !== undefined)
           answers.push({ input, decision: 'expired', afterMs: Math.max(0, event.at - held.at) });
         held = undefined;
@@ -61,7 +61,7 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
         const problem = previewProblem(event, displayName);
         if (problem === undefined) break;
         const last = previews.at(-1);
-        // A version that counted was followed by a decision; what came after it is another try.
+        // A decision followed the final version; a later preview is a new try.
         if (last !== undefined && isDraft(events, last.operationId))
           previews[previews.length - 1] = { ...last, problem };
         else previews.push({ operationId: undefined, input, versions: [], problem });
@@ -87,7 +87,7 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
   };
 }
 
-/** What the schema accepted, where that is not what was requested. A decision after an edit does not say it again. */
+/** The input that the schema accepted, if it is not the requested one. A decision after an edit does not repeat it. */
 const acceptedIn = ({
   acceptedInput,
   effectiveInput,
@@ -122,7 +122,7 @@ function toAnswer(decided: ConfirmationDecided): Answer {
     case 'deny':
       return { decision, by: by.name, reason };
     case 'edit':
-      // An edit whose arguments were erased can only be played as the approval it was.
+      // An edit with erased arguments can only be replayed as an approval.
       return isJsonObject(editedInput)
         ? { decision, by: by.name, reason, arguments: editedInput }
         : { decision: 'approve', by: by.name, reason };
@@ -131,7 +131,7 @@ function toAnswer(decided: ConfirmationDecided): Answer {
   }
 }
 
-/** What was wrong with a preview, from what the call was told. */
+/** The problem of a preview, from the outcome of the call. */
 function previewProblem({ outcome }: ToolResponded, displayName: string): string | undefined {
   if (outcome.type !== 'ToolDenied' || outcome.code !== 'preview.failed') return undefined;
   const before = `The preview of "${displayName}" `;

@@ -16,25 +16,25 @@ import { renameTexts } from './artifact-names.ts';
 import { recordBefore } from './record-before.ts';
 import type { Cassette, CassetteArtifact, RecordedCall, RecordedLate, RecordedRun } from './cassette.ts';
 
-/** Which slice of a ledger. */
+/** The slice of a ledger to record. */
 export type CassetteSlice = {
   readonly sessionId: string;
-  /** Only these calls. Every one of them must be there, and have ended. */
+  /** Only these calls. Each must exist and have ended. */
   readonly callIds?: readonly string[];
-  /** Only what was requested before this call. */
+  /** Only calls requested before this call. */
   readonly until?: string;
 };
 
 export type RecordCassetteOptions = {
-  /** The tools as they are now, for ledgers that do not say which schemas calls were made under. */
+  /** The current tools, for ledgers that do not record the schemas of calls. */
   readonly tools?: readonly AnyTool[];
-  /** Larger artifacts are named by their digest and left behind. One million. */
+  /** Larger artifacts are recorded by their digest only. Default: one million. */
   readonly maxArtifactBytes?: number;
 };
 
 /**
- * Takes a slice of a ledger as a cassette. Calls without an outcome are not in it. What was hidden in the ledger is
- * hidden in the cassette: nothing sealed is opened.
+ * Records a slice of a ledger as a cassette, without calls that have no outcome. Redacted values stay redacted:
+ * nothing sealed is opened.
  */
 export async function recordCassette(
   ledger: Pick<Ledger, 'journal' | 'artifacts' | 'now'>,
@@ -143,7 +143,10 @@ function recordCall(
   };
 }
 
-/** What the schema accepted, where that is not what was requested: a replay has its own schema make the same of it. */
+/**
+ * The input that the schema accepted, if it is not the requested one. In a replay, the tool's schema produces it
+ * again.
+ */
 function acceptedOf(call: Call): JsonObject | undefined {
   const accepted = acceptedInputOf(call);
   return accepted === call.requestedInput || !isJsonObject(accepted) ? undefined : accepted;
@@ -153,7 +156,7 @@ function recordRuns(events: readonly CallEvent[], late: RecordedLate | undefined
   const runs: RecordedRun[] = [];
   let unkept: RecordedRun['unkept'] = [];
   for (const event of events)
-    // What could not be kept where it belongs is on the record together with the end it belongs to.
+    // A storage failure is recorded together with the end it belongs to.
     if (event.type === 'persistence.failed')
       unkept = [...unkept, { boundary: event.boundary, error: event.error, keptIn: event.keptIn }];
     else if (event.type === 'tool.responded' && event.attempt > 0) {
@@ -161,7 +164,7 @@ function recordRuns(events: readonly CallEvent[], late: RecordedLate | undefined
       runs.push({ ...toRun(event, event.final ? late : undefined), reportedAgain, unkept });
       unkept = [];
     }
-  // Those after the end are about late results and say nothing about it.
+  // Later ones are about late results.
   return runs;
 }
 
@@ -191,7 +194,7 @@ const withoutTime = ({ message, fields }: LogLine): Omit<LogLine, 'at'> => ({
   ...(fields !== undefined && { fields }),
 });
 
-/** The artifacts an outcome speaks of, in order. */
+/** The artifacts that an outcome names, in order. */
 function artifactsOf({ runs, outcome }: RecordedCall): readonly string[] {
   return [...runs.map((run) => run.outcome), outcome].flatMap((each) => {
     switch (each.type) {
@@ -214,14 +217,14 @@ function artifactsOf({ runs, outcome }: RecordedCall): readonly string[] {
 const filesOf = ({ files = [] }: Extract<ToolOutcome, { files?: unknown }>): readonly string[] =>
   files.map(({ artifactId }) => artifactId);
 
-/** Where the output of a body that reported an error was kept, if it was too large for the record. */
+/** The artifact with the output of a tool that reported an error, if it was large. */
 export function outputArtifactOf(extras: JsonObject | undefined): string | undefined {
   const key = outputArtifactKey(extras);
   const name = key === undefined ? undefined : extras?.[key];
   return typeof name === 'string' ? name : undefined;
 }
 
-/** The runtime steps aside where the author of the tool has used its word. */
+/** The runtime uses another key if the author of the tool already used this one. */
 const outputArtifactKey = (extras: JsonObject | undefined): string | undefined =>
   ['recorded_output_artifact', 'output_artifact'].find(
     (key) => extras !== undefined && Object.hasOwn(extras, key),

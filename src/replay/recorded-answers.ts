@@ -6,9 +6,9 @@ import { recordingKey } from './recording-shelf.ts';
 import type { MovableClock } from './replay-time.ts';
 
 /**
- * Answers questions as the people did who were asked when it was recorded: by tool and input, in the order of the
- * answers. Where nobody answered in time, the time passes on the clock, if it can be moved; where the question was
- * withdrawn, nobody answers. What nobody was asked then gets a no, which says so.
+ * Decides confirmations as people did in the recording: by tool and input, in order. A recorded expiry passes on the
+ * clock, if it can be moved; a withdrawn confirmation stays undecided. A confirmation that was not recorded is
+ * denied, with that reason.
  */
 export function answerAsRecorded(
   calls: readonly RecordedCall[],
@@ -39,7 +39,7 @@ function toAnswer(
     case 'approve':
     case 'deny': {
       const { decision, by, reason } = answer;
-      // A no that names nobody is what the runtime makes of a decider that broke.
+      // A denial without a name comes from a decider that failed.
       return { decision, by: by as string, ...(reason !== undefined && { reason }) };
     }
     case 'edit': {
@@ -51,7 +51,7 @@ function toAnswer(
       return { decision, by, response, ...(reason !== undefined && { reason }) };
     }
     case 'expired':
-      // Once everything that runs beside it has begun.
+      // After all parallel calls have started.
       setImmediate(() => clock?.advance(answer.afterMs));
       return new Promise<never>(() => {});
     case 'withdrawn':
@@ -62,5 +62,5 @@ function toAnswer(
 const nobody: ConfirmationAnswer = {
   decision: 'deny',
   by: 'the cassette',
-  reason: 'nobody was asked this when it was recorded',
+  reason: 'this confirmation was not recorded',
 };

@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { ledgerSessionId } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 
-/** The folder that relative paths were relative to when contracts were loaded last. Undefined where none is on record. */
+/** The folder for relative paths when contracts were last loaded. Undefined if it was not recorded. */
 export async function recordedDirectory(ledger: Pick<Ledger, 'entries'>): Promise<string | undefined> {
   let found: string | undefined;
   for (let after = 0; ;) {
@@ -11,14 +11,14 @@ export async function recordedDirectory(ledger: Pick<Ledger, 'entries'>): Promis
     for (const entry of entries)
       for (const event of readEntry(entry).events)
         if (event.type === 'contracts.loaded' && 'workingDirectory' in event)
-          found = event.workingDirectory as string; // an event of that type, by its own table
+          found = event.workingDirectory as string; // an event of that type, according to its table
     const last = entries.at(-1);
     if (last === undefined || entries.length < 500) return found;
     after = last.position;
   }
 }
 
-/** The contracts as the ledger's calls would have met them: a folder they name themselves counts, else the recorded one. */
+/** The contracts as they applied to the ledger's calls: their own folder, else the recorded one. */
 export async function inRecordedDirectory(
   ledger: Pick<Ledger, 'entries'>,
   contracts: Contracts,

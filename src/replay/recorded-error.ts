@@ -3,8 +3,8 @@ import type { ReasonCode } from '../call/reason.ts';
 import { ToolError } from '../call/tool-error.ts';
 
 /**
- * What the body of a recorded tool throws. Unlike an error a tool makes itself, it says apart whether the call may be
- * tried again (as was recorded) and whether the effect is in doubt: nothing is, where nothing ran.
+ * The error that a recorded tool throws. Unlike a tool's own error, it separates two facts. `retryable` is as
+ * recorded. The effect is never in doubt, because nothing ran.
  */
 export class RecordedError extends ToolError {
   override readonly retryable: boolean;

@@ -5,7 +5,7 @@ import { withoutArtifactNames } from './artifact-names.ts';
 import type { RecordedCall, RecordedPreview, RecordedVersion } from './cassette.ts';
 import { recordingKey } from './recording-shelf.ts';
 
-/** Shows again what tools showed when it was recorded, by tool and input and in order. Asks no tool. */
+/** Returns recorded previews by tool and input, in order. It asks no tool. */
 export type PlayPreview = (
   toolName: string,
   input: JsonValue,
@@ -29,10 +29,10 @@ export function playRecordedPreviews(
 }
 
 function show(preview: RecordedPreview | undefined): PreviewRevision | AsyncIterable<PreviewRevision> {
-  // Whether anything was recorded of such a call at all is for its body to say.
-  if (preview === undefined) return { kind: 'text', text: 'No preview of this was recorded.' };
+  // The tool itself reports a call without a recording.
+  if (preview === undefined) return { kind: 'text', text: 'No preview was recorded for this call.' };
   const [only, ...others] = preview.versions;
-  // A stream of one version would be kept twice: as the first and as the last.
+  // A stream of one version would be recorded twice: as the first and as the last.
   return only !== undefined && others.length === 0 && preview.problem === undefined
     ? toRevision(only)
     : stream(preview);

@@ -1,10 +1,9 @@
 /**
- * A tool whose body is a recording. It takes what the real one takes, so everything before the body happens as it
- * does live; the real body, its preview, its undo, its output schema, its success check and its `reconcile` are not part
- * of it.
+ * A tool whose body is a recording. It has the real input schema, so every check before the body works as in a live
+ * call. It has none of the real body, preview, undo, output schema, success check and `reconcile`.
  *
- * The runtime asks the success check and the output schema in the same breath in which a body returned, so what was
- * recorded about a result is handed from the one to the other, and taken away once it was asked for.
+ * The runtime calls the success check and the output schema immediately after the body returns. The recorded verdict
+ * on a result is therefore passed from one to the other and removed after use.
  */
 import type { Awaitable, JsonValue } from '../base/json.ts';
 import type { AnyTool, UnseenAttempt } from '../tool/define-tool.ts';
@@ -19,7 +18,7 @@ import type { PlayedRun, Time } from './play-back.ts';
 import { playBack } from './play-back.ts';
 import type { ReplayTime } from './replay-time.ts';
 
-/** A body that is asked for, with its input as JSON, artifacts filled in. */
+/** A requested run, with its input as JSON and artifacts filled in. */
 export type AskedBody = { readonly tool: AnyTool; readonly input: JsonValue; readonly context: ToolContext };
 
 type Shown = PreviewRevision | AsyncIterable<PreviewRevision>;
@@ -27,13 +26,13 @@ type Shown = PreviewRevision | AsyncIterable<PreviewRevision>;
 export type RecordedToolOptions = {
   readonly artifacts: RecordedArtifacts;
   readonly time: ReplayTime | undefined;
-  /** Finds the run to play; throws where there is none. `live` runs the real body, where that is allowed. */
+  /** Finds the run to play; throws if there is none. `live` runs the real body, if that is allowed. */
   readonly choose: (asked: AskedBody) => PlayedRun | 'live';
-  /** Shows what was shown. `live` asks the tool, where that is allowed. */
+  /** Returns the recorded preview. `live` asks the tool, if that is allowed. */
   readonly preview: (asked: Omit<AskedBody, 'context'>) => Shown | 'live';
-  /** Whether another process may run it now. */
+  /** May another process run it now? */
   readonly handsOff: () => boolean;
-  /** Given where the real body may run: what judges its results, unless the tool says so itself. */
+  /** Set if the real body may run: judges its results, unless the tool has its own check. */
   readonly live?: { readonly successCheck: SuccessCheck };
 };
 
@@ -46,7 +45,7 @@ export function toRecordedTool(
   const { idleTimeoutMs: idleMs } = tool;
   const howTimePasses: Time = time ? { clock: time, idleMs } : live ? 'never' : 'at_once';
   const { costMicros, idempotencyKey, resourceKeys, reconcile, output, preview, cancel, undo } = tool;
-  /** Operations of which the tool has shown something itself, in the only case where it may. */
+  /** Operations whose preview came from the tool itself, in the only case that allows it. */
   const shownLive = new Set<string>();
   return Object.freeze({
     ...tool,
@@ -80,7 +79,7 @@ export function toRecordedTool(
         const asked = { tool: { ...tool, name: undoToolName(tool.name) }, input: jsonOf(args), context };
         return run(asked, () => undo(unbox(args), given, context));
       }),
-    // Whatever does not answer at once has timed out.
+    // Every call that does not answer at once has timed out.
     idleTimeoutMs: howTimePasses === 'at_once' ? 0 : tool.idleTimeoutMs,
     output: live && output && { ...output, check: (value: unknown) => checkLive(output, value) },
     successCheck: (name: string, result: unknown) => {
@@ -89,7 +88,7 @@ export function toRecordedTool(
       checked = recorded !== undefined;
       if (recorded !== undefined)
         return recorded.reported === undefined ? true : { ok: false, reason: recorded.reported };
-      // Only a real body returns something nobody recorded.
+      // Only a real body returns a value that was not recorded.
       return (tool.successCheck ?? live?.successCheck ?? refuse)(name, result);
     },
     run: (args: unknown, context: ToolContext) =>
@@ -111,7 +110,7 @@ export function toRecordedTool(
     }
   }
 
-  /** A result that was recorded is the schema's reading of what the body gave; it is not read a second time. */
+  /** A recorded result already went through the schema, so it is not checked again. */
   function checkLive(schema: CompiledSchema, value: unknown): Awaitable<SchemaCheck> {
     const wasRecorded = checked;
     checked = false;
@@ -121,7 +120,7 @@ export function toRecordedTool(
 
 const refuse: SuccessCheck = () => ({ ok: false, reason: 'This was not recorded.' });
 
-/** What a schema made of an input, together with that input: recordings are found by what was asked. */
+/** The schema's output together with its input, because recordings are found by the request. */
 class Boxed {
   readonly json: JsonValue;
   readonly executed: unknown;

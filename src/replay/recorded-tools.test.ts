@@ -101,13 +101,13 @@ describe('recordings', () => {
     expect(outcomes[0]).toMatchObject({
       code: 'tool.fixture_missing',
       error:
-        'This call of "echo" was recorded, but it is not its turn: the next recorded call is "a" of "echo".',
+        'This call of "echo" was recorded, but in another order: the next recorded call is "a" of "echo".',
       payloadExtras: { why: 'order', expected: { call_id: 'a' } },
     });
     expect(report.missed).not.toEqual([]);
   });
 
-  test('are found by what was asked, whatever a schema makes of it', async () => {
+  test('are found by the request, whatever a schema makes of it', async () => {
     const when = defineTool({
       name: 'when',
       mode: 'read',
@@ -130,7 +130,7 @@ describe('recordings', () => {
     expect(other.report.missed).toMatchObject([{ why: 'arguments' }]);
   });
 
-  test('of calls whose input was partly hidden are found by what is shown of it', async () => {
+  test('of calls with a partly redacted input are found by its stored form', async () => {
     const calls = (password: string, user = 'ada'): Asked[] => [['a', 'echo', { user, password }]];
     const cassette = await record([echo], calls('correct horse battery'));
     expect(JSON.stringify(cassette)).not.toContain('correct horse');
@@ -141,7 +141,7 @@ describe('recordings', () => {
     expect(JSON.stringify(outcomes)).not.toContain('hunter2');
   });
 
-  test('of a tool whose schemas changed are a miss that says so, unless that is allowed', async () => {
+  test('of a tool with changed schemas are a miss that says so, unless drift is allowed', async () => {
     const cassette = await record([echo], [['a', 'echo', { n: 1 }]]);
     const changed = defineTool({
       name: 'echo',
@@ -182,18 +182,18 @@ rules:
     expect(report).toEqual({ played: 0, unused: [], missed: [] });
   });
 
-  test('that nothing denies any more has nothing to play, and the miss says why', async () => {
+  test('that no rule denies any more has no output to play, and the miss says why', async () => {
     const { outcomes } = await play(await record([echo], calls, { contracts: rules }), [echo], calls);
     expect(outcomes).toMatchObject([
       {
         code: 'tool.fixture_missing',
         error:
-          'This call of "echo" never ran when it was recorded (contract, policy.contract), so there is nothing to play.',
+          'This call of "echo" never ran when it was recorded (contract, policy.contract), so there is no output to play.',
       },
     ]);
   });
 
-  test('by a person is said again by that person, and what nobody was asked is denied', async () => {
+  test('by a person is repeated for that person, and an unrecorded confirmation is denied', async () => {
     const erase = defineTool({ name: 'erase', mode: 'destructive', run: () => 1 });
     const onConfirm = ({ arguments: args }: { arguments: object }) =>
       'yes' in args
@@ -208,12 +208,12 @@ rules:
     expect(outcomes).toMatchObject([
       { output: 1 },
       { details: 'bob said no: mine' },
-      { details: 'the cassette said no: nobody was asked this when it was recorded' },
+      { details: 'the cassette said no: this confirmation was not recorded' },
     ]);
   });
 });
 
-describe('what was kept aside', () => {
+describe('a large output', () => {
   const big = defineTool({
     name: 'big',
     mode: 'read',
@@ -239,7 +239,7 @@ describe('what was kept aside', () => {
     ['c', 'draw'],
   ];
 
-  test('comes with the cassette and is kept aside again', async () => {
+  test('comes with the cassette and becomes an artifact again', async () => {
     const { outcomes, ledger } = await play(await record(tools, calls), tools, calls);
     const [first, second, third] = outcomes;
     if (first?.type !== 'ToolArtifactReference' || third?.type !== 'ToolExecutionResult')
@@ -259,7 +259,7 @@ describe('what was kept aside', () => {
     });
   });
 
-  test('is named by its digest where it is too large, and then missed', async () => {
+  test('is named by its digest if it is too large, and then missed', async () => {
     const cassette = await record(tools, calls, {}, 1);
     expect(cassette.artifacts.map(({ content }) => content)).toEqual([undefined, undefined, undefined]);
     const { outcomes } = await play(cassette, tools, calls);
@@ -274,7 +274,7 @@ describe('what was kept aside', () => {
 describe('time', () => {
   const hang = defineTool({ name: 'hang', mode: 'read', timeoutMs: 15, run: () => new Promise(() => {}) });
 
-  test('of a recorded timeout passes at once on a clock that nobody moves by hand', async () => {
+  test('of a recorded timeout passes at once on a real clock', async () => {
     const cassette = await record([hang], [['a', 'hang']]);
     const slow = defineTool({ name: 'hang', mode: 'read', timeoutMs: 60_000, run: () => 1 });
     const before = performance.now();
@@ -283,13 +283,13 @@ describe('time', () => {
     expect(performance.now() - before).toBeLessThan(60_000);
   });
 
-  test('of recorded timeouts passes on the clock that is given, for those side by side only once', async () => {
+  test('of recorded timeouts passes on the given clock, once for parallel calls', async () => {
     const calls: Asked[] = [
       ['a', 'hang', { n: 1 }],
       ['b', 'hang', { n: 2 }],
     ];
     const taken = await record([hang], calls);
-    // What a busy machine took longer than the deadline is not the matter here.
+    // A busy machine may have exceeded the deadline; that is not under test here.
     const text = writeCassette(taken).replaceAll(/"elapsed_ms": \d+/g, '"elapsed_ms": 15');
     const clock = createManualClock();
     const recorded = recordedTools(readCassette(sealCassette(text)), [hang], { clock });
@@ -302,7 +302,7 @@ describe('time', () => {
     expect(clock.monotonicMs()).toBe(15);
   });
 
-  test('of a tool that was silent for too long, and of one that may take longer by now, runs out all the same', async () => {
+  test('of a silent tool, and of one that may now take longer, still runs out', async () => {
     const idle = (timeoutMs: number): AnyTool =>
       defineTool({
         name: 'idle',
@@ -342,7 +342,7 @@ describe('time', () => {
   });
 });
 
-test('a result a tool made ends the turn in a replay too', async () => {
+test('a terminal result of a tool also ends the turn in a replay', async () => {
   const done = defineTool({
     name: 'done',
     mode: 'read',
@@ -365,7 +365,7 @@ describe('the schema a call was made under', () => {
       run: () => ({ type }),
     });
 
-  test('is in the ledger: a cassette knows of a change though nobody gave the recorder the tools', async () => {
+  test('is in the ledger: a cassette detects a change even without the tools', async () => {
     const ledger = createMemoryLedger();
     await make([version('integer')], ledger, [['a', 'v', { n: 1 }]]);
     const cassette = readCassette(writeCassette(await recordCassette(ledger, { sessionId: 's' })));
@@ -387,7 +387,7 @@ describe('the schema a call was made under', () => {
     expect(allowed.outcomes).toMatchObject([{ output: { type: 'integer' } }]);
   });
 
-  test('tells calls of one session apart that were made before and after it changed', async () => {
+  test('distinguishes calls of one session before and after it changed', async () => {
     const ledger = createMemoryLedger();
     await make([version('integer')], ledger, [['a', 'v', { n: 1 }]]);
     await make([version('number')], ledger, [['b', 'v', { n: 1 }]]);
@@ -398,7 +398,7 @@ describe('the schema a call was made under', () => {
       ]);
   });
 
-  test('is not said of a tool that no JSON Schema describes, nor of one that is not there', async () => {
+  test('is missing for a tool without a JSON Schema, and for a missing tool', async () => {
     const own = {
       '~standard': { version: 1 as const, vendor: 'own', validate: (value: unknown) => ({ value }) },
     };

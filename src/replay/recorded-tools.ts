@@ -23,32 +23,31 @@ import type { MovableClock } from './replay-time.ts';
 import { ReplayTime } from './replay-time.ts';
 
 export type RecordedToolsOptions = {
-  /** `strict`: bodies run in the order they were recorded. `loose`, the default: in any order. */
+  /** `strict`: calls must come in the recorded order. `loose`, the default: in any order. */
   readonly mode?: 'strict' | 'loose';
-  /** What to do about a tool whose schemas are not those that were recorded. `refuse`, the default, is a miss. */
+  /** How to treat a tool with changed schemas. `refuse`, the default, is a miss. */
   readonly drift?: 'refuse' | 'allow';
-  /** As given to the runtime: inputs are compared in their kept form. */
+  /** The same as for the runtime: inputs are compared in stored form. */
   readonly redaction?: RedactionOptions;
-  /** The clock of the runtime, where it is one that can be moved: recorded timeouts take their time on it. */
+  /** The clock of the runtime, if it can be moved: recorded timeouts pass on it. */
   readonly clock?: MovableClock;
 };
 
 export type RecordedTools<Tools extends readonly AnyTool[]> = {
-  /** The same tools for `createRuntime`. No body of yours is in them. */
+  /** The same tools for `createRuntime`, without your code. */
   readonly tools: Tools;
-  /** Answers for the people who were asked when it was recorded; says no to what nobody was asked then. */
+  /** Returns the recorded decisions; denies confirmations that were not recorded. */
   readonly onConfirm: OnConfirm;
-  /** What was played, what was not, and what was asked for in vain. */
+  /** Played recordings, unused ones, and calls without a recording. */
   readonly report: () => ReplayReport;
-  /** Throws `cassette.unused` unless every recording was played and nothing was asked for in vain. */
+  /** Throws `cassette.unused` unless every recording was played and every call had one. */
   readonly assertConsumed: () => void;
 };
 
 /**
- * Tools that play a cassette. Everything before a body happens as it does live: schemas, policy, limits and people
- * decide anew. Then, instead of the body, the recording of this tool with this input is played, the first time the
- * first of them, the second time the second. Where there is none the call ends as `tool.fixture_missing`, with the
- * nearest recording and where it differs; the real body never runs.
+ * Tools that play a cassette. Everything before the tool works as in a live call: schemas, policy, limits and people
+ * decide again. Then, instead of the tool, the next recording of this tool and input is played. A call without one
+ * ends as `tool.fixture_missing`, with the nearest recording and the differences. The real tool never runs.
  */
 export function recordedTools<const Tools extends readonly AnyTool[]>(
   cassette: Cassette,
@@ -69,7 +68,7 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
       .map((call) => ({ call, input: known(call) })),
   );
   const stopped = cassette.calls.filter(({ runs }) => runs.length === 0);
-  /** The recording each call plays, and how many of its runs it has played. */
+  /** The recording that each call plays, and how many of its runs were played. */
   const playing = new Map<string, Playing>();
   const missed: ReplayReport['missed'][number][] = [];
 
@@ -115,7 +114,7 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
 
   const report = (): ReplayReport => toReport(shelf.recordings, missed);
   return {
-    // Each is the tool it was, but for its body; only the types know which is which.
+    // Only the body of each tool changes, and the type system cannot express that.
     tools: tools.map((tool) =>
       toRecordedTool(tool, { artifacts, time, choose, preview: showRecorded, handsOff: never }),
     ) as unknown as Tools,
@@ -127,6 +126,6 @@ export function recordedTools<const Tools extends readonly AnyTool[]>(
 
 const never = (): boolean => false;
 
-/** An input as it is kept: on both sides of a comparison, so that a mask is compared with a mask. */
+/** The stored form of an input, for both sides of a comparison, so that masks compare with masks. */
 const keep = (redactor: Redactor, tool: AnyTool | undefined, input: JsonValue): JsonValue =>
   redactor.input(input, tool?.redact?.input).value;

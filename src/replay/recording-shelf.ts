@@ -6,7 +6,7 @@ import { diffJson } from './diff-json.ts';
 import type { RecordedCall } from './cassette.ts';
 import type { PlayedRun } from './play-back.ts';
 
-/** A call whose body ran, and the input it is known by. */
+/** A call whose tool ran, and the input that identifies it. */
 export type Recording = {
   readonly call: RecordedCall;
   readonly input: JsonValue;
@@ -17,9 +17,9 @@ export type Recording = {
 export type Wanted = {
   readonly toolName: string;
   readonly input: JsonValue;
-  /** Of the tool as it is now; not given where any will do. */
+  /** Digest of the tool's current schemas; left out if any will do. */
   readonly schemaDigest?: string | undefined;
-  /** As recordings of earlier versions have it. */
+  /** The digest as recordings of earlier versions have it. */
   readonly schemaDigestWithDefaults?: string | undefined;
 };
 
@@ -35,15 +35,15 @@ export type RecordingMatch =
 export type Miss =
   /** The tool was never recorded. */
   | 'tool'
-  /** It was, with other arguments. */
+  /** It was recorded with other arguments. */
   | 'arguments'
-  /** It was with these, and every such recording has been played. */
+  /** It was recorded with these arguments, and every such recording has been played. */
   | 'used_up'
-  /** It was, and another call came next. */
+  /** It was recorded, but another call comes next. */
   | 'order'
-  /** It takes or gives something else since. */
+  /** Its schemas have changed since. */
   | 'schema'
-  /** The call was made and its body never ran. */
+  /** The call was recorded, but its tool never ran. */
   | 'denied';
 
 export type Nearest = { readonly recording: Recording; readonly difference: readonly JsonDifference[] };
@@ -53,7 +53,7 @@ export const recordingKey = ({ toolName, input }: Pick<Wanted, 'toolName' | 'inp
 
 export class RecordingShelf {
   readonly recordings: readonly Recording[];
-  /** Of each key, those that wait first of all; played ones are let go of as they come to the front. */
+  /** For each key, waiting recordings first; played ones are removed when they reach the front. */
   readonly #byKey: Map<string, Queue> = new Map();
   #from = 0;
 
@@ -73,13 +73,13 @@ export class RecordingShelf {
 
   /** The first that has not been played. */
   get next(): Recording | undefined {
-    // What has been played stays so: nobody need look at it again.
+    // A played recording stays played, so it is never scanned again.
     while (this.recordings[this.#from] !== undefined && this.recordings[this.#from]?.status !== 'waiting')
       this.#from++;
     return this.recordings[this.#from];
   }
 
-  /** The next one of this key, wherever it stands. */
+  /** The next recording with this key, at any place. */
   takeByKey(wanted: Wanted): RecordingMatch {
     const same = this.#waitingOf(recordingKey(wanted));
     const recording = find(same, (each) => each.status === 'waiting' && fits(each, wanted));
@@ -88,8 +88,8 @@ export class RecordingShelf {
   }
 
   /**
-   * The next one, which must be of this key. A call of the tool that was to come next stands in its place, so that
-   * one changed argument is one miss and not a row of them.
+   * The next recording, which must have this key. A call of the expected tool takes its place, so that one changed
+   * argument is one miss and not many.
    */
   takeInOrder(wanted: Wanted): RecordingMatch {
     const expected = this.next;
@@ -118,7 +118,7 @@ export class RecordingShelf {
     return ofTool.length > 0 ? 'arguments' : 'tool';
   }
 
-  /** The recording of the tool whose input differs least; one that still waits, if any does. */
+  /** The recording of the tool with the most similar input; a waiting one, if there is any. */
   nearest({ toolName, input }: Wanted): Nearest | undefined {
     let found: Nearest | undefined;
     const weigh = ({ recording, difference }: Nearest): number =>
@@ -143,7 +143,7 @@ function find(queue: Queue | undefined, isMeant: (recording: Recording) => boole
   return undefined;
 }
 
-/** Whether it was recorded of the tool as it is, as far as anybody knows. */
+/** Was it recorded with the current schemas, as far as is known? */
 const fits = (
   { call: { schemaDigest: recorded } }: Recording,
   { schemaDigest, schemaDigestWithDefaults }: Wanted,
@@ -158,10 +158,10 @@ function play(recording: Recording): RecordingMatch {
   return { type: 'found', recording };
 }
 
-/** A recording a call plays, and how many of its runs it has played. */
+/** A recording that a call plays, and how many of its runs were played. */
 export type Playing = { readonly recording: Recording; played: number };
 
-/** A call that is tried once more than it was when it was recorded ends as it did then. */
+/** An additional attempt ends as the last recorded one did. */
 export function nextRun(playing: Playing): PlayedRun {
   const { runs, policyVersion } = playing.recording.call;
   const run = runs[Math.min(playing.played++, runs.length - 1)];

@@ -3,11 +3,11 @@ import { cutText } from '../base/cut-text.ts';
 import type { Miss, Recording } from './recording-shelf.ts';
 
 export type ReplayReport = {
-  /** How many recordings were played. */
+  /** Number of played recordings. */
   readonly played: number;
   /** Recorded calls that were not made. */
   readonly unused: readonly { readonly callId: string; readonly toolName: string; readonly input: string }[];
-  /** Calls that were made and that no recording answered. */
+  /** Calls without a recording. */
   readonly missed: readonly {
     readonly callId: string;
     readonly toolName: string;
@@ -38,9 +38,7 @@ export function assertConsumed({ unused, missed }: ReplayReport): void {
     ...unused.map(({ callId, toolName, input }) => `  ${toolName} ${input} (recorded as ${callId})`),
     ...(missed.length === 0
       ? []
-      : [
-          `${calls(missed.length)} ${missed.length === 1 ? 'was' : 'were'} made that the cassette does not answer:`,
-        ]),
+      : [`${calls(missed.length)} ${missed.length === 1 ? 'has' : 'have'} no recording in the cassette:`]),
     ...missed.map(({ callId, toolName, message }) => `  ${toolName} (${callId}): ${message}`),
   ];
   throw new QuittanceError('cassette.unused', lines.join('\n'), {

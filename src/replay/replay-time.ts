@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 
-/** A clock that somebody moves by hand: recorded time passes on it without anybody waiting. */
+/** A clock that code can move: recorded time passes on it without waiting. */
 export interface MovableClock extends Clock {
   advance(ms: number): void;
 }
@@ -13,11 +13,11 @@ type Waiting = {
   readonly context: ToolContext;
 };
 
-/** A clock that does not come to a deadline in so many steps is not that of the runtime. */
+/** A clock that does not reach a deadline in this many steps is not the runtime's. */
 const mostSteps = 100_000;
 const laterMs = 1_000;
 
-/** Lets the time of recorded timeouts pass, for bodies that run side by side all at once. */
+/** Lets recorded timeouts pass, at once for parallel calls. */
 export class ReplayTime {
   readonly #clock: MovableClock;
   #waiting: Waiting[] = [];
@@ -26,7 +26,7 @@ export class ReplayTime {
     this.#clock = clock;
   }
 
-  /** Moves the clock until the attempt has run out of time, once everything that runs beside it has begun. */
+  /** Moves the clock past the attempt's deadline, after all parallel calls have started. */
   runOut(elapsedMs: number, context: ToolContext, idleMs: number | undefined): void {
     this.#waiting.push({ elapsedMs, untilMs: this.#clock.monotonicMs() + elapsedMs, idleMs, context });
     if (this.#waiting.length === 1) setImmediate(() => this.#pass());
@@ -42,11 +42,11 @@ export class ReplayTime {
     for (let step = 0; step < mostSteps && !context.signal.aborted; step++) {
       const leftMs = untilMs - this.#clock.monotonicMs();
       if (idleMs !== undefined && leftMs > idleMs) {
-        // It was silent for too long only at its end.
+        // The tool was silent only at its end.
         this.#clock.advance(Math.min(idleMs / 2, leftMs - idleMs));
         context.progress();
       }
-      // Its deadline may be a later one by now.
+      // Its deadline may be later now.
       else this.#clock.advance(leftMs > 0 ? leftMs : Math.max(elapsedMs, laterMs));
     }
   }

@@ -1,4 +1,4 @@
-/** What a session would have counted, for rules that are tried on it. */
+/** The counters of a session under other rules. */
 import type { ToolResponded } from '../call/event.ts';
 import { countedAs } from '../call/counted-end.ts';
 import type { SessionCounters } from '../policy/judge/compile-policy.ts';
@@ -24,18 +24,18 @@ export class SessionCounts {
     };
   }
 
-  /** A call came to the rules. */
+  /** A call reached the rules. */
   reached(): void {
     this.#attempts++;
   }
 
-  /** The body of a call began. */
+  /** The tool of a call started. */
   started(toolName: string): void {
     this.#toolCalls++;
     add(this.#calls, toolName);
   }
 
-  /** A body ended, as it is on record. */
+  /** A tool ended, as recorded. */
   ended({ outcome, toolSuccess }: Pick<ToolResponded, 'outcome' | 'toolSuccess'>): void {
     const { toolName } = outcome;
     const end = countedAs(outcome, toolSuccess);

@@ -1,4 +1,4 @@
-/** Where one session would stand in workflows it may never have known. Moves as the runtime would move it. */
+/** The workflow states of one session under other rules, moved as the runtime would move them. */
 import type { JsonObject } from '../base/json.ts';
 import type { ToolResponded, WorkflowUpdated } from '../call/event.ts';
 import type { WorkflowRuling } from '../policy/workflow/evaluate-workflow.ts';
@@ -13,7 +13,7 @@ import type { WorkflowCall } from '../policy/workflow/evidence-sources.ts';
 import type { WorkflowState } from '../policy/workflow/workflow-state.ts';
 import { initialState } from '../policy/workflow/workflow-state.ts';
 
-/** What the workflows say about a call: what there is to say, and where they would stand afterwards. */
+/** The decisions of the workflows on a call, and their next states. */
 export type WorkflowRulings = {
   readonly fired: readonly FiredRule[];
   readonly steps: readonly { readonly workflow: Workflow; readonly ruling: WorkflowRuling }[];
@@ -29,8 +29,8 @@ export class SessionWorkflows {
   }
 
   /**
-   * Asks every workflow. With `approves`, a stage that waits for a person is taken as approved, and the workflow is asked
-   * again: what it asked for first is what it has to say.
+   * Asks every workflow. With `approves`, a stage that needs approval counts as approved, and the workflow is asked
+   * again. The first answer stays its decision.
    */
   async ask(call: WorkflowCall, approves: boolean): Promise<WorkflowRulings> {
     const fired: FiredRule[] = [];
@@ -38,7 +38,7 @@ export class SessionWorkflows {
     for (const { workflow, state } of this.#places) {
       let ruling = await evaluateWorkflow(workflow, state, call, this.#host);
       let asked: FiredRule | undefined;
-      // Each round approves another stage, so there are no more than stages.
+      // Each round approves another stage, so the number of stages is the limit.
       for (let round = 0; approves && ruling.decision === 'ask' && round < workflow.stages.length; round++) {
         asked ??= toFired(workflow, ruling);
         if (ruling.stageId === undefined) break;
@@ -53,14 +53,14 @@ export class SessionWorkflows {
     return { fired, steps };
   }
 
-  /** The call goes on, or is stopped: then only those that stop it note so. */
+  /** The call continues or is stopped. If it is stopped, only the workflows that stop it record that. */
   move({ steps }: WorkflowRulings, goesOn: boolean): void {
     for (const { workflow, ruling } of steps)
       if (goesOn ? ruling.decision === 'allow' : ruling.decision === 'block')
         this.#put(workflow, ruling.state);
   }
 
-  /** A person said yes to what the workflows asked about this call. */
+  /** A person approved what the workflows asked about this call. */
   approve({ steps }: WorkflowRulings): void {
     for (const { workflow, ruling } of steps)
       if (ruling.decision === 'ask' && ruling.stageId !== undefined)
@@ -86,7 +86,7 @@ export class SessionWorkflows {
     }
   }
 
-  /** What people did to a workflow of this name they would have done to this one, where it has such a stage. */
+  /** Manual changes to a workflow of this name apply to this one too, if it has the stage. */
   follow({ workflow: name, why, state }: WorkflowUpdated): void {
     const place = this.#places.find(({ workflow }) => workflow.name === name);
     if (place === undefined || (why !== 'reset' && why !== 'stage_set')) return;

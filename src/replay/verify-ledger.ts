@@ -1,4 +1,4 @@
-/** Verifies a ledger from its beginning to its end, or until somebody says stop. */
+/** Verifies a ledger from start to end, or until it is stopped. */
 import type { Anchor } from '../ledger/anchor.ts';
 import { SideFold } from '../ledger/side-fold.ts';
 import type { Head } from '../ledger/chain.ts';
@@ -12,7 +12,7 @@ import { isDamage } from './damage.ts';
 import { readAllEntries } from './read-all-entries.ts';
 import { checkSideRows } from './check-side-rows.ts';
 
-/** A problem, wherever it was found. What is known of its place is there. */
+/** A problem with the known parts of its place. */
 export type VerifyFinding = {
   readonly kind: VerifyProblem['kind'] | 'file' | 'side_row' | 'read_table';
   readonly message: string;
@@ -25,21 +25,21 @@ export type VerifyFinding = {
 
 export type Verdict = {
   readonly totals: VerifyTotals;
-  /** How many entries there should be. */
+  /** Number of entries to expect. */
   readonly due: number;
   readonly problems: number;
-  /** False where it was stopped before its end. */
+  /** False if it was stopped before its end. */
   readonly finished: boolean;
-  /** Where the chains stood that were verified, and when that was. */
+  /** The verified ends of the chains, and the time of the verification. */
   readonly heads: readonly Head[];
   readonly at: number;
 };
 
-/** How it is followed and stopped. */
+/** Progress and cancellation. */
 export type VerifyOptions = {
   readonly signal: AbortSignal;
   readonly startProgress: (label: string, total: number) => { step(): void; done(): void };
-  /** Hears of what may be there in a sound ledger and changes nothing, e.g. the tables of a backup tool. */
+  /** Receives harmless findings that also occur in an intact ledger, e.g. the tables of a backup tool. */
   readonly note?: ((message: string) => Promise<void>) | undefined;
 };
 
@@ -48,7 +48,7 @@ export type Tell = (finding: VerifyFinding) => Promise<void>;
 export const countEntries = (heads: readonly Head[]): number =>
   heads.reduce((sum, { sequence }) => sum + sequence, 0);
 
-/** Verifies the ledger as it stands now; what others append meanwhile is for the next time. Changes nothing. */
+/** Verifies the ledger as of now; entries appended meanwhile are ignored. Changes nothing. */
 export async function verifyLedger(
   ledger: Ledger,
   anchor: Anchor | undefined,
@@ -63,7 +63,7 @@ export async function verifyLedger(
       await tell(problem);
     }
   };
-  /** Whatever is wrong with what is read is a finding, and the next thing is looked at. */
+  /** An unreadable part is a finding, and the check continues with the next part. */
   const look = async (kind: VerifyFinding['kind'], work: () => Promise<void>): Promise<void> => {
     try {
       await work();
@@ -86,7 +86,7 @@ export async function verifyLedger(
     onEntry: (entry, position) => beside.add(entry, position),
   });
   let position = 0;
-  /** An entry that is for the next time, and may have changed what is kept beside the others. */
+  /** An entry appended meanwhile, which may have changed derived data. */
   const addLater = (entry: StoredEntry): void => {
     ({ position } = entry);
     try {
@@ -135,7 +135,7 @@ export async function verifyLedger(
   return { totals: verifier.totals, due, problems, finished: !signal.aborted, heads: heads ?? [], at };
 }
 
-/** Sessions that were not there when it began must have been made since, and not have been put there unlisted. */
+/** New sessions must have been created since the start, not inserted without being listed. */
 async function findUnlisted(ledger: Ledger, seen: ReadonlySet<string>): Promise<readonly VerifyFinding[]> {
   if (seen.size === 0) return [];
   const listed = new Set((await ledger.integrity.readHeads()).map(({ sessionId }) => sessionId));
@@ -144,6 +144,6 @@ async function findUnlisted(ledger: Ledger, seen: ReadonlySet<string>): Promise<
     .map((sessionId) => ({
       kind: 'head',
       sessionId,
-      message: 'There are entries of a session that is not listed.',
+      message: 'There are entries of an unlisted session.',
     }));
 }

@@ -85,7 +85,7 @@ const anyPreview: fc.Arbitrary<RecordedPreview> = fc.record({
   problem: maybe(anyText),
 });
 
-/** The outcomes of a call are its own. */
+/** The outcomes of a call carry its id and tool. */
 const ofCall = (call: RecordedCall): RecordedCall => {
   const own = { callId: call.callId, toolName: call.toolName };
   return {
@@ -166,11 +166,11 @@ const sample = (text = 'x'): Cassette => ({
   ],
 });
 
-/** As JSON with the keys of every object in one order, so that only what is said is compared. */
+/** As JSON with sorted keys, so that only content is compared. */
 const inOrder = (value: unknown): string => canonicalJson(readJsonText(JSON.stringify(value)));
 
 describe('a cassette', () => {
-  test('reads back as it was written, whatever is on it', () => {
+  test('reads back any content as it was written', () => {
     fc.assert(
       fc.property(anyCassette, (cassette) => {
         const text = writeCassette(cassette);
@@ -193,12 +193,12 @@ describe('a cassette', () => {
     );
   });
 
-  test('may be laid out anew without being changed', () => {
+  test('may be reformatted without counting as changed', () => {
     const text = writeCassette(sample());
     expect(readCassette(JSON.stringify(JSON.parse(text)))).toEqual(readCassette(text));
   });
 
-  test('with anything changed is refused, and taken once it is sealed again', () => {
+  test('is rejected after any change, and accepted once it is sealed again', () => {
     const text = writeCassette(sample());
     const changed = text.replace('"no"', '"yes"');
     expect(() => readCassette(changed)).toThrow(/changed after it was sealed/);
@@ -223,7 +223,7 @@ describe('a cassette', () => {
       /approve, deny, edit, respond, expired, withdrawn/,
     ],
     [writeCassette(sample()).replace('"created": "1970', '"created": "x1970'), /must be a time/],
-  ])('is not what reads %#', (text, says) => {
+  ])('does not accept the text of case %#', (text, says) => {
     expect(() => sealCassette(text)).toThrow(says);
     expect(() => readCassette(text)).toThrow(/This is no cassette to play/);
   });

@@ -1,7 +1,7 @@
 /**
- * A cassette as a file: indented JSON, a block for each call, keys in one order, so that a change can be read in a
- * review. Its digest is over what it says and not over how that is laid out; a file that says something else than
- * when it was sealed is refused, until somebody seals it again.
+ * The file format of a cassette: indented JSON, one block per call, keys in a fixed order, so that a review can read
+ * changes. Its digest covers the content and not the layout. A file that differs from its seal is rejected until a
+ * person seals it again.
  */
 import { hash } from 'node:crypto';
 import { contentBytes, contentDigest } from '../base/content-digest.ts';
@@ -30,19 +30,19 @@ export function writeCassette(cassette: Cassette): string {
   return `${JSON.stringify({ quittance_cassette: version, digest: digestOf(content), ...content }, null, 2)}\n`;
 }
 
-/** Reads a cassette. Throws `cassette.invalid` where the text is none, or says something else than when it was sealed. */
+/** Reads a cassette. Throws `cassette.invalid` if the text is not a cassette or does not match its seal. */
 export function readCassette(text: string): Cassette {
   const { digest, ...content } = readHeader(text);
   const found = digestOf(content);
   if (digest !== found)
     throw invalid(
-      'it was changed after it was sealed. Where that is meant, run: quittance cassette seal FILE',
+      'it was changed after it was sealed. If the change is intended, run: quittance cassette seal FILE',
       { sealed: typeof digest === 'string' ? digest : '', found },
     );
   return fromWire(content);
 }
 
-/** The same cassette with the digest of what it says now, whoever changed it. It must still be one. */
+/** The same cassette with the digest of its current content. It must still be a valid cassette. */
 export function sealCassette(text: string): string {
   const { digest: _, ...content } = readHeader(text);
   return writeCassette(fromWire(content));
@@ -83,7 +83,7 @@ const callToWire = (call: RecordedCall, usual: string | undefined): JsonObject =
     call: call.callId,
     turn: call.turn,
     tool: call.toolName,
-    // Written where another one stands above, or where there is none although one does.
+    // Written if it differs from the tool's entry above, including a missing one.
     ...(call.schemaDigest !== usual && { schema_digest: call.schemaDigest ?? null }),
     ...given({ policy_version: call.policyVersion }),
     input: call.requestedInput,
@@ -92,12 +92,12 @@ const callToWire = (call: RecordedCall, usual: string | undefined): JsonObject =
     ...(call.previews.length > 0 && { previews: call.previews.map(previewToWire) }),
     ...(call.answers.length > 0 && { answers: call.answers.map(answerToWire) }),
     ...(call.runs.length > 0 && { runs: call.runs.map(runToWire) }),
-    // The last run says it already, unless the call ended otherwise.
+    // The last run already has it, unless the call ended differently.
     ...(!isSaid && { outcome }),
   };
 };
 
-/** Who it was and which tool stands above. */
+/** The call id and the tool are written above. */
 function outcomeToFile(outcome: RecordedCall['outcome']): JsonObject {
   const { call_id: _, tool_name: __, ...rest } = outcomeToWire(outcome);
   return rest;
@@ -130,7 +130,7 @@ const runToWire = ({
 
 const markToWire = ({ ruleId, policyError, ...rest }: RuleMark): JsonObject => ({
   rule: ruleId,
-  ...(rest as JsonObject), // what is left of it is JSON under the same names
+  ...(rest as JsonObject), // the rest is JSON under the same names
   ...(policyError === true && { policy_error: true }),
 });
 
@@ -206,7 +206,7 @@ function callFromWire(value: JsonValue, tools: readonly CassetteTool[]): Recorde
   };
 }
 
-/** What is played may be handed out many times. */
+/** Frozen, because it is returned many times. */
 const frozen = <Value>(value: Value): Value => freezeJson(value as Value & JsonValue);
 
 const texts = (fields: Fields, key: string): readonly string[] =>
@@ -260,7 +260,7 @@ const actions = ['block', 'ask', 'warn', 'redact'] as const;
 const isAction = (value: unknown): value is RuleMark['action'] => actions.some((word) => word === value);
 
 function unkeptFromWire(value: JsonValue): RecordedRun['unkept'][number] {
-  const fields = new Fields(value, 'What a cassette says could not be kept');
+  const fields = new Fields(value, 'A storage failure of a cassette');
   return {
     boundary: fields.word('boundary', isPersistenceBoundary, boundaries),
     error: fields.text('error'),
@@ -292,7 +292,7 @@ function artifactFromWire(value: JsonValue): CassetteArtifact {
   return {
     artifactId: fields.text('artifact'),
     mimeType: fields.text('mime_type'),
-    // Of what is there, where somebody has changed it and sealed it anew.
+    // Recomputed from the content, because a person may have changed and resealed it.
     digest: content === undefined ? fields.text('digest') : contentDigest(content),
     sizeBytes: content === undefined ? fields.number('size_bytes') : contentBytes(content).byteLength,
     content: content === undefined || typeof content === 'string' ? content : Uint8Array.from(content),
@@ -304,4 +304,4 @@ const invalid = (
   facts: Readonly<Record<string, string>> = {},
   cause?: unknown,
 ): QuittanceError =>
-  new QuittanceError('cassette.invalid', `This is no cassette to play: ${problem}.`, facts, cause);
+  new QuittanceError('cassette.invalid', `This cassette cannot be played: ${problem}.`, facts, cause);

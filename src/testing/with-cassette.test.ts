@@ -53,7 +53,7 @@ describe('withCassette', () => {
 
   test('fails a test that does something else than was recorded', async () => {
     await ask('Oslo');
-    await expect(ask('Rome')).rejects.toThrow(/not made:[^]*Oslo[^]*does not answer:[^]*\$\.city/);
+    await expect(ask('Rome')).rejects.toThrow(/not made:[^]*Oslo[^]*no recording in the cassette:[^]*\$\.city/);
     await expect(withCassette(path, options, () => Promise.resolve('did nothing'))).rejects.toThrow(
       /1 call of the cassette was not made/,
     );

@@ -565,13 +565,13 @@ describe('[told-equals-kept] people are shown what the tool gets', () => {
     await call(runtime, { at: '2026-01-02' }, 'typed', 'get_date');
     await end();
     const changed = await show('c');
-    expect(changed).toContain('effective: what the tool was given');
+    expect(changed).toContain('effective: the input that the tool received');
     expect(changed).toMatch(/"cents": 500\b/);
-    expect(changed).not.toContain('as it is');
-    expect(await show('plain')).toContain('given to the tool as it is');
+    expect(changed).not.toContain('unchanged');
+    expect(await show('plain')).toContain('passed to the tool unchanged');
     const typed = await show('typed');
-    expect(typed).toContain('a rendering of what the tool was given');
-    expect(typed).not.toContain('as it is');
+    expect(typed).toContain('a rendering of the input that the tool received');
+    expect(typed).not.toContain('unchanged');
   });
 
   it('[bound-approval] with the artifacts in it, on the command line', async () => {

@@ -196,7 +196,7 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
       code: 'tool.fixture_missing',
       retryable: false,
       error:
-        'The cassette holds no call of "pay" with these arguments. The nearest, call "c0", differs at $.n: 1 was recorded, 3 came.',
+        'The cassette has no call of "pay" with these arguments. The nearest, call "c0", differs at $.n: recorded 1, got 3.',
       payloadExtras: {
         why: 'arguments',
         nearest: { call_id: 'c0', input: { n: 1 }, difference: [{ path: '$.n', recorded: 1, now: 3 }] },

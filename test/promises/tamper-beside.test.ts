@@ -311,47 +311,47 @@ describe('[tamper-evident] what is kept beside the entries', () => {
   const edits: Readonly<Record<string, readonly [sql: string, message: string]>> = {
     'a claim that is gone': [
       `DELETE FROM claims WHERE session = 'one' AND call = 'order'`,
-      'one order The call holds an idempotency key, and its claim is gone.',
+      'one order The call owns an idempotency key, but its claim is missing.',
     ],
     'a claim on a key nobody asked for yet': [
       `INSERT INTO claims VALUES ('later', 'one', 'pay', 'd')`,
-      '  Call "pay" holds an idempotency key that no entry gives to it.',
+      '  Call "pay" owns an idempotency key that no entry gives to it.',
     ],
     'a claim that was given up': [
       `INSERT INTO claims SELECT key || 'x', session, 'failed', digest FROM claims WHERE call = 'order' AND session = 'one'`,
-      '  Call "failed" holds an idempotency key that no entry gives to it.',
+      '  Call "failed" owns an idempotency key that no entry gives to it.',
     ],
     'a budget that was filled up again': [
       `UPDATE counters SET used = 0 WHERE name LIKE 'session/"one"/%'`,
-      '  The counter "session/\\"one\\"/tool_calls" says 0 used and 0 reserved; by the entries it is 8 and 0.',
+      '  The counter "session/\\"one\\"/tool_calls" says 0 used and 0 reserved; the entries give 8 and 0.',
     ],
     'a budget used up beforehand': [
       `INSERT INTO counters VALUES ('named/"team"/cost_micros/2099-01-01', 5, 0)`,
-      '  The counter "named/\\"team\\"/cost_micros/2099-01-01" says 5 used and 0 reserved; by the entries it is 0 and 0.',
+      '  The counter "named/\\"team\\"/cost_micros/2099-01-01" says 5 used and 0 reserved; the entries give 0 and 0.',
     ],
     'an effect nobody is asked about any more': [
       `DELETE FROM unsettled WHERE call = 'send' AND session = 1`,
-      'one send The effect of the call is in doubt, and it is not listed so.',
+      'one send The effect of the call is in doubt, but it is not listed as such.',
     ],
     'an effect that was resolved and is asked about again': [
       `INSERT INTO unsettled SELECT position + 1000, session, tool, digest, 'send3' FROM unsettled WHERE call = 'send' AND session = 1`,
-      'one send3 The calls that are listed with their effect in doubt are not those the entries tell of.',
+      'one send3 The calls listed as in doubt are not those in the entries.',
     ],
     'a workflow that was put back': [
       `UPDATE states SET version = 1 WHERE session = 1`,
-      'one  The state of "workflow/w" is not of the version the entries have moved it to.',
+      'one  The state of "workflow/w" has another version than the entries.',
     ],
     'a workflow that was put forward': [
       `UPDATE states SET text = replace(text, 'write', 'done') WHERE session = 1`,
-      'one  The state of "workflow/w" is not the one the entries tell.',
+      'one  The state of "workflow/w" differs from the entries.',
     ],
     'a workflow nobody has begun': [
       `INSERT INTO states SELECT session, 'workflow/x', version, text FROM states WHERE session = 1`,
-      'one  The state of "workflow/x" is not of the version the entries have moved it to.',
+      'one  The state of "workflow/x" has another version than the entries.',
     ],
     'a sealed input that is gone': [
       `DELETE FROM sealed WHERE session = 1 AND call = 'held'`,
-      'one held The call needs its sealed input, which is gone.',
+      'one held The call needs its sealed input, which is missing.',
     ],
     'a sealed input of another call': [
       `UPDATE sealed SET text = (SELECT text FROM sealed WHERE session = 2 AND call = 'held') WHERE session = 1 AND call = 'held'`,
@@ -359,11 +359,11 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     ],
     'a sealed input that is over': [
       `INSERT INTO sealed SELECT session, 'pay', text FROM sealed WHERE session = 1 AND call = 'held'`,
-      'one pay An input is sealed that no open call needs.',
+      'one pay A sealed input exists that no open call needs.',
     ],
     'something sealed for a session that is not there': [
       `UPDATE sealed SET session = 99 WHERE session = 1 AND call = 'held'`,
-      '  Something of kind "sealed" belongs to a session that is not there.',
+      '  A row of kind "sealed" belongs to a missing session.',
     ],
   };
 
@@ -385,7 +385,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
         .map((each) => join(each.parentPath, each.name));
     const gone = await only((path) => files(path).forEach((file) => rmSync(file)));
     expect(gone).toHaveLength(4);
-    expect(gone.every((message) => message.endsWith(' is gone, or is not where it should be.'))).toBe(true);
+    expect(gone.every((message) => message.endsWith(' is missing or misplaced.'))).toBe(true);
     const longest = (path: string): string =>
       files(path).sort((left, right) => readFileSync(right).length - readFileSync(left).length)[0] ?? '';
     const other = await only((path) => writeFileSync(longest(path), `"${'z'.repeat(20_000)}"`));

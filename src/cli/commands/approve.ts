@@ -4,7 +4,7 @@ import { decideQuestion, decisionOptions } from '../decide-question.ts';
 export const approveCommand: CliCommand = {
   name: 'approve',
   summary: 'Approve a held call, exactly as it was shown',
-  takes: '<question|call>',
+  takes: '<confirmation|call>',
   most: 1,
   about: [
     'At a terminal, the command shows everything that would run and asks for a yes. Elsewhere, --digest names the input you reviewed, as quittance pending prints it. An approval covers exactly those arguments. Rules and limits are checked again before the call runs.',

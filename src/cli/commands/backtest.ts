@@ -97,7 +97,7 @@ function readOptions(given: Given, context: Context): BacktestThreadData {
   const paths = given.list('contracts');
   const example = 'quittance backtest --contracts contracts.yaml';
   if (paths.length === 0)
-    throw new UsageError('Missing --contracts.', [`${example} --since 7d`, 'quittance help backtest']);
+    throw new UsageError('--contracts is missing.', [`${example} --since 7d`, 'quittance help backtest']);
   for (const path of paths) needFile(path, example);
   const toolsPath = given.text('tools');
   if (toolsPath !== undefined) needFile(toolsPath, `${example} --tools tools.js`);

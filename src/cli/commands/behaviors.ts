@@ -103,7 +103,7 @@ async function drop(
   { out }: Context,
 ): Promise<ExitCode> {
   if (typed === undefined)
-    throw new UsageError('Missing the name of a behavior.', [
+    throw new UsageError('Missing behavior name.', [
       'quittance behaviors',
       'quittance behaviors drop BEHAVIOR',
     ]);

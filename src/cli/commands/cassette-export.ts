@@ -39,7 +39,7 @@ export const cassetteExportCommand: CliCommand = {
   run: async (given, context) => {
     const [sessionId] = given.args;
     if (sessionId === undefined)
-      throw new UsageError('Missing the session.', [
+      throw new UsageError('Missing session id.', [
         'quittance cassette export <session> --out FILE',
         'quittance sessions',
       ]);

@@ -51,7 +51,7 @@ const columns = [
   { title: 'CALL', min: 8 },
   { title: 'TURN', align: 'right' },
   { title: 'TOOL', min: 8 },
-  { title: 'ENDED' },
+  { title: 'OUTCOME' },
   { title: 'CODE', optional: 1 },
   { title: 'RUNS', align: 'right', optional: 2 },
   { title: 'INPUT', min: 12 },

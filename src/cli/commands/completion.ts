@@ -22,7 +22,7 @@ export const createCompletionCommand = (all: () => readonly CliCommand[]): CliCo
     if (shell === undefined)
       throw new UsageError(
         wanted === undefined
-          ? 'Missing the shell.'
+          ? 'Missing shell name.'
           : `Supported shells: ${shells.join(', ')}; found ${JSON.stringify(wanted)}.`,
         shells.map((each) => `quittance completion ${each}`),
       );

@@ -80,7 +80,7 @@ type Asked = { readonly call: CallToJudge; readonly end: ToolEnd | undefined; re
 function typed(given: Given, paths: readonly string[]): Asked {
   const toolName = given.text('tool');
   if (toolName === undefined)
-    throw new UsageError('Missing a call. Name a tool, or take a call from a ledger.', [
+    throw new UsageError('Missing call: name a tool, or take a call from a ledger.', [
       `quittance contracts explain ${paths.join(' ')} --tool Bash --args '{"command": "ls"}'`,
       `quittance contracts explain ${paths.join(' ')} --call ID --ledger PATH`,
     ]);

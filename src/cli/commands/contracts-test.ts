@@ -57,7 +57,7 @@ export const contractsTestCommand: CliCommand = {
 const columns: readonly Column[] = [
   { title: 'CASE', min: 16 },
   { title: 'EXPECTED' },
-  { title: 'CAME' },
+  { title: 'ACTUAL' },
   { title: 'RULE', min: 10, optional: 2 },
   { title: 'WHY', min: 24 },
   { title: 'WHERE', optional: 1 },

@@ -4,7 +4,7 @@ import { decideQuestion, decisionOptions } from '../decide-question.ts';
 export const denyCommand: CliCommand = {
   name: 'deny',
   summary: 'Deny a held call',
-  takes: '<question|call>',
+  takes: '<confirmation|call>',
   most: 1,
   about: [
     'The model receives the denial with your reason. A denial needs no digest; a given digest must match.',

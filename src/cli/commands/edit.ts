@@ -14,11 +14,11 @@ const example = '{"order":"A7","cents":300}';
 export const editCommand: CliCommand = {
   name: 'edit',
   summary: 'Approve a held call with different arguments',
-  takes: '<question|call>',
+  takes: '<confirmation|call>',
   most: 1,
   about: [
     "Shows the difference field by field and approves the arguments you give in place of the model's. Give all arguments, not only the changed ones. The schema, rules and limits check them like any others. If a new approval is needed, the call is held again.",
-    'Leave the mask of a redacted value as it is: it stands for the hidden value. --digest is the digest of the arguments before the edit.',
+    'Leave the mask of a redacted value as it is: it stands for the hidden value. The option --digest is the digest of the arguments before the edit.',
   ],
   options: {
     args: { value: 'JSON|@FILE', help: 'Arguments to run with, or a file that contains them', file: true },
@@ -38,7 +38,7 @@ export const editCommand: CliCommand = {
       question: 'Approve the call with these arguments?',
       decide(_, view, { out }) {
         const typed = given.text('args');
-        if (typed === undefined) throw new UsageError('Missing --args.', [`--args '${example}'`]);
+        if (typed === undefined) throw new UsageError('--args is missing.', [`--args '${example}'`]);
         const edited = readJsonArgument(typed, 'args', example);
         if (!isJsonObject(edited))
           throw new UsageError('--args must be a JSON object.', [`--args '${example}'`]);

@@ -17,7 +17,7 @@ export const errorsCommand: CliCommand = {
   name: 'errors',
   summary: 'List calls that did not succeed, grouped by who can act',
   about: [
-    'Lists every call that failed, timed out or was denied, grouped by who can act: retry the call, fix the input, fix the tool, or ask a person. Each code is shown with its count, its tools and its newest call.',
+    'Lists every call that failed, timed out or was denied. The groups say who can act: retry the call, fix the input, fix the tool, or ask a person. Each code is shown with its count, its tools and its newest call.',
   ],
   options: {
     ...(since && { since }),

@@ -31,7 +31,7 @@ export const exportCommand: CliCommand = {
   run: (given, context) => {
     const target = given.text('out');
     if (target === undefined)
-      throw new UsageError('Missing --out.', [
+      throw new UsageError('--out is missing.', [
         'quittance export --out ledger.jsonl',
         'quittance export --out - | gzip > ledger.jsonl.gz',
       ]);

@@ -114,7 +114,7 @@ async function give(
   { out, now, signal, identity }: Context,
 ): Promise<ExitCode> {
   const line = 'quittance grants give TOOL --session ID --by NAME';
-  if (tool === undefined) throw new UsageError('Missing the name of a tool.', [line]);
+  if (tool === undefined) throw new UsageError('Missing tool name.', [line]);
   const toolName = await meantTool(ledger, tool, signal);
   const sessionId = requireOption(given, 'session', 'A grant needs a session', line);
   const by = requireOption(given, 'by', 'A grant needs a name', line);
@@ -160,7 +160,7 @@ async function revoke(
   { out, signal, identity }: Context,
 ): Promise<ExitCode> {
   const line = 'quittance grants revoke GRANT --by NAME';
-  if (typed === undefined) throw new UsageError('Missing the id of a grant.', ['quittance grants', line]);
+  if (typed === undefined) throw new UsageError('Missing grant id.', ['quittance grants', line]);
   const by = requireOption(given, 'by', 'A revocation needs a name', line);
   const { sessionId, grantId, revoked } = await findGrant(ledger, typed, given.text('session'), signal);
   if (revoked !== undefined)

@@ -118,7 +118,7 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
 
 async function claim(typed: string | undefined, given: Given, context: Context): Promise<ExitCode> {
   if ((typed === undefined) === !given.has('tool'))
-    throw new UsageError('Missing a call. Name a call id, or a tool with --tool.', [
+    throw new UsageError('Missing call: give a call id, or a tool with --tool.', [
       claimLine,
       'quittance handoff claim --tool NAME --runtime worker.ts --worker NAME --json',
     ]);
@@ -245,7 +245,7 @@ function readToken(path: string): string {
 function readReport(given: Given): HandoffReport {
   const [output, error, code] = [given.text('output'), given.text('error'), given.text('code')];
   if ((output === undefined) === (error === undefined))
-    throw new UsageError('Missing the result. Use --output or --error.', [
+    throw new UsageError('Missing result: use --output or --error.', [
       reportLine,
       reportLine.replace(/--output.*/, '--error "What went wrong."'),
     ]);

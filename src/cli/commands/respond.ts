@@ -5,7 +5,7 @@ import { UsageError } from '../usage-error.ts';
 export const respondCommand: CliCommand = {
   name: 'respond',
   summary: 'Answer the model instead of running a held call',
-  takes: '<question|call>',
+  takes: '<confirmation|call>',
   most: 1,
   about: ['The call does not run; the model receives your text instead.'],
   options: { text: { value: 'TEXT', help: 'Text for the model' }, ...decisionOptions },
@@ -23,7 +23,7 @@ export const respondCommand: CliCommand = {
       decide() {
         const response = given.text('text');
         if (response === undefined)
-          throw new UsageError('Missing --text, the answer for the model.', ['--text "…"']);
+          throw new UsageError('--text is missing: the answer for the model.', ['--text "…"']);
         return { decision: { decision: 'respond', response }, lines: [] };
       },
     }),

@@ -20,7 +20,7 @@ export const showCommand: CliCommand = {
   takes: '<call>',
   most: 1,
   about: [
-    "Shows the gates with their times, the requested and the executed input, the preview, decisions and edits, the grant, the hand-off, every attempt, the model's text, undo, the audit records, and later resolutions. The beginning of a call id is enough if it is unique.",
+    'Shows the gates with their times, the requested and the executed input, the preview, and every decision and edit. Then the grant, the hand-off, every attempt, the text for the model, undo, the audit records, and later resolutions. The beginning of a call id is enough if it is unique.',
     'For a call that the ledger could not store, and that was never accepted, it shows when the call was requested and what failed.',
   ],
   options: {
@@ -36,7 +36,7 @@ export const showCommand: CliCommand = {
     context.withLedger(given, async (ledger) => {
       const [typed] = given.args;
       if (typed === undefined)
-        throw new UsageError('Missing the call id.', ['quittance show <call>', 'quittance calls']);
+        throw new UsageError('Missing call id.', ['quittance show <call>', 'quittance calls']);
       let found: CallSummary;
       try {
         found = await findCall(ledger, typed, given.text('session'), 'show');

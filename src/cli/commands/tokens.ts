@@ -163,10 +163,7 @@ async function revoke(
   { out }: Context,
 ): Promise<ExitCode> {
   if (which === undefined)
-    throw new UsageError('Missing the name of a token.', [
-      'quittance tokens',
-      'quittance tokens revoke NAME',
-    ]);
+    throw new UsageError('Missing token name.', ['quittance tokens', 'quittance tokens revoke NAME']);
   const isThere = tokens.list().some(({ name, tokenId }) => name === which || tokenId === which);
   const revoked = isThere ? tokens.revoke(which) : undefined;
   if (revoked === undefined)

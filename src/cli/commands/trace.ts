@@ -40,10 +40,7 @@ export const traceCommand: CliCommand = {
 async function findRoots(ledger: Ledger, given: Given, context: Context): Promise<readonly TraceNode[]> {
   const [typed] = given.args;
   if (typed === undefined)
-    throw new UsageError('Missing a call id or session id.', [
-      'quittance trace <call>',
-      'quittance sessions',
-    ]);
+    throw new UsageError('Missing call id or session id.', ['quittance trace <call>', 'quittance sessions']);
   const session = given.has('session')
     ? undefined
     : await findSession(ledger, await meantSession(ledger, typed, context.signal));

@@ -1,9 +1,9 @@
-/** What the demo's agent may do, in the language of contracts. Shown in the console as any rules are. */
+/** The contracts of the demo agent. The console shows them like any contracts. */
 export const demoRules = `apiVersion: edictum/v1
 kind: Ruleset
 metadata:
   name: demo-shop
-  description: What the agents of a small shop may do with money, mail and customers.
+  description: Limits for the agents of a small shop on money, mail and customers.
 defaults:
   mode: enforce
 
@@ -15,7 +15,7 @@ rules:
       args.cents: { gt: 50000 }
     then:
       action: block
-      message: 'A refund of {args.cents} cents is for the office, not for an agent.'
+      message: 'Agents may not refund {args.cents} cents. Ask the office.'
       tags: [money]
 
   - id: ask-about-refunds
@@ -28,7 +28,7 @@ rules:
       message: 'Refund {args.cents} cents for order {args.order}?'
       tags: [money]
 
-  - id: mail-stays-in-the-house
+  - id: internal-mail-only
     type: pre
     tool: send_mail
     when:
@@ -36,7 +36,7 @@ rules:
         args.to: { ends_with: '@example.com' }
     then:
       action: block
-      message: 'Mail to {args.to} would leave the house.'
+      message: 'Mail to {args.to} would leave the company.'
       tags: [mail]
 
   - id: watch-night-mail
@@ -47,7 +47,7 @@ rules:
       args.subject: { contains: 'urgent' }
     then:
       action: ask
-      message: 'Somebody should look at urgent mail first.'
+      message: 'A person should review urgent mail first.'
       tags: [mail]
 
   - id: hide-ibans
@@ -57,5 +57,5 @@ rules:
       output.text: { matches: '\\b[A-Z]{2}[0-9]{2}( ?[0-9]{1,4}){3,8}\\b' }
     then:
       action: redact
-      message: Account numbers stay here.
+      message: Account numbers are redacted.
 `;

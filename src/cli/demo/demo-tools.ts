@@ -1,4 +1,4 @@
-/** The tools of a small shop. They are made up, and everything about their calls is real. */
+/** The tools of a small shop. The tools are fictional; their calls are real. */
 import { ToolError } from '../../call/tool-error.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { defineTool } from '../../tool/define-tool.ts';
@@ -12,7 +12,7 @@ const object = (properties: JsonObject): JsonObject => ({
   additionalProperties: false,
 });
 
-/** `chance` gives a number from 0 to 1; `pause` waits. Both come from whoever plays, so that a test can play too. */
+/** `chance` returns a number from 0 to 1; `pause` waits. The caller passes both, so that tests can control them. */
 export function createDemoTools(
   chance: () => number,
   pause: (ms: number) => Promise<void>,
@@ -26,7 +26,7 @@ export function createDemoTools(
       { article: 'rye bread', quantity: 1 + Math.floor(chance() * 3), cents: 480 },
       { article: 'salt', quantity: 1, cents: 120 },
     ],
-    status: chance() < 0.7 ? 'delivered' : 'on its way',
+    status: chance() < 0.7 ? 'delivered' : 'shipped',
     account: 'DE44 5001 0517 5407 3249 31',
   });
   return [
@@ -53,7 +53,7 @@ export function createDemoTools(
     }),
     defineTool({
       name: 'get_exchange_rate',
-      description: 'The rate of a currency, from a bank that is not always there.',
+      description: 'The rate of a currency, from a bank that sometimes fails to answer.',
       mode: 'read',
       costMicros: 1_500,
       input: object({ currency: text }),
@@ -102,7 +102,7 @@ export function createDemoTools(
     }),
     defineTool({
       name: 'refund',
-      description: 'Gives a customer money back.',
+      description: 'Refunds a customer.',
       mode: 'external',
       idempotencyKey: (args) => `refund-${(args as { order: string }).order}`,
       costMicros: 20_000,
@@ -110,7 +110,7 @@ export function createDemoTools(
       run: async (args, context) => {
         context.reached('https://pay.example.com/v1/refunds');
         await work(180);
-        context.log('The bank took it', { key: context.idempotencyKey });
+        context.log('The bank accepted the refund', { key: context.idempotencyKey });
         return { ...(args as JsonObject), refund: `re_${Math.floor(chance() * 1e9).toString(36)}` };
       },
     }),
@@ -127,22 +127,22 @@ export function createDemoTools(
     }),
     defineTool({
       name: 'pay_supplier',
-      description: 'Pays a bill. The bank sometimes hangs up before it says whether it did.',
+      description: 'Pays a bill. The bank sometimes disconnects before it confirms.',
       mode: 'external',
       costMicros: 50_000,
       input: object({ supplier: text, cents: { type: 'integer', minimum: 1 } }),
       run: async (args, context) => {
         context.reached('https://bank.example.com/transfers');
         await work(250);
-        // The first always does: whoever starts the demo has something to reconcile.
+        // The first payment always disconnects, so that the demo has a call to reconcile.
         if (payments++ === 0 || chance() < 0.35)
-          throw new ToolError('tool.indeterminate', 'The bank hung up after it had the order.');
+          throw new ToolError('tool.indeterminate', 'The bank disconnected after it received the order.');
         return { paid: true, ...(args as JsonObject) };
       },
     }),
     defineTool({
       name: 'archive_ticket',
-      description: 'Puts a ticket away. Can be undone for an hour.',
+      description: 'Archives a ticket. Can be undone for an hour.',
       mode: 'destructive',
       input: object({ ticket: text }),
       run: async (args) => {
@@ -154,7 +154,7 @@ export function createDemoTools(
     }),
     defineTool({
       name: 'delete_customer',
-      description: 'Deletes a customer for good.',
+      description: 'Deletes a customer permanently.',
       mode: 'destructive',
       input: object({ customer: text }),
       run: async (args) => {

@@ -1,6 +1,7 @@
 /**
- * A scripted agent that works in a shop until it is told to stop: no model, no key. It asks for things the way a model
- * would, wrong arguments and unknown tools included, and never has more in front of people than they can look at.
+ * A scripted agent that works in a shop until it is stopped, without a model or an API key. It makes requests as a
+ * model would, including wrong arguments and unknown tools. It limits the number of open confirmations, so that
+ * people can keep up.
  */
 import type { JsonObject } from '../../base/json.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
@@ -16,9 +17,9 @@ export type DemoPlay = {
 type Step = { readonly name: string; readonly arguments: JsonObject };
 type Errand = {
   readonly title: string;
-  /** What it leaves for people, if anything. */
+  /** What the errand leaves for people to do, if anything. */
   readonly leaves?: 'held' | 'unresolved';
-  /** One after the other; those in a list beside each other. */
+  /** Steps run one after the other; the steps of an inner list run in parallel. */
   readonly steps: (pick: Pick) => readonly (Step | readonly Step[])[];
 };
 type Pick = <Value>(values: readonly Value[]) => Value;
@@ -80,7 +81,7 @@ const errands: readonly Errand[] = [
   {
     title: 'small refund',
     steps: (pick) => [
-      // Numbers as text, as models send them: coerced by the schema.
+      // Numbers as strings, as models send them. The schema coerces them.
       { name: 'refund', arguments: { order: pick(orders), cents: '1200' } },
     ],
   },
@@ -97,7 +98,7 @@ const errands: readonly Errand[] = [
     steps: (pick) => [{ name: 'refund', arguments: { order: pick(orders), cents: 90_000 } }],
   },
   {
-    title: 'newsletter to the world',
+    title: 'newsletter to an outsider',
     steps: () => [
       {
         name: 'send_mail',
@@ -128,7 +129,7 @@ const errands: readonly Errand[] = [
     steps: (pick) => [{ name: 'delete_customer', arguments: { customer: pick(customers) } }],
   },
   {
-    title: 'a slip of the model',
+    title: 'a mistake of the model',
     steps: (pick) => [
       { name: 'refnd', arguments: { order: pick(orders), cents: 100 } },
       { name: 'look_up_order', arguments: { id: pick(orders) } },
@@ -136,10 +137,10 @@ const errands: readonly Errand[] = [
   },
 ];
 
-/** Of one errand, so that those that wait for ever leave room for the others. */
+/** Per errand, so that errands waiting for approval leave room for others. */
 const mostWaiting = 2;
 
-/** Works until it is told to stop. `warmUp`: errands to run through at once, so that there is something to look at. */
+/** Works until it is stopped. `warmUp`: number of errands to run first, so that there is something to see. */
 export async function playDemo(
   play: DemoPlay,
   { warmUp, everyMs }: { warmUp: number; everyMs: number },
@@ -148,7 +149,7 @@ export async function playDemo(
   for (let n = 0; !play.signal.aborted; n++) {
     const pick: Pick = (values) =>
       values[Math.floor(play.chance() * values.length)] as (typeof values)[number];
-    // Every errand once first, so that all there is to see is there soon.
+    // Runs every errand once first, so that each kind soon appears.
     const errand = errands[n] ?? pick(errands);
     if (!(await hasRoom(play.runtime, errand))) continue;
     const done = run(play, errand, pick);
@@ -190,7 +191,7 @@ async function run({ runtime, nextId, signal }: DemoPlay, errand: Errand, pick: 
     }
     const submitted = turn.submit({ id: `call_${nextId()}`, ...step });
     const outcome = submitted.outcome().catch(() => undefined);
-    // A held call waits for a person, and the agent does other things meanwhile.
+    // A held call waits for approval while the agent continues with other errands.
     if (errand.leaves !== 'held' || index < steps.length - 1) await outcome;
     else await submitted.accepted;
   }
