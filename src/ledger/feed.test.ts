@@ -88,10 +88,10 @@ test('an erased body is not returned once the erasure was read', async () => {
   const ledger = createMemoryLedger();
   const feed = createFeed(ledger.entries);
   await ledger.journal.append(new SampleCall('c').whole());
-  expect(JSON.stringify(await feed.read(0, 10))).toContain('somebody about c');
+  expect(JSON.stringify(await feed.read(0, 10))).toContain('person about c');
   await ledger.retention.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' });
   await feed.read(1, 10);
-  expect(JSON.stringify(await feed.read(0, 10))).not.toContain('somebody about c');
+  expect(JSON.stringify(await feed.read(0, 10))).not.toContain('person about c');
 });
 
 test.each([

@@ -31,7 +31,7 @@ const expected: Readonly<Record<FaultName, { readonly code: string | undefined; 
 };
 
 describe('a fault', () => {
-  test.each(faultNames)('named %s ends the call once, in what it must', async (fault) => {
+  test.each(faultNames)('named %s ends the call once, with the right outcome', async (fault) => {
     const ran: string[] = [];
     const { clock, turn, runtime } = stageWith([{ on: 1, fault }], ran);
     const asked = turn.call(envelope('c', 'pay'));
@@ -44,7 +44,7 @@ describe('a fault', () => {
     await expectSettledOnce(runtime);
   });
 
-  test('happens in the runs it is meant for, and the tool is itself in the others', async () => {
+  test('happens in the selected runs, and the tool is unchanged in the others', async () => {
     const { turn } = stageWith([
       { on: [1, 3], fault: 'network_error' },
       { on: (args) => (args as { bad?: boolean }).bad === true, fault: 'reported_error' },
@@ -62,12 +62,12 @@ describe('a fault', () => {
     ]);
   });
 
-  test('may be a body of your own, with the real one at hand', async () => {
+  test('may be your own function, which receives the real one', async () => {
     const { turn } = stageWith([{ fault: async (_, __, run) => ({ really: await run() }) }]);
     expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ output: { really: { paid: true } } });
   });
 
-  test('that nobody knows is refused by name', () => {
+  test('with an unknown name is refused by that name', () => {
     const tool = defineTool({ name: 'pay', run: () => 1 });
     expect(() => injectFaults(tool, [{ fault: 'tmeout' as FaultName }])).toThrow(/fault.*"tmeout".*timeout/s);
     expect(() => createRuntime({ tools: [injectFaults(tool, [])] })).not.toThrow();

@@ -1,11 +1,11 @@
-/** Tools that misbehave on purpose, each time in the same way. */
+/** Tools that fail on purpose, in a repeatable way. */
 import { QuittanceError } from '../base/error.ts';
 import type { Awaitable } from '../base/json.ts';
 import { describeUnknownName } from '../base/nearest.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 
-/** What can be made to go wrong. */
+/** The faults that can be injected. */
 export type FaultName =
   | 'timeout'
   | 'network_error'
@@ -18,39 +18,36 @@ export type FaultName =
   | 'reported_error';
 
 export type Fault = {
-  /**
-   * Which runs of the body: the n-th, from 1, some of them, or those for which a function says so. All of them where
-   * it is left out.
-   */
+  /** The affected runs: the n-th (from 1), a list, or a function that selects them. All runs if left out. */
   readonly on?: number | readonly number[] | ((args: unknown, run: number) => boolean);
-  /** One of the names, or a body to run instead; the real one is its third argument. */
+  /** One of the names, or a function to run instead; the real one is its third argument. */
   readonly fault: FaultName | FaultyBody;
 };
 
 export type FaultyBody = (args: unknown, context: ToolContext, run: RealBody) => Awaitable<unknown>;
 type RealBody = () => Awaitable<unknown>;
 
-/** What each name does. None needs a clock of its own: time passes on that of the runtime. */
+/** The behavior of each fault. None needs its own clock: time passes on the runtime's. */
 const faults: Readonly<Record<FaultName, FaultyBody>> = {
-  /** Nothing happens, for ever. */
+  /** Never ends. */
   timeout: () => new Promise(() => {}),
-  /** The connection breaks before anything happened. */
+  /** The connection breaks before the effect. */
   network_error: () => {
     throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
   },
-  /** The connection breaks after everything happened: the worst time to do it again. */
+  /** The connection breaks after the effect: the worst time for a retry. */
   network_error_after: async (_args, _context, run) => {
     await run();
     throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
   },
-  /** It happens, and the answer is something JSON cannot hold. */
+  /** The effect happens, and the output is not valid JSON. */
   invalid_output: async (_args, _context, run) => {
     await run();
     const circle: { self?: unknown } = {};
     circle.self = circle;
     return circle;
   },
-  /** It happens, but only once the deadline has passed. */
+  /** The effect happens after the deadline. */
   late_result: async (_args, { signal }, run) => {
     if (!signal.aborted)
       await new Promise((resolve) => {
@@ -58,18 +55,18 @@ const faults: Readonly<Record<FaultName, FaultyBody>> = {
       });
     return run();
   },
-  /** It happens, and nobody ever hears of it: what a process leaves behind that dies at the wrong moment. */
+  /** The effect happens, and no result arrives: as after a crash at the wrong moment. */
   crash: async (_args, _context, run) => {
     await run();
     return new Promise(() => {});
   },
-  /** It throws, and not even an error. */
+  /** Throws a value that is not an error. */
   throws_undefined: () => {
     throw undefined;
   },
-  /** An answer, another one, and a failure on top. */
+  /** Answers twice, and fails too. */
   settles_twice: (_args, _context, run) => ({
-    // A body in plain JavaScript may return any thenable, and this is one that does not keep the rules.
+    // Plain JavaScript can return any thenable; this one breaks the rules.
     // oxlint-disable-next-line unicorn/no-thenable -- being a bad one is the point
     then(resolve: (value: unknown) => void, reject: (error: Error) => void) {
       void Promise.resolve(run()).then((value) => {
@@ -79,7 +76,7 @@ const faults: Readonly<Record<FaultName, FaultyBody>> = {
       }, reject);
     },
   }),
-  /** It returns, politely, that it did not work. */
+  /** Returns an error instead of throwing it. */
   reported_error: () => ({ is_error: true, error: 'The service is closed.' }),
 };
 
@@ -87,8 +84,8 @@ const faults: Readonly<Record<FaultName, FaultyBody>> = {
 export const faultNames: readonly FaultName[] = Object.keys(faults) as FaultName[]; // the keys of that table
 
 /**
- * The same tool with a body that misbehaves when it is told to and is itself otherwise. Runs are counted from 1 over
- * the life of the tool it gives; the first fault that is meant for a run is the one that happens.
+ * The same tool with a function that fails in the selected runs and works in the others. Runs are counted from 1 over
+ * the life of the returned tool. The first fault that selects a run applies.
  */
 export function injectFaults<Given extends AnyTool>(tool: Given, list: readonly Fault[]): Given {
   for (const { fault } of list)

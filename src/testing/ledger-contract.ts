@@ -21,11 +21,11 @@ import { stateChecks } from './contract/state-checks.ts';
 import { tallyChecks } from './contract/tally-checks.ts';
 import { createManualClock } from './manual-clock.ts';
 
-/** A store to be tried. */
+/** A store under test. */
 export type LedgerSubject = {
-  /** Opens a ledger nobody has appended to, on a store of its own. */
+  /** Opens an empty ledger on a new store. */
   readonly open: (options: { readonly clock: Clock }) => Awaitable<Ledger>;
-  /** Opens the store of a ledger once more, as another process would. Left out where a store has one handle only. */
+  /** Opens the store of a ledger again, as another process would. Leave it out for stores with a single handle. */
   readonly openAnother?: (ledger: Ledger, options: { readonly clock: Clock }) => Awaitable<Ledger>;
 };
 
@@ -43,14 +43,14 @@ export type LedgerPort =
   | 'retention'
   | 'shared';
 
-/** One sentence of the contract, the port it is about, and what proves it. */
+/** One sentence of the contract, its port and its proof. */
 export type LedgerCheck = {
   readonly port: LedgerPort;
   readonly name: string;
   readonly run: () => Promise<void>;
 };
 
-/** In the order in which a store is best written: every part needs only the parts before it, and the journal. */
+/** In the order in which a store is best written: each part needs only earlier parts and the journal. */
 const parts: { readonly [Port in LedgerPort]: readonly Check[] } = {
   journal: [...appendChecks, ...nameChecks, ...stateChecks, ...sizeChecks],
   claims: [...claimChecks, ...counterChecks],
@@ -66,8 +66,8 @@ const parts: { readonly [Port in LedgerPort]: readonly Check[] } = {
 };
 
 /**
- * What every ledger must do, port by port, as checks for any test runner: `for (const { port, name, run } of
- * ledgerContract(…)) test(`${port}: ${name}`, run)`. A check opens its own ledger, rejects if the sentence is not true,
+ * The contract of every ledger, port by port, as checks for any test runner: `for (const { port, name, run } of
+ * ledgerContract(…)) test(`${port}: ${name}`, run)`. A check opens its own ledger, rejects if the sentence is false,
  * and closes what it opened.
  */
 export function ledgerContract(subject: LedgerSubject): readonly LedgerCheck[] {
@@ -88,7 +88,7 @@ async function runCheck([, prove]: Check, { open, openAnother }: LedgerSubject):
   const ledger = await open({ clock });
   const opened = [ledger];
   const another = async (): Promise<Ledger> => {
-    if (openAnother === undefined) throw new TypeError('This store has one handle only.');
+    if (openAnother === undefined) throw new TypeError('This store has only one handle.');
     const other = await openAnother(ledger, { clock });
     opened.push(other);
     return other;

@@ -2,14 +2,14 @@ import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 
 describe('a manual clock', () => {
-  it('stands still until it is told to move', () => {
+  it('stands still until it is moved', () => {
     const clock = createManualClock(1_000);
     expect([clock.now(), clock.monotonicMs(), clock.now()]).toEqual([1_000, 0, 1_000]);
     clock.advance(5);
     expect([clock.now(), clock.monotonicMs()]).toEqual([1_005, 5]);
   });
 
-  it('fires timers on the way, in the order they fall due, each at its own time', () => {
+  it('fires timers on the way, in order, each at its own time', () => {
     const clock = createManualClock(0);
     const fired: [string, number][] = [];
     const start = (name: string, delayMs: number): void => {
@@ -28,7 +28,7 @@ describe('a manual clock', () => {
     expect(clock.now()).toBe(30);
   });
 
-  it('fires what a timer starts when that falls due as well', () => {
+  it('also fires timers that a timer starts, when they are due', () => {
     const clock = createManualClock(0);
     const fired: number[] = [];
     const again = (): void => {
@@ -40,7 +40,7 @@ describe('a manual clock', () => {
     expect(fired).toEqual([10, 20, 30]);
   });
 
-  it('fires no timer that was stopped, and none twice', () => {
+  it('fires no stopped timer, and none twice', () => {
     const clock = createManualClock();
     let fired = 0;
     const timer = clock.startTimer(() => fired++, 10);
@@ -53,7 +53,7 @@ describe('a manual clock', () => {
     expect(fired).toBe(1);
   });
 
-  it('fires a timer of no or negative delay at the next move, even of nothing', () => {
+  it('fires a timer with zero or negative delay at the next move, even of zero', () => {
     const clock = createManualClock();
     let fired = 0;
     clock.startTimer(() => fired++, 0);
@@ -63,7 +63,7 @@ describe('a manual clock', () => {
     expect(fired).toBe(2);
   });
 
-  it('jumps on the wall alone: timers and the steady clock do not notice', () => {
+  it('jumps the wall clock only: timers and the monotonic clock are unaffected', () => {
     const clock = createManualClock(1_000);
     let fired = 0;
     clock.startTimer(() => fired++, 10);

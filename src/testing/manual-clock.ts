@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts';
 
-/** A clock that stands still until it is told to move. */
+/** A clock that stands still until it is moved. */
 export interface ManualClock extends Clock {
-  /** Moves both clocks on and fires what falls due on the way, in order. */
+  /** Moves both clocks forward and fires due timers on the way, in order. */
   advance(ms: number): void;
-  /** Sets the wall clock alone, as an administrator or a leap would. */
+  /** Sets the wall clock only, as an administrator would. */
   jumpTo(epochMs: number): void;
 }
 

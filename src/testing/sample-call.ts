@@ -1,4 +1,4 @@
-/** Calls as the runtime would write them, made of the rules alone: entries to try a store with. */
+/** Calls as the runtime would write them, made from the rules alone: sample entries for a store. */
 import type { Call } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
@@ -15,7 +15,7 @@ export type SampleOptions = {
   readonly mode?: ToolMode;
   readonly inputDigest?: string;
   readonly userId?: string;
-  /** When its events happen, in milliseconds since 1970. */
+  /** Time of its events, in milliseconds since 1970. */
   readonly at?: number;
 };
 
@@ -27,12 +27,12 @@ export type EntryParts = Pick<
 
 export type SampleEnd = 'result' | 'failure' | 'timeout';
 
-/** One call and its entries, each made in the belief that the one before was appended. */
+/** One call and its entries; each entry assumes that the previous one was appended. */
 export class SampleCall {
   readonly callId: string;
   readonly sessionId: string;
   readonly inputDigest: string;
-  /** The version the next entry expects. */
+  /** The version that the next entry expects. */
   version = 0;
   readonly #options: SampleOptions;
   #state: Call | undefined;
@@ -50,7 +50,7 @@ export class SampleCall {
     return this.entry([this.#request(), this.#rule('allow'), start], beside);
   }
 
-  /** Requested and held for a person. */
+  /** Requested and held for approval. */
   hold(): Entry {
     const { inputDigest } = this;
     const confirmationId = `conf-${this.callId}`;
@@ -63,7 +63,7 @@ export class SampleCall {
     ]);
   }
 
-  /** Requested and refused at once. */
+  /** Requested and denied at once. */
   deny(): Entry {
     return this.entry([
       this.#request(),
@@ -78,7 +78,7 @@ export class SampleCall {
     ]);
   }
 
-  /** Requested and given up before its body ran. */
+  /** Requested and cancelled before its tool ran. */
   cancel(): Entry {
     return this.entry([
       this.#request(),
@@ -87,7 +87,7 @@ export class SampleCall {
         ...this.#named,
         type: 'ToolFailure',
         code: 'tool.cancelled',
-        error: 'Nobody waits any more.',
+        error: 'The caller gave up.',
         retryable: false,
         elapsedMs: 4_000,
       }),
@@ -112,7 +112,7 @@ export class SampleCall {
     return this.entry([{ type: 'resolve', resolution, by, reason: undefined, result: undefined }]);
   }
 
-  /** A remark: another request came under this id. */
+  /** A remark: a conflicting request arrived under this id. */
   conflict(): Entry {
     return this.entry(
       [{ type: 'recall', how: 'conflict', fromCallId: this.callId, details: 'Another one.' }],
@@ -169,7 +169,7 @@ export class SampleCall {
       displayName: 'Send mail',
       mode,
       modeOrigin: 'declared',
-      requestedInput: { to: `somebody about ${this.callId}` },
+      requestedInput: { to: `person about ${this.callId}` },
       hidden: [],
       requestDigest: this.inputDigest,
       principal: userId === undefined ? undefined : { userId },

@@ -33,7 +33,7 @@ const ask = (city: string, again = false, tools = options.tools) =>
   );
 
 describe('withCassette', () => {
-  test('records when there is nothing to play, and plays from then on', async () => {
+  test('records if there is no cassette, and plays from then on', async () => {
     const first = await ask('Oslo');
     expect(await ask('Oslo')).toMatchObject({ ...first, elapsedMs: expect.any(Number) as number });
     expect(ran).toBe(1);
@@ -51,21 +51,23 @@ describe('withCassette', () => {
     expect(ran).toBe(1);
   });
 
-  test('fails a test that does something else than was recorded', async () => {
+  test('fails a test that differs from the recording', async () => {
     await ask('Oslo');
-    await expect(ask('Rome')).rejects.toThrow(/not made:[^]*Oslo[^]*no recording in the cassette:[^]*\$\.city/);
+    await expect(ask('Rome')).rejects.toThrow(
+      /not made:[^]*Oslo[^]*no recording in the cassette:[^]*\$\.city/,
+    );
     await expect(withCassette(path, options, () => Promise.resolve('did nothing'))).rejects.toThrow(
       /1 call of the cassette was not made/,
     );
     expect(ran).toBe(1);
   });
 
-  test('lets it pass where it is told to', async () => {
+  test('lets a difference pass if allowed', async () => {
     await ask('Oslo');
     expect(await withCassette(path, { ...options, allowUnused: true }, () => Promise.resolve(7))).toBe(7);
   });
 
-  test('records nothing unless it is told to, and never where CI is set', async () => {
+  test('records only on request, and never in CI', async () => {
     await expect(ask('Oslo', true)).rejects.toThrow(/no cassette .*record: 'once'/);
     const inCi = { ...options, record: true, environment: { CI: 'true' } };
     await expect(withCassette(path, inCi, () => Promise.resolve(1))).rejects.toThrow(
@@ -74,7 +76,7 @@ describe('withCassette', () => {
     expect({ ran, file: existsSync(path) }).toEqual({ ran: 0, file: false });
   });
 
-  test('keeps no cassette of a test that failed', async () => {
+  test('writes no cassette for a failed test', async () => {
     const failing = withCassette(path, { ...options, record: true }, () =>
       Promise.reject(new Error('broken')),
     );
@@ -82,7 +84,7 @@ describe('withCassette', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test('refuses a cassette that somebody changed', async () => {
+  test('rejects a changed cassette', async () => {
     await ask('Oslo');
     writeFileSync(path, readFileSync(path, 'utf8').replace('"rain"', '"sun"'));
     await expect(ask('Oslo')).rejects.toThrow(/changed after it was sealed/);

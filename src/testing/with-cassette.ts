@@ -21,25 +21,25 @@ export type WithCassetteOptions<Tools extends readonly AnyTool[]> = Omit<
 > &
   Pick<RecordedToolsOptions, 'mode' | 'drift'> & {
     /**
-     * `true`: run the real tools and write the cassette. `'once'`: only where there is none yet. `false`, the default:
-     * play it. Where the environment says `CI`, nothing is ever recorded.
+     * `true`: run the real tools and write the cassette. `'once'`: only if there is none yet. `false`, the default:
+     * play it. Nothing is recorded if the environment variable `CI` is set.
      */
     readonly record?: boolean | 'once';
-    /** The session that is recorded. `session`. */
+    /** The recorded session. Default: `session`. */
     readonly sessionId?: string;
-    /** Let recorded calls that are not made, and calls without a recording, pass. */
+    /** Accept recorded calls that are not made, and calls without a recording. */
     readonly allowUnused?: boolean;
-    /** Larger artifacts are left out of the cassette. One million. */
+    /** Larger artifacts are left out of the cassette. Default: one million. */
     readonly maxArtifactBytes?: number;
-    /** What is read as the environment; that of the process unless given. */
+    /** Environment variables; default: those of the process. */
     readonly environment?: Readonly<Record<string, string | undefined>>;
   };
 
-/** What a test works with: the same whether it is recorded or played. */
+/** The values a test works with; the same for recording and replay. */
 export type CassetteRun<Tools extends readonly AnyTool[]> = {
   readonly tools: Tools;
   readonly runtime: Runtime<Tools>;
-  /** Give it to `runtime.turn`: what happens in other sessions is not on the cassette. */
+  /** For `runtime.turn`: other sessions are not in the cassette. */
   readonly sessionId: string;
   readonly recording: boolean;
   /** The clock of a replay; undefined while recording, which takes real time. */
@@ -47,9 +47,9 @@ export type CassetteRun<Tools extends readonly AnyTool[]> = {
 };
 
 /**
- * Runs a test on a cassette: with the real tools when told to record, otherwise with the recordings, never with
- * both. Works in any test runner: it throws where the test must fail. After a replay it throws `cassette.unused`
- * unless all that was recorded happened again and nothing else did.
+ * Runs a test on a cassette: with the real tools when recording, otherwise with the recordings, never with both.
+ * Works in any test runner: it throws if the test must fail. After a replay it throws `cassette.unused` unless the
+ * calls match the recording exactly.
  */
 export async function withCassette<const Tools extends readonly AnyTool[], Result>(
   path: string,
@@ -66,7 +66,7 @@ export async function withCassette<const Tools extends readonly AnyTool[], Resul
     'config.invalid',
     mayRecord
       ? `There is no cassette ${path}. Record it with \`record: 'once'\`.`
-      : `There is no cassette ${path}, and nothing is recorded where CI is set. Record it elsewhere and commit the file.`,
+      : `There is no cassette ${path}, and nothing is recorded if CI is set. Record it elsewhere and commit the file.`,
     { path },
   );
 }
@@ -87,7 +87,7 @@ async function recordRun<Tools extends readonly AnyTool[], Result>(
     { tools, ...(maxArtifactBytes !== undefined && { maxArtifactBytes }) },
   );
   await mkdir(dirname(path), { recursive: true });
-  // A cassette is there whole or not at all.
+  // The cassette file is complete or absent.
   await writeFile(`${path}.part`, writeCassette(cassette));
   await rename(`${path}.part`, path);
   return result;
@@ -110,7 +110,7 @@ async function playRun<Tools extends readonly AnyTool[], Result>(
   const runtime = createRuntimeOn<Tools>({
     ...forRuntime(options),
     tools,
-    // Where nobody could be asked, nobody is.
+    // Without an approver in the recording, the replay has none either.
     ...(options.onConfirm !== undefined && { onConfirm }),
     clock,
     ledger: createMemoryLedger({ clock }),
@@ -120,12 +120,12 @@ async function playRun<Tools extends readonly AnyTool[], Result>(
   return result;
 }
 
-/** What of the options is for the runtime. */
+/** The options that belong to the runtime. */
 function forRuntime<Tools extends readonly AnyTool[]>(
   options: WithCassetteOptions<Tools>,
 ): Omit<RuntimeOptions<Tools>, 'ledger'> {
   const own = ['mode', 'drift', 'record', 'sessionId', 'allowUnused', 'maxArtifactBytes', 'environment'];
-  // What is left is what the runtime takes, and it checks that itself.
+  // The rest are options of the runtime, which checks them.
   return Object.fromEntries(Object.entries(options).filter(([key]) => !own.includes(key))) as Omit<
     RuntimeOptions<Tools>,
     'ledger'

@@ -396,11 +396,11 @@ describe('a ledger file', () => {
       for (const file of readdirSync(join(path, '..'), { recursive: true, withFileTypes: true })) {
         if (!file.isFile()) continue;
         const bytes = readFileSync(join(file.parentPath, file.name), 'latin1');
-        expect(bytes).not.toContain('somebody about c2"');
-        expect(bytes).not.toContain('somebody about c48"');
+        expect(bytes).not.toContain('person about c2"');
+        expect(bytes).not.toContain('person about c48"');
       }
     });
-    expect(readFileSync(path, 'latin1')).toContain('somebody about c1"');
+    expect(readFileSync(path, 'latin1')).toContain('person about c1"');
   });
 });
 

@@ -5,7 +5,7 @@ import type { Check } from './check.ts';
 
 export const appendChecks: readonly Check[] = [
   [
-    'an append gives the call its next version, and the call is read back as it was written',
+    'an append gives the call its next version, and the call reads back as it was written',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       const [begin, end] = [call.begin(), call.end()];
@@ -20,7 +20,7 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
-    'a call is as deep among behaviours as its request was, whatever came after',
+    'a call keeps the behavior depth of its request, whatever follows',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       await ledger.journal.append({ ...call.begin(), depth: 3 });
@@ -29,7 +29,7 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
-    'a call, a session, a claim and a sealed input that are not there are undefined or empty',
+    'a missing call, session, claim or sealed input is undefined or empty',
     async ({ ledger }) => {
       assert.equal(await ledger.journal.readCall('session', 'c'), undefined);
       assert.deepEqual(await ledger.journal.readSession('session'), []);
@@ -44,7 +44,7 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
-    'who names an old version, or one that is not there yet, is told the version and nothing is kept',
+    'an append with an old or future version gets the current version, and nothing is stored',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       await ledger.journal.append(call.begin());
@@ -60,7 +60,7 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
-    'a remark keeps the version of its call, and there is none about a call that does not exist',
+    'a remark keeps the version of its call, and requires an existing call',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       await ledger.journal.append(call.begin());
@@ -80,7 +80,7 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
-    'an entry about no call has version 0 and is read with its session only',
+    'an entry without a call has version 0 and is read with its session only',
     async ({ ledger }) => {
       const ended: Entry = {
         entryId: 'e',
@@ -108,7 +108,7 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
-    'of many who append to one call at once, one is first and the others are told so',
+    'of many concurrent appends to one call, one wins and the others learn that',
     async ({ ledger }) => {
       const results = await Promise.all(
         Array.from({ length: 50 }, async () => ledger.journal.append(new SampleCall('c').begin())),
@@ -120,7 +120,7 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
-    'what is handed over in order is kept in order, also without waiting',
+    'entries are stored in the order they were passed, also without awaiting each',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       const entries = [call.begin(), call.end(), call.recall(), call.recall()];
@@ -132,7 +132,7 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
-    '5,000 appends at once are all kept, each once, in chains without a gap',
+    '5,000 concurrent appends are all stored, once each, in chains without a gap',
     async ({ ledger }) => {
       const calls = Array.from(
         { length: 2_500 },
@@ -156,7 +156,7 @@ export const appendChecks: readonly Check[] = [
     },
   ],
   [
-    'what was read cannot change what is kept',
+    'changing a value that was read does not change the stored one',
     async ({ ledger }) => {
       await ledger.journal.append(new SampleCall('c').begin());
       const before = structuredClone(await ledger.journal.readCall('session', 'c'));
@@ -167,20 +167,20 @@ export const appendChecks: readonly Check[] = [
         (events[0] as { toolName: string }).toolName = 'other';
         events.length = 0;
       } catch {
-        // Refusing to be changed is as good.
+        // Refusing the change is equally good.
       }
       assert.deepEqual(await ledger.journal.readCall('session', 'c'), before);
     },
   ],
   [
-    "nobody appends to the ledger's own session",
+    'only the ledger appends to its own session',
     async ({ ledger }) => {
       const entry = new SampleCall('c', { sessionId: 'quittance.ledger' }).begin();
       await assert.rejects(async () => ledger.journal.append(entry), { code: 'config.invalid' });
     },
   ],
   [
-    'a closed ledger refuses',
+    'a closed ledger refuses every operation',
     async ({ ledger }) => {
       await ledger.close();
       await assert.rejects(async () => ledger.journal.append(new SampleCall('c').begin()), {

@@ -5,7 +5,7 @@ import type { Check } from './check.ts';
 
 export const artifactChecks: readonly Check[] = [
   [
-    'an artifact is read back as it was put, by its session only',
+    'an artifact reads back as it was stored, by its session only',
     async ({ ledger }) => {
       const put = (sessionId: string, artifactId: string, content: string | Uint8Array) =>
         ledger.artifacts.put({ sessionId, artifactId, callId: 'c', mimeType: 'text/plain', content });
@@ -27,7 +27,7 @@ export const artifactChecks: readonly Check[] = [
     },
   ],
   [
-    'a large artifact and a large entry come back whole',
+    'a large artifact and a large entry read back completely',
     async ({ ledger }) => {
       const content = 'abc漢'.repeat(500_000);
       await ledger.artifacts.put({
@@ -45,7 +45,7 @@ export const artifactChecks: readonly Check[] = [
     },
   ],
   [
-    'tells the size of an artifact and reads it in pieces',
+    'reports the size of an artifact and reads it in chunks',
     async ({ ledger }) => {
       await ledger.journal.append(new SampleCall('c1', { sessionId: 's1' }).whole());
       const about = { sessionId: 's1', callId: 'c1' };

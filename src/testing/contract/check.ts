@@ -1,15 +1,15 @@
-/** What a check of the contract is given, and what it is. */
+/** A check of the contract and the scene it receives. */
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ManualClock } from '../manual-clock.ts';
 
 export type Scene = {
-  /** A ledger nobody has appended to. */
+  /** A ledger without entries. */
   readonly ledger: Ledger;
   /** The clock it was opened with. */
   readonly clock: ManualClock;
-  /** One more handle on the same store, as another process would have. Closed when the check is over. */
+  /** Opens another handle on the same store, as another process would. Closed after the check. */
   readonly another: () => Promise<Ledger>;
 };
 
-/** A sentence about every ledger, and what proves it: it rejects where the sentence does not hold. */
+/** A sentence about every ledger and its proof, which rejects if the sentence does not hold. */
 export type Check = readonly [sentence: string, prove: (scene: Scene) => Promise<void>];

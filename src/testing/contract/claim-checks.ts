@@ -1,4 +1,4 @@
-/** Claims, counters and sealed inputs: what an append is refused by, and that nothing of a refused one is kept. */
+/** Claims, counters and sealed inputs: they can refuse an append, and a refused append stores nothing. */
 import assert from 'node:assert/strict';
 import type { Entry } from '../../ledger/journal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -7,7 +7,7 @@ import type { Check } from './check.ts';
 
 const claim = { key: 'tool/key', inputDigest: 'sha256:1' };
 
-/** Everything the entry could have left behind, but nothing did. */
+/** Asserts that the entry left nothing behind. */
 async function assertNothingOf(ledger: Ledger, entry: Entry): Promise<void> {
   const { sessionId, callId = '' } = entry;
   assert.equal(await ledger.journal.readCall(sessionId, callId), undefined);
@@ -22,7 +22,7 @@ async function assertNothingOf(ledger: Ledger, entry: Entry): Promise<void> {
 
 export const claimChecks: readonly Check[] = [
   [
-    'a key is claimed by the first who asks, until it is given up',
+    'the first claim on a key holds until it is released',
     async ({ ledger }) => {
       const [first, second] = [new SampleCall('first'), new SampleCall('second', { sessionId: 'other' })];
       await ledger.journal.append(first.begin({ claim }));
@@ -43,7 +43,7 @@ export const claimChecks: readonly Check[] = [
     },
   ],
   [
-    'a claim passes on only from the call that is named',
+    'a claim moves only from the named call',
     async ({ ledger }) => {
       await ledger.journal.append(new SampleCall('first').begin({ claim }));
       const from = (sessionId: string, callId: string) => ({ ...claim, supersedes: { sessionId, callId } });
@@ -60,7 +60,7 @@ export const claimChecks: readonly Check[] = [
     },
   ],
   [
-    'of many who claim one key at once, one gets it',
+    'of many concurrent claims on one key, one wins',
     async ({ ledger }) => {
       const calls = Array.from({ length: 40 }, (_, n) => new SampleCall(`c${n}`));
       const results = await Promise.all(
@@ -71,7 +71,7 @@ export const claimChecks: readonly Check[] = [
     },
   ],
   [
-    'a reservation takes what is left and no more; exactly N allows N',
+    'a reservation takes at most the remaining amount; a limit of N allows exactly N',
     async ({ ledger }) => {
       const reserve = [{ counter: 'n', amount: 3, limit: 7 }];
       const calls = Array.from({ length: 3 }, (_, n) => new SampleCall(`c${n}`));
@@ -94,7 +94,7 @@ export const claimChecks: readonly Check[] = [
     },
   ],
   [
-    'an entry that reserves under one name twice takes both amounts or none',
+    'an entry that reserves twice under one name takes both amounts or none',
     async ({ ledger }) => {
       const twice = (limit: number) => [
         { counter: 'n', amount: 2, limit: 10 },
@@ -110,7 +110,7 @@ export const claimChecks: readonly Check[] = [
     },
   ],
   [
-    'of 100 who reserve at once under a limit of 10, ten get it',
+    'of 100 concurrent reservations under a limit of 10, ten succeed',
     async ({ ledger }) => {
       const reserve = [{ counter: 'n', amount: 1, limit: 10 }];
       const calls = Array.from(
@@ -125,7 +125,7 @@ export const claimChecks: readonly Check[] = [
     },
   ],
   [
-    'an append is all or nothing: of one that is refused for any reason nothing is kept',
+    'an append is atomic: a refused one stores nothing, whatever the reason',
     async ({ ledger }) => {
       await ledger.journal.append(new SampleCall('holder', { sessionId: 'else' }).begin({ claim }));
       const everything = {
@@ -152,7 +152,7 @@ export const claimChecks: readonly Check[] = [
     },
   ],
   [
-    'a sealed input is kept until it is dropped',
+    'a sealed input is stored until it is dropped',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       await ledger.journal.append(call.begin({ sealed: 'v1.abc' }));

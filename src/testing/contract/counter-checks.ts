@@ -1,4 +1,4 @@
-/** Counters of budgets, and effects in doubt. */
+/** Budget counters and effects in doubt. */
 import assert from 'node:assert/strict';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { SampleCall } from '../sample-call.ts';
@@ -8,7 +8,7 @@ const inputDigest = `sha256:${'0'.repeat(64)}`;
 
 export const counterChecks: readonly Check[] = [
   [
-    'a settlement that resets sets what is used, whatever it was, and leaves what is reserved',
+    'a resetting settlement sets the used amount and leaves the reserved one',
     async ({ ledger }) => {
       const reserve = [{ counter: 'n', amount: 2, limit: 9 }];
       const used = { counter: 'n', reserved: 0, used: 3 };
@@ -24,7 +24,7 @@ export const counterChecks: readonly Check[] = [
     },
   ],
   [
-    'an entry that reserves or settles states what its counters have come to',
+    'an entry that reserves or settles records the resulting counter values',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       const count = { counter: 'n', amount: 2, limit: 9 };
@@ -67,7 +67,7 @@ export const counterChecks: readonly Check[] = [
     },
   ],
   [
-    'a resolution clears the doubt, but not one that says it did happen',
+    'a resolution clears the doubt, unless it says that the effect happened',
     async ({ ledger }) => {
       for (const resolution of ['safe_to_retry', 'failed', 'succeeded'] as const) {
         const call = new SampleCall(resolution);

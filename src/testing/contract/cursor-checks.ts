@@ -1,4 +1,4 @@
-/** How far readers have got, and what behaviours emit. */
+/** Cursors of readers, and events that behaviors emit. */
 import assert from 'node:assert/strict';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
@@ -27,7 +27,7 @@ const flagged = (id: string, more: Partial<EmittedEvent> = {}): EmittedEvent => 
   ...more,
 });
 
-/** What a behaviour emits, with its reader's position. */
+/** An event that a behavior emits, with its reader's position. */
 const emitting = (id: string, cursor?: CursorMove, more: Partial<EmittedEvent> = {}): Entry => ({
   entryId: `entry-${id}`,
   sessionId: 'session',
@@ -40,7 +40,7 @@ const emitting = (id: string, cursor?: CursorMove, more: Partial<EmittedEvent> =
 
 export const cursorChecks: readonly Check[] = [
   [
-    'a cursor is not there until it is taken, and then begins where its first holder said',
+    'a cursor does not exist until it is taken, and then starts where its first holder said',
     async ({ ledger }) => {
       assert.equal(await ledger.cursors.read(name), undefined);
       assert.deepEqual(await ledger.cursors.list(), []);
@@ -52,15 +52,15 @@ export const cursorChecks: readonly Check[] = [
       assert.deepEqual(taken, { name, position: 5, holder: 'h', ownerId });
       assert.deepEqual(await ledger.cursors.read(name), taken);
       const again = await ledger.cursors.take({ name, holder: 'h', startAfter: 9 });
-      assert.deepEqual(again, taken, 'who holds it may ask again, and it stays where it is');
+      assert.deepEqual(again, taken, 'the holder may take it again, and it keeps its position');
     },
   ],
   [
-    'a cursor has one holder: another is told who, and gets it when that one lets go or is said to be gone',
+    'a cursor has one holder; another process learns who, and gets it once the holder releases it or is gone',
     async ({ ledger }) => {
       const first = await take(ledger, 'first');
       assert.deepEqual(await take(ledger, 'second'), first);
-      assert.deepEqual(await take(ledger, 'second', 'third'), first, 'somebody else is gone');
+      assert.deepEqual(await take(ledger, 'second', 'third'), first, 'another holder is gone');
       await ledger.cursors.move(move(0, 3, 'first'));
       await ledger.cursors.release(name, 'second');
       assert.equal((await take(ledger, 'second')).holder, 'first');
@@ -75,14 +75,14 @@ export const cursorChecks: readonly Check[] = [
     },
   ],
   [
-    'of many who take a free cursor at once one gets it, and all are told which',
+    'of many concurrent takers of a free cursor one gets it, and all learn which',
     async ({ ledger }) => {
       const taken = await Promise.all(Array.from({ length: 20 }, async (_, n) => take(ledger, `h${n}`)));
       assert.equal(new Set(taken.map(({ holder }) => holder)).size, 1);
     },
   ],
   [
-    'a cursor moves for whoever holds it and knows where it stands, and for nobody else',
+    'a cursor moves only for its holder, and only from its current position',
     async ({ ledger }) => {
       await take(ledger, 'h');
       assert.equal(await ledger.cursors.move(move(0, 4)), true);
@@ -96,14 +96,14 @@ export const cursorChecks: readonly Check[] = [
       const steps = Array.from({ length: 20 }, async (_, n) => ledger.cursors.move(move(5 + n, 6 + n)));
       assert.ok(
         (await Promise.all(steps)).every((isMoved) => isMoved),
-        'in the order they were asked',
+        'in the order of the requests',
       );
       await ledger.cursors.release(name, 'h');
-      assert.equal(await ledger.cursors.move(move(25, 26)), false, 'nobody holds it');
+      assert.equal(await ledger.cursors.move(move(25, 26)), false, 'it has no holder');
     },
   ],
   [
-    'cursors are listed by name, whatever their names, and each is dropped alone',
+    'cursors are listed by name, whatever their names, and each is dropped separately',
     async ({ ledger }) => {
       const names = ['b', 'a\u0000', '__proto__', '', 'a', '\ud800', 'é', '\u0001"x"'];
       for (const [index, one] of names.entries())
@@ -121,11 +121,11 @@ export const cursorChecks: readonly Check[] = [
       assert.equal(await ledger.cursors.drop('a'), false);
       assert.equal((await ledger.cursors.list()).length, names.length - 1);
       const anew = await ledger.cursors.take({ name: 'a', holder: 'h', startAfter: 1 });
-      assert.equal(anew.position, 1, 'one that was dropped begins anew');
+      assert.equal(anew.position, 1, 'a dropped cursor starts over');
     },
   ],
   [
-    'what a behaviour emits is kept with its position, or neither is',
+    'an emitted event is stored together with its position, or neither is',
     async ({ ledger }) => {
       await take(ledger, 'h');
       assert.deepEqual(await ledger.journal.append(emitting('a', move(0, 1))), {
@@ -147,7 +147,7 @@ export const cursorChecks: readonly Check[] = [
     },
   ],
   [
-    'a cursor stays where it is when the entry that would move it is refused for another reason',
+    'a cursor keeps its position when its entry is refused for another reason',
     async ({ ledger }) => {
       await take(ledger, 'h');
       const cursor = move(0, 1);
@@ -164,7 +164,7 @@ export const cursorChecks: readonly Check[] = [
     },
   ],
   [
-    'of many entries that would move a cursor from one place at once, one is kept',
+    'of many concurrent entries that move a cursor from one position, one is stored',
     async ({ ledger }) => {
       await take(ledger, 'h');
       const results = await Promise.all(
@@ -176,7 +176,7 @@ export const cursorChecks: readonly Check[] = [
     },
   ],
   [
-    'what a behaviour emitted is read with its session and its call, and changes nothing about the call',
+    'an emitted event is read with its session and its call, and does not change the call',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       await ledger.journal.append(call.begin());
@@ -201,7 +201,7 @@ export const cursorChecks: readonly Check[] = [
     },
   ],
   [
-    'an event of a host’s own cannot have a type of ours',
+    "a host's own event cannot have one of our types",
     async ({ ledger }) => {
       for (const type of ['tool.responded', 'tool.invented', 'retry.requested', 'flagged', 'Order.flagged'])
         await assert.rejects(async () => ledger.journal.append(emitting('a', undefined, { type })), {
@@ -211,7 +211,7 @@ export const cursorChecks: readonly Check[] = [
     },
   ],
   [
-    'cursors are left alone by erasure, by removal and by rebuilding; what was emitted is erased as anything is',
+    'erasure, removal and rebuilding leave cursors alone; emitted events are erased like any others',
     async ({ ledger }) => {
       await take(ledger, 'h');
       await ledger.journal.append(emitting('a', move(0, 1)));
@@ -227,7 +227,7 @@ export const cursorChecks: readonly Check[] = [
     },
   ],
   [
-    'positions go on rising, so that a cursor never passes over an entry that comes after a removal',
+    'positions keep rising, so a cursor never skips an entry after a removal',
     async ({ ledger }) => {
       assert.equal(await ledger.entries.lastPosition(), 0);
       await ledger.journal.append(emitting('a'));
@@ -239,7 +239,7 @@ export const cursorChecks: readonly Check[] = [
       const before = (await ledger.entries.read({ limit: 10 })).at(-1)?.position ?? 0;
       await ledger.retention.dropSession({ sessionId: 'other', by: 'Ada', reason: 'asked' });
       const after = await ledger.entries.read({ after: before, limit: 10 });
-      assert.equal(after.length, 1, 'what is said of the removal comes after it');
+      assert.equal(after.length, 1, 'the record of the removal comes after it');
       const all = (await ledger.entries.read({ limit: 10 })).map(({ position }) => position);
       assert.deepEqual(
         all,
@@ -250,7 +250,7 @@ export const cursorChecks: readonly Check[] = [
     },
   ],
   [
-    'a closed ledger takes and moves no cursor',
+    'a closed ledger neither takes nor moves a cursor',
     async ({ ledger }) => {
       await ledger.close();
       await assert.rejects(async () => take(ledger, 'h'), { code: 'ledger.closed' });
@@ -259,10 +259,10 @@ export const cursorChecks: readonly Check[] = [
   ],
 ];
 
-/** What holds between two handles on one store. */
+/** Checks for two handles on one store. */
 export const sharedCursorChecks: readonly Check[] = [
   [
-    'a cursor that one handle holds is held for the other, which can tell whether that one lives',
+    'a cursor held by one handle is held for the other, which can tell whether the holder lives',
     async ({ ledger, another }) => {
       const other = await another();
       const taken = await take(ledger, 'first');
@@ -282,7 +282,7 @@ export const sharedCursorChecks: readonly Check[] = [
     },
   ],
   [
-    'of holders in several handles that take over from a gone one at once, one does',
+    'of several handles that take over from a gone holder at once, one succeeds',
     async ({ ledger, another }) => {
       const handles = [ledger, await another(), await another()];
       await take(ledger, 'gone');
@@ -295,7 +295,7 @@ export const sharedCursorChecks: readonly Check[] = [
     },
   ],
   [
-    'entries that move a cursor through several handles at once are kept one for each place',
+    'of concurrent entries that move a cursor through several handles, one per position is stored',
     async ({ ledger, another }) => {
       const handles = [ledger, await another(), await another()];
       await take(ledger, 'h');

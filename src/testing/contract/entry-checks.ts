@@ -1,4 +1,4 @@
-/** Entries as they are written, their chain, and waiting for more. */
+/** Entries as written, their chain, and waiting for more. */
 import assert from 'node:assert/strict';
 import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
@@ -8,7 +8,7 @@ import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 
-/** Every chain from its beginning, each entry after the one before. */
+/** Every chain from its start, each entry after its predecessor. */
 export function assertChained(entries: readonly StoredEntry[]): void {
   const heads = new Map<string, { sequence: number; hash: string }>();
   let position = 0;
@@ -39,7 +39,7 @@ const isPending = async (promise: Promise<void>): Promise<boolean> =>
     }),
   ]);
 
-/** A call that was not accepted: an entry of its session that is about no call. */
+/** A request that was not accepted: an entry of its session without a call. */
 const refusalOf = (callId: string, sessionId: string): Entry => ({
   entryId: `entry-${callId}`,
   sessionId,
@@ -67,7 +67,7 @@ const refusalOf = (callId: string, sessionId: string): Entry => ({
 
 export const entryChecks: readonly Check[] = [
   [
-    'an entry about a call that was not accepted opens no call, and is found among those about no call',
+    'the entry of a failed request opens no call, and is found among the entries without a call',
     async ({ ledger }) => {
       const refusal = refusalOf('a', 'session');
       const other = new SampleCall('b');
@@ -90,7 +90,7 @@ export const entryChecks: readonly Check[] = [
     },
   ],
   [
-    'entries are read as they were written, chained session by session',
+    'entries read back as written, chained per session',
     async ({ ledger }) => {
       const calls = ['a', 'b', 'c', 'd'].map((id, n) => new SampleCall(id, { sessionId: `s${n % 2}` }));
       const written = [...calls.map((call) => call.begin()), ...calls.map((call) => call.end())];
@@ -111,7 +111,7 @@ export const entryChecks: readonly Check[] = [
     },
   ],
   [
-    'whoever asks for entries about something gets all of them, as they were written',
+    'a query for entries about a subject returns all of them, as written',
     async ({ ledger }) => {
       const calls = ['a', 'b', 'c'].map((id) => new SampleCall(id));
       for (const call of calls) await ledger.journal.append(call.begin());
@@ -139,7 +139,7 @@ export const entryChecks: readonly Check[] = [
     },
   ],
   [
-    'the heads are where the chains end',
+    'the heads are the ends of the chains',
     async ({ ledger }) => {
       for (const [sessionId, id] of [
         ['s', 'a'],
@@ -158,7 +158,7 @@ export const entryChecks: readonly Check[] = [
     },
   ],
   [
-    'reading on from a position gives every entry once, whatever the size of the pages',
+    'reading on from a position returns every entry once, for any page size',
     async ({ ledger }) => {
       for (let n = 0; n < 25; n++)
         await ledger.journal.append(new SampleCall(`c${n}`, { sessionId: `s${n % 3}` }).begin());
@@ -176,7 +176,7 @@ export const entryChecks: readonly Check[] = [
     },
   ],
   [
-    'who waits for more is woken when there is more, and not before',
+    'a waiter wakes when there is a new entry, and not before',
     async ({ ledger }) => {
       const first = ledger.entries.whenAppended(0);
       assert.equal(await isPending(first), true);
@@ -191,7 +191,7 @@ export const entryChecks: readonly Check[] = [
     },
   ],
   [
-    'who waits for a call is woken by its next version, and by nothing else',
+    'a waiter for a call wakes at its next version, and at nothing else',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       await ledger.journal.append(call.begin());
@@ -213,7 +213,7 @@ export const entryChecks: readonly Check[] = [
     },
   ],
   [
-    'who waits no more is let go, and nobody else is',
+    'an aborted waiter ends, and no other does',
     async ({ ledger }) => {
       const call = new SampleCall('d');
       await ledger.journal.append(call.begin());

@@ -1,4 +1,4 @@
-/** Where the chains stand, a page at a time. */
+/** The heads of the chains, page by page. */
 import assert from 'node:assert/strict';
 import type { Head, HeadQuery } from '../../ledger/chain.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -25,7 +25,7 @@ async function appendTo(ledger: Ledger, sessionId: string, callId: string): Prom
   await ledger.journal.append(new SampleCall(callId, { sessionId }).whole());
 }
 
-/** Appends in turn, and then asks every handle for the heads as they were after each append. */
+/** Appends in turn, then asks every handle for the heads after each append. */
 async function lookBack(handles: readonly Ledger[]): Promise<void> {
   const [ledger] = handles as readonly [Ledger];
   const then: (readonly Head[])[] = [];
@@ -48,13 +48,13 @@ async function lookBack(handles: readonly Ledger[]): Promise<void> {
     assert.deepEqual(
       await walk(handle, { limit: 4, at }),
       then.at(-1),
-      'who was removed is not there, and who comes back under its name came later',
+      'a removed session is absent, and one that returns under its name is newer',
     );
 }
 
 export const headChecks: readonly Check[] = [
   [
-    'heads are read a page at a time, each once, whatever the size of the pages',
+    'heads are read page by page, once each, for any page size',
     async ({ ledger }) => {
       assert.deepEqual(await ledger.integrity.findHeads({ limit: 5 }), []);
       assert.equal(await ledger.integrity.countSessions(), 0);
@@ -71,7 +71,7 @@ export const headChecks: readonly Check[] = [
     },
   ],
   [
-    'who reads heads goes on where they were, also after a session that is gone meanwhile',
+    'a reader of heads continues at its place, also after a session that was removed meanwhile',
     async ({ ledger }) => {
       for (const sessionId of oddIds) await appendTo(ledger, sessionId, 'c');
       const ids = idsOf(await walk(ledger, { limit: 100 }));
@@ -82,18 +82,18 @@ export const headChecks: readonly Check[] = [
         left.filter((sessionId) => sessionId !== ledgerSessionId),
         ids.slice(5),
       );
-      assert.equal(await ledger.integrity.countSessions(), oddIds.length); // one is gone, and the ledger says so in its own
+      assert.equal(await ledger.integrity.countSessions(), oddIds.length); // one is removed, and the ledger records that in its own session
     },
   ],
   [
-    'heads are read as they stood at a position, however much was appended since',
+    'heads can be read as of a position, however much was appended since',
     async ({ ledger }) => lookBack([ledger]),
   ],
 ];
 
 export const sharedHeadChecks: readonly Check[] = [
   [
-    'heads as they stood are the same through every handle',
+    'past heads are the same through every handle',
     async ({ ledger, another }) => lookBack([ledger, await another(), await another()]),
   ],
 ];

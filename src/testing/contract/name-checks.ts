@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 
-/** Names that a store might take for something else. */
+/** Names that a store might misinterpret. */
 export const oddNames: readonly string[] = [
   'nul\u0000in the middle',
   'nul\u0000other',
@@ -23,7 +23,7 @@ export const oddNames: readonly string[] = [
 
 export const nameChecks: readonly Check[] = [
   [
-    'any text may be the name of a session, a call, a tool, a claim, a counter or an artifact',
+    'any text can be the name of a session, a call, a tool, a claim, a counter or an artifact',
     async ({ ledger }) => {
       for (const name of oddNames) {
         const call = new SampleCall(name, { sessionId: name, toolName: name, inputDigest: name });

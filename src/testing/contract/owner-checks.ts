@@ -6,7 +6,7 @@ import { oddNames } from './name-checks.ts';
 
 export const ownerChecks: readonly Check[] = [
   [
-    'an owner lives as long as its handle, and one that nobody has heard of does not',
+    'an owner lives as long as its handle, and an unknown owner does not live',
     async ({ ledger }) => {
       assert.equal(await ledger.owners.statusOf(ledger.owners.ownerId), 'alive');
       for (const ownerId of ['', 'own_000000000000000000000000', ...oddNames])
@@ -14,7 +14,7 @@ export const ownerChecks: readonly Check[] = [
     },
   ],
   [
-    'the time is that of the clock it was opened with',
+    'the time comes from the clock the ledger was opened with',
     async ({ ledger, clock }) => {
       assert.equal(ledger.now(), clock.now());
       clock.advance(86_400_000);

@@ -1,4 +1,4 @@
-/** Calls and sessions as lists, and open calls. */
+/** Lists of calls and sessions, and open calls. */
 import assert from 'node:assert/strict';
 import type { CallQuery } from '../../ledger/call-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -11,7 +11,7 @@ async function idsOf(ledger: Ledger, query: CallQuery): Promise<string[]> {
   return (await ledger.queries.findCalls(query)).rows.map(({ callId }) => callId);
 }
 
-/** Five calls, each of its own kind, a second apart. */
+/** Five calls of different kinds, a second apart. */
 async function appendMix(ledger: Ledger): Promise<void> {
   const read = new SampleCall('read', {
     sessionId: 'one',
@@ -50,7 +50,7 @@ async function readAll<Row>(
 
 export const queryChecks: readonly Check[] = [
   [
-    'whoever was told of an outcome finds it in the list of calls',
+    'read-your-writes: a settled call is in the list of calls',
     async ({ ledger }) => {
       for (let n = 0; n < 20; n++) {
         const call = new SampleCall(`c${n}`);
@@ -66,7 +66,7 @@ export const queryChecks: readonly Check[] = [
     },
   ],
   [
-    'a line about a call says what its events say',
+    'the summary of a call matches its events',
     async ({ ledger }) => {
       await appendMix(ledger);
       const [failed] = (await ledger.queries.findCalls({ code: 'tool.network_error' })).rows;
@@ -94,7 +94,7 @@ export const queryChecks: readonly Check[] = [
     },
   ],
   [
-    'calls are listed newest first and by everything that is asked for',
+    'calls are listed newest first, filtered by every criterion',
     async ({ ledger }) => {
       await appendMix(ledger);
       const answers: readonly [CallQuery, readonly string[]][] = [
@@ -127,7 +127,7 @@ export const queryChecks: readonly Check[] = [
     },
   ],
   [
-    'pages have no gaps and no repeats, also among calls of one moment and while others are made',
+    'pages have no gaps and no repeats, also for calls with equal times and during appends',
     async ({ ledger }) => {
       const calls = Array.from(
         { length: 57 },
@@ -148,7 +148,7 @@ export const queryChecks: readonly Check[] = [
     },
   ],
   [
-    'the last page says that it is the last',
+    'the last page is marked as the last',
     async ({ ledger }) => {
       for (let n = 0; n < 4; n++) await ledger.journal.append(new SampleCall(`c${n}`).begin());
       assert.equal((await ledger.queries.findCalls({ limit: 4 })).next, undefined);
@@ -156,7 +156,7 @@ export const queryChecks: readonly Check[] = [
     },
   ],
   [
-    'a cursor that is none is refused',
+    'an invalid cursor is refused',
     async ({ ledger }) => {
       for (const cursor of ['', 'x', '1.2.3', "1.2' OR 1", '-'])
         await assert.rejects(async () => ledger.queries.findCalls({ cursor }), { code: 'config.invalid' });
@@ -178,14 +178,14 @@ export const queryChecks: readonly Check[] = [
       for (const [{ status, mode }, expected] of found.map(
         (open, at) => [open, ['running', 'held'][at]] as const,
       )) {
-        // Left out by a store that would have to read the call for them.
+        // Optional: a store may leave it out if it would have to read the call.
         assert.ok(status === undefined || status === expected, `status is ${status}`);
         assert.equal(status === undefined, mode === undefined);
       }
     },
   ],
   [
-    'open calls are read a page at a time, each once, also while those before are ended',
+    'open calls are read page by page, once each, also while earlier ones end',
     async ({ ledger }) => {
       const calls = Array.from({ length: 7 }, (_, index) => new SampleCall(`c${index}`));
       for (const call of calls) await ledger.journal.append(call.begin());
@@ -205,7 +205,7 @@ export const queryChecks: readonly Check[] = [
     },
   ],
   [
-    'sessions are listed newest first with what is in them',
+    'sessions are listed newest first with their summary',
     async ({ ledger }) => {
       await appendMix(ledger);
       const two = {
@@ -232,10 +232,10 @@ export const queryChecks: readonly Check[] = [
       assert.deepEqual((await ledger.queries.findSessions({ since: start + 1_000 })).rows, [two, one]);
       assert.deepEqual((await ledger.queries.findSessions({ since: start + 1_001 })).rows, [two]);
       assert.deepEqual((await ledger.queries.findSessions({ sessionId: one.sessionId })).rows, [one]);
-      assert.deepEqual((await ledger.queries.findSessions({ sessionId: 'none of them' })).rows, []);
+      assert.deepEqual((await ledger.queries.findSessions({ sessionId: 'no filter matches' })).rows, []);
       for (const head of await ledger.integrity.readHeads())
         assert.deepEqual(await ledger.integrity.readHeads(head.sessionId), [head]);
-      assert.deepEqual(await ledger.integrity.readHeads('none of them'), []);
+      assert.deepEqual(await ledger.integrity.readHeads('no id matches'), []);
       assert.deepEqual((await ledger.queries.findSessions({ until: start + 2_000 })).rows, [one]);
       assert.deepEqual((await ledger.queries.findSessions({ text: 'TW' })).rows, [two]);
       const paged = await readAll(async (cursor) => ledger.queries.findSessions({ limit: 1, cursor }));
@@ -243,7 +243,7 @@ export const queryChecks: readonly Check[] = [
     },
   ],
   [
-    'what is read from the tables is the same after they were filled anew',
+    'queries give the same results after the tables are rebuilt',
     async ({ ledger }) => {
       await appendMix(ledger);
       const read = async (): Promise<unknown> => [

@@ -1,4 +1,4 @@
-/** Erasing bodies and removing sessions, with chains that still hold. */
+/** Erasing bodies and removing sessions while the chains still verify. */
 import assert from 'node:assert/strict';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
@@ -10,7 +10,7 @@ import { assertChained } from './entry-checks.ts';
 const by = 'ada';
 const reason = 'asked to';
 
-/** Everything a reader can get at, as one text. */
+/** Everything a reader can get, as one text. */
 async function everything(ledger: Ledger): Promise<string> {
   const sessions = (await ledger.queries.findSessions({})).rows;
   return JSON.stringify([
@@ -23,7 +23,7 @@ async function everything(ledger: Ledger): Promise<string> {
 
 export const retentionChecks: readonly Check[] = [
   [
-    'erased bodies are gone from everything that is read, and the chain holds',
+    'erased bodies are absent from every read, and the chain still verifies',
     async ({ ledger }) => {
       const [call, other] = [new SampleCall('c'), new SampleCall('o')];
       const [begin, end] = [call.begin({ sealed: 'sealed' }), call.end('failure')];
@@ -42,8 +42,8 @@ export const retentionChecks: readonly Check[] = [
       const entryIds = [begin.entryId, end.entryId];
       assert.equal(await ledger.retention.erase({ sessionId: 'session', entryIds, by, reason }), 2);
       const left = await everything(ledger);
-      assert.equal(left.includes('somebody about c'), false);
-      assert.equal(left.includes('somebody about o'), true);
+      assert.equal(left.includes('person about c'), false);
+      assert.equal(left.includes('person about o'), true);
       const entries = await ledger.entries.read({ limit: 10 });
       assertChained(entries);
       assert.deepEqual(
@@ -72,7 +72,7 @@ export const retentionChecks: readonly Check[] = [
     },
   ],
   [
-    'a whole session is erased at once, and goes on being a session',
+    'a whole session is erased at once, and stays a session',
     async ({ ledger }) => {
       for (const id of ['a', 'b']) await ledger.journal.append(new SampleCall(id).whole());
       await ledger.journal.append(new SampleCall('a', { sessionId: 'other' }).whole());
@@ -81,18 +81,18 @@ export const retentionChecks: readonly Check[] = [
       await ledger.journal.append(new SampleCall('c').whole());
       assertChained(await ledger.entries.read({ limit: 10 }));
       const text = await everything(ledger);
-      assert.equal(text.split('somebody about').length > 1, true);
+      assert.equal(text.split('person about ').length > 1, true);
       assert.equal(JSON.stringify(await ledger.journal.readCall('session', 'a')).includes('somebody'), false);
       assert.equal(JSON.stringify(await ledger.journal.readCall('other', 'a')).includes('somebody'), true);
       assert.equal((await ledger.journal.readCall('session', 'a'))?.version, 1);
     },
   ],
   [
-    'nothing is erased or removed in the name of nobody',
+    'an erasure or removal needs the name of a person',
     async ({ ledger }) => {
       await ledger.journal.append(new SampleCall('c').whole());
       const before = await everything(ledger);
-      // Whoever writes no TypeScript can say anything.
+      // Plain JavaScript can pass anything.
       for (const wrong of [{ by: ' ' }, { by: 5 }, { reason: null }, { sessionId: 5 }] as object[]) {
         const asked = { sessionId: 'session', by, reason, ...wrong };
         await assert.rejects(async () => ledger.retention.erase(asked), { code: 'config.invalid' });
@@ -102,7 +102,7 @@ export const retentionChecks: readonly Check[] = [
     },
   ],
   [
-    'nothing of an open call is erased or removed',
+    'no part of an open call is erased or removed',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       await ledger.journal.append(call.begin());
@@ -120,7 +120,7 @@ export const retentionChecks: readonly Check[] = [
     },
   ],
   [
-    'a removed session leaves nothing but a line in the chain of the ledger',
+    "a removed session leaves only a line in the ledger's own chain",
     async ({ ledger }) => {
       const claim = { key: 'key', inputDigest: 'd' };
       const counters = [
@@ -163,7 +163,7 @@ export const retentionChecks: readonly Check[] = [
       );
       assert.equal((await ledger.queries.findSessions({ text: 'gone' })).rows.length, 0);
       const listed = (await ledger.queries.findSessions({})).rows.map(({ sessionId }) => sessionId);
-      assert.deepEqual(listed, ['stays'], 'what the ledger says about itself is no session of an agent');
+      assert.deepEqual(listed, ['stays'], "the ledger's own session is not a session of an agent");
       assert.equal((await ledger.queries.findSessions({ sessionId: ledgerSessionId })).rows.length, 1);
       const entries = await ledger.entries.read({ limit: 10 });
       assertChained(entries);
@@ -176,7 +176,7 @@ export const retentionChecks: readonly Check[] = [
       assert.deepEqual(await ledger.journal.append(again.whole()), { status: 'appended', version: 1 });
       const [first] = await ledger.entries.read({ sessionId: 'gone', limit: 1 });
       assert.equal(first?.sequence, 1);
-      assert.ok((first?.position ?? 0) > (entries.at(-1)?.position ?? 0), 'positions are given once');
+      assert.ok((first?.position ?? 0) > (entries.at(-1)?.position ?? 0), 'positions are never reused');
       assert.equal((await ledger.queries.findCalls({ sessionId: 'gone' })).rows.length, 1);
       const before = await everything(ledger);
       await ledger.integrity.rebuild();

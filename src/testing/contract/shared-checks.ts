@@ -6,7 +6,7 @@ import { assertChained } from './entry-checks.ts';
 
 export const sharedChecks: readonly Check[] = [
   [
-    'what one handle was told is there for the other',
+    'a write acknowledged by one handle is visible to the other',
     async ({ ledger, another }) => {
       const other = await another();
       const call = new SampleCall('c');
@@ -21,12 +21,12 @@ export const sharedChecks: readonly Check[] = [
       );
       assert.deepEqual(await other.journal.append(call.end('timeout')), { status: 'appended', version: 2 });
       const { version, ownerId } = (await ledger.journal.readCall('session', 'c')) ?? {};
-      assert.deepEqual([version, ownerId], [2, other.owners.ownerId], 'who moved it last is at it');
+      assert.deepEqual([version, ownerId], [2, other.owners.ownerId], 'the last writer owns the call');
       await ledger.journal.append(call.recall());
       assert.equal(
         (await ledger.journal.readCall('session', 'c'))?.ownerId,
         other.owners.ownerId,
-        'a remark moves nothing',
+        'a remark does not change the owner',
       );
       assert.equal((await ledger.queries.findCalls({})).rows[0]?.status, 'settled');
       assert.deepEqual(await ledger.claims.findUnsettledEffects('session', 'send_mail', call.inputDigest), [
@@ -72,7 +72,7 @@ export const sharedChecks: readonly Check[] = [
     },
   ],
   [
-    'many appends through several handles are all kept, in chains without a gap',
+    'many appends through several handles are all stored, in chains without a gap',
     async ({ ledger, another }) => {
       const handles = [ledger, await another(), await another()];
       const calls = Array.from(
@@ -96,7 +96,7 @@ export const sharedChecks: readonly Check[] = [
     },
   ],
   [
-    'who waits for a call or for more is woken by another handle too',
+    'a waiter for a call or for entries also wakes for another handle',
     async ({ ledger, another }) => {
       const other = await another();
       const call = new SampleCall('c');
@@ -106,7 +106,7 @@ export const sharedChecks: readonly Check[] = [
         ledger.journal.whenChanged('session', 'c', 1),
         ledger.entries.whenAppended(entry?.position as number),
       ]);
-      const alive = setInterval(() => undefined, 1_000); // a waiter keeps no process alive
+      const alive = setInterval(() => undefined, 1_000); // a waiter does not keep the process alive
       await other.journal.append(call.end());
       await waiting;
       clearInterval(alive);
@@ -129,7 +129,7 @@ export const sharedChecks: readonly Check[] = [
     },
   ],
   [
-    'what an owner spilled is left alone while it lives and read when it is gone',
+    'the spill of an owner is left alone while it lives and read when it is gone',
     async ({ ledger, another }) => {
       const other = await another();
       if (!(await other.spill.canWrite())) return;
@@ -144,7 +144,7 @@ export const sharedChecks: readonly Check[] = [
     },
   ],
   [
-    'a session that one handle removes and another takes up again is a new one for both',
+    'a session that one handle removes and another recreates is new for both',
     async ({ ledger, another }) => {
       const other = await another();
       await ledger.journal.append(new SampleCall('c').whole());

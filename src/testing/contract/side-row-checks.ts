@@ -5,7 +5,7 @@ import type { Check } from './check.ts';
 
 export const sideRowChecks: readonly Check[] = [
   [
-    'what is kept beside the entries is listed, and no longer once it is given up',
+    'state outside the entries is listed until it is released',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       const reserve = [{ counter: 'n', amount: 1, limit: 2 }];

@@ -5,7 +5,7 @@ import type { Check } from './check.ts';
 
 export const sizeChecks: readonly Check[] = [
   [
-    'tells how large calls and entries are',
+    'reports the sizes of calls and entries',
     async ({ ledger }) => {
       const call = new SampleCall('c1', { sessionId: 's1' });
       await ledger.journal.append(call.whole());

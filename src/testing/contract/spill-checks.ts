@@ -1,11 +1,11 @@
-/** Entries that the ledger could not take. */
+/** Entries that the ledger could not store. */
 import assert from 'node:assert/strict';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 
 export const spillChecks: readonly Check[] = [
   [
-    'what is spilled is read back until it is dropped, or is refused at once',
+    'a spilled entry reads back until it is dropped, or the spill is refused at once',
     async ({ ledger }) => {
       const call = new SampleCall('c');
       const entries = [

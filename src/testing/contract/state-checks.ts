@@ -7,7 +7,7 @@ import type { Check } from './check.ts';
 
 const subject = workflowSubject('w');
 
-/** An entry about no call that moves the workflow. */
+/** An entry without a call that moves the workflow. */
 const moving = (name: string, expectedVersion: number, state: JsonObject): Entry => ({
   entryId: name,
   sessionId: 'session',
@@ -33,7 +33,7 @@ const moving = (name: string, expectedVersion: number, state: JsonObject): Entry
 
 export const stateChecks: readonly Check[] = [
   [
-    'a subject that never moved has no state; one that did has that of the last event about it',
+    'a subject that never moved has no state; otherwise it has the state of its last event',
     async ({ ledger }) => {
       assert.equal(await ledger.journal.readState('session', subject), undefined);
       assert.equal((await ledger.journal.append(moving('a', 0, { at: 1 }))).status, 'appended');
@@ -51,7 +51,7 @@ export const stateChecks: readonly Check[] = [
     },
   ],
   [
-    'who names an old version of a subject is told the new one, and nothing of the entry is kept',
+    'an entry with an old version of a subject gets the new one, and nothing is stored',
     async ({ ledger }) => {
       await ledger.journal.append(moving('a', 0, { at: 1 }));
       const begin = new SampleCall('c').begin();
@@ -70,7 +70,7 @@ export const stateChecks: readonly Check[] = [
     },
   ],
   [
-    'a guard refuses where its subject has moved, and leaves it where it is',
+    'a guard refuses if its subject has moved, and does not move it',
     async ({ ledger }) => {
       const guarded = (name: string, expectedVersion: number): Entry => ({
         ...new SampleCall(name).begin(),
@@ -91,7 +91,7 @@ export const stateChecks: readonly Check[] = [
     },
   ],
   [
-    'of a guard and a move at once from one version, the guarded entry comes first or not at all',
+    'of a concurrent guard and move from one version, the guarded entry comes first or is refused',
     async ({ ledger }) => {
       await ledger.journal.append(moving('a', 0, { at: 1 }));
       const [guarded, moved] = await Promise.all([
@@ -106,7 +106,7 @@ export const stateChecks: readonly Check[] = [
     },
   ],
   [
-    'of many who move a subject at once from one version, one succeeds',
+    'of many concurrent moves of a subject from one version, one succeeds',
     async ({ ledger }) => {
       const results = await Promise.all(
         Array.from({ length: 20 }, async (_, n) => ledger.journal.append(moving(`e${n}`, 0, { n }))),
@@ -116,7 +116,7 @@ export const stateChecks: readonly Check[] = [
     },
   ],
   [
-    'a state goes with its session',
+    'a state is removed with its session',
     async ({ ledger }) => {
       await ledger.journal.append(moving('a', 0, { at: 1 }));
       assert.equal(
@@ -128,7 +128,7 @@ export const stateChecks: readonly Check[] = [
     },
   ],
   [
-    'what a state says is erased with a whole session, and that it moved is not',
+    'erasing a whole session erases the content of a state, but not the fact that it moved',
     async ({ ledger }) => {
       await ledger.journal.append(moving('a', 0, { secret: 'Ada' }));
       assert.equal(await ledger.retention.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' }), 1);

@@ -1,4 +1,4 @@
-/** Calls counted by what they are. */
+/** Counts of calls by property. */
 import assert from 'node:assert/strict';
 import type { TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import { hourMs, hourOf, tallyCalls } from '../../ledger/call-tally.ts';
@@ -6,12 +6,12 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 
-/** On the hour, so that what follows within it stays in it. */
+/** On the hour, so that later times within the hour stay in it. */
 const start = hourOf(1_700_000_000_000) * hourMs;
 
 const everyName = ['hour', 'toolName', 'mode', 'status', 'outcome', 'code', 'bin'] as const;
 
-/** What was counted must be what counting the listed calls gives. */
+/** The counts must equal a count of the listed calls. */
 async function agrees(ledger: Ledger, query: TallyQuery<TallyName>): Promise<void> {
   const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
   const sort = (found: readonly object[]): string[] => found.map((each) => JSON.stringify(each)).toSorted();
@@ -40,7 +40,7 @@ async function appendSome(ledger: Ledger): Promise<void> {
 
 export const tallyChecks: readonly Check[] = [
   [
-    'calls are counted as they are listed, by whatever they are told apart',
+    'calls are counted as they are listed, by every property',
     async ({ ledger }) => {
       await appendSome(ledger);
       for (const by of [[], ['outcome'], ['toolName', 'code'], ['hour', 'outcome'], everyName] as const) {
@@ -53,7 +53,7 @@ export const tallyChecks: readonly Check[] = [
     },
   ],
   [
-    'a time of many days is counted whole, whatever hours it begins and ends with',
+    'a range of many days is counted exactly, whatever hours it starts and ends with',
     async ({ ledger }) => {
       for (let n = 0; n < 20; n++) {
         const call = new SampleCall(`c${n}`, {
@@ -74,7 +74,7 @@ export const tallyChecks: readonly Check[] = [
     },
   ],
   [
-    'a call that goes on is counted as what it is now, and once',
+    'a call that continues is counted once, by its current state',
     async ({ ledger }) => {
       const call = new SampleCall('c', { at: start });
       await ledger.journal.append(call.begin());
@@ -89,7 +89,7 @@ export const tallyChecks: readonly Check[] = [
     },
   ],
   [
-    'how long a call took is counted of calls whose body ran, and of no others',
+    'durations are counted only for calls whose tool ran',
     async ({ ledger }) => {
       await ledger.journal.append(new SampleCall('never ran', { at: start }).cancel());
       const ran = new SampleCall('ran', { at: start });
@@ -102,7 +102,7 @@ export const tallyChecks: readonly Check[] = [
     },
   ],
   [
-    'calls of a session that is dropped are counted no more, and filling anew changes nothing',
+    'calls of a dropped session are no longer counted, and a rebuild changes nothing',
     async ({ ledger }) => {
       for (const sessionId of ['one', 'two']) {
         const call = new SampleCall('c', { sessionId, at: start });
@@ -117,7 +117,7 @@ export const tallyChecks: readonly Check[] = [
     },
   ],
   [
-    'calls are found by whose behalf they are made on, and by the session in a search',
+    'calls are found by their principal, and by a search for their session',
     async ({ ledger }) => {
       await ledger.journal.append(
         new SampleCall('hers', { sessionId: 'ticket-7', userId: 'ada', at: start }).begin(),
