@@ -391,7 +391,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     const other = await only((path) => writeFileSync(longest(path), `"${'z'.repeat(20_000)}"`));
     expect(other).toHaveLength(1);
     expect(other[0]).toMatch(
-      /^(one|two) much The content of the artifact "art_\w+" is not the one that was kept\.$/,
+      /^(one|two) much The content of the artifact "art_\w+" is not the stored one\.$/,
     );
     const swapped = await look(
       change((database) =>
