@@ -1,7 +1,7 @@
 /**
- * What governing the tools of a framework costs: the same tool in the framework's own loop, as it is, and governed on
- * the memory ledger and on a file. The model is scripted and takes the time, from the first call it asks for until it
- * has heard of the last. Compare columns of one run, not runs.
+ * Measures the cost of governing a framework's tools. The same tool runs in the framework's own loop: unchanged, governed on the memory ledger, and governed on a file. A scripted model takes the time, from its first call until it has
+ * received
+ * the last answer. Compare columns of one run, not runs.
  *
  *   npm run bench:adapters -- [--quick] [--only NAME]
  */
@@ -13,7 +13,7 @@ import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
 
-// What the lanes import is installed where they stand, and only there: nothing here may name its types.
+// The imports of the lanes are installed only in their own folder, so their types cannot be named here.
 type Round = { readonly text: string } | { readonly calls: readonly object[] };
 type RunOnce = (script: readonly (() => Round)[], sessionId: string) => Promise<unknown>;
 type Lane = {
@@ -32,7 +32,7 @@ const at = process.argv.indexOf('--only');
 const only = at < 0 ? '' : (process.argv[at + 1] ?? '');
 const measured = lanes.filter(({ name }) => name.includes(only));
 if (measured.length === 0)
-  throw new Error(`There is no "${only}". Known: ${lanes.map(({ name }) => name).join('; ')}.`);
+  throw new Error(`Unknown lane "${only}". Known: ${lanes.map(({ name }) => name).join('; ')}.`);
 
 const tool = {
   name: 'get_weather',
@@ -65,7 +65,7 @@ type Timing = Readonly<Record<Way, number>>;
 const median = (samples: readonly number[]): number =>
   samples.toSorted((a, b) => a - b)[Math.floor(samples.length / 2)] ?? Number.NaN;
 
-/** Long enough for the compiler to have made up its mind, where that does not take all day. */
+/** Long enough for the JIT compiler to finish, if that does not take too long. */
 async function warmUp(run: RunOnce): Promise<void> {
   const startedAt = performance.now();
   let warmed = 0;
@@ -81,13 +81,13 @@ async function measure(lane: Lane, ledgers: Readonly<Record<Way, Ledger | undefi
     started.push([way, await lane.start(tool, ledger && { ledger, overrides }), []]);
   }
   const rounds = quick ? 3 : lane.isSlow === true ? 5 : 60;
-  // What waits for a disk is measured by itself, after the rest: whatever it leaves behind slows others down.
+  // Disk-bound lanes run separately, after the others, because they slow the others down.
   for (const together of [started.slice(0, 2), started.slice(2)]) {
     for (const [, run] of together) await warmUp(run);
     const progress = createProgress(`${lane.name}, ${together.map(([way]) => way).join(' and ')}`, rounds);
     const startedAt = performance.now();
     for (let round = 0; round < rounds; round++) {
-      // Some take long for everything; a median of fewer will do for them.
+      // Some lanes are slow; a median of fewer rounds is enough for them.
       if (round >= 5 && performance.now() - startedAt > mostMs) break;
       for (const [, run, samples] of together) samples.push(await time(run));
       progress.step();
@@ -130,7 +130,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 console.log(
-  `One call, the framework's round around it included, median in µs; ${callsPerRun} calls a run.\n`,
+  `One call, including the framework's round around it, median in µs; ${callsPerRun} calls per run.\n`,
 );
 printTable(['framework', 'alone', 'memory', 'sqlite', '+ memory', '+ sqlite', 'memory ×', 'sqlite ×'], rows);
 console.log(JSON.stringify({ bench: 'adapters', calls_per_run: callsPerRun, figures }));

@@ -2,7 +2,7 @@ import type { Runtime } from 'quittance';
 import type { Ledger } from 'quittance/store';
 import type { HttpServer } from 'quittance/http';
 
-/** Lets whoever started this process ask how its server fares, and end it. Says first where the server is. */
+/** Lets the parent process ask for the state of its server and end it. First reports the server's address. */
 export function answerOrders(
   { server, runtime, ledger }: { server: HttpServer; runtime: Runtime; ledger: Ledger },
   report: () => object,

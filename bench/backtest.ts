@@ -1,6 +1,7 @@
 /**
- * How fast are contracts tried on a ledger? A ledger of 1,000,000 calls in 1,000 sessions, against a document with rules
- * of every type: with one thread, and with one for each core.
+ * Measures the speed of a backtest: a ledger of 1,000,000 calls in 1,000 sessions, against a document with rules of
+ * every
+ * type. Runs once with one thread, and once with one thread per core.
  *
  *   npm run bench:backtest -- [--calls 1000000] [--ledger FILE]
  */
@@ -59,7 +60,7 @@ const document = join(folder, 'contracts.yaml');
 writeFileSync(document, contracts);
 
 async function fill(): Promise<void> {
-  // Without waiting for the disk: what is measured only reads.
+  // Without waiting for the disk: the measurement only reads.
   const ledger = await openLedger(path, { synchronous: 'normal' });
   const runtime = createRuntime({ tools, ledger });
   const progress = createProgress('filling', calls);
@@ -99,7 +100,7 @@ async function measure(
   const seconds = (performance.now() - before) / 1_000;
   const used = process.cpuUsage(usedBefore);
   progress.done();
-  // By what the processor spent on it, which other programs on the machine do not change.
+  // By CPU time, which other programs on the machine do not change.
   const perCore = Math.round(report.calls / ((used.user + used.system) / 1_000_000));
   const perSecond = Math.round(report.calls / seconds);
   const key = name.replaceAll(' ', '_');

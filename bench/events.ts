@@ -1,6 +1,7 @@
 /**
- * How fast do events reach those who subscribe? A ledger with calls in it, and 1, 10 and 100 behaviours that are given
- * every `tool.responded`, durable and ephemeral; beside it, what reading and decoding the entries costs alone.
+ * Measures the delivery of events: a ledger with calls, and 1, 10 and 100 behaviors that receive every
+ * `tool.responded`,
+ * durable and ephemeral. For comparison, it also measures reading and decoding the entries alone.
  *
  *   npm run bench:events -- [--calls 20000]
  */
@@ -51,7 +52,7 @@ async function readAlone(ledger: Ledger): Promise<number> {
   }
 }
 
-/** Events delivered in a second, all subscribers together. */
+/** Events delivered per second, over all subscribers. */
 async function deliver(ledger: Ledger, subscribers: number, ephemeral: boolean): Promise<number> {
   const runtime = createRuntime({ tools: [tool], ledger });
   let heard = 0;
@@ -97,7 +98,7 @@ try {
   for (const subscribers of [1, 10, 100])
     note(`tail, ${subscribers} readers`, await deliver(ledger, subscribers, true), alone);
   for (const subscribers of [1, 10, 100])
-    note(`durable behaviours, ${subscribers}`, await deliver(ledger, subscribers, false), alone);
+    note(`durable behaviors, ${subscribers}`, await deliver(ledger, subscribers, false), alone);
 } finally {
   await ledger.close();
   rmSync(folder, { recursive: true, force: true });

@@ -1,7 +1,9 @@
 /**
- * Random envelopes, arguments and tool results, nasty ones among them, through the public door. Every call must end in
- * one outcome with parseable content that is also what the ledger holds, in a legal order of records; an envelope
- * without id or name must throw `call.malformed` and nothing else may throw.
+ * Sends random envelopes, arguments and tool results, including hostile ones, through the public API. Every call must
+ * end
+ * in one outcome with parseable content, equal to the ledger's, in a legal order of records. An envelope without id
+ * or name
+ * must throw `call.malformed`, and nothing else may throw.
  *
  *   npm run fuzz -- [--calls 100000] [--seed 1]
  */
@@ -37,7 +39,7 @@ const seed = option('seed', Math.floor(Math.random() * 2 ** 31) + 1);
 const nasty = createNasty(seed);
 const callsPerSession = 500;
 
-/** What the next body does; set before the call. */
+/** The behavior of the next tool run; set before the call. */
 let behave: () => unknown = () => null;
 const run = (): unknown => behave();
 
@@ -113,7 +115,7 @@ const behaviours: readonly (() => unknown)[] = [
   () => nasty.thenable(),
 ];
 
-/** Seldom, since it takes its tool's whole timeout. */
+/** Rare, because it takes its tool's whole timeout. */
 const neverEnds = (): unknown => new Promise(() => undefined);
 
 const names = [...tools.map(({ name }) => name), 'read_artifact', 'nope'];
@@ -124,7 +126,7 @@ const count = (what: string): void => void counts.set(what, (counts.get(what) ??
 function fail(why: string, detail: unknown): never {
   process.stderr.write(`\nFuzzing failed (seed ${seed}): ${why}\n`);
   process.stderr.write(
-    `${detail instanceof Error ? detail.stack : String(detail)}\nAgain: npm run fuzz -- --seed ${seed} --calls ${calls}\n`,
+    `${detail instanceof Error ? detail.stack : String(detail)}\nTo repeat: npm run fuzz -- --seed ${seed} --calls ${calls}\n`,
   );
   process.exit(1);
 }
@@ -162,14 +164,14 @@ async function checkSession(
     const outcome = told.get(call.callId);
     if (outcome === undefined) continue;
     if (outcomeToModelContent(outcome) !== settled.content)
-      fail(`call ${call.callId}: told and kept differ`, settled.content);
+      fail(`call ${call.callId}: the answer and the record differ`, settled.content);
     const order = checkAuditOrder(kinds.get(call.callId) ?? [], { settled: true });
     if (!order.ok) fail(`call ${call.callId}: ${order.message}`, kinds.get(call.callId));
   }
 }
 
 const progress = createProgress(`fuzz, seed ${seed}`, calls);
-process.on('unhandledRejection', (error) => fail('a rejection was handled by nobody', error));
+process.on('unhandledRejection', (error) => fail('an unhandled rejection', error));
 let stopped = false;
 process.once('SIGINT', () => (stopped = true));
 

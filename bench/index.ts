@@ -1,7 +1,7 @@
 /**
- * What a call costs: through all gates on the memory ledger, beside calling the function directly and beside
- * validating with the same schema library alone. Lanes are interleaved, so that they share the machine's moods;
- * compare columns of one run, not runs.
+ * Measures the cost of a call through all gates on the memory ledger. For comparison: calling the function directly,
+ * and validating with the same schema library alone. Lanes are interleaved, so that they share the load of the
+ * machine. Compare columns of one run, not runs.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -49,7 +49,7 @@ const oursOn = (
   tools = [readTool, writeTool] as const,
   sessionId = 's',
 ): Lane => {
-  // A turn of its own per thousand calls: what an agent does, and it keeps no turn growing without end.
+  // A new turn per thousand calls, as an agent does, so that no turn grows without end.
   const runtime = createRuntime({ tools });
   let turn = runtime.turn({ sessionId });
   return {
@@ -81,7 +81,7 @@ type Timing = {
 async function time(measured: readonly Lane[], label: string): Promise<Timing[]> {
   const samples = measured.map(() => new Float64Array(rounds * callsPerRound));
   const progress = createProgress(label, rounds);
-  // Long enough for the compiler to have made up its mind.
+  // Long enough for the JIT compiler to finish.
   for (const lane of measured) for (let n = 0; n < 20_000; n++) await lane.call(n);
   for (let round = 0; round < rounds; round++) {
     for (const [index, lane] of measured.entries()) {
@@ -118,7 +118,7 @@ async function allocations(lane: Lane): Promise<number> {
     for (let n = 1; n <= count; n++) await lane.call(n);
     seen.push((process.memoryUsage().heapUsed - before) / count);
   }
-  // A collection in the middle of a run shows as too little.
+  // A collection during a run shows as too little.
   return Math.max(...seen);
 }
 

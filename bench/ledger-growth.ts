@@ -1,5 +1,7 @@
 /**
- * Does a ledger get slower as it grows? Durable calls, point look-ups and questions at 0, 100,000 and 1,000,000 calls.
+ * Measures whether a ledger slows down as it grows: durable calls, point look-ups and queries at 0, 100,000 and
+ * 1,000,000
+ * calls.
  *
  *   npm run bench:growth -- [--calls 1000000]
  */
@@ -27,7 +29,7 @@ const send = defineTool({
   loopLimit: 1e9,
   run: async ({ city }) => ({ city, ok: true }),
 });
-/** Fails now and then. May be run again: otherwise every next call of the session would ask a person first. */
+/** Fails now and then. It may run again: otherwise every later call of the session would need approval. */
 const look = defineTool({
   name: 'look_up',
   input,
@@ -43,7 +45,7 @@ const folder = mkdtempSync(join(tmpdir(), 'quittance-growth-'));
 const path = join(folder, 'ledger.db');
 let made = 0;
 
-/** So many calls, spread over many sessions, some of them failures. Gives how long each took. */
+/** This many calls, spread over many sessions, some of them failures. Returns the duration of each. */
 async function makeCalls(
   runtime: Runtime<typeof tools>,
   count: number,
@@ -86,7 +88,7 @@ async function time(count: number, ask: (n: number) => unknown): Promise<number>
 const columns: (readonly [string, number])[][] = [];
 const figures: Record<string, number> = {};
 for (const size of sizes) {
-  // Filled without waiting for the disk; what is measured waits.
+  // Filled without waiting for the disk; the measured part waits.
   const fill = await openLedger(path, { synchronous: 'normal' });
   const progress = createProgress(`filling to ${size}`, size - made);
   const filler = createRuntime({ tools, ledger: fill });
@@ -106,7 +108,7 @@ for (const size of sizes) {
   await ledger.queries.findOpenCalls();
   const openCallsMs = performance.now() - findMs;
   const runtime = createRuntime({ tools, ledger });
-  await makeCalls(runtime, 4_000, 256); // warming up
+  await makeCalls(runtime, 4_000, 256); // warm-up
   const durable: [string, number][] = [];
   for (const inFlight of inFlights) {
     const count = inFlight === 1 ? 1_000 : 12_000;

@@ -1,7 +1,8 @@
 /**
- * Durable calls on the SQLite ledger, beside the raw limit: the same rows, serialised too, written by bare
- * better-sqlite3 into the same tables with the same flags, as many to a commit, in the same two commits per call (one
- * for reads). Lanes take turns in short rounds, so that they share the machine's moods: compare columns, not runs.
+ * Measures durable calls on the SQLite ledger against the raw limit: the same rows, also serialised, written by plain
+ * better-sqlite3 into the same tables. Both use the same flags, the same number of rows per commit, and the same two
+ * commits per call (one for reads). Lanes take turns in short rounds, so that they share the load of the machine:
+ * compare columns, not runs.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +29,7 @@ const tools = [
   defineTool({ name: 'get_weather', input, mode: 'read', loopLimit: 1e9, run }),
 ] as const;
 
-/** Makes calls for a while, so many at a time, and notes how long each took. */
+/** Makes this many concurrent calls for a while, and records the duration of each. */
 export type Lane = { readonly burst: (inFlight: number, forMs: number, took: number[]) => Promise<void> };
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-bench-'));
@@ -52,14 +53,14 @@ const oursOn = (name: 'send_mail' | 'get_weather'): Lane => ({
   },
 });
 
-/** Samples of what we write, so that the raw lane writes the same. */
+/** Samples of the ledger's rows, so that the raw lane writes the same. */
 async function sample(name: 'send_mail' | 'get_weather'): Promise<{ text: string; bodies: string }[]> {
   const sessionId = `sample-${name}`;
   const turn = runtime.turn({ sessionId });
   for (const id of ['first', 'call_123456'])
     await turn.call({ id, name, arguments: { city: 'Lyon', days: 3 } });
   const entries = await ledger.entries.read({ sessionId, limit: 100 });
-  // The first call opens the turn as well: take the rows of the second, which are what most calls write.
+  // The first call also opens the turn: use the rows of the second, which are typical.
   const perCall = entries.length / 2;
   return entries.slice(perCall).map(({ text, bodies }) => ({ text, bodies: bodies ?? 'null' }));
 }
@@ -93,7 +94,7 @@ async function measure(name: 'send_mail' | 'get_weather'): Promise<{
         const beganMs = performance.now();
         await burst(inFlight, round < 0 ? 100 : roundMs, took);
         const elapsedMs = performance.now() - beganMs;
-        if (round < 0) continue; // warming up
+        if (round < 0) continue; // warm-up
         const figures = found[index]?.get(lane) as Figures;
         figures.perSecond.push((took.length / elapsedMs) * 1_000);
         for (const ms of took) figures.took.push(ms);

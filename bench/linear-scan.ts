@@ -1,7 +1,7 @@
 /**
- * The peer of bench/policy.ts: the policy language as one would write it down in an afternoon. It walks all rules for
- * every call, matches the tool by a regular expression made once, and evaluates the condition as a tree. It does less
- * than ours: the platform's backtracking patterns, no limits, no messages, and a sandbox that looks at `path` alone.
+ * The baseline of bench/policy.ts: a simple implementation of the policy language. It scans all rules for every call,
+ * matches the tool by a precompiled regular expression, and evaluates the condition as a tree. It does less than
+ * ours: backtracking patterns, no limits, no messages, and a sandbox that checks only `path`.
  */
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -19,7 +19,7 @@ type Rule = {
 type Scanned = { readonly rule: Rule; readonly matches: RegExp; readonly patterns: Map<string, RegExp> };
 
 export type LinearScan = {
-  /** How many rules fire. */
+  /** Number of rules that fire. */
   readonly before: (call: ScannedCall) => number;
   readonly after: (call: ScannedCall, output: unknown) => number;
 };
@@ -99,7 +99,7 @@ function compare(operator: string, operand: unknown, field: unknown, patterns: M
       return typeof field === 'string' && pattern.test(field);
     }
     default:
-      throw new Error(`The linear scan does not know the operator ${operator}.`);
+      throw new Error(`The linear scan does not support the operator ${operator}.`);
   }
 }
 
@@ -108,7 +108,7 @@ function isOutside({ within }: Rule, { input }: ScannedCall): boolean {
   try {
     path = realpathSync.native(path);
   } catch {
-    // Nothing is there: as written.
+    // The path does not exist: use it as written.
   }
   return !within.some((allowed) => path === allowed || path.startsWith(`${allowed}/`));
 }

@@ -1,4 +1,4 @@
-/** Values that break careless code, from a seed, so that a failure can be had again. */
+/** Values that break careless code, from a seed, so that a failure can be reproduced. */
 export interface Nasty {
   chance(share: number): boolean;
   pick<Value>(values: readonly Value[]): Value;
@@ -34,7 +34,7 @@ const texts = [
 export function createNasty(seed: number): Nasty {
   let state = seed >>> 0;
   const random = (): number => {
-    // mulberry32: small, even enough, and the same everywhere
+    // mulberry32: small, sufficiently uniform, and the same everywhere
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;

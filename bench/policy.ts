@@ -1,7 +1,6 @@
 /**
- * What rules cost: a call judged by 1 to 10,000 of them, beside a plain linear scan of the same documents; loading
- * them; and calls through the runtime with and without. Lanes are interleaved, so that they share the machine's moods;
- * compare columns of one run, not runs.
+ * Measures the cost of rules. It judges a call by 1 to 10,000 rules and compares that with a plain linear scan of the same documents. It also measures loading, and calls through the runtime with and without rules. Lanes are interleaved, so that they
+ * share the load of the machine; compare columns of one run, not runs.
  */
 import { createRuntime, defineTool } from 'quittance';
 import type { LoadedContracts } from 'quittance/contracts';
@@ -13,7 +12,7 @@ import { printTable } from './table.ts';
 const quick = process.argv.includes('--quick');
 const rounds = quick ? 15 : 60;
 
-/** Whatever is judged here comes to nothing: every rule is asked and none fires. */
+/** No rule fires here: every rule is evaluated. */
 const call = {
   toolName: 'search_files',
   input: {
@@ -30,7 +29,7 @@ type Kind = {
   readonly counts: readonly number[];
   /** For rules about outputs. */
   readonly output?: unknown;
-  /** For rules about more than the arguments at hand. */
+  /** For rules about more than the arguments. */
   readonly call?: typeof call;
 };
 
@@ -117,7 +116,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/** A document may have 1 MiB, which 10,000 rules do not fit in. */
+/** A document is limited to 1 MiB, which 10,000 rules exceed. */
 const rulesPerDocument = 2_500;
 
 function write(kind: Kind, count: number): readonly string[] {
@@ -138,7 +137,7 @@ function load(texts: readonly string[]): LoadedContracts {
   return loaded.length === 1 ? (loaded[0] as LoadedContracts) : contractsFromMultiple(loaded);
 }
 
-/** Called again and again; what comes of it is looked at so that it has to be made. */
+/** Called repeatedly; its result is used, so that it cannot be optimised away. */
 type Lane = () => unknown;
 
 const median = (samples: readonly number[]): number =>
@@ -151,7 +150,7 @@ function timeBatch(lane: Lane, size: number): number {
   return ((performance.now() - before) * 1_000) / size;
 }
 
-/** As many calls as take about half a millisecond: what is timed must be long beside the clock's step. */
+/** As many calls as take about half a millisecond: longer than the resolution of the clock. */
 function sizeOf(lane: Lane): number {
   const until = performance.now() + (quick ? 15 : 40);
   let size = 1;
@@ -182,7 +181,7 @@ type Row = {
   readonly parseMs: number;
 };
 
-/** Loading is timed on texts that were not seen before, the best of a few: the first ones pay for the compiler. */
+/** Loading is timed on new texts, the best of a few: the first ones include the JIT compiler. */
 function timeLoad(make: () => unknown, count: number): number {
   let best = Number.POSITIVE_INFINITY;
   for (let run = 0; run < (count > 1_000 ? 2 : 4); run++) {
@@ -209,7 +208,7 @@ function measure(kind: Kind, count: number): Row {
         ];
   check(ours, lanes, kind.name);
   const [judge, scanAll, judgeByNone] = lanes as [Lane, Lane, Lane];
-  // Apart: ten thousand rules that were walked leave nothing of another lane in the processor's cache.
+  // Separately: scanning ten thousand rules clears the processor's cache for other lanes.
   const [oursUs = 0, noneUs = 0] = timeLanes([judge, judgeByNone]);
   const [scanUs = 0] = timeLanes([scanAll]);
   const loadMs = timeLoad(() => load(texts), count);
@@ -217,12 +216,12 @@ function measure(kind: Kind, count: number): Row {
   return { kind: kind.name, count, oursUs, scanUs, noneUs, loadMs, parseMs };
 }
 
-/** A bench of rules that fire, or of two things that disagree, would measure something else. */
+/** Rules that fire, or two implementations that disagree, would make the measurement invalid. */
 function check(ours: LoadedContracts, lanes: readonly Lane[], name: string): void {
   const [judge, scan] = lanes as [Lane, Lane];
   const { decision } = judge() as { decision: string };
   if ((decision !== 'allow' && decision !== 'pass') || scan() !== 0)
-    throw new Error(`The rules of "${name}" were to fire for nobody; ${ours.version} says ${decision}.`);
+    throw new Error(`The rules of "${name}" must not fire; ${ours.version} decides ${decision}.`);
 }
 
 const schema = {

@@ -1,4 +1,4 @@
-/** The raw limit: rows like ours, serialised and inserted by nothing but better-sqlite3. */
+/** The raw limit: rows like ours, serialised and inserted by plain better-sqlite3. */
 import { hash, randomBytes } from 'node:crypto';
 import Database from 'better-sqlite3';
 import type { Lane } from './ledger.ts';
@@ -8,7 +8,7 @@ const longestTail = 4_096;
 
 type Sample = { readonly text: string; readonly bodies: string };
 
-/** `samples`: what each commit of a call writes, in order. */
+/** `samples`: the rows of each commit of a call, in order. */
 export function createRawLane(path: string, samples: readonly Sample[]): Lane {
   const database = new Database(path);
   database.pragma('page_size = 8192');

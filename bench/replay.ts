@@ -1,6 +1,7 @@
 /**
- * How fast is a replay? The same calls live and played, in one run and on the same machine, so that the ratio says
- * something: on a ledger in memory and on one on disk, by key and in order.
+ * Measures the speed of a replay: the same calls live and played, in one run on the same machine, so that the ratio
+ * is
+ * meaningful. On a ledger in memory and on disk, by key and in order.
  *
  *   npm run bench:replay -- [--calls 20000]
  */
@@ -60,7 +61,7 @@ async function drive(made: readonly AnyTool[], ledger: Ledger, sessionId: string
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-replay-'));
 try {
-  // Once for nothing, so that what is measured first is not what warms up.
+  // Once as a warm-up, so that the first lane does not pay for it.
   await drive(tools, createMemoryLedger(), 'warm');
   const recording = createMemoryLedger();
   const live = await drive(tools, recording, 's');
@@ -85,7 +86,7 @@ try {
   const strict = await play('strict', createMemoryLedger(), 's');
   const looseOnDisk = await play('loose', disk, 'played');
   await disk.close();
-  if (ran !== before) throw new Error('A body ran in a replay.');
+  if (ran !== before) throw new Error('A tool ran in a replay.');
 
   const rows: readonly (readonly [string, number, number])[] = [
     ['live, in memory', live, live],
@@ -99,7 +100,7 @@ try {
     rows.map(([name, rate, base]) => [name, Math.round(rate).toString(), (rate / base).toFixed(2)]),
   );
   process.stdout.write(
-    `The cassette: ${(text.length / 1e6).toFixed(1)} MB, taken in ${Math.round(takenMs)} ms, read in ${Math.round(readMs)} ms.\n`,
+    `The cassette: ${(text.length / 1e6).toFixed(1)} MB, recorded in ${Math.round(takenMs)} ms, read in ${Math.round(readMs)} ms.\n`,
   );
   process.stdout.write(
     `${JSON.stringify({

@@ -1,4 +1,4 @@
-/** Prints rows under a heading, numbers to the right. */
+/** Prints rows under a heading, with numbers aligned right. */
 export function printTable(heading: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = heading.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),

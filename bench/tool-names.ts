@@ -1,7 +1,7 @@
 /**
- * How often a person is asked about tools that declare nothing, by their names alone: tools of public MCP servers,
- * coding agents and benchmarks (test/tool-names.txt). Each is called twice: a call that succeeds, then a call that loses
- * its connection and is repeated. "Before" is the source document's table on the name as it is written.
+ * Measures how often tools without declarations need approval, by their names alone: tools of public MCP servers,
+ * coding agents and benchmarks (test/tool-names.txt). Each is called twice: a call that succeeds, then a call that
+ * loses its connection and is repeated. "Before" is the source document's table applied to the name as written.
  */
 import { readFileSync } from 'node:fs';
 import { createRuntime, defineTool, ToolError, toolModePatterns, type ToolMode } from 'quittance';

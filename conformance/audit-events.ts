@@ -1,10 +1,10 @@
-/** Holds records of an audit trail against partial ones, in order. */
+/** Compares the records of an audit trail with expected partial records, in order. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ActionRecord } from 'quittance/contracts';
 import type { Problems } from './case.ts';
 import { isData, own, show } from './case.ts';
 
-/** These may stand between the expected ones, and after them. */
+/** These may appear between and after the expected ones. */
 const mayStandBetween: ReadonlySet<string> = new Set(['workflow_completed', 'workflow_state_updated']);
 
 export function checkAuditEvents(
@@ -24,10 +24,10 @@ export function checkAuditEvents(
   }
   return at === expected.length
     ? []
-    : [`expected audit event ${at + 1} to be ${show(expected[at])}, and there was none`];
+    : [`expected audit event ${at + 1} to be ${show(expected[at])}, but there was none`];
 }
 
-/** Maps may hold more than is expected of them; everything else is equal or it is not. */
+/** Maps may contain more than expected; all other values must be equal. */
 export function matchPart(expected: unknown, found: unknown): boolean {
   if (!isData(expected)) return isDeepStrictEqual(expected, found);
   return (

@@ -1,4 +1,4 @@
-/** What all kinds of cases have in common: data read from a file, and what came of running it. */
+/** The common parts of all kinds of cases: data from a file, and the result of running it. */
 
 /** A map as YAML gives it. */
 export type Data = { readonly [key: string]: unknown };
@@ -6,17 +6,17 @@ export type Data = { readonly [key: string]: unknown };
 export type Case = {
   readonly id: string;
   readonly data: Data;
-  /** The file it stands in, as a whole: documents that cases name are kept there. */
+  /** Its whole file, which also contains the documents that cases name. */
   readonly file: Data;
 };
 
-/** What a case found wrong, each in words; a case that passes finds nothing. */
+/** The problems of a case, in words; empty if it passes. */
 export type Problems = readonly string[];
 
 export const isData = (value: unknown): value is Data =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The map under a key; an empty one where there is none. */
+/** The map under a key; empty if it is missing. */
 export const dataAt = (holder: Data, key: string): Data => {
   const value = own(holder, key);
   return isData(value) ? value : {};
@@ -39,12 +39,12 @@ export const listAt = (holder: Data, key: string): readonly unknown[] => {
 export const show = (value: unknown): string =>
   value === undefined ? 'nothing' : (JSON.stringify(value) ?? typeof value);
 
-/** Whether the text holds the other, whatever their case. */
+/** Does the text contain the other, ignoring case? */
 export const holds = (text: string | undefined, part: string): boolean =>
   text !== undefined && text.toLowerCase().includes(part.toLowerCase());
 
-/** A case may not expect what nobody looks at. */
+/** A case may only expect properties that the runner checks. */
 export const unknownKeys = (expected: Data, known: readonly string[], what: string): Problems =>
   Object.keys(expected)
     .filter((key) => !known.includes(key))
-    .map((key) => `${what} says "${key}", which this runner cannot check; it knows ${known.join(', ')}`);
+    .map((key) => `${what} has "${key}", which this runner cannot check; it supports ${known.join(', ')}`);

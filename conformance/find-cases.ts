@@ -1,4 +1,4 @@
-/** Finds the files below a folder and the cases in them. Whatever cannot be read as cases is a failure, never a skip. */
+/** Finds the files below a folder and their cases. An unreadable file is a failure, never a skip. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join, relative } from 'node:path';
 import { parse } from 'yaml';
@@ -19,7 +19,7 @@ export function findCases(path: string): readonly Found[] {
   if (stats.isFile()) return readCases(path, dirname(path));
   const files = filesBelow(path);
   return files.length === 0
-    ? [broken('the folder holds no case files')]
+    ? [broken('the folder contains no case files')]
     : files.flatMap((file) => readCases(file, path));
 }
 
@@ -48,7 +48,8 @@ export function casesIn(
   const broken = (id: string, why: string): Found => ({ ...place, id, kind: 'unreadable', why });
   if (!isData(content)) return [broken(place.file, 'is not a map with a list named fixtures')];
   const fixtures = listAt(content, 'fixtures');
-  if (fixtures.length === 0) return [broken(place.file, 'holds no cases: its list named fixtures is empty')];
+  if (fixtures.length === 0)
+    return [broken(place.file, 'contains no cases: its list named fixtures is empty')];
   return fixtures.map((data, index) => {
     if (!isData(data)) return broken(`${place.file}#${index + 1}`, 'is not a map');
     const id = textAt(data, 'id') ?? `${place.file}#${index + 1}`;
@@ -56,13 +57,13 @@ export function casesIn(
     return kind === undefined || !isComplete(kind, data, content)
       ? broken(
           id,
-          'is of no known kind: a ruleset case has contract and envelope, a rejection has bundle, a workflow case has workflow and steps',
+          'has an unknown kind: a ruleset case has contract and envelope, a rejection has bundle, a workflow case has workflow and steps',
         )
       : { ...place, id, kind, case: { id, data, file: content } };
   });
 }
 
-/** By what a case has, which no name can contradict: one folder holds suites of several kinds. */
+/** By the fields of a case, not by names: one folder contains suites of several kinds. */
 function kindOf(data: Data): CaseKind | undefined {
   if (Object.hasOwn(data, 'bundle') || own(dataAt(data, 'expected'), 'rejected') !== undefined)
     return 'rejection';
@@ -77,7 +78,7 @@ function kindByName(file: string): CaseKind | undefined {
   return /behavioral|adversarial|fixtures/.test(file) ? 'ruleset' : undefined;
 }
 
-/** Whether it has what its kind cannot be run without. */
+/** Does it have the required fields of its kind? */
 function isComplete(kind: CaseKind, data: Data, file: Data): boolean {
   switch (kind) {
     case 'rejection':

@@ -1,9 +1,9 @@
-/** What makes the calls of a case: a runtime by itself, or an adapter around one. */
+/** Makes the calls of a case: with a plain runtime, or with an adapter around one. */
 import type { JsonObject, Runtime, RuntimeOptions, ToolOutcome } from 'quittance';
 import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 
-/** Everything that is asked for by a case. Its tools take any object. */
+/** The settings of a case. Its tools accept any object. */
 export type CallerOptions = Pick<RuntimeOptions<[]>, 'contracts' | 'treatments' | 'onConfirm'> & {
   readonly tools: readonly { readonly name: string; readonly run: () => unknown }[];
   readonly ledger: Ledger;
@@ -12,7 +12,7 @@ export type CallerOptions = Pick<RuntimeOptions<[]>, 'contracts' | 'treatments' 
 
 export type Caller = {
   readonly runtime: Runtime;
-  /** Makes one call, in a turn of its own: guards against calls that repeat themselves in a turn are another matter. */
+  /** Makes one call in its own turn, because guards against repeats within a turn are not under test. */
   readonly makeCall: (call: {
     readonly sessionId: string;
     readonly id: string;
@@ -23,7 +23,7 @@ export type Caller = {
 
 export type MakeCaller = (options: CallerOptions) => Promise<Caller>;
 
-/** Straight on a runtime. */
+/** Directly on a runtime. */
 export const callRuntime: MakeCaller = async ({ tools, turn, ...options }) => {
   const runtime: Runtime = createRuntime({
     ...options,

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import type { Case, Problems } from './case.ts';
 import { dataAt, holds, own, show, textAt, unknownKeys } from './case.ts';
 
-/** Loads a document that must be refused, and for the right reason. */
+/** Loads a document that must be refused for the right reason. */
 export function runRejectionCase({ data }: Case): Problems {
   const expected = dataAt(data, 'expected');
   const problems = unknownKeys(expected, ['rejected', 'error_contains'], 'expected');
@@ -17,12 +17,12 @@ export function runRejectionCase({ data }: Case): Problems {
     if (!isQuittanceError(error) || error.code !== 'contracts.invalid')
       return [...problems, `expected contracts.invalid, got ${String(error)}`];
     if (own(expected, 'rejected') === false)
-      return [...problems, `expected the document to be loaded, got ${error.message}`];
+      return [...problems, `expected the document to load, got ${error.message}`];
     if (part !== undefined && !holds(error.message, part))
       return [...problems, `expected an error that contains ${show(part)}, got ${show(error.message)}`];
     return problems;
   }
   return own(expected, 'rejected') === false
     ? problems
-    : [...problems, `expected the document to be refused (${show(part)}), and it was loaded`];
+    : [...problems, `expected the document to be refused (${show(part)}), but it loaded`];
 }

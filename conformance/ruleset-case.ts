@@ -1,4 +1,4 @@
-/** Cases about single calls. Each is asked twice, of the loaded document and of a runtime, and both must agree. */
+/** Cases about single calls. The loaded document and a runtime both judge each case, and must agree. */
 import type { JsonObject, JsonValue } from 'quittance';
 import type { CallToJudge, StringContracts } from 'quittance/contracts';
 import { contractsFromYamlString, timeoutDecision } from 'quittance/contracts';
@@ -10,7 +10,7 @@ import { judgeInRuntime } from './ruleset-in-runtime.ts';
 import type { Approval, Verdict } from './verdict.ts';
 import { approvalOf, checkVerdict, unapproved, verdictOfOutput } from './verdict.ts';
 
-/** What a case says, read. */
+/** A parsed case. */
 export type RulesetCase = {
   readonly contracts: () => StringContracts;
   readonly toolName: string;
@@ -19,7 +19,7 @@ export type RulesetCase = {
   readonly metadata: JsonObject | undefined;
   readonly counters: { readonly toolCalls: number; readonly attempts: number; readonly perTool: Data };
   readonly approval: Approval;
-  /** What the body gives; undefined where the case says nothing of it. */
+  /** The output of the tool; undefined if the case has none. */
   readonly result: JsonValue | undefined;
 };
 
@@ -82,7 +82,7 @@ function readCase({ data, file }: Case): RulesetCase {
   return {
     contracts: loaderOf(data, file),
     toolName,
-    // YAML gives nothing that JSON cannot hold but dates, which the core schema has none of.
+    // The YAML core schema has no dates, so every value is JSON.
     input: dataAt(envelope, 'arguments') as JsonObject,
     principal: readPrincipal(own(data, 'principal')),
     metadata: isData(metadata) ? (metadata as JsonObject) : undefined,
@@ -96,12 +96,12 @@ function readCase({ data, file }: Case): RulesetCase {
   };
 }
 
-/** A case holds its document or names one of the file; those of the file may be extended. */
+/** A case contains its document or names one of the file; documents of the file may be extended. */
 function loaderOf(data: Data, file: Data): () => StringContracts {
   const rulesets = dataAt(file, 'rulesets');
   const given = own(data, 'contract');
   const contract = typeof given === 'string' ? own(rulesets, given) : given;
-  if (contract === undefined) throw new Error(`the file holds no ruleset named ${show(given)}`);
+  if (contract === undefined) throw new Error(`the file contains no ruleset named ${show(given)}`);
   const environment = own(data, 'environment');
   const write = (document: unknown): string => stringify(document, { aliasDuplicateObjects: false });
   return () =>
@@ -109,7 +109,7 @@ function loaderOf(data: Data, file: Data): () => StringContracts {
       parents: Object.values(rulesets)
         .filter((other) => other !== contract)
         .map(write),
-      // Nothing of this process: a case says all there is.
+      // Nothing from this process: a case is self-contained.
       env: isData(environment)
         ? Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, String(value)]))
         : {},
@@ -117,7 +117,7 @@ function loaderOf(data: Data, file: Data): () => StringContracts {
     });
 }
 
-/** Keys nobody knows are harmless. */
+/** Unknown keys are harmless. */
 function readPrincipal(principal: unknown): RulesetCase['principal'] {
   if (!isData(principal)) return undefined;
   const given = {
@@ -128,7 +128,7 @@ function readPrincipal(principal: unknown): RulesetCase['principal'] {
     ticketRef: own(principal, 'ticket_ref'),
     claims: own(principal, 'claims'),
   };
-  // Whatever a case writes there is handed on: the rules must take it.
+  // Every value of the case is passed on: the rules must accept it.
   return Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined && value !== null),
   );

@@ -1,4 +1,4 @@
-/** The same call made for real: a runtime, a tool of that name, counters in the ledger, a person who answers as scripted. */
+/** Makes the same call for real: a runtime, a tool of that name, counters in the ledger, a scripted approver. */
 import type { JsonValue } from 'quittance';
 import type { Ask, QuittanceEvent, RuleMark } from 'quittance/events';
 import type { ConfirmationRequest } from 'quittance/runtime';
@@ -14,9 +14,9 @@ import { unapproved, verdictOfOutput } from './verdict.ts';
 const sessionId = 'conformance';
 
 /**
- * Undefined where no runtime can be asked: it has no tool of such a name (one with control characters, or one of its
- * own); its rules never see arguments that JSON cannot hold; and it waits for people for as long as they take, so that
- * what runs after a wait ran out cannot be seen in one.
+ * Undefined if a runtime cannot judge the case. A runtime rejects some tool names (control characters, its own
+ * tools). Its rules never see arguments that are not JSON. It waits for people without a limit, so a call that runs
+ * after an expiry cannot be observed.
  */
 export async function judgeInRuntime(asked: RulesetCase): Promise<Verdict | undefined> {
   const tool = toolNamed(asked.toolName, asked.result);
@@ -107,7 +107,7 @@ const timeoutOf = (asks: readonly Ask[]): 'block' | 'allow' =>
 function toolNamed(name: string, result: JsonValue | undefined): ReturnType<typeof defineTool> | undefined {
   try {
     const tool = defineTool({ name, mode: 'external', run: () => result ?? null });
-    createRuntime({ tools: [tool] }); // refuses the names of its own tools
+    createRuntime({ tools: [tool] }); // rejects the names of its own tools
     return tool;
   } catch (error) {
     if (isQuittanceError(error) && error.code === 'config.invalid') return undefined;
@@ -115,7 +115,7 @@ function toolNamed(name: string, result: JsonValue | undefined): ReturnType<type
   }
 }
 
-/** As if that many calls had been made: under the names the runtime counts by. */
+/** As if that many calls had been made, under the runtime's counter names. */
 async function seedCounters(ledger: Ledger, { counters }: RulesetCase): Promise<void> {
   const used: readonly (readonly [counter: string, count: number])[] = [
     ['tool_calls', counters.toolCalls],

@@ -12,11 +12,11 @@ export type CaseResult = {
   readonly file: string;
   readonly id: string;
   readonly problems: Problems;
-  /** How it went through adapters, where it is about them. What went wrong there is among the problems too. */
+  /** The results through adapters, for cases about them. Their problems are also in the list of problems. */
   readonly through?: ReadonlyMap<string, Problems>;
 };
 
-/** Runs cases one after the other, those about adapters through every one of these too. What throws has failed. */
+/** Runs cases one after the other; cases about adapters also through each of these. A case that throws has failed. */
 export async function runCases(
   found: readonly Found[],
   adapters: readonly Adapter[] = [],
@@ -53,7 +53,7 @@ async function problemsOf(found: Found): Promise<Problems> {
 
 export type Report = { readonly lines: readonly string[]; readonly ok: boolean };
 
-/** A score per folder, every failure, the errata, and the count. Right if nothing but errata failed. */
+/** A score per folder, every failure, the errata, and the count. Passes if only errata failed. */
 export function reportOn(results: readonly CaseResult[]): Report {
   const failed = results.filter(({ problems }) => problems.length > 0);
   const broken = failed.filter(({ id }) => errata.has(id));
@@ -80,7 +80,7 @@ export function reportOn(results: readonly CaseResult[]): Report {
   };
 }
 
-/** A line for each adapter that cases of the folder were run through. */
+/** One line for each adapter that ran cases of the folder. */
 function scoresThrough(folder: string, here: readonly CaseResult[]): readonly string[] {
   const names = [...new Set(here.flatMap(({ through }) => [...(through?.keys() ?? [])]))];
   return names.map((name) => {

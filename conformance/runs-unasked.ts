@@ -1,6 +1,6 @@
 import type { RuntimeOptions } from 'quittance';
 
-/** Only contracts ask here: what the mode of a tool wants of people is another matter. */
+/** Only contracts ask for approval here: the treatment of tool modes is not under test. */
 export const runsUnasked: NonNullable<RuntimeOptions<[]>['treatments']> = {
   destructive: 'run',
   local: 'run',

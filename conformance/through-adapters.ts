@@ -1,4 +1,4 @@
-/** The cases that are about adapters, run once more through each of them, on its real framework. */
+/** Runs the cases about adapters through each adapter, on its real framework. */
 import type { Problems } from './case.ts';
 import type { Found } from './find-cases.ts';
 import type { MakeCaller } from './make-caller.ts';
@@ -7,11 +7,11 @@ import { runWorkflowCase } from './workflow-case.ts';
 /** An adapter to make calls through. */
 export type Adapter = { readonly name: string; readonly makeCaller: MakeCaller };
 
-/** By where it stands: nothing in the case itself tells. */
+/** By its folder, because the case itself does not say. */
 export const isAboutAdapters = (found: Found): boolean =>
   found.kind === 'workflow' && /adapter/.test(`${found.folder}/${found.file}`);
 
-/** What goes wrong with a case through each of the adapters. */
+/** The problems of a case with each of the adapters. */
 export async function problemsThrough(
   found: Found,
   adapters: readonly Adapter[],

@@ -1,20 +1,20 @@
-/** What was decided about a call of a ruleset case, whichever way it was asked for. */
+/** The decision on a call of a ruleset case, from either source. */
 import type { FiredRule } from 'quittance/contracts';
 import type { Data, Problems } from './case.ts';
 import { holds, listAt, own, show, textAt, unknownKeys } from './case.ts';
 
 export type Verdict = {
   readonly verdict: 'allowed' | 'denied' | 'warned' | 'redacted';
-  /** Of the rule that decided, with what became of the approval where one was asked for. */
+  /** Message of the deciding rule, with the result of the approval if there was one. */
   readonly message: string | undefined;
   readonly tags: readonly string[];
-  /** A rule that only observes would have stopped the call, or kept back what came of it. */
+  /** An observing rule would have stopped the call or withheld its output. */
   readonly observed: boolean;
 };
 
 export type Fired = Pick<FiredRule, 'action' | 'message'> & { readonly tags?: readonly string[] | undefined };
 
-/** What people did about a call that was asked about. A case that says nothing has it approved. */
+/** The decision of people on a held call. The default is approved. */
 export type Approval = 'approved' | 'rejected' | 'pending' | 'expired';
 
 export function approvalOf(data: Data): Approval {
@@ -23,16 +23,16 @@ export function approvalOf(data: Data): Approval {
   const decision = own(data, 'approval_decision');
   if (decision === undefined || decision === null || decision === 'approved') return 'approved';
   if (decision === 'rejected') return 'rejected';
-  throw new Error(`approval_decision is ${show(decision)}; known are approved and rejected`);
+  throw new Error(`approval_decision is ${show(decision)}; supported: approved and rejected`);
 }
 
 const words: Readonly<Record<Exclude<Approval, 'approved'>, string>> = {
-  pending: 'waits for approval',
+  pending: 'awaits approval',
   rejected: 'approval rejected',
   expired: 'no approval in time',
 };
 
-/** A call nobody said yes to. */
+/** A call that was not approved. */
 export const unapproved = (
   asked: Fired | undefined,
   approval: Exclude<Approval, 'approved'>,
@@ -46,7 +46,7 @@ export const unapproved = (
 
 const verdictBy = { block: 'denied', redact: 'redacted', warn: 'warned' } as const;
 
-/** What rules about a result make of it: the strongest decides. */
+/** The decision of rules on an output: the strongest one counts. */
 export function verdictOfOutput(fired: readonly Fired[], observed: boolean): Verdict {
   for (const action of ['block', 'redact', 'warn'] as const) {
     const decidedBy = fired.find((rule) => rule.action === action);
@@ -61,7 +61,7 @@ export function verdictOfOutput(fired: readonly Fired[], observed: boolean): Ver
   return { verdict: 'allowed', message: undefined, tags: [], observed };
 }
 
-/** Holds a verdict against what a case expects. */
+/** Compares a verdict with the expected one. */
 export function checkVerdict(expected: Data, found: Verdict, by: string): Problems {
   const problems = [
     ...unknownKeys(expected, ['verdict', 'message_contains', 'tags', 'audit_action'], 'expected'),
@@ -79,6 +79,8 @@ export function checkVerdict(expected: Data, found: Verdict, by: string): Proble
   if (action === 'observed' && !found.observed)
     problems.push(`${by}: expected a record that a rule would have blocked, got none`);
   else if (action !== undefined && action !== 'observed')
-    problems.push(`expected audit_action ${show(action)}, which this runner cannot check; it knows observed`);
+    problems.push(
+      `expected audit_action ${show(action)}, which this runner cannot check; it supports observed`,
+    );
   return problems;
 }

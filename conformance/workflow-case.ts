@@ -1,4 +1,4 @@
-/** Cases about the order of calls: a runtime each, the state put into its ledger, the steps made for real. */
+/** Cases about the order of calls: one runtime each, its state written to the ledger, the steps made for real. */
 import type { JsonObject, ToolOutcome } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString, eventsToActionWords } from 'quittance/contracts';
@@ -13,7 +13,7 @@ import { checkStep } from './workflow-expectation.ts';
 import { readState, seedState } from './workflow-seed.ts';
 import type { StepAnswer } from './workflow-expectation.ts';
 
-/** Runs a case, its calls made straight on a runtime or through something that has one. */
+/** Runs a case, with calls directly on a runtime or through an adapter. */
 export async function runWorkflowCase(
   { data, file }: Case,
   makeCaller: MakeCaller = callRuntime,
@@ -27,7 +27,7 @@ export async function runWorkflowCase(
     const where = `step ${textAt(step, 'id') ?? index + 1}`;
     const found = await stage.take(step, `${index + 1}`);
     problems.push(...found.map((problem) => `${where}: ${problem}`));
-    // What comes after a step that went wrong says nothing more.
+    // The steps after a failed one prove nothing.
     if (problems.length > 0) break;
   }
   return problems;
@@ -36,13 +36,13 @@ export async function runWorkflowCase(
 function workflowOf(data: Data, file: Data): Data {
   const given = own(data, 'workflow');
   const workflow = typeof given === 'string' ? own(dataAt(file, 'workflows'), given) : given;
-  if (!isData(workflow)) throw new Error(`the file holds no workflow named ${show(given)}`);
+  if (!isData(workflow)) throw new Error(`the file contains no workflow named ${show(given)}`);
   return workflow;
 }
 
 type Stage = { readonly take: (step: Data, callId: string) => Promise<Problems> };
 
-/** What one step scripts: the answers of people, and what the body gives. */
+/** The script of one step: the decisions of people and the output of the tool. */
 type Script = {
   readonly approvals: string[];
   readonly asked: { readonly message: string; readonly stageId: string | undefined }[];
@@ -126,14 +126,14 @@ const hasRun = (step: Data): boolean => own(step, 'execution') !== 'not_run';
 
 function readApproval(outcome: unknown): string {
   if (outcome === 'approved' || outcome === 'rejected') return outcome;
-  throw new Error(`approval_outcomes holds ${show(outcome)}; known are approved and rejected`);
+  throw new Error(`approval_outcomes contains ${show(outcome)}; supported: approved and rejected`);
 }
 
-/** A call that is allowed and not to be run has nothing to show: then it fails like one that did. */
+/** An allowed call that must not run has no output: it fails like one that ran and failed. */
 function outputOf(step: Data): unknown {
   const execution = own(step, 'execution');
   if (execution === 'success') return own(step, 'mcp_result') ?? 'fixture-success';
   if (execution === undefined || execution === 'error' || execution === 'not_run')
     return 'error: fixture-failure';
-  throw new Error(`execution is ${show(execution)}; known are success, error and not_run`);
+  throw new Error(`execution is ${show(execution)}; supported: success, error and not_run`);
 }

@@ -1,4 +1,4 @@
-/** Holds what a step came to against what its case expects. */
+/** Compares the result of a step with the expected one. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ToolOutcome } from 'quittance';
 import { matchPart } from './audit-events.ts';
@@ -6,10 +6,10 @@ import type { Data, Problems } from './case.ts';
 import { dataAt, holds, own, show, textAt, unknownKeys } from './case.ts';
 
 export type StepAnswer = {
-  /** Undefined where the call still waits for a person. */
+  /** Undefined while the call awaits approval. */
   readonly outcome: ToolOutcome | undefined;
   readonly asked: readonly { readonly message: string; readonly stageId: string | undefined }[];
-  /** Scripted approvals that nobody asked for. */
+  /** Scripted approvals that were never requested. */
   readonly unused: readonly string[];
 };
 
@@ -54,12 +54,13 @@ function checkAnswer(expected: Data, { outcome, asked, unused }: StepAnswer): Pr
     problems.push(`expected a message that contains ${show(part)}, got ${show(message)}`);
   const stage = own(expected, 'approval_requested_for');
   if (stage !== undefined && (asked.at(-1)?.stageId ?? null) !== stage)
-    problems.push(`expected ${show(stage)} to wait for approval, got ${show(asked.at(-1)?.stageId)}`);
-  if (unused.length > 0) problems.push(`expected every approval to be asked for, ${show(unused)} was not`);
+    problems.push(`expected ${show(stage)} to await approval, got ${show(asked.at(-1)?.stageId)}`);
+  if (unused.length > 0)
+    problems.push(`expected every approval to be requested, but ${show(unused)} was not`);
   return problems;
 }
 
-/** A failure without a run is no decision of the workflow: it is shown as what it is. */
+/** A failure without a run is not a decision of the workflow, so it is shown as it is. */
 const ranOrNot = (outcome: ToolOutcome): string =>
   'code' in outcome && outcome.code === 'tool.unknown' ? outcome.code : 'allow';
 
@@ -79,5 +80,5 @@ function checkState(expected: Data, state: Data): Problems {
   return problems;
 }
 
-/** What a case leaves out of the evidence is empty. */
+/** Evidence that a case leaves out is empty. */
 const noEvidence = { reads: [], stage_calls: {}, mcp_results: {} };

@@ -1,11 +1,11 @@
-/** States of workflows as cases write them: put into a ledger, and read from a runtime. */
+/** Workflow states in the format of cases: written to a ledger, and read from a runtime. */
 import type { JsonObject } from 'quittance';
 import type { WorkflowState } from 'quittance/runtime';
 import type { Ledger } from 'quittance/store';
 import type { Data } from './case.ts';
 import { dataAt, textAt } from './case.ts';
 
-/** Has the session stand there already, by an entry as the runtime would have written it. */
+/** Puts the session into this state, with an entry as the runtime would write it. */
 export async function seedState(
   ledger: Ledger,
   sessionId: string,

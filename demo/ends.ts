@@ -1,6 +1,6 @@
 import type { DenialReason, PendingCall, ReasonCode, ToolOutcome } from 'quittance';
 
-/** How a call should end, in one line: the outcome, the reason of a denial, the code. */
+/** The expected end of a call in one line: the outcome, the reason of a denial, the code. */
 export type Ends =
   | 'result'
   | 'artifact'
@@ -9,10 +9,10 @@ export type Ends =
   | `denied ${DenialReason} ${ReasonCode}`
   | 'pending';
 
-/** What a turn answers: an outcome, or word that the call still waits for a person. */
+/** The answer of a turn: an outcome, or the fact that the call awaits approval. */
 export type Answer = ToolOutcome | PendingCall;
 
-/** The short words of the demo for the five outcomes. */
+/** The demo's short words for the five outcomes. */
 export const outcomeWords: Readonly<Record<ToolOutcome['type'], string>> = {
   ToolExecutionResult: 'result',
   ToolArtifactReference: 'artifact',
@@ -26,7 +26,7 @@ export const toWord = (answer: Answer): string =>
 
 export const toCode = (answer: Answer): string => ('code' in answer ? answer.code : '');
 
-/** How a call did end, in the same words. */
+/** The actual end of a call, in the same words. */
 export const toEnds = (answer: Answer): string =>
   [toWord(answer), answer.type === 'ToolDenied' ? answer.reason : '', toCode(answer)]
     .filter(Boolean)

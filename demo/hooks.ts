@@ -9,7 +9,7 @@ const largeRefund: PreToolUse = ({ toolName, arguments: { cents } }) =>
 
 const stayInFolder: PreToolUse = ({ arguments: { path } }) =>
   typeof path === 'string' && /^\/|\.\./.test(path)
-    ? ToolDecision.block(`Files outside the folder are not for agents: ${path}`)
+    ? ToolDecision.block(`Agents may not use files outside the folder: ${path}`)
     : ToolDecision.allow;
 
 const blockedCustomers: PreToolUse = ({ toolName, arguments: { order } }) =>
@@ -24,7 +24,7 @@ const numbers = new Map([
   ['eighteen', 18],
 ]);
 
-/** Mends what no listed rule may: here a host that can read numbers in words. */
+/** Repairs arguments that no listed rule may change: this host can read number words. */
 export const repair: Repair = ({ arguments: args }) => {
   const said = typeof args === 'object' && args !== null && 'id' in args ? args.id : undefined;
   const id = typeof said === 'string' ? numbers.get(said) : undefined;

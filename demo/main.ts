@@ -1,6 +1,6 @@
 /**
- * `npm run tour`: a scripted agent, without a model and without a key, goes through everything that can become of a
- * tool call. The tools are real: files in a folder of their own, a service on this machine, the clock.
+ * `npm run tour`: a scripted agent, without a model or an API key, shows every way a tool call can end. The tools are
+ * real: files in a separate folder, a service on this machine, the clock.
  */
 import { createRuntime } from 'quittance';
 import { hooks, repair } from './hooks.ts';
@@ -13,21 +13,21 @@ import { pageWidth, paint } from './terminal.ts';
 import { createTools } from './tools.ts';
 import { openWorld } from './world.ts';
 
-// Leaving by these runs the clean-up of the world, which hangs on the end of the process.
+// Exiting this way runs the cleanup of the world, which is an exit handler.
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 process.once('SIGHUP', () => process.exit(129));
-process.stdout.on('error', () => process.exit(0)); // whoever read us, as in `npm start | head`, has seen enough
+process.stdout.on('error', () => process.exit(0)); // the reader ended, as in `npm start | head`
 
 const startedAt = performance.now();
 setTimeout(() => {
-  console.error('Not as scripted. The play should be over after a second; after 30 it is not.');
+  console.error('Not as scripted. The demo should end after a second, but is still running after 30.');
   process.exit(1);
 }, 30_000).unref();
 print('');
 print(paint('bold', 'Quittance settles the tool calls of agents.'));
 for (const line of wrap(
-  'A scripted agent asks for things, the way a model would. The files, the service and the clock are real; there is no model and no key. Every call ends in exactly one outcome, and everything is on record.',
+  'A scripted agent makes requests as a model would. The files, the service and the clock are real; there is no model and no API key. Every call ends in exactly one outcome, and everything is recorded.',
   pageWidth(),
 ))
   print(line);

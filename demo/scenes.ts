@@ -14,7 +14,7 @@ import { trouble } from './scenes/trouble.ts';
 import { twins } from './scenes/twins.ts';
 import type { Scene } from './stage.ts';
 
-/** The play, in order. */
+/** The scenes, in order. */
 export const scenes: readonly Scene[] = [
   firstCalls,
   badArguments,

@@ -1,4 +1,4 @@
-/** A small HTTP service on this machine: the outside world of the demo. It counts what really happened to it. */
+/** A small HTTP service on this machine: the outside world of the demo. It counts the requests it receives. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:http';
@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Shop {
   readonly url: string;
-  /** Nobody listens here. */
+  /** An address without a server. */
   readonly deadUrl: string;
-  /** What reached the shop, e.g. `POST /refunds`. */
+  /** The requests that reached the shop, e.g. `POST /refunds`. */
   readonly seen: string[];
-  /** How long it takes to answer a POST, from now on. */
+  /** Sets the delay of answers to a POST. */
   answerAfter(ms: number): void;
   close(): Promise<void>;
 }
@@ -78,7 +78,7 @@ const sales = Array.from({ length: 600 }, (_, n) => ({ order: n, cents: 250 + 7 
 const order = (id: number): Answer =>
   id > 0 && id < 100 ? [200, { id, customer: 'Ben', cents: 400 + id }] : [404, { error: `No order ${id}.` }];
 
-/** A service that talks too much: it repeats the password. */
+/** A service that reveals too much: it repeats the password. */
 function signIn(body: unknown): Answer {
   const { password } = body as { password?: unknown };
   return password === 'rye-and-salt' ? [200, { welcome: `${password} is right` }] : [403, { error: 'no' }];
@@ -87,7 +87,7 @@ function signIn(body: unknown): Answer {
 async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  const { port } = server.address() as AddressInfo; // a listening TCP server has one
   return `http://127.0.0.1:${port}`;
 }
 

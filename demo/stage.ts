@@ -1,6 +1,6 @@
 /**
- * Where scenes are played: it makes the calls of the scripted agent, prints them, and holds every one against its
- * script. What does not end as scripted is collected, never thrown, so that the whole play is seen.
+ * Plays the scenes: makes the calls of the scripted agent, prints them, and compares each with its script.
+ * Differences are collected, never thrown, so that the whole demo is shown.
  */
 import type { Runtime, ToolCallInput, Turn, TurnOptions } from 'quittance';
 import { outcomeToModelContent } from 'quittance';
@@ -12,23 +12,23 @@ import type { World } from './world.ts';
 
 export const sessionId = 'bakery';
 
-/** A sentence and what is done to show that it is true. */
+/** A sentence, and the code that shows that it is true. */
 export type Scene = { readonly title: string; readonly play: (stage: Stage) => Promise<void> };
 
-/** What should become of a call. */
+/** The expected result of a call. */
 export type Script = {
   readonly ends: Ends;
   readonly happened: string;
-  /** The audit records of the call so far. By default one: blocked for a denial, completed for the rest. */
+  /** The expected audit records of the call. Default: one, blocked for a denial, completed for the rest. */
   readonly records?: readonly string[];
 };
 
-/** What a scene may do. */
+/** The actions of a scene. */
 export type Stage = {
   readonly world: World;
   readonly runtime: Runtime;
   readonly openTurn: (options?: Partial<TurnOptions>) => Turn;
-  /** A call with an id of its own, as a model would send it. */
+  /** A call with a new id, as a model would send it. */
   readonly request: (name: string, args?: ToolCallInput['arguments']) => ToolCallInput;
   /** Makes a call and shows it. */
   readonly ask: (
@@ -47,7 +47,7 @@ export type Stage = {
 export type Report = {
   readonly answers: readonly Answer[];
   readonly checks: number;
-  /** What did not go as scripted, as sentences. */
+  /** Differences from the script, as sentences. */
   readonly failures: readonly string[];
 };
 
@@ -86,11 +86,11 @@ export async function playAll(scenes: readonly Scene[], runtime: Runtime, world:
           code: answer.type === 'pending' ? 'call.pending' : toCode(answer),
           told:
             answer.type === 'pending'
-              ? 'nothing yet: the caller is to ask again'
+              ? 'nothing yet: the caller repeats the request later'
               : shortenIds(tellOf(answer)),
         });
         const ended = toEnds(answer);
-        check(`"${asked}" should end as ${script.ends}, and ended as ${ended}.`, ended === script.ends);
+        check(`"${asked}" should end as ${script.ends}, but ended as ${ended}.`, ended === script.ends);
         expected.set(call.id, script.records ?? [answer.type === 'ToolDenied' ? 'blocked' : 'completed']);
       },
     };
@@ -98,14 +98,14 @@ export async function playAll(scenes: readonly Scene[], runtime: Runtime, world:
     try {
       await play(stage);
     } catch (error) {
-      check(`it broke off. ${error instanceof Error ? error.stack : String(error)}`, false);
+      check(`it stopped early. ${error instanceof Error ? error.stack : String(error)}`, false);
     }
     for (const [callId, kinds] of expected) await checkRecords(runtime, callId, kinds, answers, check);
   }
   return { answers, checks, failures };
 }
 
-/** Holds what is kept of a call against the script and against what was told. */
+/** Compares the stored call with the script and with the answer. */
 async function checkRecords(
   runtime: Runtime,
   callId: string,
@@ -115,7 +115,7 @@ async function checkRecords(
 ): Promise<void> {
   const kinds = (await runtime.calls.audit({ sessionId, callId })).map(({ outcome }) => outcome.kind);
   check(
-    `the records of ${callId} should be ${expected.join(', ')}, and are ${kinds.join(', ')}.`,
+    `the records of ${callId} should be ${expected.join(', ')}, but are ${kinds.join(', ')}.`,
     kinds.join() === expected.join(),
   );
   const [call] = await runtime.calls.list({ sessionId, callId });
@@ -123,14 +123,14 @@ async function checkRecords(
   const { content, outcome } = call.settled;
   check(`the records of ${callId} should be in a legal order.`, checkAuditOrder(kinds, { settled: true }).ok);
   check(
-    `what the model was told about ${callId} should be what the ledger holds.`,
+    `the model's text about ${callId} should be the stored one.`,
     content === outcomeToModelContent(outcome) && answers.some((answer) => tellOf(answer) === content),
   );
 }
 
 const tellOf = (answer: Answer): string => (answer.type === 'pending' ? '' : outcomeToModelContent(answer));
 
-/** `read_file {path:"orders.csv"}`: short, and still what was asked. */
+/** `read_file {path:"orders.csv"}`: short, but complete enough to recognise. */
 function describe({ name, arguments: args }: ToolCallInput): string {
   if (typeof args === 'string') return `${name} ${args}`;
   const text = JSON.stringify(args).replaceAll(/"(\$?\w+)":/g, '$1:');

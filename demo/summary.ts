@@ -1,4 +1,4 @@
-/** What was seen: how often each outcome, reason and record came up, and where to see the rest. */
+/** The summary: how often each outcome, reason and record occurred, and where to read more. */
 import type { DenialReason, Runtime, ToolOutcome } from 'quittance';
 import { denialReasons, reasonTable } from 'quittance';
 import { outcomeWords, toCode, toWord } from './ends.ts';
@@ -10,31 +10,31 @@ import { pageWidth, paint } from './terminal.ts';
 
 const outcomeMeanings: readonly (readonly [ToolOutcome['type'], string])[] = [
   ['ToolExecutionResult', 'it ran, and its output fits inline'],
-  ['ToolArtifactReference', 'it ran, and its output is kept aside'],
+  ['ToolArtifactReference', 'it ran, and its output is an artifact'],
   ['ToolTimeout', 'it was still running at its deadline'],
-  ['ToolFailure', 'it did not work, or nobody knows'],
-  ['ToolDenied', 'a check or a person said no; never ran'],
+  ['ToolFailure', 'it failed, or its effect is unknown'],
+  ['ToolDenied', 'a check or a person denied it; never ran'],
 ];
 
 const recordMeanings: Readonly<Record<string, string>> = {
-  blocked: 'refused, never ran',
-  requires_confirmation: 'held for a person',
+  blocked: 'denied, never ran',
+  requires_confirmation: 'held for approval',
   cached: 'answered from the record',
-  invalidated: 'the question was withdrawn',
-  completed: 'ran its course, well or not',
+  invalidated: 'the confirmation was withdrawn',
+  completed: 'ran to its end, successful or not',
 };
 
-/** Not played here, and where it is. */
+/** Kinds that the demo does not show, and where they are. */
 const otherRecords: Readonly<Record<string, string>> = {
   replayed: 'not here: see examples/20-external-worker.ts',
-  persistence_failed: 'not here: what a full disk leaves',
+  persistence_failed: 'not here: needs a full disk',
 };
 const otherReasons: Readonly<Partial<Record<DenialReason, string>>> = {
   contract: 'examples/14-contracts-from-yaml.ts',
   expired: 'docs/people.md',
 };
 
-/** Prints the totals and gives what a full play should have shown and did not. */
+/** Prints the totals and returns what a complete demo should have shown but did not. */
 export async function summarise(
   { answers, checks }: Report,
   runtime: Runtime,
@@ -50,7 +50,7 @@ export async function summarise(
     const word = outcomeWords[type];
     outcomeLine(word, outcomes.get(word), type, meaning);
   }
-  outcomeLine('pending', outcomes.get('pending'), 'no outcome', 'it waits for a person; ask again');
+  outcomeLine('pending', outcomes.get('pending'), 'no outcome', 'it awaits approval; repeat the request');
 
   title('Why a call is denied: eleven reasons');
   const seen = Object.keys(denialReasons).filter((reason) => reasons.has(reason));
@@ -64,7 +64,9 @@ export async function summarise(
 
   title('Reason codes');
   const unseen = Object.keys(reasonTable).filter((code) => !codes.has(code));
-  paragraph(`${codes.size} of ${codes.size + unseen.length} came up. Not played here: ${unseen.join(', ')}.`);
+  paragraph(
+    `${codes.size} of ${codes.size + unseen.length} occurred. Not played here: ${unseen.join(', ')}.`,
+  );
 
   print('');
   paragraph(`${answers.length} answers, ${checks} checks, ${(elapsedMs / 1000).toFixed(1)} s.`);
@@ -80,7 +82,7 @@ export function printNextSteps(): void {
   pathLine('demo/scenes', 'the script of what you just saw');
   pathLine('examples/01-first-call.ts', 'the first of the small programs, one idea each');
   pathLine('docs/getting-started.md', 'your own tools, step by step');
-  pathLine('docs/reason-codes.md', 'every code: what happened and what to do');
+  pathLine('docs/reason-codes.md', 'every code: its meaning and what to do');
   pathLine('ARCHITECTURE.md', 'the life of a call, and which file is responsible');
 }
 

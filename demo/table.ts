@@ -1,4 +1,4 @@
-/** The table of the demo: one call per row, and below it, or beside it where there is room, what the model was told. */
+/** The table of the demo: one call per row, with the text for the model below it, or next to it on a wide page. */
 import type { Style } from './terminal.ts';
 import { fit, trim, wrap } from '../src/cli/text-width.ts';
 import { pageWidth, paint } from './terminal.ts';
@@ -8,7 +8,7 @@ export type Row = {
   readonly happened: string;
   /** One of the words below; colours go by it. */
   readonly outcome: string;
-  /** The reason of a denial, shown where there is room. */
+  /** The reason of a denial, shown if there is room. */
   readonly reason: string;
   readonly code: string;
   readonly told: string;
@@ -32,7 +32,7 @@ type Columns = {
   readonly happened: number;
   readonly outcome: number;
   readonly code: number;
-  /** Undefined where it stands on a line of its own. */
+  /** Undefined if it has its own line. */
   readonly told: number | undefined;
 };
 
@@ -49,14 +49,14 @@ function columnsFor(width: number): Columns {
 export function printHeading(): void {
   const columns = columnsFor(pageWidth());
   const cells = [
-    fit('the agent asked', columns.asked),
+    fit('the agent requested', columns.asked),
     fit('what happened', columns.happened),
     fit('outcome', columns.outcome),
     fit('why', columns.code),
-    ...(columns.told === undefined ? [] : ['what the model was told']),
+    ...(columns.told === undefined ? [] : ['the model received']),
   ];
   print(paint('dim', `${indent}${cells.join(gap)}`.trimEnd()));
-  if (columns.told === undefined) print(paint('dim', `${indent}  └ what the model was told`));
+  if (columns.told === undefined) print(paint('dim', `${indent}  └ the model received`));
   print(paint('dim', '─'.repeat(pageWidth())));
 }
 
@@ -88,7 +88,7 @@ export function printRow(row: Row): void {
     print(paint('dim', `${indent}  └ ${trim(row.told, width - indent.length - 4)}`));
 }
 
-/** A cell in one line; on a narrow page in two, rather than lose its end. */
+/** A cell in one line; on a narrow page in two, so that its end is not lost. */
 function cellLines(text: string, width: number, pageColumns: number): readonly string[] {
   if (pageColumns >= 96) return [text];
   const [first = '', ...rest] = wrap(text, width);
@@ -99,7 +99,7 @@ function cellLines(text: string, width: number, pageColumns: number): readonly s
 export const paintOutcome = (outcome: string, text: string): string =>
   paint(colours[outcome] ?? 'reset', text);
 
-/** Something worth saying that is no call. */
+/** A remark between calls. */
 export function printNote(text: string): void {
   for (const [index, line] of wrap(text, pageWidth() - 6).entries())
     print(paint('italic', `${indent}${index === 0 ? '· ' : '  '}${line}`));

@@ -1,4 +1,4 @@
-/** The tools of the demo: real files, real HTTP, a real clock. Nothing here knows that it is watched. */
+/** The tools of the demo: real files, real HTTP, a real clock. They do not know about the demo. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineTool, toolResult } from 'quittance';
@@ -64,7 +64,7 @@ export function createTools({ folder, shop }: World): readonly AnyTool[] {
       costMicros: 400_000,
       run: () => fetchJson(`${shop.url}/sales`),
     }),
-    // Does not listen to the signal, as many tools do not: its answer comes late.
+    // Ignores the signal, as many tools do: its answer arrives late.
     defineTool({ name: 'get_forecast', timeoutMs: 100, run: () => fetchJson(`${shop.url}/forecast`) }),
     defineTool({ name: 'get_date', loopLimit: 3, run: () => new Date().toISOString().slice(0, 10) }),
     defineTool({ name: 'refund', input: payment, timeoutMs: 300, run: (args) => post('/refunds', args) }),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Looks until there is something to see, for two seconds at most. */
+/** Polls until there is a value, for at most two seconds. */
 export async function waitFor<Value>(look: () => Promise<Value | undefined>): Promise<Value | undefined> {
   for (let tries = 0; tries < 400; tries++) {
     const value = await look();

@@ -1,4 +1,4 @@
-/** Everything the demo touches: a folder of its own, a shop on this machine, a person to ask, a ledger. */
+/** Everything the demo uses: a separate folder, a shop on this machine, an approver, a ledger. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export interface World {
   readonly folder: string;
   readonly shop: Shop;
   readonly ada: Person;
-  /** What every runtime of the demo writes to. */
+  /** The ledger of every runtime of the demo. */
   readonly ledger: Ledger;
   has(file: string): boolean;
   close(): Promise<void>;
@@ -20,16 +20,16 @@ export interface World {
 
 export interface Person {
   readonly name: string;
-  /** What she says to the next questions. */
+  /** Her decision on the next confirmations. */
   will(decision: 'approve' | 'deny', reason?: string): void;
-  /** She is away: questions wait until she says something. */
+  /** She is away: confirmations wait until she decides. */
   leave(): void;
   answer(): ConfirmationAnswer | Promise<ConfirmationAnswer>;
 }
 
 export async function openWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-demo-'));
-  // Before anything else can happen: whatever ends the process, nothing stays behind.
+  // Registered first, so that every exit cleans up.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'orders.csv'), 'order,customer,cents\n17,Ben,417\n18,Eve,418\n');
   writeFileSync(join(folder, 'old.csv'), 'order,customer,cents\n1,Ada,401\n');

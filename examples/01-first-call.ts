@@ -12,7 +12,7 @@ const refund = defineTool({
 const runtime = createRuntime({ tools: [refund] });
 const turn = runtime.turn({ sessionId: 'ticket-42' });
 
-// As a model sends it: arguments as text, the number in quotes. And it sends it twice.
+// As a model sends it: arguments as text, the number in quotes. The model sends it twice.
 const call = { id: 'call_1', name: 'refund', arguments: '{"order":"A7","cents":"500"}' };
 const [first, second] = [await turn.call(call), await turn.call(call)];
 

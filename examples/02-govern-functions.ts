@@ -1,4 +1,4 @@
-// Functions you already have become tools: `govern` takes them as they are, and what they do not say is said beside.
+// Functions you already have become tools: `govern` takes them unchanged, with missing properties added separately.
 import assert from 'node:assert/strict';
 import { createRuntime, govern, outcomeToModelContent } from 'quittance';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ const setStock = ({ item, count }: { item: string; count: number }): { item: str
   stock.set(item, count);
   return { item, count };
 };
-// In the shape of another library: govern knows where such objects keep their schema and their body.
+// In the format of another library: govern knows where such objects keep their schema and function.
 const getPrice = {
   description: 'The price of one item, in cents.',
   inputSchema: z.object({ item: z.string() }),
@@ -30,7 +30,7 @@ const tools = govern(
   },
 );
 assert.deepEqual(
-  tools.map(({ name, mode }) => `${name}: ${mode}`), // the mode is read from the name where nobody declares it
+  tools.map(({ name, mode }) => `${name}: ${mode}`), // without a declaration, the mode comes from the name
   ['list_stock: read', 'set_stock: safe_write', 'get_price: read'],
 );
 

@@ -1,9 +1,9 @@
-// `turn.tools()` gives {name, description, schema, execute}: hand it to the agent loop you have.
+// `turn.tools()` returns {name, description, schema, execute}: pass it to any agent loop.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, outcomeToModelContent } from 'quittance';
 import { z } from 'zod';
 
-// Not ours: some loop, with some idea of what a tool is. Its model is a script.
+// Not ours: a loop with its own kind of tools. Its model is a script.
 type LoopTool = { name: string; description: string; execute(args: string): Promise<string> };
 type Step = { tool: string; args: string } | { say: string };
 async function runLoop(script: readonly Step[], tools: readonly LoopTool[]): Promise<string[]> {
@@ -37,10 +37,10 @@ const transcript = await runLoop(
 );
 await turn.end();
 console.log(transcript.join('\n'));
-assert.match(transcript[0] ?? '', /argument_validation_failed/); // told in words a model can act on
+assert.match(transcript[0] ?? '', /argument_validation_failed/); // in words that a model can act on
 assert.equal(transcript[1], '{"city":"Lyon","celsius":21}');
 
-// In a loop of your own, give the turn what the model sent: it knows the id, and it answers a wrong name too.
+// In your own loop, pass the model's call to the turn: it uses the id, and it also answers a wrong name.
 const other = runtime.turn({ sessionId: 'chat-1' });
 const outcome = await other.call({ id: 'toolu_1', name: 'get_wether', arguments: { city: 'Lyon' } });
 console.log(outcomeToModelContent(outcome));

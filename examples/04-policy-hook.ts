@@ -1,4 +1,4 @@
-// A hook is heard before a body runs. It allows, blocks, or asks for a person: block beats ask beats allow.
+// A hook runs before the tool. It allows, blocks or asks for approval: block beats ask beats allow.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, ToolDecision } from 'quittance';
 import type { PreToolUse } from 'quittance/runtime';
@@ -32,7 +32,7 @@ assert(outside.type === 'ToolDenied');
 assert.equal(outside.reason, 'pre_hook');
 assert.equal(outside.details, 'Mail goes to bakery.example only, not to ben@rival.example.');
 
-// Both hooks object to a guest who writes to a rival: the block is what counts, though the question came first.
+// Both hooks object to a guest who writes to a rival: the block wins, although the other hook came first.
 const guest = runtime.turn({ sessionId: 'mail', principal: { role: 'guest' } });
 const both = await guest.call(mail('m3', 'ben@rival.example'));
 assert(both.type === 'ToolDenied');

@@ -1,18 +1,19 @@
-// Some calls need a person. The call is held in the ledger, somebody decides, and the decision is kept with their name.
+// Some calls need approval. The call is held in the ledger, a person decides, and the decision is stored with their
+// name.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { z } from 'zod';
 
 const deleted: string[] = [];
 const deleteUser = defineTool({
-  name: 'delete_user', // such a name says `destructive`, and destructive tools ask
+  name: 'delete_user', // this name implies `destructive`, and destructive tools need approval
   input: z.object({ userId: z.string() }),
   run: ({ userId }) => ({ deleted: deleted.push(userId) }),
 });
 const runtime = createRuntime({ tools: [deleteUser] });
 const remove = (id: string, userId: string) => ({ id, name: 'delete_user', arguments: { userId } });
 
-// Nobody answers before the turn is over: that is no outcome, and the question stays.
+// No decision before the turn ends: the call has no outcome yet, and the confirmation stays open.
 const turn = runtime.turn({ sessionId: 'admin', timeoutMs: 1_000 });
 await assert.rejects(turn.call(remove('d1', 'u7')), (error) => {
   assert(isQuittanceError(error, 'call.pending'));
@@ -29,12 +30,12 @@ for (const { confirmationId, description, effectiveInput, inputDigest } of rows)
   await runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest });
 }
 
-// Another turn, the same id: the same call, and what came of it.
+// Another turn, the same id: the same call, with its outcome.
 const outcome = await runtime.turn({ sessionId: 'admin' }).call(remove('d1', 'u7'));
 assert.equal(outcome.type, 'ToolExecutionResult');
 assert.deepEqual(deleted, ['u7']);
 
-// Where a person is at hand, `onConfirm` answers at once.
+// If a person is available, `onConfirm` answers at once.
 const attended = createRuntime({
   tools: [deleteUser],
   onConfirm: () => ({ decision: 'deny', by: 'Ada', reason: 'u8 is me' }),

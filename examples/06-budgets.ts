@@ -1,4 +1,4 @@
-// A budget is a hard limit, also for calls that run side by side, and a child turn gets what its parent has left.
+// A budget is a hard limit, also for parallel calls, and a child turn gets its parent's remainder.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool } from 'quittance';
 import type { ToolOutcome } from 'quittance';
@@ -11,7 +11,7 @@ const searchWeb = defineTool({
   costMicros: 250_000, // a quarter of a euro, in millionths
   run: async ({ query }, context) => {
     searches += 1;
-    if (query.length < 10) context.charge(100_000); // what it really cost; the rest of the reservation goes back
+    if (query.length < 10) context.charge(100_000); // the actual cost; the rest of the reservation is returned
     return { hits: [] };
   },
 });
@@ -38,11 +38,11 @@ assert.deepEqual(codes(outcomes), [
 ]);
 assert.equal(searches, 3);
 
-// A sub-agent works in a session of its own, on its parent's money: nothing is left of the three calls.
+// A sub-agent works in its own session, on its parent's budget: none of the three calls remains.
 const child = turn.child({ sessionId: 'research/sub-agent' });
 assert.deepEqual(codes([await child.call(search('c1', 'flour'))]), ['budget.tool_calls_exhausted']);
 
-// Ada's day holds 1.00; the three searches took 0.10 each. Two long ones (0.25) fit, a third does not.
+// Ada's daily budget is 1.00; the three searches took 0.10 each. Two long ones (0.25) fit, a third does not.
 const next = runtime.turn({ sessionId: 'research' });
 const long = ['how to bake a rye bread', 'how to feed a sourdough', 'how to score a loaf'];
 const spent = await next.callAll(long.map((q, n) => search(`l${n}`, q)));

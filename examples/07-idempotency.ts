@@ -1,20 +1,20 @@
-// Two ways to pay twice, and what stops them: a key made of the arguments, and the twin guard.
+// Two ways to pay twice, and what stops them: a key made from the arguments, and the twin guard.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool } from 'quittance';
 import { z } from 'zod';
 
-const receipts = new Map<string, string>(); // what arrived, by the key it came with
+const receipts = new Map<string, string>(); // received receipts, by their key
 const sendReceipt = defineTool({
   name: 'send_receipt',
   input: z.object({ order: z.string(), to: z.string() }),
   idempotencyKey: ({ order }) => `receipt/${order}`,
   run: ({ to }, { idempotencyKey }) => {
-    receipts.set(idempotencyKey, to); // hand it to a service that takes one
+    receipts.set(idempotencyKey, to); // pass it to a service that supports one
     return { sent: true };
   },
 });
 const wire = defineTool({
-  name: 'wire_money', // no key, not idempotent: it may not be run again without a person
+  name: 'wire_money', // no key, not idempotent: it may not run again without approval
   input: z.object({ cents: z.number() }),
   run: () => {
     throw new Error('socket hang up'); // after the bank got it, or before?
@@ -43,7 +43,7 @@ assert.deepEqual([...receipts], [['receipt/A7', 'ben@example.org']]);
 const failed = await turn.call({ id: 'w1', name: 'wire_money', arguments: { cents: 900 } });
 assert.equal(failed.type, 'ToolFailure');
 const twin = await turn.call({ id: 'w2', name: 'wire_money', arguments: { cents: 900 } });
-assert(twin.type === 'ToolDenied'); // a model that saw an error tried again; a person was asked first
+assert(twin.type === 'ToolDenied'); // the model saw an error and retried; a person was asked first
 assert.equal(twin.reason, 'write_denied');
 console.log(questions);
 assert.deepEqual(questions, ['Call w1 did the same and nobody knows whether it took effect.']);

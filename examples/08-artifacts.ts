@@ -1,4 +1,4 @@
-// An output too large for a prompt is kept aside. The model gets a reference, reads pieces, or passes the whole on.
+// A large output becomes an artifact. The model gets a reference, reads parts of it, or passes it on as a whole.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, outcomeToModelContent } from 'quittance';
 import { z } from 'zod';
@@ -27,9 +27,9 @@ const outcome = await turn.call({ id: 'o1', name: 'get_orders', arguments: { yea
 assert(outcome.type === 'ToolArtifactReference');
 assert(outcome.sizeBytes > 60_000);
 assert(outcome.summary.length <= 200);
-assert(outcomeToModelContent(outcome).length < 1_000); // this is all the prompt has to carry
+assert(outcomeToModelContent(outcome).length < 1_000); // the prompt only needs to hold this
 
-// Every runtime has `read_artifact`: a piece by offset and limit, or by what stands in it.
+// Every runtime has `read_artifact`: it reads a part by offset and limit, or by a search.
 const { artifactId } = outcome;
 const found = await turn.call({
   id: 'o2',
@@ -38,7 +38,7 @@ const found = await turn.call({
 });
 assert.match(outcomeToModelContent(found), /1334/);
 
-// An argument can stand for all of it: the body gets the orders, the record keeps the reference.
+// An argument can refer to all of it: the tool receives the orders, the record keeps the reference.
 const passed = await turn.call({
   id: 'o3',
   name: 'import_orders',
@@ -49,6 +49,6 @@ assert.equal(imported[1_234]?.cents, 1_334);
 const [record] = await runtime.calls.audit({ sessionId: 'books', callId: 'o3' });
 assert.deepEqual(record?.requestedInput, { orders: { $artifact: artifactId } });
 
-// For code there is nothing to fetch: a typed run gives the whole output.
+// Code needs no reference: a typed run returns the whole output.
 assert.equal((await turn.run.get_orders({ year: 2025 })).length, 2_000);
 console.log(outcomeToModelContent(outcome));

@@ -1,4 +1,4 @@
-// The body gets the secret; the record, the model and everybody else get [REDACTED].
+// The tool receives the secret; the record, the model and all others see [REDACTED].
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool } from 'quittance';
 import { z } from 'zod';
@@ -7,13 +7,13 @@ const received: string[] = [];
 const signIn = defineTool({
   name: 'sign_in',
   input: z.object({ user: z.string(), password: z.string(), memo: z.string() }),
-  redact: { output: ['$.session.id'] }, // beside what is found by itself
+  redact: { output: ['$.session.id'] }, // in addition to detected secrets
   run: ({ user, password }) => {
     received.push(password);
     return {
       session: { id: '7f3a', user },
-      next_page_token: 'page-2', // a place in a list, not a secret: it survives
-      debug: `password ${password} accepted`, // a tool that talks too much
+      next_page_token: 'page-2', // a position in a list, not a secret: it is kept
+      debug: `password ${password} accepted`, // a tool that reveals too much
     };
   },
 });

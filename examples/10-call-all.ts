@@ -1,4 +1,4 @@
-// Several calls of one answer: reads run side by side, what touches the same thing waits its turn, answers keep order.
+// Several calls of one answer: reads run in parallel, overlapping writes wait, results keep call order.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRuntime, defineTool } from 'quittance';
@@ -6,7 +6,7 @@ import type { ToolContext } from 'quittance';
 import { z } from 'zod';
 
 const input = z.object({ account: z.string() });
-const resourceKeys = ({ account }: z.infer<typeof input>) => [account]; // what a call touches
+const resourceKeys = ({ account }: z.infer<typeof input>) => [account]; // the resources of a call
 
 const steps: string[] = [];
 const work = async ({ account }: z.infer<typeof input>, { callId }: ToolContext) => {
@@ -31,7 +31,7 @@ assert.deepEqual(
   ['read a', 'read b', 'write a', 'read a again'],
 );
 const at = (step: string): number => steps.indexOf(step);
-assert(at('read b begins') < at('read a ends')); // side by side
+assert(at('read b begins') < at('read a ends')); // in parallel
 assert(at('read a ends') < at('write a begins')); // the write waits for the read before it
 assert(at('write a ends') < at('read a again begins')); // and the read after it waits for the write
 console.log(steps.join('\n'));

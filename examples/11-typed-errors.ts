@@ -1,4 +1,4 @@
-// For code: typed tools that give a value or throw a ToolError whose `reason` is one word of a fixed list.
+// For code: typed tools return a value or throw a ToolError whose `reason` is one of a fixed list of codes.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, isToolError, reasonOf, ToolError, unwrap } from 'quittance';
 import { z } from 'zod';
@@ -20,13 +20,13 @@ const turn = runtime.turn({ sessionId: 'rates' });
 
 const rate = await turn.run.get_rate({ currency: 'EUR' });
 const perDollar: number = rate.perDollar; // typed by the output schema
-const at: string = rate.at; // and a date is a string once it was JSON
+const at: string = rate.at; // a date is a string in JSON
 assert.deepEqual([perDollar, at], [0.9, '1970-01-01T00:00:00.000Z']);
 
 // @ts-expect-error A wrong tool or a wrong input does not compile.
 await assert.rejects(turn.run.get_rate({ currency: 'USD' }), (error) => {
   assert(isToolError(error));
-  assert.equal(error.reason, 'tool.invalid_input'); // nor does it run
+  assert.equal(error.reason, 'tool.invalid_input'); // it does not run either
   return true;
 });
 
@@ -41,6 +41,6 @@ try {
   console.log(`${error.message} ${reasonOf(error.reason).whatToDo}`);
 }
 
-// The same for an outcome you already have.
+// The same for an existing outcome.
 const outcome = await turn.call({ id: 'r1', name: 'get_rate', arguments: { currency: 'SEK' } });
 assert.throws(() => unwrap(outcome), { name: 'ToolError', reason: 'tool.network_error' });

@@ -1,4 +1,4 @@
-// Later somebody asks what happened, who allowed it and why. The answer is read from events, never from a log.
+// Later a person asks what happened, who allowed it and why. The answer comes from events, never from a log.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool } from 'quittance';
 import { checkAuditOrder } from 'quittance/events';
@@ -32,15 +32,15 @@ assert(checkAuditOrder(kinds, { settled: true }).ok);
 
 const [asked, done] = records;
 assert(asked !== undefined && done !== undefined);
-assert.deepEqual(asked.principal, { userId: 'ben', role: 'support' }); // on whose behalf
-assert.deepEqual(asked.provenance, { provider: 'acme', model: 'acme-1' }); // which model asked
-assert.deepEqual(asked.requestedInput, { order: 'A7', cents: '500' }); // what it asked for
-assert.deepEqual(asked.effectiveInput, { order: 'A7', cents: 500 }); // what the body got
+assert.deepEqual(asked.principal, { userId: 'ben', role: 'support' }); // the principal
+assert.deepEqual(asked.provenance, { provider: 'acme', model: 'acme-1' }); // the model
+assert.deepEqual(asked.requestedInput, { order: 'A7', cents: '500' }); // the requested input
+assert.deepEqual(asked.effectiveInput, { order: 'A7', cents: 500 }); // the tool's input
 assert.partialDeepStrictEqual(done.decidedBy, {
   type: 'person',
   name: 'Ada',
-  identity: { kind: 'self_asserted' }, // how she was known: the host gave her name, and nothing verified it
-}); // who allowed it
+  identity: { kind: 'self_asserted' }, // how she was identified: the host gave her name, and nothing verified it
+}); // the approver
 assert.equal(done.toolSuccess, true);
 
 // A call: where it stands now, with the exact text the model was told.

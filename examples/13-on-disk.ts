@@ -1,4 +1,7 @@
-/** A ledger on disk: what was told is kept first, and the same id gives the same answer after a restart. */
+/**
+ * A ledger on disk: outcomes are stored before they are reported, and the same id gives the same answer after a
+ * restart.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +18,7 @@ const sendMail = defineTool({
   run: () => ({ mail: ++sent }),
 });
 
-/** A process of its own, as far as the ledger can tell: it opens the file, makes the call and leaves. */
+/** Acts as a separate process for the ledger: it opens the file, makes the call and closes it. */
 async function ask(): Promise<string> {
   const ledger = await openLedger(join(folder, 'ledger.db'));
   const runtime = createRuntime({ tools: [sendMail], ledger });

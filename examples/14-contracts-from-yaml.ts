@@ -1,4 +1,4 @@
-// Rules in a file beside the program: one blocks, one asks a person, one hides, one counts.
+// Rules in a file next to the program: one blocks, one asks for approval, one redacts, one counts.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
@@ -31,27 +31,27 @@ const runtime = createRuntime({
 const turn = runtime.turn({ sessionId: 'till-3' });
 const pay = (id: string, cents: number) => ({ id, name: 'refund', arguments: { order: 'A7', cents } });
 
-// Both rules about refunds fire. A block beats a question, so nobody is asked.
+// Both refund rules fire. A block beats an approval, so no person is asked.
 const large = await turn.call(pay('r1', 90_000));
 assert(large.type === 'ToolDenied');
 assert.equal(large.reason, 'contract');
-assert.equal(large.details, 'A refund of 90000 cents is for the office, not for an agent.');
+assert.equal(large.details, 'Agents may not refund 90000 cents. Ask the office.');
 assert.deepEqual(questions, []);
 
-// Enough to ask about. Ada agrees, and every check is made once more before the body runs.
+// This amount needs approval. Ada approves, and every check runs again before the tool.
 assert.equal((await turn.call(pay('r2', 3_000))).type, 'ToolExecutionResult');
 assert.deepEqual(questions, ['Refund 3000 cents for order A7?']);
 
-// What nothing objects to is allowed.
+// A call without objections is allowed.
 assert.equal((await turn.call(pay('r3', 500))).type, 'ToolExecutionResult');
 
-// The body ran twice; the rule that counts refunds lets no third one through.
+// The tool ran twice; the rule that counts refunds blocks a third.
 const third = await turn.call(pay('r4', 600));
 assert(third.type === 'ToolDenied');
 assert.equal(third.details, 'Two refunds are enough for one conversation.');
 assert.deepEqual(refunded, [3_000, 500]);
 
-// A result loses what a rule finds in it. The rest keeps its shape.
+// A rule redacts its match in an output. The rest keeps its shape.
 const order = await turn.call({ id: 'o1', name: 'find_order', arguments: { order: 'A7' } });
 assert(order.type === 'ToolExecutionResult');
 assert.deepEqual(order.output, { order: 'A7', paidFrom: '[REDACTED]', lines: ['2 loaves'] });

@@ -1,4 +1,4 @@
-// The order of calls: a session goes from stage to stage, and each stage says what it takes to leave it.
+// The order of calls: a session moves from stage to stage, and each stage states its exit conditions.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
@@ -30,7 +30,7 @@ const runCommand = defineTool({
 });
 
 const contracts = await contractsFromYaml(join(import.meta.dirname, '15-workflow.yaml'), {
-  // Which argument of which tool shows what. `Read` and `Bash` need no such line.
+  // Maps tool arguments to evidence. `Read` and `Bash` need no such line.
   evidence: { read_file: { reads: ['path'] }, run_command: { command: 'command' } },
 });
 const runtime = createRuntime({
@@ -43,7 +43,7 @@ const runtime = createRuntime({
 });
 const turn = runtime.turn({ sessionId: 'release-7' });
 let calls = 0;
-/** What became of a call: the words of a denial, or nothing. */
+/** The result of a call: the text of a denial, or undefined. */
 async function attempt(name: string, args: Record<string, string>): Promise<string | undefined> {
   const outcome = await turn.call({ id: `w${++calls}`, name, arguments: args });
   return outcome.type === 'ToolDenied' ? outcome.details : undefined;
@@ -53,25 +53,25 @@ const edit = () => attempt('edit_file', { path: 'bread.ts', text: 'better bread'
 const workflow = runtime.workflow({ sessionId: 'release-7' });
 const stage = async () => (await workflow.state()).activeStage;
 
-// A call that fits a later stage tries to get there, and hears what is missing on the way.
+// A call of a later stage tries to get there, and learns what is missing.
 assert.equal(await edit(), 'Read plan.md first.');
 assert.equal(await attempt('read_file', { path: 'plan.md' }), undefined);
 assert.equal(await edit(), undefined);
 assert.equal(await stage(), 'change');
 
-// Only a success is evidence: tests that ran and failed let nothing through.
+// Only a success is evidence: failed tests unlock nothing.
 assert.equal(await run('npm test'), undefined);
 assert.equal(await run('git push origin better-bread'), 'The tests have to pass first.');
 testsPass = true;
 assert.equal(await run('npm test'), undefined);
 
-// The next stage is a person. With her approval the push is in order, and nothing else is.
+// The next stage needs approval. With it the push is allowed, and nothing else is.
 assert.equal(await run('git push origin better-bread'), undefined);
 assert.equal(await stage(), 'push');
 assert.equal(await run('git push origin main --force'), 'Only a push is left to do.');
 assert.deepEqual(commands, ['npm test', 'npm test', 'git push origin better-bread']);
 
-// Somebody found a mistake: back to the change. The approval is gone with it, what was read stays read.
+// A person found a mistake: back to the change. This revokes the approval; the reads stay valid.
 const { approvals, completedStages } = await workflow.reset({ stageId: 'change', by: 'Ben' });
 assert.deepEqual({ approvals, completedStages }, { approvals: {}, completedStages: ['study'] });
 

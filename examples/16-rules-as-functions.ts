@@ -1,4 +1,4 @@
-// Rules as functions beside rules in YAML; and other rules come into force while the runtime works.
+// Rules as functions next to rules in YAML, and a reload of rules at run time.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { contracts, contractsFromMultiple, contractsFromYamlString } from 'quittance/contracts';
@@ -30,11 +30,11 @@ const programmed = contracts({
     {
       id: 'customers-only',
       tool: 'send_mail',
-      // May wait for a database. What it throws, or an answer that is none, blocks.
+      // May wait for a database. An error or an invalid answer blocks.
       before: async ({ input: { to } }) =>
         typeof to === 'string' && customers.has(to)
           ? undefined
-          : { action: 'block', message: `${JSON.stringify(to)} is no customer.` },
+          : { action: 'block', message: `${JSON.stringify(to)} is not a customer.` },
     },
     {
       id: 'no-hosts',
@@ -43,7 +43,7 @@ const programmed = contracts({
         const hidden = text.replaceAll(/[\w.]+\.internal\.example/g, '(a host)');
         return hidden === text
           ? undefined
-          : { action: 'redact', message: 'Names of hosts stay here.', output: JSON.parse(hidden) };
+          : { action: 'redact', message: 'Host names are redacted.', output: JSON.parse(hidden) };
       },
     },
   ],
@@ -57,7 +57,7 @@ const mail = (id: string, to: string) =>
 
 const stranger = await mail('m1', 'dan@rival.example');
 assert(stranger.type === 'ToolDenied');
-assert.equal(stranger.details, '"dan@rival.example" is no customer.');
+assert.equal(stranger.details, '"dan@rival.example" is not a customer.');
 
 const first = await mail('m2', 'ben@bakery.example');
 assert(first.type === 'ToolExecutionResult');
@@ -70,7 +70,7 @@ const second = await mail('m3', 'cleo@mill.example');
 assert(second.type === 'ToolDenied');
 assert.equal(second.details, 'No more mails: 1 per conversation.');
 
-// Text with a mistake is refused with every problem, and the rules that were in force stay.
+// Text with a mistake is refused with every problem, and the old rules stay in force.
 const before = all.version;
 assert.throws(
   () => written.reload('kind: Ruleset\nrules: [{ id: A }]'),
@@ -82,7 +82,7 @@ assert.throws(
 );
 assert.equal(all.version, before);
 
-// Text without one is in force for the next call. The session goes on counting where it was.
+// Valid text is in force for the next call. The session keeps its counts.
 written.reload(limitOf(2));
 assert.notEqual(all.version, before);
 assert.equal((await mail('m4', 'cleo@mill.example')).type, 'ToolExecutionResult');

@@ -1,4 +1,4 @@
-// Somebody who would say yes every time says so once: for one tool, some arguments, one session and an hour.
+// A person who would approve every time approves once: for one tool, some arguments, one session and one hour.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 const refunded: number[] = [];
 const refund = defineTool({
   name: 'refund',
-  mode: 'destructive', // so every call asks
+  mode: 'destructive', // so every call needs approval
   input: z.object({ order: z.string(), cents: z.number() }),
   run: ({ cents }) => ({ refunds: refunded.push(cents) }),
 });
@@ -26,7 +26,7 @@ const grant = await runtime.grants.give({
   reason: 'small refunds during the sale',
 });
 
-// Small ones run, each under the name of the grant; a large one is asked about.
+// Small refunds run under the grant; a large one needs approval.
 assert.equal((await ask('o1', 450)).type, 'ToolExecutionResult');
 await assert.rejects(ask('o2', 90_000), isHeld);
 assert.deepEqual(refunded, [450]);

@@ -1,4 +1,4 @@
-// A tool that can shows what it would do. A person approves that very diff, and the body is given what it was made of.
+// A tool can preview its effect. A person approves that exact diff, and the tool receives the snapshot behind it.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, ToolDecision } from 'quittance';
 import type { ConfirmationView } from 'quittance/runtime';
@@ -10,7 +10,7 @@ const plan = z.object({ was: z.string(), becomes: z.string() });
 const updateFile = defineTool({
   name: 'update_file', // a bounded write: by itself it would show its diff and run
   input: z.object({ path: z.string(), text: z.string() }),
-  // It must change nothing. The snapshot is what the body needs in order to do exactly what is shown.
+  // It must change nothing. The snapshot holds what the tool needs to do exactly what is shown.
   preview: ({ path, text }) => ({
     kind: 'diff',
     path,
@@ -21,7 +21,7 @@ const updateFile = defineTool({
   cancel: ({ operationId }) => void released.push(operationId),
   run: ({ path }, { previewed }) => {
     const { was, becomes } = plan.parse(previewed?.snapshot);
-    // What was shown is not there any more: refuse.
+    // The file no longer matches the preview: refuse.
     if ((files.get(path) ?? '') !== was) throw new Error(`${path} has changed since it was shown.`);
     files.set(path, becomes);
     return { written: path };
@@ -32,7 +32,7 @@ const lines = (mark: string, text: string): string[] =>
 
 const runtime = createRuntime({
   tools: [updateFile],
-  // Hooks and rules see the snapshot too: `snapshot.was` in a contract.
+  // Hooks and rules also see the snapshot: `snapshot.was` in a contract.
   onPreToolUse: ({ snapshot }) =>
     snapshot?.['was'] === '' ? ToolDecision.allow : ToolDecision.requiresConfirmation('The file exists.'),
 });
@@ -67,7 +67,7 @@ await runtime.confirmations.decide(confirmationId, {
 assert.equal((await first).type, 'ToolExecutionResult');
 assert.equal(files.get('menu.txt'), 'rye\ncumin\n');
 
-// She edits the next one: that is another preview, which has to be approved for itself.
+// She edits the next one, which creates another preview that needs its own approval.
 const second = update('u2', 'nothing\n');
 const draft = await question();
 await runtime.confirmations.decide(draft.confirmationId, {

@@ -1,4 +1,4 @@
-// A destructive tool that can undo runs without asking, and what it did can be taken back: once, by a person, on record.
+// A destructive tool with undo runs without approval, and a person can undo its effect: once, on record.
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ const rows = new Map([
 const deleteRow = defineTool({
   name: 'delete_row',
   input: z.object({ id: z.string() }),
-  resourceKeys: ({ id }) => [`row:${id}`], // what a later call may get in the way of
+  resourceKeys: ({ id }) => [`row:${id}`], // the resource that a later call may change
   run: ({ id }) => {
     const text = rows.get(id) ?? '';
     rows.delete(id);
@@ -57,16 +57,16 @@ const refused = async (callId: string): Promise<string> => {
   return 'nothing';
 };
 
-// Once.
+// Only once.
 assert.equal(await refused('d1'), 'undo.spent');
 
-// Not where something else has been written there since.
+// Not after a later write to the same resource.
 await turn.call({ id: 'd2', name: 'delete_row', arguments: { id: '2' } });
 await turn.call({ id: 's1', name: 'set_row', arguments: { id: '2', text: 'cumin' } });
 assert.equal(await refused('d2'), 'undo.conflict');
 assert.equal(rows.get('2'), 'cumin');
 
-// Not by a tool that cannot.
+// Not for a tool without undo.
 assert.equal(await refused('s1'), 'undo.unavailable');
 
 // The undo is a call of its own, and the first one says by which it was undone.

@@ -1,5 +1,5 @@
-// A tool that another process runs: the agent hands the call over, a worker takes it, runs it and reports. Started with
-// "worker" this file is the worker; started without, it is the agent and starts a worker of its own.
+// A tool that another process runs: the agent hands the call off, a worker claims it, runs it and reports. With the
+// argument "worker" this file is the worker; without it, it is the agent and starts a worker.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 
 const renderInput = z.object({ scene: z.string() });
-// Both sides know the tool: what it takes, what it gives, how far it reaches. Only the worker knows how.
+// Both sides know the tool's definition. Only the worker has its implementation.
 const renderVideo = defineTool({
   name: 'render_video',
   mode: 'external',

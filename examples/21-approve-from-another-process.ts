@@ -1,5 +1,5 @@
-// The agent runs in one process, the person sits at another. They share a ledger in a file, and nothing else: the inbox
-// does not have the tool, and the agent does not know the inbox. This program is both; it starts itself as the inbox.
+// The agent runs in one process, the approver uses another. They share only a ledger file: the inbox does not have
+// the tool, and the agent does not know the inbox. This program is both; it starts itself as the inbox.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -56,7 +56,7 @@ async function beTheInbox(path: string): Promise<void> {
   while (open.length < 3) open = (await runtime.confirmations.list({ status: 'pending' })).rows;
   for (const { confirmationId, inputDigest, callId, effectiveInput, risk } of open) {
     console.log('inbox:', callId, effectiveInput, risk.join(', '));
-    // A decision names the digest of what was shown, so that it can be about nothing else.
+    // A decision names the digest of what was shown, so that it covers nothing else.
     if (callId === 'delete u8')
       await runtime.confirmations.decide(confirmationId, { decision: 'deny', by: 'Ada', reason: 'u8 is me' });
     else if (callId === 'delete u7')

@@ -1,4 +1,4 @@
-/** Record once, replay for ever: the real tool runs once, failures come back as failures, a change is found. */
+/** Record once, replay many times: the real tool runs once, failures replay as failures, and a change is detected. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const weather = defineTool({
   },
 });
 
-/** The test: what an agent does, with the first city as somebody changed it. */
+/** The test: the calls of an agent, with a first city that may change. */
 const test = (city: string): Promise<readonly ToolOutcome[]> =>
   withCassette(
     path,
@@ -48,7 +48,7 @@ assert(isQuittanceError(miss, 'cassette.unused'));
 assert.equal(asked, 2);
 console.log(miss.message);
 
-// And a tool that breaks on purpose, to see what becomes of the call.
+// A tool that fails on purpose, to see the outcome of the call.
 const flaky = injectFaults(weather, [{ on: 1, fault: 'network_error' }]);
 const outcome = await withCassette(
   join(folder, 'flaky.json'),

@@ -1,6 +1,6 @@
 /**
- * A call that fails for a passing reason is tried again by a behaviour, and another behaviour raises the alarm when even
- * that did not help. Both are events of the ledger: nothing happens behind anybody's back.
+ * A behavior retries a call after a transient failure, and another behavior raises an alarm if the retry fails too.
+ * Both act through events of the ledger, so everything is recorded.
  */
 import assert from 'node:assert/strict';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';

@@ -1,7 +1,5 @@
 /**
- * Attacks the packed package: `npm run attack`. Packs it, unpacks the file into a temporary folder with links to the
- * installed dependencies (no network), imports its public entry points from there and makes every attempt of
- * test/attacks. Prints a table and, as the last line, one JSON object. `--only <text>` runs the classes whose id
+ * Attacks the packed package: `npm run attack`. Packs it and unpacks the file into a temporary folder with links to the installed dependencies (no network). Imports its public entry points from there and makes every attempt of test/attacks. Prints a table and, as the last line, one JSON object. `--only <text>` runs the classes whose id
  * contains the text. Ctrl-C stops after the current attempt and prints what was found so far.
  */
 import { execFileSync } from 'node:child_process';
@@ -20,7 +18,7 @@ const stop = new AbortController();
 process.on('SIGINT', () => stop.abort());
 process.on('SIGTERM', () => stop.abort());
 
-/** Gives the folder in which `quittance` can be imported as a user would. */
+/** Creates a folder in which `quittance` can be imported as by a user. */
 function installPacked(folder: string): void {
   const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
@@ -74,7 +72,7 @@ try {
     ...family,
     classes: family.classes.filter(({ id }) => id.includes(values.only)),
   }));
-  console.log([cell('class', 34), ' tried', '  held', ' asked', ' what is tried'].join(' '));
+  console.log([cell('class', 34), ' tried', '  held', ' asked', ' attempt'].join(' '));
   for await (const result of runFamilies(chosen, door, stop.signal)) {
     results.push(result);
     printRow(result);

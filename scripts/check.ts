@@ -1,9 +1,10 @@
 /**
- * Everything that must hold before a change lands: `npm test`. As many steps as there are cores run at once; the tests
- * come last and start only if the steps before them held. Each step is a script of package.json and can be run alone.
+ * Everything that must pass before a change lands: `npm test`. As many steps as there are cores run at once; the
+ * tests come last and start only if the earlier steps passed. Each step is a script of package.json and can be run
+ * alone.
  *
- * `npm test -- lint types` runs only these steps; `npm test -- --keep-going` runs the tests even if another step failed.
- * The last line is always `N passed, N failed`: it counts every test and every other step.
+ * `npm test -- lint types` runs only these steps; `npm test -- --keep-going` runs the tests even if another step
+ * failed. The last line is always `N passed, N failed`: it counts every test and every other step.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ type Script = keyof typeof manifest.scripts;
 type Step = {
   readonly script: Script;
   readonly what: string;
-  /** What must have ended well before this can start. */
+  /** Steps that must have passed before this one starts. */
   readonly after: readonly Script[];
 };
 
@@ -27,8 +28,8 @@ const steps: readonly Step[] = [
   { script: 'frameworks', what: 'the frameworks that adapters are tested with are installed', after: [] },
   { script: 'format:check', what: 'the files are formatted', after: [] },
   { script: 'build', what: 'the package builds', after: [] },
-  { script: 'types', what: 'the types hold, type tests included', after: ['frameworks'] },
-  { script: 'lint', what: 'the code keeps the lint rules', after: ['frameworks'] },
+  { script: 'types', what: 'the types match, type tests included', after: ['frameworks'] },
+  { script: 'lint', what: 'the code follows the lint rules', after: ['frameworks'] },
   { script: 'unused', what: 'no file, export or dependency is unused', after: [] },
   { script: 'package', what: 'the packed package resolves and its types match its code', after: ['build'] },
   { script: 'test:run', what: 'the tests pass', after: ['frameworks', 'build'] },
@@ -73,7 +74,7 @@ while (waiting.size > 0 || running.size > 0) {
     waiting.delete(step);
     running.set(step.script, run(step));
   }
-  // Nothing runs and nothing can start: what is left waits for a step that failed.
+  // Nothing runs and nothing can start: the remaining steps wait for one that failed.
   if (running.size === 0) break;
   await Promise.race(running.values());
 }
@@ -89,7 +90,7 @@ function canStart({ script, after }: Step): boolean {
 
 async function run({ script, what }: Step): Promise<void> {
   console.log(`→ ${script}: ${what}`);
-  // Tests tell how far they are. The output of the others is of interest only if they fail.
+  // Tests print their progress. The output of other steps matters only if they fail.
   const built = ended.get('build')?.held === true ? { [builtPackageName]: 'dist' } : {};
   const env = { NODE_COMPILE_CACHE: compileCache, ...built };
   const end = await runner.run(script, script === tests ? 'shown' : 'kept', env);

@@ -1,6 +1,6 @@
 /**
- * Runs the suites of the adapters on the oldest versions of the frameworks that they support: `npm run compat`. The
- * tests are copied to where those are installed, so that imports and child processes find them as they always do.
+ * Runs the adapter suites on the oldest supported versions of the frameworks: `npm run compat`. The tests are copied
+ * next to those versions, so that imports and child processes find them as usual.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, globSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..');
 const latest = join(root, 'test/frameworks');
 const oldest = join(latest, 'oldest');
 const copy = join(oldest, 'run');
-/** What tests import from the folder above theirs. */
+/** The file that tests import from their parent folder. */
 const shared = 'model-api-name.ts';
 
 const node = (...args: readonly string[]): number =>

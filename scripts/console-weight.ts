@@ -1,11 +1,11 @@
-/** What the console weighs: what a browser loads before anything can be shown, and all there is. Compressed, in bytes. */
+/** The size of the console: what a browser loads before the first page, and the total. Compressed, in bytes. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
 export type ConsoleWeight = { readonly first: number; readonly all: number; readonly files: number };
 
-/** No more than this: React is three quarters of the first, and a slow line carries it in a second or two. */
+/** The limits: React is three quarters of the first, and a slow connection loads it in a second or two. */
 export const consoleBudget: Omit<ConsoleWeight, 'files'> = { first: 95_000, all: 260_000 };
 
 export function weighConsole(folder: string): ConsoleWeight {

@@ -1,6 +1,6 @@
 /**
- * Writes what is generated, pages of docs/ and the schema of contracts: `npm run docs`. With `--check` it
- * writes nothing and fails where a file is not what the tables say.
+ * Writes the generated files, pages of docs/ and the schema of contracts: `npm run docs`. With `--check` it writes
+ * nothing and fails if a file is out of date.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -29,7 +29,7 @@ for (const [path, text] of [
   writeFileSync(file, text);
 }
 if (values.check && drifted.length > 0) {
-  console.error(`Not what the tables say: ${drifted.join(', ')}. Write them again with: npm run docs`);
+  console.error(`Out of date: ${drifted.join(', ')}. Update them with: npm run docs`);
   process.exitCode = 1;
 } else
-  console.log(drifted.length === 0 ? 'Every page is what the tables say.' : `Wrote ${drifted.join(', ')}.`);
+  console.log(drifted.length === 0 ? 'Every generated page is up to date.' : `Wrote ${drifted.join(', ')}.`);

@@ -1,7 +1,6 @@
 /**
- * Installs the agent frameworks that adapters are tested against: `node scripts/frameworks.ts [FOLDER]`. They have a
- * lock of their own, so that nobody pays for them who does not test. Where what is installed is what the lock says,
- * nothing happens.
+ * Installs the agent frameworks for the adapter tests: `node scripts/frameworks.ts [FOLDER]`. They have a separate
+ * lock file, so that only testers download them. Does nothing if the installed versions match the lock file.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -19,7 +18,7 @@ const wanted = createHash('sha256')
   .digest('hex');
 const isThere = existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
 if (!isThere) {
-  console.error(`Installing the frameworks of ${folder}: this takes a minute, once.`);
+  console.error(`Installing the frameworks of ${folder}. This takes a minute, once.`);
   const { status } = spawnSync(
     'npm',
     ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error'],
@@ -30,13 +29,13 @@ if (!isThere) {
   );
   if (status !== 0) {
     console.error(
-      `The frameworks could not be installed. Try it by hand: cd ${folder} && npm ci --ignore-scripts`,
+      `The frameworks could not be installed. To install them manually: cd ${folder} && npm ci --ignore-scripts`,
     );
     process.exit(1);
   }
 }
 if (!existsSync(join(link, 'package.json'))) {
-  // There, this package is called by its name, as its users do.
+  // Tests there import this package by its name, as users do.
   rmSync(link, { recursive: true, force: true });
   mkdirSync(modules, { recursive: true });
   symlinkSync(root, link, 'junction');

@@ -1,6 +1,6 @@
 /**
- * After the console was built: what it weighs, and how long a browser takes until its first page can be used, from this
- * machine's own server. Fails where it weighs more than its budget.
+ * Measures the built console: its size, and the time until a browser can use the first page, from a local server.
+ * Fails if it exceeds its budget.
  */
 import { join } from 'node:path';
 import { createMemoryLedger } from '../src/store/memory/memory-ledger.ts';
@@ -26,7 +26,7 @@ const browser = await launchBrowser();
 const times: number[] = [];
 try {
   const page = await browser.newPage();
-  // Seen from inside: whoever looks in from outside looks only now and then.
+  // Measured inside the page, because polling from outside is too coarse.
   await page.addInitScript(`
     new MutationObserver((_, observer) => {
       if (document.querySelector('main h1') === null) return;
@@ -48,9 +48,9 @@ try {
 }
 const median = times.toSorted((left, right) => left - right)[2] ?? 0;
 console.log(
-  `console: first load ${kilobytes(weight.first)} of ${kilobytes(consoleBudget.first)}, all ${kilobytes(weight.all)} of ${kilobytes(consoleBudget.all)} in ${weight.files} files (compressed); first page usable after ${Math.round(median)} ms, the median of ${times.length} loads here`,
+  `console: first load ${kilobytes(weight.first)} of ${kilobytes(consoleBudget.first)}, all ${kilobytes(weight.all)} of ${kilobytes(consoleBudget.all)} in ${weight.files} files (compressed). First page usable after ${Math.round(median)} ms, the median of ${times.length} loads here`,
 );
 if (weight.first > consoleBudget.first || weight.all > consoleBudget.all) {
-  console.error('The console weighs more than its budget: scripts/console-weight.ts');
+  console.error('The console exceeds its budget: scripts/console-weight.ts');
   process.exitCode = 1;
 }

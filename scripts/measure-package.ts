@@ -1,4 +1,7 @@
-/** Packs the built package without writing it, prints what it weighs, and fails if it is too heavy: part of `npm run package`. */
+/**
+ * Packs the built package without writing it, prints its size, and fails if it is too large: part of `npm run
+ * package`.
+ */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { findWeightProblems, listParts, type PackedPackage } from './package-weight.ts';
@@ -9,13 +12,13 @@ const listing = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-sc
   encoding: 'utf8',
   stdio: ['ignore', 'pipe', 'ignore'],
 });
-const [packed] = JSON.parse(listing) as readonly PackedPackage[]; // what npm documents
+const [packed] = JSON.parse(listing) as readonly PackedPackage[]; // documented by npm
 if (packed === undefined) throw new Error('npm packed nothing.');
 
 console.log(`${packed.size} bytes packed, ${packed.unpackedSize} unpacked, ${packed.files.length} files`);
 console.log(listParts(packed).join('\n'));
 const problems = findWeightProblems(packed);
 if (problems.length > 0) {
-  console.error(['The package must not be published like this.', ...problems.slice(0, 20)].join('\n  '));
+  console.error(['The package must not be published in this state.', ...problems.slice(0, 20)].join('\n  '));
   process.exitCode = 1;
 }

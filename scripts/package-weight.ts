@@ -1,4 +1,4 @@
-/** What the package may weigh and hold: what runs, its declarations, and the text of the handbook. */
+/** The limits on the size and content of the package: running code, its declarations, and the text of the handbook. */
 
 /** One package as `npm pack --json` describes it. Sizes are in bytes. */
 export type PackedPackage = {
@@ -9,7 +9,7 @@ export type PackedPackage = {
 
 export const packageBudget = { packed: 1_000_000, unpacked: 4_000_000 } as const;
 
-/** Files that every package must hold. Without them it was packed before it was built. */
+/** Files that every package must contain. Without them it was packed before it was built. */
 const wanted: readonly string[] = [
   'dist/index.js',
   'dist/index.d.ts',
@@ -29,7 +29,7 @@ const unwanted: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/\.test(?:-d)?\./, 'is a test'],
 ];
 
-/** Every reason not to publish the package. Empty if it may go out. */
+/** Every reason not to publish the package. Empty if it can be published. */
 export function findWeightProblems({ size, unpackedSize, files }: PackedPackage): readonly string[] {
   const paths = new Set(files.map(({ path }) => path));
   return [
@@ -51,7 +51,7 @@ const tooMuch = (state: string, bytes: number, budget: number): readonly string[
         `It is ${bytes} bytes ${state}, and must stay under ${budget}. Ship less: \`npm run measure:package\` lists the heaviest parts.`,
       ];
 
-/** The parts that weigh most, unpacked: a line each. */
+/** The largest parts, unpacked: one line each. */
 export function listParts({ files }: PackedPackage): readonly string[] {
   const parts = new Map<string, number>();
   for (const { path, size } of files) {

@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of the console that docs/console.md shows: `npm run pictures`. The demo plays for a while first; look
- * at what comes out before you keep it.
+ * Takes the screenshots for docs/console.md: `npm run pictures`. The demo runs for a while first. Check the pictures
+ * before you commit them.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

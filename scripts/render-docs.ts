@@ -1,4 +1,4 @@
-/** The pages of docs/ that are read off the tables in src/call. Nothing on them is written twice. */
+/** Renders the pages of docs/ from the tables in src/call. Nothing on them is written twice. */
 import { format, resolveConfig } from 'prettier';
 import { auditKinds } from '../src/call/audit.ts';
 import { persistenceBoundaries } from '../src/call/persistence-boundary.ts';
@@ -53,7 +53,7 @@ const file = {
 } as const;
 const made = { success: true, terminal: true, message: 'Event created.' } as const;
 
-/** One of each, with every field it may carry. */
+/** One of each, with every possible field. */
 const full: { readonly [Type in ToolOutcome['type']]: Extract<ToolOutcome, { type: Type }> } = {
   ToolExecutionResult: {
     type: 'ToolExecutionResult',
@@ -113,26 +113,26 @@ const { inDoubt: _, blocksTool: __, ...withoutDoubt } = full.ToolTimeout;
 function outcomesPage(): string {
   return page(
     'Outcomes',
-    `Every accepted call ends in exactly one outcome. It is one of five, it is on disk before anybody is told of it, and it never changes.`,
+    'Every accepted call ends in exactly one outcome, one of five types. It is on disk before it is reported, and it never changes.',
     table(
       ['type', 'when'],
       Object.entries(outcomeTypes).map(([type, { when }]) => [link(type), when]),
     ),
-    `All five carry \`callId\` and \`toolName\`, and may carry a \`modelNote\`: what else the model should know, as a content part of its own. All but the two successes carry a \`code\`, one of the [reason codes](reason-codes.md). \`toolResult\` is there only where the tool itself made one. What the model is told is on [its own page](model-content.md).`,
-    `\`inDoubt: true\` on a timeout or a failure means that the tool may have taken effect and may not be run again: the twin guard stops an identical call. \`retryable\` is false then, and the error the model is told ends with a warning not to repeat the call. \`blocksTool: false\` says that this doubt is the only reason: the tool stays open for other arguments. Outcomes recorded before these fields have neither.`,
-    `An output is shown inline up to \`TOOL_MESSAGE_MAX_CHARS\` = ${thousands(TOOL_MESSAGE_MAX_CHARS)} UTF-16 units of its JSON, which a tool may set for itself. Beyond that it is kept as an artifact, with a summary of at most ${ARTIFACT_SUMMARY_MAX_CHARS} characters.`,
+    `All five have \`callId\` and \`toolName\`, and may have a \`modelNote\`: additional facts for the model, as a separate content part. All but the two successes have a \`code\`, one of the [reason codes](reason-codes.md). \`toolResult\` is present only if the tool itself made one. [Another page](model-content.md) shows the text for the model.`,
+    `\`inDoubt: true\` on a timeout or a failure means that the tool may have taken effect. It must not run again: the twin guard stops an identical call. \`retryable\` is then false, and the model's error text ends with a warning not to repeat the call. \`blocksTool: false\` says that this doubt is the only reason: the tool stays open for other arguments. Outcomes recorded before these fields existed have neither.`,
+    `An output is shown inline up to \`TOOL_MESSAGE_MAX_CHARS\` = ${thousands(TOOL_MESSAGE_MAX_CHARS)} UTF-16 units of its JSON; a tool may set its own limit. A larger output becomes an artifact, with a summary of at most ${ARTIFACT_SUMMARY_MAX_CHARS} characters.`,
     ...Object.values(full).flatMap((outcome) => [
       `## ${outcome.type}`,
       outcomeTypes[outcome.type].when,
-      'In TypeScript, with every field it may carry:',
+      'In TypeScript, with every possible field:',
       json(outcome),
       'On the wire and in files:',
       json(outcomeToWire(outcome)),
     ]),
     '## Reasons of a denial',
-    'The `reason` of a `ToolDenied`. The first six are those of the source documents.',
+    'The `reason` of a `ToolDenied`. The first six come from the source documents.',
     table(
-      ['reason', 'produced by', 'codes', 'said where the gate gave no details'],
+      ['reason', 'produced by', 'codes', 'default text of the gate'],
       Object.entries(denialReasons).map(([reason, { producedBy, codes, sentence }]) => [
         code(reason),
         producedBy,
@@ -145,19 +145,19 @@ function outcomesPage(): string {
       ['helper', 'gives'],
       [
         ['`outcomeIsError`', 'true for a timeout or a failure'],
-        ['`outcomeIsRetryable`', "the outcome's own `retryable`; false where it has none"],
+        ['`outcomeIsRetryable`', "the outcome's own `retryable`; false if it has none"],
         [
           '`outcomeBlocksTool`',
-          'true for a timeout or failure that may not be retried, unless its [reason](reason-codes.md) says nothing against the tool or only the doubt about this call forbids a retry: the tool is closed for the rest of the turn',
+          'true for a timeout or failure that may not be retried, which blocks the tool for the rest of the turn. False if its [reason](reason-codes.md) does not concern the tool, or if only the doubt about this call forbids a retry',
         ],
-        ['`outcomeToModelContent`', 'the text [the model is told](model-content.md)'],
+        ['`outcomeToModelContent`', 'the [text for the model](model-content.md)'],
         ['`outcomeToContentParts`', 'that text, then the note, then the files'],
         ['`outcomeToToolResult`', "the tool's own result, or one derived from the outcome"],
         [
           '`unwrap`',
           'the output, or `{artifactId, summary, sizeBytes}`; throws a `ToolError` with the code as its `reason` for everything else',
         ],
-        ['`outcomeToWire`, `outcomeFromWire`', 'the spelling of files and wires, and back'],
+        ['`outcomeToWire`, `outcomeFromWire`', 'converts to and from the field names of files and wires'],
       ],
     ),
     table(
@@ -186,29 +186,29 @@ function outcomesPage(): string {
 const moves: { readonly [Move in WhoseMove]: { readonly heading: string; readonly text: string } } = {
   retry: {
     heading: 'Retry',
-    text: 'Nothing in the code can prevent these. Try again, after a pause where something is down.',
+    text: 'Not a mistake in the code. Retry, after a pause if a service is down.',
   },
   'your inputs': {
-    heading: 'Your inputs',
-    text: 'The call asks for something it cannot have as it stands. Change what is asked.',
+    heading: 'Caller or model',
+    text: 'The call cannot succeed as requested. Change the request.',
   },
   "the tool's author": {
-    heading: "The tool's author",
-    text: 'The tool is at fault. Whoever calls it can do nothing but use another.',
+    heading: 'Author of the tool',
+    text: 'The tool is at fault. A caller can only use another tool.',
   },
   're-record': {
     heading: 'Re-record',
-    text: 'Seen only in a replay: the recording and the run have grown apart.',
+    text: 'Only in a replay: the recording no longer matches the run.',
   },
   budget: {
     heading: 'Budget',
-    text: 'A limit did what it is there for. Raise it, or take the partial result.',
+    text: 'A limit worked as intended. Raise it, or use the partial result.',
   },
   'a person': {
     heading: 'A person',
-    text: 'No program can settle these. Somebody must look, decide or allow.',
+    text: 'No program can settle these. A person must check, decide or approve.',
   },
-  nobody: { heading: 'Nobody', text: 'There is nothing to mend. Go on without the call.' },
+  nobody: { heading: 'Nobody', text: 'There is nothing to fix. Continue without the call.' },
 };
 
 function reasonsPage(): string {
@@ -218,9 +218,9 @@ function reasonsPage(): string {
   }));
   return page(
     'Reason codes',
-    'The stable word for why something did not succeed, in outcomes, events, metrics and `ToolError.reason`. Grouped by whose move it is.',
+    'The stable code for a call that did not succeed, in outcomes, events, metrics and `ToolError.reason`. Grouped by who can act.',
     table(
-      ['code', 'in short', 'whose move', 'retryable', 'closes the tool for the turn', 'seen in'],
+      ['code', 'in short', 'who can act', 'retryable', 'blocks the tool for the turn', 'seen in'],
       groups.flatMap(({ codes }) =>
         codes.map((each) => {
           const { title, whoseMove, retryable } = reasonOf(each);
@@ -228,7 +228,7 @@ function reasonsPage(): string {
         }),
       ),
     ),
-    'Whether a call may be retried is what its outcome says: a tool may say otherwise than this table, which is only the default. A tool is closed for the rest of the turn by a failure or timeout that may not be retried.',
+    'The outcome of a call says whether it may be retried. The table holds the defaults, which a tool can override. A failure or timeout that may not be retried blocks the tool for the rest of the turn.',
     `A body that knows why it failed throws \`new ToolError(code, message, {retryable, extras})\`. It may claim ${reasonCodes
       .filter((each) => reasonOf(each).bodyMayClaim)
       .map((each) => code(each))
@@ -256,8 +256,8 @@ function reasonsPage(): string {
 function closesTool(each: ReasonCode): string {
   const { blocksTool, retryable } = reasonOf(each);
   if (!blocksTool) return 'no';
-  if (each === 'tool.invalid_input') return 'when the body claims it';
-  return retryable ? 'where marked not retryable' : 'yes';
+  if (each === 'tool.invalid_input') return 'if the tool throws it';
+  return retryable ? 'if marked not retryable' : 'yes';
 }
 
 function seenIn(each: ReasonCode): readonly string[] {
@@ -275,7 +275,7 @@ function seenIn(each: ReasonCode): readonly string[] {
 function modelContentPage(): string {
   return page(
     'What the model sees',
-    'The content of the message that answers a tool call: `outcomeToModelContent(outcome)`. It is always JSON, and it is kept in the ledger byte for byte. The examples are what the function gives.',
+    'The content of the message that answers a tool call: `outcomeToModelContent(outcome)`. It is always JSON, and the ledger stores it byte for byte. The examples are results of that function.',
     table(
       ['outcome', 'the model sees', 'for example'],
       modelContentTable.map(({ outcome, modelSees, example }) => [
@@ -284,7 +284,7 @@ function modelContentPage(): string {
         code(outcomeToModelContent(example)),
       ]),
     ),
-    'Every denial, where the gate gave no details. Those the table does not name go by its “other” row:',
+    'Every denial without details of the gate. Reasons that the table does not name use its “other” row:',
     table(
       ['reason', 'the model sees'],
       Object.keys(denialReasons)
@@ -303,10 +303,10 @@ function modelContentPage(): string {
         ]),
     ),
     '## Content parts',
-    '`outcomeToContentParts(outcome)` gives that text as the first part, what else the model should know as a second, then the files. Nothing is ever mixed into the first:',
+    '`outcomeToContentParts(outcome)` returns that text as the first part, additional facts as the second, then the files. Nothing is ever mixed into the first part:',
     json(outcomeToContentParts(full.ToolExecutionResult)),
     '## Tool results',
-    'The same outcomes as `ToolResult`s, from `outcomeToToolResult(outcome)`. One the tool made itself is passed on as it is; these are derived. A derived result lets the model go on (`needsFollowup`), except where nothing is left to go on with (`terminal`).',
+    'The same outcomes as `ToolResult`s, from `outcomeToToolResult(outcome)`. A result made by the tool is passed on unchanged; these are derived. A derived result lets the model continue (`needsFollowup`), unless nothing is left to continue with (`terminal`).',
     table(
       ['outcome', 'ToolResult'],
       modelContentTable.map(({ outcome, example }) => [
@@ -364,20 +364,20 @@ function auditPage(): string {
   const kinds: readonly string[] = Object.keys(auditKinds);
   return page(
     'Audit records',
-    'The facts of a call’s life, for people who must explain it. A record commits with the transition it describes. There are seven kinds; readers keep kinds they do not know.',
+    'The facts of a call, for people who must explain it. A record commits with the transition it describes. There are seven kinds; readers keep unknown kinds.',
     table(
       ['kind', 'carries', 'says'],
       Object.entries(auditKinds).map(([kind, { fields, meaning }]) => [code(kind), code(fields), meaning]),
     ),
-    '`ToolAuditOutcome.kind(outcome)` gives the word, `ToolAuditOutcome.result(outcome)` the result where there is one, `ToolAuditOutcome.parse(value)` reads what was written.',
-    'How a call ended decides the kind: a success, a timeout, a failure and an artifact are `completed` (with `attempt: 0` where the body never ran); a denial is `blocked`, but `invalidated` where a hold expired or was withdrawn. A caller who joins a running call adds no record.',
-    'The `boundary` of a `persistence_failed` says which write could not be made:',
+    '`ToolAuditOutcome.kind(outcome)` returns the kind, `ToolAuditOutcome.result(outcome)` the result if there is one, `ToolAuditOutcome.parse(value)` reads a stored record.',
+    'The outcome of a call decides the kind. A success, a timeout, a failure and an artifact are `completed` (with `attempt: 0` if the tool never ran). A denial is `blocked`, or `invalidated` if a hold expired or was withdrawn. A caller that joins a running call adds no record.',
+    'The `boundary` of a `persistence_failed` names the write that failed:',
     table(
       ['boundary', 'meaning'],
       Object.entries(persistenceBoundaries).map(([boundary, meaning]) => [code(boundary), meaning]),
     ),
     '## Legal orders',
-    `What may follow what, in the records of one call. Kept as data (\`auditOrder\`) and checked by \`checkAuditOrder\`. A call is settled once: by one of ${auditTerminalKinds.map((kind) => code(kind)).join(', ')}, or by a \`cached\` record where another call with the same tool-made key answers it. A failed write changes nothing: whatever could not be written may still follow.`,
+    `The legal order of the records of one call. Kept as data (\`auditOrder\`) and checked by \`checkAuditOrder\`. A call is settled once: by one of ${auditTerminalKinds.map((kind) => code(kind)).join(', ')}, or by a \`cached\` record if another call with the same tool-made key answers it. A failed write changes nothing: the failed record may still follow.`,
     table(
       ['after', ...kinds.map(code), 'settled'],
       Object.entries(auditOrder).map(([state, { next, settled }]) => [
@@ -388,7 +388,7 @@ function auditPage(): string {
       ]),
     ),
     '## A record',
-    'In TypeScript. Payloads are in their kept form: what is redacted is not in them.',
+    'In TypeScript. Payloads are in stored form: redacted values are not in them.',
     json(record),
     'On the wire and in files:',
     json(auditRecordToWire(record)),
@@ -410,7 +410,7 @@ const code = (text: string): string => `\`${text}\``;
 const json = (value: object): string => `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``;
 const yes = (value: boolean): string => (value ? 'yes' : 'no');
 const thousands = (value: number): string => value.toLocaleString('en-US');
-/** To the heading of that name on the same page, by the rules GitHub makes anchors with. */
+/** A link to the heading of that name on the same page, with the anchor rules of GitHub. */
 const link = (name: string): string => `[\`${name}\`](#${anchor(name)})`;
 const linkToReason = (name: string): string => `[\`${name}\`](reason-codes.md#${anchor(name)})`;
 const anchor = (heading: string): string => heading.toLowerCase().replaceAll(/[^\w -]/g, '');

@@ -1,4 +1,4 @@
-/** The page about events and their JSON Schema, read off their declarations. */
+/** Renders the page about events and their JSON Schema from their declarations. */
 import { format, resolveConfig } from 'prettier';
 import type { DescribedEvent } from './event-types.ts';
 import { readEventTypes } from './event-types.ts';
@@ -39,9 +39,9 @@ function page(events: readonly DescribedEvent[], emitted: DescribedEvent): strin
 
 Everything that happens is an event in the ledger, and everything shown is read from events. They stand in the order they were kept, session by session, and each names the event that brought it about. \`runtime.events.list\` reads those of a session or a call, \`runtime.events.tail\` follows all of them from any position, and [behaviours](behaviors.md) react to them.
 
-Names are for ever. A field may be added to a type; none is renamed, moved or dropped, and what a newer version wrote is carried along by an older one. The [JSON Schema of all of them](../schema/events.schema.json) is in the package as \`quittance/events.schema.json\`.
+Names never change. A type may get a new field; no field is renamed, moved or dropped, and an older version preserves what a newer one wrote. The [JSON Schema of all events](../schema/events.schema.json) is in the package as \`quittance/events.schema.json\`.
 
-Every event has \`id\`, \`type\`, \`sessionId\`, \`turnId\`, \`at\` (milliseconds since 1970, by the ledger's clock) and \`cause\` (the id of the event that brought it about); those about a call have its \`callId\`. A field that is \`undefined\` is absent from JSON. Payloads are in kept form: without what the redactor hides.
+Every event has \`id\`, \`type\`, \`sessionId\`, \`turnId\`, \`at\` (milliseconds since 1970, by the ledger's clock) and \`cause\` (the id of the event that caused it). Events about a call have its \`callId\`. A field that is \`undefined\` is absent from JSON. Payloads are in stored form, without redacted values.
 
 | type | says |
 | --- | --- |
@@ -51,7 +51,7 @@ ${sections.join('\n\n')}
 
 ## your.own
 
-${emitted.about} Its type is one of your own: words of \`a-z\`, \`0-9\` and \`_\` with dots between them, beginning with none of ours (\`isReservedEventType\` tells).
+${emitted.about} You choose its type: words of \`a-z\`, \`0-9\` and \`_\` separated by dots, not starting with one of ours (see \`isReservedEventType\`).
 
 ${fields(emitted)}
 `;
@@ -59,7 +59,7 @@ ${fields(emitted)}
 
 const fields = (event: DescribedEvent): string =>
   event.fields.length === 0
-    ? 'Nothing beside the envelope.'
+    ? 'No fields in addition to the envelope.'
     : `| field | type | |\n| --- | --- | --- |\n${event.fields
         .map(
           ({ name, type, optional, about }) =>

@@ -1,6 +1,6 @@
 /**
- * The adapter matrix, rendered from the harnesses of test/frameworks. They load the frameworks, so nothing comes of it
- * where those are not installed (`node scripts/frameworks.ts`); a test of theirs holds the page against them.
+ * Renders the adapter matrix from the harnesses of test/frameworks. They load the frameworks, so it fails if those
+ * are not installed (`node scripts/frameworks.ts`). One of their tests compares the page with them.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Runs scripts of package.json so that all they start can be ended: each in a process group of its own, and marked by
- * a variable that every process inherits, because some tests start groups of their own.
+ * Runs scripts of package.json so that everything they start can be ended. Each has its own process group and an
+ * environment variable that every child inherits, because some tests start their own groups.
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -16,18 +16,18 @@ export type Ended = {
   readonly held: boolean;
   readonly ms: number;
   readonly output: string;
-  /** How the tests ended, where the script ran tests. */
+  /** The results of the tests, if the script ran tests. */
   readonly counts: Counts | undefined;
 };
 
 export type Runner = {
-  /** Runs a script to its end. `output`: whether it is shown as it comes, or kept for later. */
+  /** Runs a script to its end. `output`: print it at once, or keep it for later. */
   readonly run: (
     script: string,
     output: 'shown' | 'kept',
     env?: Readonly<Record<string, string>>,
   ) => Promise<Ended>;
-  /** Ends all that runs: asks first, and kills what is still there after some seconds. */
+  /** Ends everything: sends a signal first, and kills the rest after some seconds. */
   readonly endAll: () => Promise<void>;
 };
 
@@ -62,7 +62,7 @@ export function createRunner(): Runner {
     },
     async endAll() {
       const variable = `${name}=${value}`;
-      // A group may live on after the process that began it.
+      // A group may outlive its first process.
       const pids = [...groups].flatMap(({ pid }) => (pid === undefined ? [] : [isWindows ? pid : -pid]));
       for (const pid of pids) signal(pid, 'SIGINT');
       // They remove their temporary files meanwhile.
@@ -88,7 +88,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The processes that inherited the variable. Only Linux tells. */
+/** The processes that inherited the variable. Only available on Linux. */
 function processesWith(variable: string): readonly number[] {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc')

@@ -57,7 +57,7 @@ let calls = 0;
 const call = async (name: string): Promise<void> =>
   void (await turn.call({ id: `c${++calls}`, name, arguments: { n: calls } }));
 
-/** The functions that the work enters and leaves, after five rounds that do what happens only once. */
+/** The functions that the work enters and leaves, after five warm-up rounds for one-time work. */
 async function trace(work: () => Promise<void>): Promise<readonly Step[]> {
   for (let round = 0; round < 5; round++) await work();
   const traced: Step[] = [];

@@ -1,6 +1,6 @@
 /**
- * Checks the types of every project in the repository, two at a time: `npm run types`. What was checked before and did
- * not change is not checked again: the compiler remembers it in the cache folder of node_modules.
+ * Checks the types of every project in the repository, two at a time: `npm run types`. Unchanged projects are
+ * skipped: the compiler stores its state in the cache folder of node_modules.
  *
  * The native compiler (TypeScript 7) checks the types: it takes a third of the time. It has no stable programming
  * interface yet, so scripts and tests that read the syntax tree import `typescript` (version 6).
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 const root = join(import.meta.dirname, '..');
 const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript-native/package.json')));
 
-/** The longest first, so that none is left over alone at the end. */
+/** The longest first, so that none runs alone at the end. */
 const projects = [
   'tsconfig.json',
   'test/console',
@@ -23,7 +23,7 @@ const projects = [
   'src/react',
 ];
 
-/** Its files belong to the first project too, so only its declarations are left to check. */
+/** Its files also belong to the first project, so only its declarations are left to check. */
 const declarations = 'tsconfig.src.json';
 
 function run(...args: readonly string[]): Promise<number> {
@@ -47,6 +47,6 @@ const work = async (): Promise<void> => {
 };
 await Promise.all([work(), work()]);
 if (failed > 0) {
-  console.error(`${failed} of ${projects.length} projects have errors in their types.`);
+  console.error(`${failed} of ${projects.length} projects have type errors.`);
   process.exitCode = 1;
 }

@@ -84,8 +84,8 @@ test('a scene that does not end as scripted is reported', async () => {
   );
   vi.restoreAllMocks();
   expect(report.failures).toEqual([
-    'Scene 1: "get_nothing" should end as failure tool.execution_error, and ended as result.',
-    'Scene 1: the records of call_1 should be blocked, and are completed.',
-    expect.stringContaining('Scene 2: it broke off. Error: a hole in the stage'),
+    'Scene 1: "get_nothing" should end as failure tool.execution_error, but ended as result.',
+    'Scene 1: the records of call_1 should be blocked, but are completed.',
+    expect.stringContaining('Scene 2: it stopped early. Error: a hole in the stage'),
   ]);
 });

@@ -181,5 +181,5 @@ test('Ctrl-C prints what was found until then', async () => {
   const { complete, calls: made } = lastLine(stdout);
   expect(complete).toBe(false);
   expect(made).toBeLessThan(calls);
-  expect(stdout).toContain('held for a person');
+  expect(stdout).toContain('held for approval');
 });

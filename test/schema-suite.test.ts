@@ -52,7 +52,7 @@ test('counts verdicts by class: agreement, stricter formats, schemas that are re
     },
     silentlyWrongMandatory: 0,
   });
-  expect(stdout).toContain('files that do not agree in full');
+  expect(stdout).toContain('files that do not fully agree');
 });
 
 test('fails, and names the case, where a mandatory verdict is wrong without a refusal', () => {

@@ -1,6 +1,6 @@
 /**
- * One of the processes of the chaos run: makes calls of every kind, decides about calls of others, works off hand-offs,
- * and does to itself what it is told: it runs out of descriptors or disk, or its clock jumps.
+ * One process of the chaos run. It makes calls of every kind, decides calls of others and works on hand-offs. On
+ * order it disturbs itself: it runs out of descriptors or disk, or its clock jumps.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,15 +13,15 @@ import { createRandom } from '../tamper/edit.ts';
 import type { Errand, Order, Said, ToldLine } from './errand.ts';
 import { makeTools } from './tools.ts';
 
-const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the process that started this one
+const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the parent process
 const random = createRandom(errand.seed);
 const say = (said: Said): void => void (process.connected && process.send?.(said));
-// Opened once: a process without free descriptors must still be able to say what it was told.
+// Opened once: a process without free descriptors must still record its answers.
 const [toldFile, effectsFile] = [openSync(errand.told, 'a'), openSync(errand.effects, 'a')];
 
 let jumpedMs = 0;
 const clock = { ...systemClock, now: () => Date.now() + jumpedMs };
-// Several may make the file at once, which takes the patience of the real door.
+// Several processes may create the file at once, which only the public function handles.
 await (await openLedger(errand.ledger)).close();
 const { ledger, ...disk } = openLedgerFile(errand.ledger, undefined, clock);
 const runtime: Runtime = createRuntime({
@@ -31,11 +31,11 @@ const runtime: Runtime = createRuntime({
 });
 
 let isClosing = false;
-/** What is waited for, so that a process that does not close can say why. */
+/** Pending work, so that a process that does not close can say why. */
 const underWay = new Set<string>();
 let count = 0;
 
-/** Hears what the call came to. Refusals of ours are part of the game, other errors are not. */
+/** Records the answer to the call. Our own errors are expected, others are not. */
 async function ask(sessionId: string, id: string, name: string, args: object): Promise<void> {
   const what = `${name} ${sessionId}/${id} since ${new Date().toISOString()}`;
   underWay.add(what);
@@ -58,7 +58,8 @@ function hear(where: string, error: unknown): void {
 async function makeOneCall(): Promise<void> {
   const n = count++;
   const own = `${errand.name}-${Math.floor(n / 40)}`;
-  // What all processes ask for at about the same time: the number moves with the machine's clock, which does not jump.
+  // Calls that all processes make at about the same time: the number follows the machine's clock, which does not
+  // jump.
   const shared = `${Math.floor(Date.now() / 2_000)}-${random(6)}`;
   switch (random(10)) {
     case 0:
@@ -102,7 +103,7 @@ async function workOff(): Promise<void> {
   if (random(8) > 0) await runtime.handoffs.report(claim.token, { output: { done: true } });
 }
 
-/** Does it over and over until the process closes. */
+/** Repeats the work until the process closes. */
 async function repeat(where: string, everyMs: number, work: () => Promise<void>): Promise<void> {
   while (!isClosing) {
     underWay.add(where);
@@ -139,7 +140,7 @@ process.on('message', (message) => {
     case 'close':
       isClosing = true;
       setTimeout(
-        () => process.stderr.write(`Still waits for: ${[...underWay].join(', ')}\n`),
+        () => process.stderr.write(`Still waiting for: ${[...underWay].join(', ')}\n`),
         60_000,
       ).unref();
       return;

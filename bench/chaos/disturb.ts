@@ -1,4 +1,4 @@
-/** What is done to a process of the chaos run, drawn at random. */
+/** Random disturbances of a process in the chaos run. */
 import type { Order } from './errand.ts';
 import type { Member, Troupe } from './troupe.ts';
 
@@ -15,7 +15,7 @@ export const disturbances = [
 ] as const;
 export type Disturbance = (typeof disturbances)[number];
 
-/** Gives what was done; undefined where every process is in the middle of something. */
+/** Returns the disturbance; undefined if every process is busy with one. */
 export async function disturb(
   troupe: Troupe,
   random: (below: number) => number,
@@ -36,7 +36,7 @@ export async function disturb(
       await member.kill();
       return kind;
     case 'closed':
-      // Not waited for: others go on meanwhile.
+      // Not awaited: the others continue meanwhile.
       member.isBusy = true;
       void member.close();
       return kind;

@@ -1,17 +1,17 @@
-/** What the processes of the chaos run and the one that disturbs them say to each other. */
+/** The messages between the processes of the chaos run and their parent. */
 import type { ToolOutcome } from 'quittance';
 
 export type Errand = {
   readonly ledger: string;
-  /** Unlike every other process of the run, also those that are dead. */
+  /** Unique among all processes of the run, including dead ones. */
   readonly name: string;
   readonly seed: number;
-  /** Files the process appends to: what its callers were told, and the effects of its tools. */
+  /** Files the process appends to: the answers to its callers, and the effects of its tools. */
   readonly told: string;
   readonly effects: string;
 };
 
-/** What a process is told to do. `jump`: sets its clock ahead or back. */
+/** Orders to a process. `jump`: sets its clock ahead or back. */
 export type Order =
   | { readonly type: 'fill' | 'free' | 'protect' | 'release' | 'starve' | 'feed' | 'close' }
   | { readonly type: 'jump'; readonly byMs: number };
@@ -21,8 +21,8 @@ export type Said =
   /** An error that is not one of ours reached a caller. */
   | { readonly type: 'bare'; readonly where: string; readonly error: string };
 
-/** A line of the file of what was told. */
+/** A line of the file of answers. */
 export type ToldLine = { readonly sessionId: string; readonly callId: string; readonly outcome: ToolOutcome };
 
-/** Tools whose bodies may run more than once: `put` is idempotent, `get_it` only reads. */
+/** Tools that may run more than once: `put` is idempotent, `get_it` only reads. */
 export const mayRunAgain = (toolName: string): boolean => toolName === 'put' || toolName === 'get_it';

@@ -1,12 +1,13 @@
 /**
- * Several processes on one ledger, disturbed at random for minutes: they are killed, stopped, closed, run out of
- * descriptors and of disk, and their clocks jump. Checked while they run and at the end: one outcome per call, effects
- * at most once, everything that was told is in the ledger unchanged, no living owner loses a call, no process ends with a
- * code of its own, `verify` finds nothing.
+ * Several processes on one ledger, disturbed at random for minutes. They are killed, stopped and closed; they run out of descriptors and disk; their clocks jump. Checks, during and after the run: each call has one outcome, effects
+ * happen
+ * at most once, and the ledger holds every answer unchanged. No living owner loses a call, no process ends with an
+ * error
+ * code, and `verify` finds nothing.
  *
  *   npm run chaos -- [--minutes 10] [--seed 1] [--processes 4]
  *
- * Ctrl-C ends it early, with all checks. The folder of a run that found something is kept.
+ * Ctrl-C ends it early, with all checks. The folder of a failed run is kept.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -126,10 +127,10 @@ process.stdout.write(
   })}\n`,
 );
 if (problems.length === 0) rmSync(folder, { recursive: true, force: true });
-else process.stdout.write(`Seed ${seed}. The ledger and what was told are kept in ${folder}.\n`);
+else process.stdout.write(`Seed ${seed}. The ledger and the answers are kept in ${folder}.\n`);
 process.exitCode = problems.length > 0 ? 1 : stopped ? 130 : 0;
 
-/** Everything that must hold once all calls have ended. */
+/** Everything that must hold after all calls have ended. */
 async function check(): Promise<{ calls: number; takenOver: number; byTool: (string | number)[][] }> {
   const ledger = await openLedger(path, {
     clock: { ...systemClock, now: () => Date.now() + 7 * 86_400_000 },
@@ -138,7 +139,7 @@ async function check(): Promise<{ calls: number; takenOver: number; byTool: (str
     await endAll(ledger);
     const last = new Watch(ledger);
     await last.look();
-    // Owners are all gone, so this one cannot tell who lived when. That was looked at while they ran.
+    // All owners have ended, so this check cannot tell who lived when. The check during the run did.
     problems.push(...last.problems.filter((text) => !text.includes('taken over')));
     for (const [key, call] of last.calls) {
       if (call.ends !== 1) problems.push(`${key} of ${call.toolName} has ${call.ends} ends`);
@@ -152,7 +153,9 @@ async function check(): Promise<{ calls: number; takenOver: number; byTool: (str
       const key = `${sessionId}/${callId}`;
       const kept = last.calls.get(key)?.outcome;
       if (kept !== JSON.stringify(outcome))
-        problems.push(`${key} was told ${JSON.stringify(outcome)}, the ledger has ${kept ?? 'nothing'}`);
+        problems.push(
+          `${key} was answered ${JSON.stringify(outcome)}, but the ledger has ${kept ?? 'nothing'}`,
+        );
     }
     await verifyLedger(
       ledger,
@@ -169,7 +172,7 @@ async function check(): Promise<{ calls: number; takenOver: number; byTool: (str
   }
 }
 
-/** Ends what the processes left open: questions are denied, hand-offs are past their time. */
+/** Ends open calls: denies confirmations, and lets hand-offs expire. */
 async function endAll(ledger: Ledger): Promise<void> {
   const runtime = createRuntime({
     ledger,
@@ -209,7 +212,7 @@ function tally({ calls }: Watch): (string | number)[][] {
   return [...rows].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([tool, row]) => [tool, ...row]);
 }
 
-/** The last line may be cut off by a kill. Its process had not told any caller what it says. */
+/** A kill may cut off the last line. Its process had not answered that call yet. */
 function readLines(files: readonly string[]): string[] {
   return files.flatMap((file) => readFileSync(file, 'utf8').split('\n').slice(0, -1));
 }

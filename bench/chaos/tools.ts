@@ -1,9 +1,9 @@
-/** The tools of the chaos run. Effects are noted through one descriptor that is open from the start. */
+/** The tools of the chaos run. They record effects through one descriptor that is open from the start. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnyTool, ToolContext } from 'quittance';
 import { defineTool, ToolError } from 'quittance';
 
-/** `note` has the effect; `random` gives whole numbers below its argument. */
+/** `note` has the effect; `random` returns whole numbers below its argument. */
 export function makeTools(
   note: (key: string) => void,
   random: (below: number) => number,
@@ -11,7 +11,7 @@ export function makeTools(
   const act = async (args: unknown, { sessionId, callId }: ToolContext): Promise<object> => {
     const { key = `${sessionId}/${callId}` } = args as { readonly key?: string };
     await sleep(random(4));
-    if (random(20) === 0) throw new ToolError('tool.reported_error', 'The door is shut.');
+    if (random(20) === 0) throw new ToolError('tool.reported_error', 'The door is closed.');
     note(key);
     await sleep(random(8));
     return { done: key };

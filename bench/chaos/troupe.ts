@@ -1,4 +1,4 @@
-/** The processes of the chaos run: started, replaced when they are gone, and ended in an orderly way. */
+/** The processes of the chaos run: starts them, replaces ended ones, and ends them in an orderly way. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import type { Watch } from './watch.ts';
 export type Member = {
   readonly name: string;
   readonly ownerId: string;
-  /** Whether something is being done to it that will be undone. */
+  /** Is it under a disturbance that will be undone? */
   isBusy: boolean;
   order(order: Order): void;
   stop(): void;
@@ -28,9 +28,9 @@ export type TroupeOptions = {
   readonly onProblem: (text: string) => void;
 };
 
-/** So few that a process can be made to use them all. */
+/** Few enough that a process can use them all. */
 const mostDescriptors = 160;
-/** Longer than any call, question or hand-off of the run takes. */
+/** Longer than any call, confirmation or hand-off of the run takes. */
 const closingMs = 120_000;
 
 export class Troupe {
@@ -38,7 +38,7 @@ export class Troupe {
   readonly toldFiles: string[] = [];
   readonly effectFiles: string[] = [];
   readonly #options: TroupeOptions;
-  /** What undoes a disturbance after a while. */
+  /** Pending ends of disturbances. */
   readonly #undoing = new Set<Promise<void>>();
   lives = 0;
 
@@ -46,7 +46,7 @@ export class Troupe {
     this.#options = options;
   }
 
-  /** Starts processes until there are as many as there should be. */
+  /** Starts processes until their number is complete. */
   async fill(): Promise<void> {
     const missing = this.#options.processes - this.members.size;
     await Promise.all(Array.from({ length: missing }, () => this.#start()));
@@ -92,7 +92,7 @@ export class Troupe {
         join(import.meta.dirname, 'child.ts'),
         JSON.stringify(errand),
       ],
-      // A group of its own: Ctrl-C is for the process that started it.
+      // A separate group, because Ctrl-C is for the parent process.
       { stdio: ['ignore', 'inherit', 'pipe', 'ipc'], detached: true },
     );
     let words = '';
@@ -107,7 +107,7 @@ export class Troupe {
     let expected: 'nothing' | 'SIGKILL' | 'exit 0' = 'nothing';
     const gone = exit.then(([code, signal]) => {
       const how = signal ?? `exit ${code}`;
-      if (how !== expected) onProblem(`${name} ended with ${how}, expected was ${expected}: ${words}`);
+      if (how !== expected) onProblem(`${name} ended with ${how}, expected ${expected}: ${words}`);
       this.members.delete(member);
       said.resolve(undefined);
     });
@@ -143,7 +143,7 @@ export class Troupe {
   }
 }
 
-/** A process that was just killed hears nothing more. */
+/** A process that was just killed receives nothing. */
 function send(child: ChildProcess, order: Order): void {
   if (child.connected) child.send(order, () => undefined);
 }

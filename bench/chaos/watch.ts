@@ -1,8 +1,9 @@
 /**
- * What must hold of the entries, looked at while the processes run:
+ * Checks of the entries while the processes run:
  *
  * 1. A call has at most one final end.
- * 2. No process ends or reruns a call while the owner of that call is alive. The harness notes when it is about to end
+ * 2. No process ends or reruns a call while the owner of that call is alive. The harness records when it is about to
+ *    end
  *    an owner: every entry before that was written while the owner was alive.
  */
 import type { Ledger } from 'quittance/store';
@@ -13,7 +14,7 @@ export type SeenCall = {
   readonly toolName: string;
   ends: number;
   outcome: string | undefined;
-  /** The process that runs the body. Undefined if the body has not begun, or if a worker of a hand-off runs it. */
+  /** The process that runs the tool. Undefined if the tool has not started, or if a worker of a hand-off runs it. */
   runner: string | undefined;
 };
 
@@ -21,7 +22,7 @@ export class Watch {
   readonly calls: Map<string, SeenCall> = new Map();
   readonly problems: string[] = [];
   readonly #ledger: Ledger;
-  /** By owner: the last position that was written before it was ended. */
+  /** By owner: the last position written before it was ended. */
   readonly #livedUntil = new Map<string, number>();
   #position = 0;
   takenOver = 0;
@@ -30,7 +31,7 @@ export class Watch {
     this.#ledger = ledger;
   }
 
-  /** To be called right before an owner is killed or told to close. */
+  /** Call it directly before an owner is killed or told to close. */
   async noteEnd(ownerId: string): Promise<void> {
     this.#livedUntil.set(ownerId, await this.#ledger.entries.lastPosition());
   }
@@ -65,7 +66,7 @@ export class Watch {
         const until = this.#livedUntil.get(call.runner) ?? Number.POSITIVE_INFINITY;
         if (position <= until)
           this.problems.push(
-            `${key} of ${call.runner}, which lived, was taken over by ${ownerId} at ${position}`,
+            `${key} of ${call.runner}, which was alive, was taken over by ${ownerId} at ${position}`,
           );
       }
       if (event.type === 'tool.started') call.runner = event.handoff === true ? undefined : ownerId;

@@ -1,6 +1,6 @@
 /**
- * The process that is killed, and the one that comes after. Crash points are met without a hook in the product: the
- * ledger it is given tells an intent from an end by what is appended.
+ * The process that is killed, and its successor. Crash points need no hook in the product: the wrapped ledger
+ * distinguishes an intent from an end by the appended entry.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createRuntime, defineTool } from 'quittance';
@@ -10,10 +10,10 @@ import { openLedger } from 'quittance/ledger';
 import type { CrashPoint, Errand } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
 
-const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the process that started this one
+const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the parent process
 let met = 0;
 
-/** Dies at once if this is the place and the turn of the call to die. */
+/** Kills the process if this is the chosen point and call. */
 function meet(point: CrashPoint): void {
   if (errand.point === point && met++ === errand.nth) process.kill(process.pid, 'SIGKILL');
 }
@@ -50,14 +50,14 @@ const tool: AnyTool = {
   read: () => defineTool({ name: 'act', mode: 'read', run }),
 }[errand.tool]();
 
-/** The same ledger, which meets the crash points around what is appended. */
+/** The same ledger, with crash points around each append. */
 function mined(ledger: Ledger): Ledger {
   const append: Ledger['journal']['append'] = async (entry) => {
     const intent = entry.events.some(({ type }) => type === 'tool.started');
     const settles = entry.events.some(({ type }) => type === 'tool.responded');
     if (intent && !settles) meet('before intent');
     if (settles && errand.point === 'during the commit' && met++ === errand.nth) {
-      // The process that started this one kills it a moment later, somewhere in the write.
+      // The parent process kills this one a moment later, during the write.
       process.send?.('committing');
     }
     const result = await ledger.journal.append(entry);
@@ -81,7 +81,7 @@ async function governed(): Promise<Record<string, ToolOutcome>> {
   return Object.fromEntries(outcomes.map((outcome) => [outcome.callId, outcome]));
 }
 
-/** What people write first: note what is done, and after a restart do again what is not noted. */
+/** The naive approach: record what is done, and after a restart repeat what is not recorded. */
 async function naive(): Promise<Record<string, { type: string }>> {
   const done = new Set(existsSync(errand.ledger) ? readFileSync(errand.ledger, 'utf8').split('\n') : []);
   await Promise.all(

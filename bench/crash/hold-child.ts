@@ -1,6 +1,6 @@
 /**
- * A process of the hold rounds: it holds calls, decides about them from outside, or comes after. Even calls are to be
- * approved, odd ones to be denied.
+ * A process of the hold rounds: it holds calls, decides them from outside, or is the successor. Even calls are
+ * approved, odd ones denied.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
@@ -10,12 +10,12 @@ import { openLedger } from 'quittance/ledger';
 import type { HoldErrand, HoldPoint } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
 
-const errand = JSON.parse(process.argv[2] ?? '{}') as HoldErrand; // written by the process that started this one
+const errand = JSON.parse(process.argv[2] ?? '{}') as HoldErrand; // written by the parent process
 const callIds = Array.from({ length: errand.calls }, (_, index) => `c${index}`);
 const isWanted = (callId: string): boolean => Number(callId.slice(1)) % 2 === 0;
 const met = new Map<HoldPoint, number>();
 
-/** Dies at once if this is the place and the turn of the call to die. */
+/** Kills the process if this is the chosen point and call. */
 function meet(point: HoldPoint): void {
   const times = met.get(point) ?? 0;
   met.set(point, times + 1);
@@ -33,7 +33,7 @@ const remove = defineTool({
   },
 });
 
-/** The same ledger, which meets the crash points around what is appended and read. */
+/** The same ledger, with crash points around appends and reads. */
 function mined(ledger: Ledger): Ledger {
   const { part } = errand;
   const append: Ledger['journal']['append'] = async (entry) => {
@@ -54,7 +54,7 @@ function mined(ledger: Ledger): Ledger {
     await ledger.journal.whenChanged(sessionId, callId, version);
     if (part !== 'holder') return;
     meet('holder: after decision');
-    // The one who decided is killed at this very moment too.
+    // The decider is killed at the same moment.
     meet('both: after decision');
   };
   return alterLedger(ledger, { journal: { append, whenChanged } });
@@ -63,7 +63,7 @@ function mined(ledger: Ledger): Ledger {
 const ask = (runtime: Runtime, id: string): Promise<unknown> =>
   runtime.turn({ sessionId: errand.sessionId }).call({ id, name: 'delete_it', arguments: { id } });
 
-/** Answers every open question, and says so as soon as the decision is kept. */
+/** Decides every open confirmation, and reports it as soon as the decision is stored. */
 async function answer(runtime: Runtime): Promise<void> {
   const { rows } = await runtime.confirmations.list({ status: 'pending', limit: 100 });
   await Promise.all(
@@ -72,7 +72,7 @@ async function answer(runtime: Runtime): Promise<void> {
       try {
         await runtime.confirmations.decide(confirmationId, { decision, by: 'ada', inputDigest });
       } catch (error) {
-        // Decided before, by one who was killed: the first decision counts.
+        // A killed process had already decided it: the first decision counts.
         if (!isQuittanceError(error, 'confirmation.decided')) throw error;
       }
     }),
@@ -80,7 +80,7 @@ async function answer(runtime: Runtime): Promise<void> {
 }
 
 const ledger = mined(await openLedger(errand.ledger));
-// Whoever decides is an inbox: it does not have the tool.
+// The decider is an inbox: it does not have the tool.
 const runtime = createRuntime({ tools: errand.part === 'decider' ? [] : [remove], ledger });
 
 switch (errand.part) {
@@ -102,7 +102,7 @@ switch (errand.part) {
     const asked = Promise.all(callIds.map((id) => ask(runtime, id)));
     let isOver = false;
     const outcomes = asked.finally(() => (isOver = true));
-    // What was never decided, or never asked, is decided now.
+    // Open and missing confirmations are decided now.
     for (; !isOver; await Promise.race([sleep(10), outcomes])) await answer(runtime);
     const told = (await outcomes) as readonly { readonly callId: string }[];
     const events = await runtime.events.list({ sessionId: errand.sessionId });

@@ -1,7 +1,6 @@
 /**
- * Rounds about people: one process holds calls, another decides about them, one of them or both are killed, and a third
- * comes after. A decision that was kept must not be lost, asked for again or applied twice, and nothing may run that
- * nobody approved.
+ * Rounds about people: one process holds calls, another decides them, one or both are killed, and a third follows. A
+ * stored decision must not be lost, requested again or applied twice, and nothing may run without approval.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
@@ -72,7 +71,7 @@ export async function playHoldRound(
 ): Promise<void> {
   const sessionId = `h${serial}`;
   const common = { sessionId, calls, service: world.url, ledger: join(folder, `hold-${serial}.db`) };
-  // Only those that are approved come to a claim.
+  // Only approved calls reach a claim.
   const candidates = point.endsWith('claim') ? Math.ceil(calls / 2) : calls;
   const fate = { point, nth: Math.floor(Math.random() * candidates) };
   const holder = begin({ ...common, part: 'holder', ...fate });
@@ -80,7 +79,7 @@ export async function playHoldRound(
   const decider = begin({ ...common, part: 'decider', ...fate });
   await decider.over;
   if (point.startsWith('decider')) {
-    // The holder lives: another decider comes and answers what is left open.
+    // The holder lives: another decider decides the remaining confirmations.
     await begin({ ...common, part: 'decider', point: undefined, nth: 0 }).over;
   }
   if (point === 'both: after decision') holder.child.kill('SIGKILL');
@@ -108,7 +107,7 @@ function count(
   if (outcome?.type === 'ToolExecutionResult' && wanted && effects === 1) into.ran++;
   else if (outcome?.code === 'confirmation.rejected' && !wanted && effects === 0) into.denied++;
   else if (outcome?.code === 'tool.indeterminate' && wanted) into.indeterminate++;
-  // Nothing was kept but that it was asked for, if that: nobody had decided anything yet.
+  // At most the request was stored: there was no decision yet.
   else if (outcome?.code === 'tool.cancelled' && told?.decisions[callId] === undefined && effects === 0)
     into.cancelled++;
   else into.lost++;

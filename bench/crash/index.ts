@@ -1,7 +1,9 @@
 /**
- * Kills real processes at every named point of a call's life, starts another on the same ledger, and counts what
- * happened in the world outside. Ours must show no effect twice and no call lost, at any point, with any kind of tool;
- * beside it the naive wrapper must show duplicates, or this proves nothing.
+ * Kills real processes at every named point of a call's life, starts another on the same ledger, and counts the
+ * effects
+ * outside. Quittance must show no duplicate effect and no lost call, at any point, with any kind of tool. The naive
+ * wrapper
+ * must show duplicates, or the run proves nothing.
  *
  *   npm run crash -- [--rounds 3] [--part core|held|retried|stored]
  */
@@ -60,7 +62,7 @@ const emptyTally = (): Tally => ({
   cancelled: 0,
 });
 
-/** Runs a process to its end, natural or not. */
+/** Runs a process until it exits or is killed. */
 function runChild(errand: Errand): Promise<Answers | undefined> {
   return new Promise((resolve, reject) => {
     const child = fork(join(import.meta.dirname, 'child.ts'), [JSON.stringify(errand)], {
@@ -69,7 +71,7 @@ function runChild(errand: Errand): Promise<Answers | undefined> {
     });
     let answers: Answers | undefined;
     child.on('message', (message: unknown) => {
-      // Somewhere within the next two milliseconds: before, in and after the flush.
+      // Within the next two milliseconds: before, in and after the flush.
       if (message === 'committing') setTimeout(() => child.kill('SIGKILL'), Math.random() * 2);
       else answers = (message as { outcomes: Answers }).outcomes;
     });
@@ -208,14 +210,14 @@ const holdHeading = [
 ];
 if (plays('held'))
   printTable(
-    ['held for a person, killed', ...holdHeading],
+    ['held for approval, killed', ...holdHeading],
     [...people].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
   );
 
 if (plays('retried'))
   printTable(
     [
-      'tried again and followed, killed',
+      'retried and followed, killed',
       'rounds',
       'calls',
       'ran once',

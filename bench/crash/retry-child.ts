@@ -1,6 +1,6 @@
 /**
- * A process that tries calls again and follows them with a behaviour, and the one that comes after it. The first attempt
- * of every call fails before its effect and says so; the effects themselves are of the kind that must not happen twice.
+ * A process that retries calls and follows them with a behavior, and its successor. The first attempt of every call
+ * fails before its effect and reports that. The effects must not happen twice.
  */
 import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
@@ -8,10 +8,10 @@ import { openLedger } from 'quittance/ledger';
 import type { RetryErrand, RetryPoint } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
 
-const errand = JSON.parse(process.argv[2] ?? '{}') as RetryErrand; // written by the process that started this one
+const errand = JSON.parse(process.argv[2] ?? '{}') as RetryErrand; // written by the parent process
 let met = 0;
 
-/** Dies at once if this is the place and the turn of the call to die. */
+/** Kills the process if this is the chosen point and call. */
 function meet(point: RetryPoint): void {
   if (errand.point === point && met++ === errand.nth) process.kill(process.pid, 'SIGKILL');
 }
@@ -26,7 +26,7 @@ const act = defineTool({
   name: 'act',
   mode: 'external',
   run: async (_, { callId, attempt }) => {
-    if (attempt === 1) throw new ToolError('tool.network_error', 'the door is shut', { retryable: true });
+    if (attempt === 1) throw new ToolError('tool.network_error', 'the door is closed', { retryable: true });
     await effect(callId);
     meet('retry: after next effect');
     return { done: callId };
@@ -41,7 +41,7 @@ const note = defineTool({
   },
 });
 
-/** The same ledger, which meets the crash points around what is appended. */
+/** The same ledger, with crash points around each append. */
 function mined(ledger: Ledger): Ledger {
   const append: Ledger['journal']['append'] = async (entry) => {
     const types = entry.events.map(({ type }) => type as string);
@@ -51,12 +51,12 @@ function mined(ledger: Ledger): Ledger {
     const next = entry.events.some(
       (event) => event.type === 'tool.started' && 'attempt' in event && Number(event.attempt) > 1,
     );
-    if (types.includes('work.followed')) meet('behaviour: before emission');
+    if (types.includes('work.followed')) meet('behavior: before emission');
     const result = await ledger.journal.append(entry);
     if (failed) meet('retry: after failure');
     if (types.includes('retry.requested')) meet('retry: after request');
     if (next) meet('retry: after next intent');
-    if (types.includes('work.followed')) meet('behaviour: after emission');
+    if (types.includes('work.followed')) meet('behavior: after emission');
     return result;
   };
   return alterLedger(ledger, { journal: { append } });
@@ -69,7 +69,7 @@ const follow = runtime.events.on(
   { name: 'follow', on: 'tool.responded', where: { 'outcome.toolName': 'act', final: true }, from: 'start' },
   async (event, context) => {
     await context.call({ name: 'note', arguments: { about: event.callId } });
-    meet('behaviour: after its call');
+    meet('behavior: after its call');
     context.emit('work.followed', {});
   },
 );
@@ -86,7 +86,7 @@ const excused: Record<string, number> = {};
 for (const event of await runtime.events.list({ sessionId })) {
   if ((event.type as string) === 'work.followed' && 'callId' in event)
     followed[event.callId] = (followed[event.callId] ?? 0) + 1;
-  // A behaviour whose own call was lost with the process says so, and has nothing to emit.
+  // A behavior whose own call was lost with the process reports that, and has nothing to emit.
   if (event.type === 'behavior.failed' && event.reason === 'tool.indeterminate')
     excused[event.triggeringCallId ?? ''] = 1;
 }

@@ -1,7 +1,6 @@
 /**
- * Rounds about trying again: a process is killed between two attempts of a call, or in a behaviour that follows it, and
- * another comes after. No effect may happen twice, no call or event may be lost, and what a behaviour emits must be
- * there once.
+ * Rounds about retries: a process is killed between two attempts of a call, or in a behavior that follows it, and
+ * another follows. No effect may happen twice, no call or event may be lost, and each emitted event must exist once.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,7 +33,7 @@ export const emptyRetryTally = (): RetryTally => ({
 type Told = {
   readonly outcomes: Readonly<Record<string, { readonly type: string; readonly code?: string }>>;
   readonly followed: Readonly<Record<string, number>>;
-  /** Calls the behaviour could not follow, and said so. */
+  /** Calls that the behavior could not follow, and reported. */
   readonly excused: Readonly<Record<string, number>>;
 };
 
@@ -45,11 +44,11 @@ async function run(errand: RetryErrand): Promise<Told | undefined> {
   });
   let told: Told | undefined;
   child.on('message', (message) => (told = message as Told)); // it sends nothing else
-  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]; // what `exit` gives
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]; // the arguments of `exit`
   if (signal !== 'SIGKILL' && code !== 0)
     throw new Error(`The child ended with code ${String(code)}: ${JSON.stringify(errand)}`);
   if (errand.point !== undefined && signal !== 'SIGKILL')
-    throw new Error(`Nobody came to "${errand.point}", so nothing was tried.`);
+    throw new Error(`No process reached "${errand.point}", so the round tested nothing.`);
   return told;
 }
 

@@ -1,4 +1,4 @@
-/** A process of the store rounds: it makes calls, or recovers those of a dead one, and is killed at a point on the way. */
+/** A process of the store rounds: it makes calls, or recovers those of a dead process, and is killed at a point. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import BetterSqlite3 from 'better-sqlite3';
 import type { AnyTool, Runtime, ToolContext, ToolOutcome } from 'quittance';
@@ -12,12 +12,12 @@ import { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
 import type { StoreErrand, StorePoint } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
 
-const errand = JSON.parse(process.argv[2] ?? '{}') as StoreErrand; // written by the process that started this one
+const errand = JSON.parse(process.argv[2] ?? '{}') as StoreErrand; // written by the parent process
 const { part, point, sessionId } = errand;
 const scene = point.slice(0, point.indexOf(':'));
 const callIds = Array.from({ length: errand.calls }, (_, index) => `c${index}`);
 const isOfRecovery = scene === 'import' || scene === 'recovery';
-/** Whether this is the process that is to die at the point. */
+/** Is this the process that dies at the point? */
 const isVictim = part === (isOfRecovery ? 'second' : 'first');
 let met = 0;
 
@@ -37,7 +37,7 @@ const ledger = mined(new SqliteLedger(database, errand.ledger, { clock }));
 const fill = (): unknown =>
   database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`);
 
-/** Meets the points inside the transaction of a claim. */
+/** Adds the points inside the transaction of a claim. */
 function mineStatements(): void {
   const prepare = database.prepare.bind(database);
   const around = (sql: string, before: StorePoint, after?: StorePoint): unknown => {
@@ -111,14 +111,14 @@ let bodies = 0;
 async function effect(_: unknown, { callId }: ToolContext): Promise<object> {
   await fetch(`${errand.service}/?key=${encodeURIComponent(`${sessionId}/${callId}`)}`, { method: 'POST' });
   const isFull = part === 'first' && (scene === 'spill' || scene === 'import');
-  // The last body fills the disk for all of them.
+  // The last tool fills the disk for all of them.
   if (isFull && ++bodies === errand.calls) fill();
   while (isFull && bodies < errand.calls) await sleep(1);
   return { done: callId, filler: 'x'.repeat(isFull ? 9_000 : 0) };
 }
 
 let validations = 0;
-/** The first value of each call is another one than all later ones. */
+/** The first value of each call differs from all later ones. */
 const changing = (): Date => new Date(part === 'after' || ++validations > errand.calls ? 1_000 : 0);
 
 const tools: Readonly<Record<string, AnyTool>> = {
@@ -143,7 +143,7 @@ const tools: Readonly<Record<string, AnyTool>> = {
   'hold again': defineTool({
     name: 'act',
     mode: 'destructive',
-    // Not by a default: what a schema says of itself must be the same in every process.
+    // Not by a default: the schema's own description must be the same in every process.
     input: z.object({ id: z.string().transform((id) => ({ id, at: changing() })) }),
     rerun: 'deny',
     run: effect,
@@ -168,7 +168,7 @@ async function approveAll(isOver: () => boolean): Promise<void> {
       await runtime.confirmations
         .decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest })
         .catch((error: unknown) => {
-          if (!isQuittanceError(error)) throw error; // decided before, or asked again meanwhile
+          if (!isQuittanceError(error)) throw error; // already decided, or replaced by a new confirmation
         });
   }
 }
@@ -181,7 +181,7 @@ async function askAll(): Promise<readonly ToolOutcome[]> {
   return Promise.all(callIds.map((id) => turn.call({ id, name: 'act', arguments: { id, ...more } })));
 }
 
-// An approved call that asks again waits for a person, and so does its recovery: that person is below.
+// An approved call that is held again awaits approval, and so does its recovery; the code below decides it.
 const recovered = part === 'first' ? undefined : runtime.recover();
 if (scene !== 'hold again') await recovered;
 let isOver = false;
@@ -193,7 +193,7 @@ if (scene === 'expiry' && part === 'first') {
 }
 const outcomes = await asked;
 await recovered;
-// What was told and only spilled is left to those who come after.
+// Answers that were only spilled are left to the successors.
 if (part === 'first' && scene === 'import') process.kill(process.pid, 'SIGKILL');
 await runtime.close();
 await ledger.close();

@@ -39,11 +39,11 @@ async function run(errand: StoreErrand, mustDie: boolean): Promise<Told | undefi
   });
   let told: Told | undefined;
   child.on('message', (message) => (told = message as Told)); // it sends nothing else
-  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]; // what `exit` gives
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]; // the arguments of `exit`
   if (signal !== 'SIGKILL' && code !== 0)
     throw new Error(`The child ended with code ${String(code)}: ${JSON.stringify(errand)}`);
   if (mustDie && signal !== 'SIGKILL')
-    throw new Error(`No process came to "${errand.point}", so nothing was tried.`);
+    throw new Error(`No process reached "${errand.point}", so the round tested nothing.`);
   return told;
 }
 
@@ -55,7 +55,7 @@ export async function playStoreRound(
 ): Promise<void> {
   const sessionId = `t${serial}`;
   const isOfRecovery = point.startsWith('import') || point.startsWith('recovery');
-  // A dead process has one spill, which is dropped once; calls of the same moment share a commit.
+  // A dead process has one spill, which is dropped once; concurrent calls share a commit.
   const isOnce = point === 'import: after drop' || point.endsWith('commit');
   const nth = isOnce ? 0 : Math.floor(Math.random() * calls);
   const errand = {

@@ -1,15 +1,18 @@
-/** The world outside: another process that counts what really happened. */
+/** The outside world: another process that counts the effects. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface World {
   readonly url: string;
-  /** How often the effect of this key happened. */
+  /** Number of effects of this key. */
   count(key: string): number;
   close(): void;
 }
 
-/** Effects are counted by key; with `once` in the request a key counts no more than once, as a service with idempotency keys does. */
+/**
+ * Effects are counted by key; with `once` in the request a key counts at most once, like a service with idempotency
+ * keys.
+ */
 export async function openWorld(): Promise<World> {
   const effects = new Map<string, number>();
   const server = createServer((request, response) => {

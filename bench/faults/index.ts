@@ -1,12 +1,15 @@
 /**
- * Fault injection below the product: a small library, compiled here and loaded by LD_PRELOAD, makes the n-th fsync,
- * write, open or other call of the C library fail, for every n of a short scenario. After a restart without faults every
- * call must have one outcome, which is what was told before, and `verify` must find nothing.
+ * Fault injection below the product: a small library, compiled here and loaded by LD_PRELOAD. It makes the n-th
+ * fsync,
+ * write, open or other call of the C library fail, for every n of a short scenario. After a restart without faults
+ * every
+ * call must have one outcome, the same as answered before, and `verify` must find nothing.
  *
  *   npm run faults -- [--only fsync,write] [--mode once|sticky|short] [--stride 1] [--at-once 2]
  *
- * With `--stride 5` only every fifth place is tried. Needs Linux and a C compiler (`cc`, or the one named by CC). The
- * folders of trials that went wrong are kept.
+ * `--stride 5` tries only every fifth place. Needs Linux and a C compiler (`cc`, or the one named by CC). The folders
+ * of
+ * failed trials are kept.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -39,7 +42,7 @@ if (!Number.isSafeInteger(atOnce) || atOnce < 1) fail('--at-once takes a whole n
 const chosen = plans.filter(
   ({ name, mode }) => (only?.includes(name) ?? true) && (values.mode === undefined || values.mode === mode),
 );
-if (chosen.length === 0) fail('No such fault: --mode takes one of once, sticky, short.');
+if (chosen.length === 0) fail('Unknown fault: --mode takes one of once, sticky, short.');
 
 if (process.platform !== 'linux')
   fail(`LD_PRELOAD faults need Linux; this is ${process.platform}. Nothing was tried.`);
@@ -120,7 +123,7 @@ progress.done();
 const heading = [
   'trials',
   'faults met',
-  'told before',
+  'answered before',
   'succeeded',
   'indeterminate',
   'did not run',
@@ -176,7 +179,7 @@ if (wrong.length === 0) rmSync(folder, { recursive: true, force: true });
 else {
   writeFileSync(join(folder, 'wrong.txt'), wrong.join('\n'));
   process.stdout.write(
-    `The folders of what went wrong are kept in ${folder}, all of it is in wrong.txt there.\n`,
+    `The folders of failed trials are kept in ${folder}; wrong.txt there lists all problems.\n`,
   );
 }
 process.exitCode = stopped ? 130 : wrong.length > 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-/** Which calls of the C library fail, and how. */
+/** The C library calls that fail, and how. */
 import { constants } from 'node:os';
 
 const { EIO, EMFILE, ENOSPC, EROFS, ENOMEM } = constants.errno;
@@ -8,16 +8,16 @@ export type FaultMode = 'once' | 'sticky' | 'short';
 
 export type Plan = {
   readonly name: string;
-  /** As `faults.c` names them. */
+  /** As named in `faults.c`. */
   readonly ops: string;
   readonly error: string;
   readonly errno: number;
   readonly mode: FaultMode;
-  /** Whether the process is killed as soon as its caller was told something after the fault. */
+  /** Is the process killed after its first answer that follows the fault? */
   readonly dies: boolean;
-  /** Whether both flushing and writing fail: then what was refused cannot be taken back, see docs/ledger.md. */
+  /** Do both flushing and writing fail? Then a refused write cannot be undone, see docs/ledger.md. */
   readonly isDead: boolean;
-  /** Only every so many-th place is tried. */
+  /** Tries only every n-th place. */
   readonly stride: number;
 };
 

@@ -1,6 +1,6 @@
 /**
- * The short life that is disturbed: open a ledger, make one call of each kind, close. The same calls are asked for again
- * after the restart. Effects and answers are noted in files outside the failing folder.
+ * The disturbed scenario: open a ledger, make one call of each kind, close. The same calls are repeated after the
+ * restart. Effects and answers are recorded in files outside the failing folder.
  */
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ export type CallId = (typeof callIds)[number];
 /** Tools that only read have no effect to count. */
 export const hasEffect = (callId: CallId): boolean => callId !== 'look';
 
-/** What a step came to. `bare`: an error that is not one of ours reached the caller. */
+/** The result of a step. `bare`: an error that is not one of ours reached the caller. */
 export type Told =
   | { readonly type: 'outcome'; readonly callId: CallId; readonly outcome: ToolOutcome }
   | { readonly type: 'error'; readonly step: string; readonly bare: boolean; readonly message: string }
@@ -25,7 +25,7 @@ export type Told =
 export type Places = {
   readonly ledger: string;
   readonly effects: string;
-  /** How long one may wait for a person or a worker. */
+  /** Maximum wait for a person or a worker. */
   readonly patienceMs: number;
 };
 
@@ -46,7 +46,7 @@ export async function playScenario(
     }
   };
   const open = (): Promise<Ledger> => openLedger(path, { spillBytes: 65_536 });
-  // As a program would be started again.
+  // As a program would be restarted.
   const ledger = (await step('open', open)) ?? (await step('open again', open));
   if (ledger === undefined) return tell({ type: 'over' });
 
@@ -97,7 +97,7 @@ type Stage = {
 async function playCalls(runtime: Runtime, { step, effect, tell, patienceMs }: Stage): Promise<void> {
   const turn = runtime.turn({ sessionId, deadlineMs: Date.now() + patienceMs });
   type Beside = (isOver: () => boolean) => Promise<unknown>;
-  /** Asks, and asks once more where the ledger could not be used. */
+  /** Makes the call, and repeats it once if the ledger was unavailable. */
   const call = async (
     id: CallId,
     name: string,

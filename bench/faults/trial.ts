@@ -1,4 +1,4 @@
-/** One fault: a process in which it happens, another that comes after without faults, and what must hold then. */
+/** One fault: a process in which it happens, a successor without faults, and the checks afterwards. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Plan } from './plan.ts';
 import type { CallId, Places, Told } from './scenario.ts';
 import { callIds, hasEffect, playScenario } from './scenario.ts';
 
-/** `nth`: which of the counted calls fails; 0 only counts. */
+/** `nth`: the number of the counted call that fails; 0 only counts. */
 export type TrialOptions = {
   readonly folder: string;
   readonly library: string;
@@ -19,21 +19,21 @@ export type TrialOptions = {
 };
 
 export type Trial = {
-  /** What failed, as "operation file"; undefined where the scenario ended before. */
+  /** The failed call, as "operation file"; undefined if the scenario ended before. */
   readonly hit: string | undefined;
-  /** What must not be; empty where all is well. */
+  /** Violations; empty if there are none. */
   readonly problems: readonly string[];
-  /** Calls in doubt of which the record says more, or less, than was told: the exceptions of docs/ledger.md. */
+  /** Calls in doubt whose record says more, or less, than the answer: the exceptions of docs/ledger.md. */
   readonly exceptions: number;
-  /** Calls that were answered before the restart, other than with `ledger.unavailable`. */
+  /** Calls answered before the restart, except with `ledger.unavailable`. */
   readonly told: number;
-  /** How the calls ended, after the restart. */
+  /** The ends of the calls, after the restart. */
   readonly succeeded: number;
   readonly indeterminate: number;
   readonly notRun: number;
 };
 
-/** A process that takes longer hangs, also on a busy machine. */
+/** A process that takes longer hangs, even on a busy machine. */
 const longestMs = 300_000;
 
 export async function tryFault(options: TrialOptions): Promise<Trial> {
@@ -42,7 +42,7 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
   const places = {
     ledger: join(folder, 'failing', 'ledger.db'),
     effects: join(folder, 'effects'),
-    // After a single fault everything can be done; where all later calls fail, people and workers are waited for in vain.
+    // After a single fault everything works; if all later calls fail, waiting for people and workers is useless.
     patienceMs: plan.mode === 'sticky' && nth > 0 ? 6_000 : 60_000,
   };
   const ended = await runChild(options, places);
@@ -81,16 +81,16 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
       if (plan.isDead && codeOf(was) === 'tool.indeterminate') exceptions++;
       else
         problems.push(
-          `${callId} was told ${JSON.stringify(was)}, and after the restart ${JSON.stringify(is)}`,
+          `${callId} was answered ${JSON.stringify(was)}, but after the restart ${JSON.stringify(is)}`,
         );
     }
-    // The caller heard that nothing ran. So there must be no effect, and the restart must not call it indeterminate.
+    // The answer said that nothing ran. So there must be no effect, and the restart must not call it indeterminate.
     if (was !== undefined && 'error' in was && was.error.includes('nothing ran')) {
       if (hasEffect(callId) && (effectsBefore.get(callId) ?? 0) > 0)
-        problems.push(`${callId} had its effect and was told ${JSON.stringify(was)}`);
+        problems.push(`${callId} had its effect but was answered ${JSON.stringify(was)}`);
       if (codeOf(is) === 'tool.indeterminate' && ran === 0 && plan.isDead) exceptions++;
       else if (codeOf(is) === 'tool.indeterminate' && ran === 0)
-        problems.push(`${callId} did not run, was told so, and is in doubt after the restart`);
+        problems.push(`${callId} did not run, as answered, but is in doubt after the restart`);
     }
     if (hasEffect(callId) && ran > 1) problems.push(`${callId} had its effect ${ran} times`);
     if (hasEffect(callId) && isSuccess(is) && ran !== 1)
@@ -114,11 +114,10 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
   };
 }
 
-/** Every counted call of a run in which nothing fails. */
+/** Every counted call of a run without faults. */
 export async function countPlaces(options: Omit<TrialOptions, 'nth'>): Promise<readonly string[]> {
   const { problems } = await tryFault({ ...options, nth: 0 });
-  if (problems.length > 0)
-    throw new Error(`The scenario goes wrong without any fault:\n${problems.join('\n')}`);
+  if (problems.length > 0) throw new Error(`The scenario fails without any fault:\n${problems.join('\n')}`);
   return readFileSync(join(options.folder, 'faults'), 'utf8').trim().split('\n');
 }
 
@@ -193,7 +192,7 @@ function readHit(folder: string): string | undefined {
   return op === '' ? undefined : `${op} ${nameOf(file.slice(join(folder, 'failing').length + 1))}`;
 }
 
-/** Names a file by what it is for. */
+/** Names a file by its purpose. */
 function nameOf(file: string): string {
   const [first = '', ...rest] = file.split('/');
   if (first === '') return '(folder)';
@@ -206,7 +205,7 @@ const isUnavailable = (outcome: ToolOutcome): boolean => codeOf(outcome) === 'le
 const isSuccess = ({ type }: ToolOutcome): boolean =>
   type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
 
-/** One end per call, which is what was told; nothing that `verify` finds. */
+/** One end per call, equal to its answer; no findings of `verify`. */
 async function checkLedger(path: string, told: ReadonlyMap<CallId, ToolOutcome>): Promise<string[]> {
   const problems: string[] = [];
   const ledger = await openLedger(path, { readOnly: true });
@@ -219,7 +218,7 @@ async function checkLedger(path: string, told: ReadonlyMap<CallId, ToolOutcome>)
       if (own.length !== 1) problems.push(`${callId} has ${own.length} ends in the ledger`);
       else if (JSON.stringify(own[0]) !== JSON.stringify(outcome))
         problems.push(
-          `${callId} is ${JSON.stringify(own[0])} in the ledger, told was ${JSON.stringify(outcome)}`,
+          `${callId} is ${JSON.stringify(own[0])} in the ledger, but was answered ${JSON.stringify(outcome)}`,
         );
     }
     await verifyLedger(

@@ -1,4 +1,4 @@
-/** A route that does nothing, served by the same library: what requests cost on this machine at this moment. */
+/** A route that does nothing, served by the same library: the base cost of a request on this machine at this moment. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -9,7 +9,7 @@ const app = new Hono().get('/hello', (context) => context.json({ hello: 'world' 
 const listener = getRequestListener((request) => app.fetch(request), { overrideGlobalObjects: false });
 const server = createServer((incoming, outgoing) => void listener(incoming, outgoing));
 server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo; // listens on a port, not on a path
+  const { port } = server.address() as AddressInfo; // it listens on a port, not on a path
   process.send?.({ url: `http://127.0.0.1:${port}`, token: '' });
 });
 process.on('message', (order: 'report' | 'stop') => {

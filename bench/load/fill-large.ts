@@ -1,4 +1,4 @@
-/** Adds large calls and an artifact to a ledger: what a hostile viewer asks for again and again. */
+/** Adds large calls and an artifact to a ledger, for repeated requests of a hostile viewer. */
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** A ledger with so many calls, spread over many sessions and the last month, some of them failures. */
+/** A ledger with this many calls, spread over many sessions and the last month, some of them failures. */
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ const input = z.object({ city: z.string(), days: z.number() });
 export async function fill(path: string, calls: number): Promise<void> {
   let made = 0;
   const endsAt = Date.now();
-  // Time passes as calls are made, so that counts by the hour are as many as in a ledger of a month.
+  // Time passes during the calls, so that there are as many hourly counts as in a real month.
   const clock: Clock = {
     ...systemClock,
     now: () => Math.floor(endsAt - monthMs + (made / Math.max(1, calls)) * monthMs),

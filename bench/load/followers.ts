@@ -1,13 +1,13 @@
-/** Many clients that follow the ledger, in a process of their own. Each checks that nothing is missing. */
+/** Many clients that follow the ledger, in a separate process. Each checks that no message is missing. */
 import { Agent, get } from 'node:http';
 
 export type FollowersReport = {
   readonly connected: number;
   readonly messages: number;
-  /** Messages that do not follow the one before. */
+  /** Messages that do not follow the previous one. */
   readonly gaps: number;
   readonly ended: number;
-  /** The lowest position any of them has reached. */
+  /** The lowest position of all followers. */
   readonly slowest: number;
   readonly latencyP95Ms: number;
 };
@@ -48,7 +48,7 @@ function read(index: number, message: string): void {
   latencies.push(Date.now() - at);
 }
 
-// A few at a time, as people come.
+// A few at a time, as people arrive.
 for (let index = 0; index < positions.length; index++) {
   follow(index);
   if (index % 20 === 19) await new Promise((resolve) => setTimeout(resolve, 10));

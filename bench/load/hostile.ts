@@ -1,4 +1,4 @@
-/** A viewer who does the worst a viewer may, in a process of its own: told where, it goes on until it is stopped. */
+/** A hostile viewer in a separate process: it sends the worst requests a viewer may, until it is stopped. */
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:http';
 import { setPriority } from 'node:os';
@@ -7,14 +7,14 @@ import { hostileRequests } from '../../test/http/hostile-requests.ts';
 
 export type HostileReport = {
   readonly sent: number;
-  /** By status; 0 where the connection was cut. */
+  /** By status; 0 if the connection was cut. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly stalled: number;
 };
 
 const [url = '', token = '', things = '{}'] = process.argv.slice(2);
 const large = JSON.parse(things) as LargeThings;
-// A real one is on another machine: its own work must not slow the server down, only what it asks for.
+// A real attacker is on another machine: its own work must not slow the server, only its requests may.
 setPriority(10);
 const lanes = 24;
 const stallers = 40;
@@ -47,9 +47,9 @@ function send(each: ReturnType<typeof hostileRequests>[number]): Promise<void> {
   });
 }
 
-/** Follows the ledger and takes nothing. */
+/** Follows the ledger and reads nothing. */
 const stall = (): void => follow('/v1/events?after=0', (answer) => answer.pause());
-/** Has the server look through all of the ledger for what is not there, again and again. */
+/** Makes the server scan the whole ledger for missing events, repeatedly. */
 const scan = (): void => follow('/v1/events?after=0&type=no.such', (answer) => answer.resume());
 
 function follow(path: string, take: (answer: IncomingMessage) => void): void {

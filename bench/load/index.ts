@@ -1,21 +1,24 @@
 /**
- * The server under load, on the machine it shares with its clients.
+ * Measures the server under load, on the same machine as its clients.
  *
  *   npm run load -- [--clients 1000] [--seconds 20] [--rate 500] [--calls 1000000] [--ledger PATH]
  *   npm run load -- --hostile [--seconds 20] [--rate 500] [--calls 20000]
  *
- * 1. So many clients follow the ledger while ten calls a second arrive; each checks its sequence.
- * 2. So many requests a second, of the kinds a console sends.
- * 3. Lists and single calls of a ledger with a million calls: of PATH, if there is one already.
+ * 1. Many clients follow the ledger while ten calls a second arrive; each checks its sequence.
+ * 2. Many requests a second, of the kinds a console sends.
+ * 3. Lists and single calls of a ledger with a million calls: of PATH, if it exists.
  *
- * With `--hostile` instead: each of the worst requests of a viewer, an agent, an approver and an administrator alone,
- * with how long it held the event loop (50 ms at most) and how much the resident memory rose meanwhile (64 MB at most;
- * threads have started before). Then all those of a viewer at once, as fast as the server answers, beside the requests
- * of honest callers. The p99 of those may be three times what it is without the attacker, and none may fail.
+ * With `--hostile` it sends the worst requests of each role, one at a time.
+ * It
+ * measures how long each held the event loop (at most 50 ms) and how much resident memory rose (at most 64 MB;
+ * threads are
+ * already running). Then it sends all viewer requests at once, as fast as the server answers, while honest callers
+ * send
+ * theirs. The p99 of the honest ones may be three times the value without the attacker, and none may fail.
  *
- * Ends with a table, a line of JSON, and an exit code that says whether nothing was lost, memory stayed where it was, and
- * requests cost no more than some times as much as those of a route that does nothing, asked in the same run. How long
- * they took is told beside that of the bare route: alone it says more about the machine than about the server.
+ * Ends with a table, a line of JSON, and an exit code. The exit code is 0 if nothing was lost, memory was stable, and requests were cheap enough. The limit is a multiple of the cost of an empty route in the same run. Durations are shown next to those of the
+ * empty
+ * route: alone they say more about the machine than about the server.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
@@ -84,7 +87,7 @@ async function stop(child: ChildProcess): Promise<void> {
 
 type Sent = { readonly status: number; readonly text: string; readonly tookMs: number };
 
-/** One of the requests that a viewer should better not send. */
+/** Sends one hostile request of a viewer. */
 function sendHostile(
   { url }: Server,
   token: string,
@@ -128,7 +131,7 @@ function send({ url, token }: Pick<Server, 'url' | 'token'>, path: string, body?
       },
     );
     sent.on('error', (error) => {
-      // The server closed a connection that was idle for long: clients send such a request again.
+      // The server closed an idle connection: clients repeat such a request.
       if (sent.reusedSocket) send({ url, token }, path, body).then(resolve, reject);
       else reject(error);
     });
@@ -144,7 +147,7 @@ const newCall = (n: number): object => ({
   call: { id: `c${n}`, name: 'look_up', arguments: { n } },
 });
 
-/** Sends so many a second, whether or not the last ones were answered. */
+/** Sends this many per second, whether or not earlier ones were answered. */
 async function atRate(
   perSecond: number,
   each: (n: number) => Promise<void>,
@@ -175,7 +178,7 @@ async function follow(): Promise<void> {
   const crowd = start('followers.ts', [server.url, server.token, String(clients), '0']);
   await once(crowd, 'message');
   while ((await report<FollowersReport>(crowd)).connected < clients) await sleep(100);
-  const warm = await report<ServerReport>(server.child); // what connecting cost is not what following costs
+  const warm = await report<ServerReport>(server.child); // excludes the cost of connecting
   await atRate(callsPerSecond, async (n) => {
     await send(server, '/v1/calls', newCall(n));
   });
@@ -251,7 +254,7 @@ async function ask(): Promise<void> {
 }
 
 const warmUpSeconds = 3;
-/** How many times as much as doing nothing a request of the mix may cost, and how much memory may grow meanwhile. */
+/** Maximum cost of a request, as a multiple of the empty route, and maximum memory growth. */
 const mostRatio = 10;
 const mostGrownMb = 150;
 
@@ -293,7 +296,7 @@ async function look(): Promise<void> {
     longestTurnMs = Math.max(longestTurnMs, loopMaxMs);
     note(`${name} p95 ms`, quantile(took, 0.95));
     note(`${name} loop max ms`, loopMaxMs);
-    // What it costs, however busy the machine is with others.
+    // The cost, independent of other load on the machine.
     note(`${name} cpu ms each`, ((cpuSeconds - before.cpuSeconds) * 1_000) / count);
   };
   let cursor = '';
@@ -309,7 +312,7 @@ async function look(): Promise<void> {
   }
   await time('list, page 100', 50, () => `/v1/calls?limit=50${cursor && `&cursor=${cursor}`}`);
   await time('facets', 20, (n) => `/v1/calls/facets?until=${Date.now() + n}`);
-  // From everywhere in the month, not only from what was just made.
+  // From the whole month, not only the newest calls.
   const known: string[] = [];
   for (let day = 0; day < 30; day++) {
     const { text } = await send(server, `/v1/calls?limit=10&until=${Date.now() - day * 86_400_000}`);
@@ -327,7 +330,7 @@ async function look(): Promise<void> {
   await stop(server.child);
 }
 
-/** Honest people: each has a token, and asks what a console asks. */
+/** Honest users: each has a token and sends the requests of a console. */
 const honestCallers = 10;
 
 async function standHostile(): Promise<void> {
@@ -368,7 +371,7 @@ async function standHostile(): Promise<void> {
     );
   await honestly(warmUpSeconds);
 
-  // Threads start before anything is measured: what an idle one holds is the server's, not a request's.
+  // Threads start before the measurement: the memory of an idle thread belongs to the server, not to a request.
   for (const each of starters) await sendHostile(server, tokens[each.as], each);
   const worst = { loopMs: 0, grownMb: 0 };
   for (const each of [...hostileRequests(large, 0, Date.now()), ...hostileChanges(large, 0)]) {
@@ -419,9 +422,9 @@ async function standHostile(): Promise<void> {
   isGood &&= !Object.keys(statuses).some((status) => Number(status) >= 500);
 }
 
-/** The p99 of honest callers beside an attacker, to that without one. */
+/** The p99 of honest callers under attack, relative to that without an attack. */
 const mostTimes = 3;
-/** How long one request may hold the event loop, and how much memory it may take. */
+/** Maximum time that one request may hold the event loop, and maximum memory. */
 const mostLoopMs = 50;
 const mostRequestMb = 64;
 

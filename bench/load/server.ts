@@ -1,4 +1,4 @@
-/** The server under load, in a process of its own: says how it fares whenever it is asked. */
+/** The server under load, in a separate process: reports its state on request. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createRuntime, defineTool } from 'quittance';
 import { createHttpServer } from 'quittance/http';
@@ -9,7 +9,7 @@ import { answerOrders } from '../answer-orders.ts';
 
 export type ServerReport = {
   readonly rssMb: number;
-  /** The most since the last report. */
+  /** The maximum since the last report. */
   readonly peakRssMb: number;
   readonly heapMb: number;
   readonly loopP99Ms: number;
@@ -50,7 +50,7 @@ const server = await createHttpServer({
   ledgerUrl: path,
   port: 0,
   localName: 'load',
-  // With the limits people get, where it is those that are tried.
+  // With the default limits if they are under test.
   ...(limits === 'default' ? {} : { limits: { rate: { perSecond: 10_000, burst: 10_000 } } }),
   onError: (error) => console.error(error),
 });
@@ -62,7 +62,7 @@ delay.enable();
 answerOrders({ server, runtime, ledger }, (): ServerReport => {
   const loopMs = { p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 };
   const peakRssMb = Math.max(peakRss, process.memoryUsage.rss()) / 1_048_576;
-  // What is garbage already is nobody's memory: the next request starts from what is left.
+  // Collects garbage first, so that the next request starts from live memory.
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
   peakRss = rss;

@@ -1,4 +1,7 @@
-/** Says whether a changed file still type-checks. The program is kept, so that only the changed file is checked again. */
+/**
+ * Checks whether a changed file still type-checks. The program is kept, so that only the changed file is checked
+ * again.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
@@ -39,7 +42,7 @@ export function createTypeCheck(root: string, paths: readonly string[]): TypeChe
   };
 }
 
-/** Remembers what was checked, by what the text is. `hashOf` gives a short name for a text. */
+/** Caches results by text. `hashOf` returns a short name for a text. */
 export function rememberChecks(
   check: TypeCheck,
   file: string,

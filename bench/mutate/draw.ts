@@ -6,7 +6,7 @@ import type { TypeCheck } from './check-types.ts';
 
 export type Drawn = {
   readonly mutations: readonly Mutation[];
-  /** How many were drawn and put back, because the compiler refuses them. */
+  /** Number of drawn mutations that the compiler refused. */
   readonly refused: number;
 };
 

@@ -51,7 +51,7 @@ const [seed, count, mostMs] = [Number(values.seed), Number(values.count), Number
 const goal = 0.95;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Never mutated: what the others are compared with. Each job has a copy of its own to change. */
+/** Never mutated: the reference. Each job has its own copy to change. */
 const scratch = makeScratch(root);
 const copies = [scratch];
 const running = new Set<number>();
@@ -74,7 +74,7 @@ if (values.list) {
   process.exit(0);
 }
 
-// More jobs than cores would turn slow tests into timeouts, each of which takes two more runs to be told from a kill.
+// More jobs than cores would turn slow tests into timeouts, and each timeout needs two more runs to confirm.
 const most = availableParallelism();
 if (Number(values.jobs) > most) process.stderr.write(`At most ${most} jobs at a time on this machine.\n`);
 const workers = Array.from({ length: Math.min(most, Math.max(1, Number(values.jobs))) }, () =>
@@ -86,14 +86,14 @@ const verdicts = openVerdicts(join(import.meta.dirname, 'verdicts.json'), join(c
 const known = new Map(readKnown().map((one) => [one.key, one]));
 sayWhatIsMadeNoMore();
 
-/** Tests that killed mutations of a file before; they are the likeliest to do so again. */
+/** Tests that killed earlier mutations of a file; they are the most likely to do so again. */
 const kills = new Map<string, Map<string, number>>();
 for (const [key, kill] of verdicts.kills()) countKill(key.split('#')[0] ?? '', kill);
 const judge = createJudge({ running });
 const tests = findTests(scratch.root);
 const reachFile = join(cache, 'reach.json');
 const ended: Ended[] = [];
-/** What is known of mutations that no test has killed yet. */
+/** The state of mutations that no test has killed yet. */
 const withoutKill = new Map<
   Mutation,
   {
@@ -107,7 +107,7 @@ const quick = tests.filter((test) => test.startsWith('src/'));
 const isKnown = (some: readonly string[]): boolean => !values.fresh && isMeasured(scratch, reachFile, some);
 const nearFirst = !isKnown(quick);
 let unsettled = await leftBy(first, killAgain);
-// Tests in the folders of the source are quick to measure. The others start processes, and most mutations never need them.
+// Tests next to the source are quick to measure. The others start processes, and most mutations never need them.
 for (const some of isKnown(tests) ? [tests] : [quick, tests]) {
   if (unsettled.length === 0) break;
   const reach = await measureReach(scratch, workers, reachFile, {
@@ -138,7 +138,7 @@ function chooseTargets(): Target[] {
   return named.map((path) => known.find((target) => target.path === path) ?? { area: 'other', path });
 }
 
-/** In a function of its own, so that the compiler and all it has read are not kept for the rest of the run. */
+/** In a separate function, so that the compiler's memory is released afterwards. */
 function drawSound(): Drawn {
   const paths = targets.map(({ path }) => path);
   const types = rememberChecks(createTypeCheck(root, paths), join(cache, 'types.json'), hashOf);
@@ -152,7 +152,7 @@ function sayWhatIsMadeNoMore(): void {
   const keys = new Set(all.map(({ key }) => key));
   const isGone = (key: string): boolean =>
     targets.some(({ path }) => key.startsWith(`${path}#`)) && !keys.has(key);
-  for (const key of known.keys()) if (isGone(key)) say(`Known, but made no more: ${key}`);
+  for (const key of known.keys()) if (isGone(key)) say(`Known, but no longer made: ${key}`);
   for (const [key] of verdicts.kills()) if (isGone(key)) verdicts.forgetKill(key);
 }
 
@@ -171,7 +171,7 @@ async function leftBy(
   return some.filter((mutation) => left.has(mutation));
 }
 
-/** Known to be equivalent, or killed by a test that is as it was, of a source that is as it was. */
+/** Known to be equivalent, or killed by an unchanged test of an unchanged source. */
 function endAtOnce(mutation: Mutation): boolean {
   if (known.get(mutation.key)?.as === 'equivalent' && !values.doubt) {
     return end(mutation, { type: 'equivalent' });
@@ -182,7 +182,7 @@ function endAtOnce(mutation: Mutation): boolean {
   return end(mutation, { type: 'killed', test: kept.test, title: kept.title, by: kept.by });
 }
 
-/** Runs the test that killed before. Unless it is known which tests reach the change, runs those near it as well. */
+/** Runs the test that killed it before. Unless the tests that reach the change are known, also runs the nearby ones. */
 async function killAgain(copy: Scratch, mutation: Mutation): Promise<boolean> {
   const { path, key } = mutation;
   const before = verdicts.kill(key)?.test;
@@ -194,7 +194,7 @@ async function killAgain(copy: Scratch, mutation: Mutation): Promise<boolean> {
   return runSome(copy, mutation, [...likely]);
 }
 
-/** True where one of the tests kills. What they tell else is noted for the end. */
+/** True if one of the tests kills it. Other findings are recorded for the end. */
 async function runSome(copy: Scratch, mutation: Mutation, some: readonly string[]): Promise<boolean> {
   const { passed, doubtful } = withoutKill.get(mutation) ?? {
     passed: new Set<string>(),

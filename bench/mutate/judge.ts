@@ -1,7 +1,6 @@
 /**
  * Runs tests against a mutation until one fails, and makes sure that the mutation is why. Every test file that kills
- * must pass without a mutation. A timeout or a crash can be chance on a busy machine: there the same test must also
- * pass without the mutation right afterwards, and fail with it once more.
+ * must pass without a mutation. A timeout or a crash can be chance on a busy machine. Then the same test must also pass without the mutation, and fail with it again.
  */
 import type { Mutation } from './mutations.ts';
 import { applyMutation } from './mutations.ts';
@@ -16,14 +15,14 @@ export type Judgement =
 export type Judge = (copy: Scratch, mutation: Mutation, tests: readonly string[]) => Promise<Judgement>;
 
 type Failure = Omit<Kill, 'type' | 'test'> & {
-  /** Undefined where the run does not tell. */
+  /** Undefined if the run does not say. */
   readonly test: string | undefined;
 };
 
-/** Far above what a test of its own takes, and above the 30 seconds after which vitest ends a test that waits. */
+/** Far above the duration of a single test, and above the 30 seconds after which vitest ends a waiting test. */
 const silentMs = 90_000;
 
-/** A test that takes longer and then fails has probably waited for something that did not come. */
+/** A slower test that fails has probably waited for something that did not happen. */
 const slowMs = 5_000;
 
 export function createJudge({
@@ -74,7 +73,7 @@ export function createJudge({
     }
     for (const one of failing) green.add(one);
     if (by === 'assertion') return true;
-    // Many times as long as the same tests have just taken without the mutation.
+    // Many times the duration of the same tests without the mutation.
     const longMs = 20_000 + 5 * (performance.now() - startedAtMs);
     return (await failureWith(copy, mutation, failing, Math.min(silentMs, longMs))) !== undefined;
   };

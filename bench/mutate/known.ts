@@ -1,7 +1,7 @@
 /**
- * Mutations that no test kills, each with the reason. `equivalent` ones change nothing that anything can observe.
- * `accepted` ones do, and count as survivors. The key names the declaration and the change, not the line, so an entry
- * survives edits elsewhere in the file.
+ * Mutations that no test kills, each with the reason. `equivalent` ones have no observable effect. `accepted` ones
+ * do, and count as survivors. The key names the declaration and the change, not the line, so an entry survives edits
+ * elsewhere in the file.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,11 +1,11 @@
 /**
- * Makes mutations: single changes of a source file that a test should notice. The changes are mechanical; whether one
- * still type-checks is found out later. Texts, types and imports are left alone.
+ * Makes mutations: single changes of a source file that a test should notice. The changes are mechanical; type errors
+ * are found later. Texts, types and imports are not mutated.
  */
 import ts from 'typescript';
 
 export type Mutation = {
-  /** File, declaration, change and, where the same change is possible twice in it, which one. */
+  /** File, declaration, change and, if the same change is possible twice, its number. */
   readonly key: string;
   readonly path: string;
   readonly kind: string;
@@ -47,7 +47,7 @@ const swappedMethods: ReadonlyMap<string, string> = new Map([
   ['max', 'min'],
 ]);
 
-/** Calls that change what is before them, and can be left out: `calls.filter(isOpen)` becomes `calls`. */
+/** Calls that change their receiver's value and can be dropped: `calls.filter(isOpen)` becomes `calls`. */
 const droppedMethods: ReadonlySet<string> = new Set([
   'filter',
   'slice',
@@ -116,7 +116,7 @@ function declarationOf(node: ts.Node): string {
   return names.join('.');
 }
 
-/** Types are checked by the compiler, and texts are for people. */
+/** The compiler checks types, and texts are for people. */
 function isLeftAlone(node: ts.Node): boolean {
   return (
     ts.isTypeNode(node) ||
@@ -174,7 +174,7 @@ const drop = (node: ts.Node, kind = 'statement'): Change => ({
 function changesOfIf(node: ts.IfStatement): Change[] {
   const { expression, thenStatement, elseStatement } = node;
   const changes = [negate(expression)];
-  // The expression stays, so that what it narrows stays narrowed.
+  // The expression stays, so that type narrowing stays.
   changes.push({ kind: 'condition', from: expression, to: `(${expression.getText()}) && false` });
   if (elseStatement !== undefined) changes.push({ kind: 'branch', from: node, to: thenStatement.getText() });
   else changes.push({ kind: 'statement', from: node, to: ';' });
@@ -235,7 +235,7 @@ function changesOfCall(node: ts.CallExpression): Change[] {
   return changes;
 }
 
-/** Leaves out one of several, with the comma after it. */
+/** Drops one of several, with the comma after it. */
 function dropEach(nodes: readonly ts.Node[], kind: string, tree: ts.SourceFile): Change[] {
   return nodes.map((node) => {
     const rest = /^\s*,/.exec(tree.text.slice(node.getEnd()));

@@ -3,7 +3,7 @@ import type { Reporter, SerializedError, TestModule, TestRunEndReason } from 'vi
 import type { Plan, TestRun } from './run-tests.ts';
 import { beginsWith } from './run-tests.ts';
 
-/** Says which test file runs, and writes how the run went: the time of each file, and the first failure in it. */
+/** Prints the current test file, and writes the result of the run: the duration of each file and its first failure. */
 export class NoteFailure implements Reporter {
   readonly #plan: Plan;
 

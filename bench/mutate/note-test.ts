@@ -1,4 +1,4 @@
-/** Says in the log of the probes which test file begins. */
+/** Writes the name of each starting test file to the log of the probes. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { relative, sep } from 'node:path';
 import { expect } from 'vitest';

@@ -1,11 +1,11 @@
-/** Which tests are likeliest to notice a change of a file. */
+/** Orders tests by how likely they notice a change of a file. */
 import { basename, dirname } from 'node:path';
 import type { ReachingTest } from './reach.ts';
 
 /** How often a test killed a mutation of the file. */
 export type KillsHere = ReadonlyMap<string, number>;
 
-/** Tests that killed before and tests near the file first, and of those the quickest. */
+/** Tests that killed before and nearby tests first; among those, the quickest. */
 export function orderTests(
   path: string,
   tests: readonly ReachingTest[],
@@ -16,7 +16,7 @@ export function orderTests(
   return tests.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Tests that are worth a run before it is measured which tests reach what. */
+/** Tests worth running before the reach is measured. */
 export function nearTests(path: string, tests: readonly string[], kills: KillsHere | undefined): string[] {
   const before = [...(kills ?? [])]
     .toSorted(([, a], [, b]) => b - a)
@@ -32,7 +32,10 @@ export function nearTests(path: string, tests: readonly string[], kills: KillsHe
   return [...new Set([...near.slice(0, 1), ...before, ...near])];
 }
 
-/** How far a test is from a source file: its own test, named after a part of it, in its folder, about a promise, elsewhere. */
+/**
+ * Distance of a test from a source file: its own test, named after a part of it, in its folder, about a promise,
+ * elsewhere.
+ */
 function distance(path: string, test: string): number {
   if (test === path.replace(/\.ts$/, '.test.ts')) return 0.05;
   const words = basename(path, '.ts').split('-');

@@ -1,11 +1,11 @@
 /**
- * Finds out which tests reach which code. Each block of a source file gets a probe that notes in a file, once for each
- * process, that the block ran. The note is written at once, so a process that is killed afterwards has left it, and
- * child processes and threads need nothing but the source they load.
+ * Measures which tests reach which code. Each block of a source file gets a probe that writes to a file, once per
+ * process, that the block ran. It writes at once, so a killed process leaves its notes. Child processes and threads
+ * only need the source they load.
  */
 import ts from 'typescript';
 
-/** Stands for the module itself: what runs when it is loaded. */
+/** Stands for the module itself: the code that runs when it is loaded. */
 export const moduleBlock = -1;
 
 type Insertion = { readonly at: number; readonly text: string; readonly order: number };
@@ -26,7 +26,7 @@ export function addProbes(path: string, text: string, log: string): string {
   return `${insert(text, insertions)}\n${probeOf(path, log, count)}`;
 }
 
-/** The number of the innermost block around a place, as `addProbes` numbers them; undefined outside of all. */
+/** The number of the innermost block around a place, as numbered by `addProbes`; undefined outside all blocks. */
 export function blockAt(path: string, text: string, place: number): number | undefined {
   let number = 0;
   let found: number | undefined;
@@ -89,7 +89,7 @@ function insert(text: string, insertions: readonly Insertion[]): string {
   return out + text.slice(from);
 }
 
-/** At the end of the file, so that no line moves. Function declarations are there before the module runs. */
+/** At the end of the file, so that no line moves. Function declarations exist before the module runs. */
 const probeOf = (path: string, log: string, count: number): string => `
 import { appendFileSync as $append } from 'node:fs';
 $reached(${moduleBlock});

@@ -1,6 +1,7 @@
 /**
- * Which tests reach which blocks of the source, measured with probes and kept between runs. Tests are measured again
- * when their file changes. Where a source file changed since, every test that ran any of it counts as reaching all of it.
+ * Records which tests reach which blocks of the source, measured with probes and cached between runs. Tests are
+ * measured again when their file changes. If a source file has changed, every test that ran any of it counts as
+ * reaching all of it.
  */
 import { createHash } from 'node:crypto';
 import { chmodSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -31,7 +32,7 @@ export type Reach = {
 export const hashOf = (text: string): string =>
   createHash('sha256').update(text).digest('base64url').slice(0, 16);
 
-/** Is it known of all these tests what they reach? */
+/** Is the reach of all these tests known? */
 export const isMeasured = (scratch: Scratch, cacheFile: string, tests: readonly string[]): boolean =>
   lookUp(scratch, tests, readCache(cacheFile)).missing.length === 0;
 
@@ -50,7 +51,7 @@ function lookUp(
   return { hashes, known, missing: tests.filter((test) => !have.has(test)) };
 }
 
-/** Measures what is not known yet. `copies` are changed for it and put back; `scratch` is only read. */
+/** Measures the unknown ones. `copies` are changed for it and restored; `scratch` is only read. */
 export async function measureReach(
   scratch: Scratch,
   copies: readonly Scratch[],
@@ -72,7 +73,7 @@ export async function measureReach(
   if (missing.length > 0) say(`Measuring what ${missing.length} of ${tests.length} test files reach`);
   let measured: Measurements = Object.fromEntries(known);
   mkdirSync(dirname(cacheFile), { recursive: true });
-  // A few at a time, so that an interrupted run has lost little.
+  // A few at a time, so that an interrupted run loses little.
   const parts = Array.from({ length: Math.ceil(missing.length / filesAtOnce) }, (_, part) =>
     missing.slice(part * filesAtOnce, (part + 1) * filesAtOnce),
   ).values();
@@ -95,7 +96,7 @@ export async function measureReach(
       return Object.entries(measured)
         .filter(([test, { green, reached }]) => {
           const here = reached[path];
-          // Tests of the command line start many processes. They are about what is printed.
+          // Tests of the command line start many processes. They test the printed output.
           if (test.startsWith('src/cli/') && !path.startsWith('src/cli/')) return false;
           if (!green || here === undefined) return false;
           if (block === moduleBlock || here.source === source) return here.blocks.includes(block);
@@ -115,7 +116,7 @@ const filesAtOnce = 6;
 const leftOut =
   /^test\/(frameworks|console|react|golden)\/|^test\/(attacks|conformance|demo|docs|doors|examples|first-minutes|handbook|layering|lockfile|mutate|names|readme|templates|threat-model)\b/;
 
-/** The tests of the project `core`, but for those that are left out. */
+/** The tests of the project `core`, except those that are left out. */
 export const findTests = (root: string): string[] =>
   globSync('{src,test}/**/*.test.ts', { cwd: root, exclude: (path) => path.includes('node_modules') })
     .map((path) => path.split(sep).join('/'))
@@ -149,7 +150,7 @@ async function measure(
   const probed = await runTests(scratch.root, { tests, log, silentMs: 1_800_000, all: true, running });
   for (const [path, text] of sources) scratch.write(path, text);
   if ('stopped' in probed) throw new Error(`The tests could not be measured: ${probed.said}`);
-  // Probes change the source, which some tests look at; what fails with them gets a second chance without.
+  // Probes change the source, which some tests read; a test that fails with them runs again without.
   const red = new Set(probed.files.filter(({ failure }) => failure !== undefined).map(({ test }) => test));
   for (const test of red) {
     const again = await runTests(scratch.root, { tests: [test], silentMs: 600_000, running });

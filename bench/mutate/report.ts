@@ -1,4 +1,4 @@
-/** Prints how the drawn mutations ended: a table, each mutation that was not killed, and one line of JSON. */
+/** Prints the results of the drawn mutations: a table, each mutation that was not killed, and one line of JSON. */
 import { printTable } from '../table.ts';
 import type { Known } from './known.ts';
 import type { Mutation } from './mutations.ts';
@@ -10,7 +10,7 @@ export type Ended = {
   readonly verdict: Verdict | { readonly type: 'equivalent' };
 };
 
-/** The share of the mutations that are not equivalent that was killed. */
+/** The share of killed mutations among those that are not equivalent. */
 export function report(
   ended: readonly Ended[],
   {
@@ -21,7 +21,7 @@ export function report(
   }: {
     readonly targets: readonly Target[];
     readonly known: ReadonlyMap<string, Known>;
-    /** More for the line of JSON. */
+    /** Additional fields for the line of JSON. */
     readonly facts: Readonly<Record<string, number>>;
     readonly say: (line: string) => void;
   },

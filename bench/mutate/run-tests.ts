@@ -1,4 +1,4 @@
-/** Runs test files in a scratch copy, in a process of its own that can be ended with everything it started. */
+/** Runs test files in a scratch copy, in a separate process that can be ended with everything it started. */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,9 +7,9 @@ export type Plan = {
   readonly tests: readonly string[];
   /** Where the result is written. */
   readonly result: string;
-  /** Where probes write; undefined where the source has none. */
+  /** The probes' output file; undefined if the source has no probes. */
   readonly log: string | undefined;
-  /** Does the run go on after a failure? */
+  /** Does the run continue after a failure? */
   readonly all: boolean;
 };
 
@@ -23,15 +23,15 @@ export type TestRun = {
   readonly unhandled: { readonly test: string | undefined; readonly message: string } | undefined;
 };
 
-/** The run left no result: it said nothing for too long and was ended, or its process died. */
+/** The run left no result: it was silent for too long and was ended, or its process died. */
 export type Stopped = {
   readonly stopped: 'silent' | 'died';
-  /** The test file that ran then, where one had begun. */
+  /** The test file that was running, if one had started. */
   readonly test: string | undefined;
   readonly said: string;
 };
 
-/** Before the name of a test file that begins, in what a run prints. */
+/** Marks the name of a starting test file in the output of a run. */
 export const beginsWith = '@begins ';
 
 export async function runTests(
@@ -45,10 +45,10 @@ export async function runTests(
   }: {
     readonly tests: readonly string[];
     readonly log?: string;
-    /** How long one test file may take. A body that never gives the thread back hears no timeout of its own. */
+    /** Maximum duration of one test file. Code that never yields the thread cannot time out by itself. */
     readonly silentMs: number;
     readonly all?: boolean;
-    /** Told of the process while it runs, so that it can be ended with this one. */
+    /** Receives the process while it runs, so that it can be ended with this one. */
     readonly running?: Set<number>;
   },
 ): Promise<TestRun | Stopped> {
@@ -73,7 +73,7 @@ export async function runTests(
         QUITTANCE_MUTATE_PLAN: planFile,
         NODE_NO_WARNINGS: '1',
         CI: '1',
-        // Many tests start processes. Most of what a process does is to load modules, which the cache halves.
+        // Many tests start processes, which mostly load modules; the cache halves that time.
         NODE_COMPILE_CACHE: join(root, 'mutate-compiled'),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -104,7 +104,7 @@ export async function runTests(
   if (child.pid !== undefined) running?.add(child.pid);
   await new Promise((resolve) => {
     child.once('close', resolve);
-    // A process that a test left behind may keep the pipes open.
+    // A leftover process of a test may keep the pipes open.
     child.once('exit', () => setTimeout(resolve, 1_000));
   });
   clearTimeout(timer);
@@ -125,7 +125,7 @@ export function endGroup(pid: number | undefined): void {
   }
 }
 
-/** Ends what tests started in groups of their own from files of the copy: mutated code may run for ever. */
+/** Ends processes that tests started in their own groups from files of the copy: mutated code may run forever. */
 function endStrays(root: string): void {
   if (!existsSync('/proc/self/cmdline')) return;
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)))

@@ -1,6 +1,6 @@
 /**
- * A copy of the repository that may be changed. Tests run in it, so whatever they start from source, child processes
- * and threads included, runs the changed source.
+ * A copy of the repository that may be changed. Tests run in it, so everything they start from source, including
+ * child processes and threads, runs the changed source.
  */
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ export type Scratch = {
   remove(): void;
 };
 
-/** Outside the repository and its node_modules: Node strips types from no file below a node_modules folder. */
+/** Outside the repository and its node_modules, because Node does not strip types below a node_modules folder. */
 export function makeScratch(repository: string): Scratch {
   const root = mkdtempSync(join(tmpdir(), 'quittance-mutate-'));
   const leftOut = new Set(['node_modules', '.git', 'dist', 'oldest']);

@@ -1,6 +1,6 @@
 /**
- * How mutations ended, kept between runs. Kills are kept in the repository, so that the next run needs nothing but the
- * test that killed; survivals are kept with the other caches, because they rest on many tests.
+ * The results of mutations, kept between runs. Kills are stored in the repository, so that the next run needs only
+ * the test that killed. Survivals are stored with the other caches, because they depend on many tests.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,7 +9,7 @@ export type Kill = {
   readonly type: 'killed';
   readonly test: string;
   readonly title: string;
-  /** How the test failed. A timeout and a crash counted only after a run of the same test without the mutation. */
+  /** How the test failed. A timeout or a crash counts only after a run of the same test without the mutation. */
   readonly by: 'assertion' | 'timeout' | 'crash';
 };
 
@@ -17,13 +17,13 @@ export type Verdict =
   | Kill
   | { readonly type: 'survived'; readonly tests: number; readonly reaching: number }
   | { readonly type: 'unreached' }
-  /** The only tests that failed also fail without it, or did not fail again. */
+  /** The only failing tests also fail without it, or did not fail again. */
   | { readonly type: 'doubtful'; readonly test: string };
 
-/** A kill in the repository. It is believed while both hashes are right; else its test runs again. */
+/** A kill in the repository. It is valid while both hashes match; otherwise its test runs again. */
 type KeptKill = Omit<Kill, 'type'> & { readonly source: string; readonly hash: string };
 
-/** A survival rests on all tests that reach the change, and on how many of them may run. */
+/** A survival depends on all tests that reach the change, and on how many of them may run. */
 type KeptSurvival = {
   readonly source: string;
   readonly tests: string;
@@ -33,10 +33,10 @@ type KeptSurvival = {
 export type Verdicts = {
   kill(key: string): KeptKill | undefined;
   keepKill(key: string, kill: KeptKill): void;
-  /** A mutation whose test kills it no more, or that is made no more. */
+  /** A mutation that its test no longer kills, or that is no longer made. */
   forgetKill(key: string): void;
   kills(): readonly (readonly [key: string, kill: KeptKill])[];
-  /** Undefined unless it rests on the same source and tests. */
+  /** Undefined unless it was found with the same source and tests. */
   survival(key: string, basis: Pick<KeptSurvival, 'source' | 'tests'>): KeptSurvival['verdict'] | undefined;
   keepSurvival(key: string, survival: KeptSurvival): void;
 };
@@ -65,13 +65,13 @@ export function openVerdicts(killFile: string, survivalFile: string): Verdicts {
   };
 }
 
-/** Throws for a file that is not JSON: it would be overwritten with less than it held. */
+/** Throws for a file that is not JSON, because saving would overwrite it with less. */
 function read<Value>(file: string): Map<string, Value> {
   if (!existsSync(file)) return new Map();
   return new Map(Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, Value>));
 }
 
-/** Sorted, so that a change of one verdict is a change of a few lines. */
+/** Sorted, so that one changed verdict changes only a few lines. */
 function save(file: string, values: ReadonlyMap<string, unknown>): void {
   mkdirSync(dirname(file), { recursive: true });
   const sorted = [...values].toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -1,4 +1,4 @@
-/** How the tests of one mutation run: those that are named, in that order, in one worker, until one fails. */
+/** Runs the tests of one mutation: the named ones, in that order, in one worker, until one fails. */
 import { readFileSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import type { TestSpecification } from 'vitest/node';
@@ -28,15 +28,15 @@ export default defineConfig({
     setupFiles: plan.log === undefined ? [] : ['bench/mutate/note-test.ts'],
     reporters: [new NoteFailure(plan)],
     maxWorkers: 1,
-    // Probes are counted for each test file, so each needs its modules fresh.
+    // Probes are counted per test file, so each needs fresh modules.
     isolate: plan.log !== undefined,
     bail: plan.all ? 0 : 1,
     // Not in node_modules, which all copies share.
     fsModuleCachePath: 'mutate-cache',
-    // A measurement waits as long as the suite does: a test that is only slow must not be left out.
+    // A measurement waits as long as the suite: a slow test must not be left out.
     testTimeout: plan.log === undefined ? 30_000 : 120_000,
     hookTimeout: plan.log === undefined ? 30_000 : 120_000,
-    // Mutated code may collect without end.
+    // Mutated code may allocate without end.
     execArgv: ['--max-old-space-size=2048'],
     expect: { poll: { timeout: 10_000 } },
   },

@@ -1,9 +1,9 @@
-/** One of several processes on a ledger: it makes calls for as long as it is told to, so many at a time. */
+/** One of several processes on a ledger: it makes this many concurrent calls for the given time. */
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { Errand, Told } from './errand.ts';
 
-const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the process that started this one
+const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the parent process
 const tell = (told: Told): void => void process.send?.(told);
 
 const ledger = await openLedger(errand.ledger);

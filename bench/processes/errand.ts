@@ -1,18 +1,18 @@
-/** What a process is told to do. */
+/** The task of a process. */
 export type Errand = {
   readonly what: 'measure' | 'share';
   readonly ledger: string;
-  /** How many calls it makes at a time. */
+  /** Number of concurrent calls. */
   readonly lanes: number;
-  /** How long it measures. */
+  /** Duration of the measurement. */
   readonly ms: number;
-  /** How many calls and keys all processes have in common. */
+  /** Number of calls and keys that all processes share. */
   readonly calls: number;
-  /** How many bodies may run, in all processes together. */
+  /** Maximum number of tool runs in all processes together. */
   readonly limit?: number;
 };
 
-/** What it says. */
+/** The messages of a process. */
 export type Told =
   | { readonly type: 'ready' }
   | { readonly type: 'effect'; readonly key: string }

@@ -1,6 +1,5 @@
 /**
- * Several real processes on one ledger file: how fast each of them is, whether the slowest gets its share, and whether
- * what they have in common holds: each effect once, one outcome per call, limits to the last call.
+ * Runs several real processes on one ledger file. Measures the speed of each and the share of the slowest. Checks the shared guarantees: each effect once, one outcome per call, exact limits.
  *
  *   npm run processes -- [--seconds 3] [--lanes 32] [--calls 300]
  */
@@ -24,7 +23,7 @@ const lanes = option('lanes', 32);
 const calls = option('calls', 300);
 const goal = 0.5;
 
-/** Runs so many processes at once, from the moment all of them are ready, and gives what each of them said. */
+/** Starts this many processes together, once all are ready, and returns the messages of each. */
 async function runAll(count: number, errand: Errand): Promise<Told[][]> {
   const children = Array.from({ length: count }, () =>
     fork(join(import.meta.dirname, 'child.ts'), [JSON.stringify(errand)], {

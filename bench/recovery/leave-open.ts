@@ -1,4 +1,4 @@
-/** A process that leaves so many calls open, in every state, and waits to be killed. */
+/** A process that leaves this many calls open, in every state, and waits to be killed. */
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { budgets, makeHook, makeTools, states, toolOf } from './tools.ts';
@@ -20,7 +20,7 @@ const runtime = createRuntime({
       left++;
       return undefined;
     }
-    // Approved and about to run: the checks are made again, and are not done when the process ends.
+    // Approved and about to run: the checks run again, and have not finished when the process ends.
     const hangs = toolName === toolOf.requested || asked.has(callId);
     asked.add(callId);
     if (!hangs) return undefined;
@@ -44,7 +44,7 @@ for (let made = 0; made < total; made += 256)
     Array.from({ length: Math.min(256, total - made) }, (_, each) => submit(Number(first) + made + each)),
   );
 while (left < total) await new Promise((resolve) => setTimeout(resolve, 20));
-// What was begun last is on disk before its body runs; holds and hand-offs are once the ledger says so.
+// The last intent is on disk before its tool runs; holds and hand-offs are, once the ledger answers.
 await ledger.queries.findOpenCalls();
 process.send?.('left');
 setInterval(() => undefined, 60_000);

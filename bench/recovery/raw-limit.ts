@@ -1,7 +1,7 @@
-/** What the entries of one recovery take with nothing but SQLite and JSON.parse. */
+/** The time that the entries of one recovery take with plain SQLite and JSON.parse. */
 export type RawLimit = {
-  /** Reading and parsing every entry there was before. */
+  /** Reading and parsing every earlier entry. */
   readonly readSeconds: number;
-  /** Writing every entry that was added, with a flush to disk after each batch. */
+  /** Writing every added entry, with a flush to disk after each batch. */
   readonly writeSeconds: number;
 };

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import type { RawLimit } from './raw-limit.ts';
 
 const [path = '', before = '0', after = '0'] = process.argv.slice(2);
-/** As many entries share a commit as bodies that run only once are begun together. */
+/** As many entries share a commit as calls that may run only once start together. */
 const perCommit = 64;
 
 type Row = { readonly text: string; readonly bodies: string | null; readonly salt: string | null };

@@ -1,4 +1,4 @@
-/** Recovers a ledger while calls of other sessions are made, and says what it took. */
+/** Recovers a ledger while calls of other sessions are made, and reports the cost. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';

@@ -1,4 +1,4 @@
-/** The tools of the measurement. What their code does is up to the process: it hangs in the one that is killed. */
+/** The tools of the measurement. Their code depends on the process: it hangs in the one that is killed. */
 import type { AnyTool } from 'quittance';
 import { defineTool, ToolDecision } from 'quittance';
 import type { PreToolUse } from 'quittance/runtime';
@@ -18,7 +18,7 @@ export const toolOf: { readonly [Name in State]: string } = {
 };
 
 const input = z.object({ order: z.string(), cents: z.number() });
-/** No body that hangs may time out while the others are left open. */
+/** No hanging tool may time out while the other calls are left open. */
 const timeoutMs = 3_600_000;
 
 export function makeTools(run: (args: unknown) => unknown): readonly AnyTool[] {
@@ -35,7 +35,7 @@ export function makeTools(run: (args: unknown) => unknown): readonly AnyTool[] {
 
 const asking: ReadonlySet<string> = new Set([toolOf.approved, toolOf.held]);
 
-/** Has a person asked about some calls. `look` is heard first and may never answer. */
+/** Requests approval for some calls. `look` runs first and may never answer. */
 export const makeHook =
   (look: (toolName: string, callId: string) => Promise<void> | undefined): PreToolUse =>
   async ({ toolName, callId }) => {

@@ -5,15 +5,15 @@ export type RecordedCall = {
   readonly id: string;
   readonly name: string;
   readonly arguments: string | Json;
-  /** How many assistant messages before hold the same id. */
+  /** Number of earlier assistant messages with the same id. */
   readonly earlier: number;
-  /** What the tool gave. Undefined where the conversation has no answer. */
+  /** The tool's answer. Undefined if the conversation has none. */
   readonly answer: { readonly content: unknown; readonly isError: boolean | undefined } | undefined;
 };
 
 export type Conversation = {
   readonly calls: readonly RecordedCall[];
-  /** Input schemas by tool name, where the file has them. */
+  /** Input schemas by tool name, if the file contains them. */
   readonly schemas: ReadonlyMap<string, unknown>;
 };
 
@@ -26,11 +26,11 @@ const isItem = (value: unknown): value is Json =>
   isObject(value) && typeof value['type'] === 'string' && !isConversation(value);
 const isEntry = (value: unknown): value is Json => isMessage(value) || isItem(value);
 
-/** Where conversations keep their entries; a record of the Responses API has both the input and the output. */
+/** The keys under which conversations keep their entries; a record of the Responses API has both input and output. */
 const lists = ['messages', 'input', 'items', 'output'] as const;
 const isConversation = (value: Json): boolean => lists.some((key) => Array.isArray(value[key]));
 
-/** A file holds messages or items, an object with `messages`, `input`, `items` or `output`, or a list of either. */
+/** A file contains messages or items, an object with `messages`, `input`, `items` or `output`, or a list of either. */
 export function readConversations(file: unknown): readonly Conversation[] {
   if (Array.isArray(file) && file.length > 0 && file.every(isEntry)) return [toConversation(file, [])];
   if (Array.isArray(file)) return file.flatMap(readConversations);
@@ -39,7 +39,7 @@ export function readConversations(file: unknown): readonly Conversation[] {
   return [toConversation(entries, listOf(file['tools']))];
 }
 
-/** Items as the messages they stand for: calls that follow each other are one message of the assistant. */
+/** Converts items to messages: consecutive calls are one assistant message. */
 function toMessages(entries: readonly Json[]): readonly Json[] {
   const messages: Json[] = [];
   let calls: Json[] = [];
@@ -55,7 +55,7 @@ function toMessages(entries: readonly Json[]): readonly Json[] {
       continue;
     }
     if (type === 'mcp_call') {
-      // It has its answer with it.
+      // It contains its answer.
       calls.push({ id: entry['id'], function: { name, arguments: entry['arguments'] } });
       endCalls();
       const error = entry['error'] ?? undefined;
@@ -149,7 +149,7 @@ function answersOf(
     }));
 }
 
-/** Text that is JSON is what the tool gave; parts of text are put together. */
+/** Text that is JSON is the tool's output; text parts are joined. */
 function toContent(content: unknown): unknown {
   const text = Array.isArray(content)
     ? content

@@ -1,7 +1,8 @@
 /**
- * Makes the calls of recorded conversations through the gates: `npm run replay:real -- FOLDER [--contracts FILE]`. The
- * folder holds JSON files with messages of OpenAI or Anthropic, or items of OpenAI's Responses API. No tool runs: a body gives the recorded answer. Prints
- * how the calls ended, a table and one line of JSON. Ctrl-C prints what was found until then.
+ * Makes the calls of recorded conversations through the gates: `npm run replay:real -- FOLDER [--contracts FILE]`.
+ * The folder contains JSON files with messages of OpenAI or Anthropic, or items of OpenAI's Responses API. No tool
+ * runs: its function returns the recorded answer. Prints the outcomes as a table and one line of JSON. Ctrl-C prints
+ * the findings so far.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,8 +35,8 @@ process.once('SIGINT', () => (stopped = true));
 
 if (folder === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
   process.stderr.write(
-    `${folder === undefined ? 'Which folder?' : `There is no folder ${folder}.`} It holds JSON files with messages:\n` +
-      '  npm run replay:real -- conversations --contracts contracts.yaml\n',
+    `${folder === undefined ? 'Missing folder.' : `There is no folder ${folder}.`} Name a folder of ` +
+      'JSON files with messages:\n  npm run replay:real -- conversations --contracts contracts.yaml\n',
   );
   process.exitCode = 2;
 } else {
@@ -43,7 +44,7 @@ if (folder === undefined || !statSync(folder, { throwIfNoEntry: false })?.isDire
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.json'),
   );
-  process.stderr.write(`Replaying ${files.length} files. Ctrl-C prints what was found until then.\n`);
+  process.stderr.write(`Replaying ${files.length} files. Ctrl-C prints the findings so far.\n`);
   for (const name of files.toSorted()) {
     if (stopped) break;
     tally.files++;
@@ -84,7 +85,7 @@ async function replay(
   const runtime = createRuntime({ tools, ...(contracts !== undefined && { contracts }) });
   const turn = runtime.turn({ sessionId });
   for (const call of calls) {
-    // Calls on a ledger in memory end at once: without a pause Ctrl-C would not be heard.
+    // Calls on a ledger in memory end at once: without a pause Ctrl-C would be ignored.
     await new Promise((resolve) => setImmediate(resolve));
     if (stopped) break;
     tally.calls++;
@@ -112,7 +113,7 @@ function count(why: string): void {
   tally.refused[why] = (tally.refused[why] ?? 0) + 1;
 }
 
-/** A schema that is refused, and a name that no tool may have, are counted, and the calls are made as far as they can be. */
+/** A refused schema and an invalid tool name are counted, and the calls are made as far as possible. */
 function toTool(name: string, schema: unknown, body: (callId: string) => unknown): readonly AnyTool[] {
   const run = (_: unknown, { callId }: { readonly callId: string }): unknown => body(callId);
   try {
@@ -135,11 +136,11 @@ function print(): void {
       row('made', tally.calls),
       row('accepted', tally.accepted),
       row('answered from the record (repeats)', tally.repeated),
-      row('held for a person', tally.held),
+      row('held for approval', tally.held),
       ...Object.entries(tally.refused)
         .toSorted(([, a], [, b]) => b - a)
         .map(([why, n]) => row(`refused: ${why}`, n)),
-      row('misjudged (the recorded error flag says otherwise)', tally.misjudged),
+      row('misjudged (the recorded error flag differs)', tally.misjudged),
     ],
   );
   process.stdout.write(`${JSON.stringify({ type: 'replay-real', complete: !stopped, ...tally })}\n`);

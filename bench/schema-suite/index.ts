@@ -1,9 +1,9 @@
 /**
- * How far the schemas of tools agree with the JSON Schema Test Suite: `npm run schema-suite -- FOLDER`, where FOLDER is
- * a checkout of that suite, or a folder in it that holds `tests`. Prints a table by class and file, and one line of JSON.
+ * Compares tool schemas with the JSON Schema Test Suite: `npm run schema-suite -- FOLDER`. FOLDER is a checkout of
+ * that suite, or a folder in it that contains `tests`. Prints a table by class and file, and one line of JSON.
  *
- * A schema that cannot be judged rightly must be refused when the tool is defined. So a verdict agrees; is stricter by
- * choice, because formats are checked; the schema is refused in words; or the verdict is wrong. Only the last is silent.
+ * A schema that cannot be checked correctly must be refused when the tool is defined. A verdict therefore agrees; is
+ * stricter by choice, because formats are checked; is a refusal; or is wrong. Only the last is silent.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -35,9 +35,10 @@ const folder = process.argv[2];
 const tests = folder === undefined ? undefined : [join(folder, 'tests'), folder].find(hasDrafts);
 if (tests === undefined) {
   process.stderr.write(
-    `${folder === undefined ? 'Which folder?' : `${folder} holds no tests/${drafts[0] ?? ''}.`} Clone the suite first:\n` +
-      '  git clone --depth 1 https://github.com/json-schema-org/JSON-Schema-Test-Suite suite\n' +
-      '  npm run schema-suite -- suite\n',
+    `${folder === undefined ? 'Missing folder.' : `${folder} contains no tests/${drafts[0] ?? ''}.`} ` +
+      'Clone the suite first:\n  git clone --depth 1 ' +
+      'https://github.com/json-schema-org/JSON-Schema-Test-Suite suite\n  npm run schema-suite -- ' +
+      'suite\n',
   );
   process.exitCode = 2;
 } else run(tests);
@@ -86,10 +87,10 @@ function judge(
   }
   return cases.map(({ description, data, valid }) => {
     const check = compiled.check(data);
-    if (check instanceof Promise) throw new TypeError('A JSON Schema answers at once.');
+    if (check instanceof Promise) throw new TypeError('A JSON Schema must answer synchronously.');
     const { ok } = check as { readonly ok: boolean };
     if (ok === valid) return { at: description, end: 'agrees' };
-    // The suite reads `format` as a note; here formats that are known are checked.
+    // The suite treats `format` as an annotation; here known formats are checked.
     const isFormat =
       valid && 'issues' in check && check.issues.every(({ message }) => /format/.test(message));
     return { at: description, end: isFormat ? 'stricter' : 'wrong' };
@@ -128,7 +129,7 @@ function print(classes: ReadonlyMap<string, ReadonlyMap<string, Tally>>, wrong: 
       .filter(([, tally]) => tally.agrees < tally.tests)
       .map(([name, tally]) => [`${label}: ${name}`, ...cells(tally)]),
   );
-  if (short.length > 0) printTable(['files that do not agree in full', ...heading.slice(1)], short);
+  if (short.length > 0) printTable(['files that do not fully agree', ...heading.slice(1)], short);
   for (const line of wrong) process.stdout.write(`wrong: ${line}\n`);
   if (wrong.length > 0) process.stdout.write('\n');
   const summary = Object.fromEntries([...classes].map(([label, files]) => [label, add(files.values())]));

@@ -1,12 +1,15 @@
 /**
- * A server that runs for long: does it keep what it has no use for any more?
+ * Runs a server for a long time and checks for memory leaks.
  *
  *   npm run soak -- [--minutes 5] [--ledger memory:]
  *
- * Calls are made, fail and are tried again, are held and decided, are handed to workers that report or never do; some
- * ask over and over for calls that take long; followers come and go; lists are read. What the server holds, after all
- * that can be collected was, must level off: the last third of the time holds no more than the first, give or take a
- * tenth. A ledger in memory keeps its calls, so that one is asked for few new ones. Ctrl-C ends it with what was seen.
+ * Calls succeed, fail and are retried, are held and decided, and are handed to workers that report or do not. Some
+ * callers
+ * repeat long calls; followers come and go; lists are read. The live memory of the server must level off: the last
+ * third
+ * of the time uses no more than the first, within a tenth. A ledger in memory keeps its calls, so it gets few new
+ * ones.
+ * Ctrl-C ends the run with its findings so far.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
@@ -26,7 +29,7 @@ const { values } = parseArgs({
 const lastsMs = Number(values.minutes) * 60_000;
 if (!(lastsMs > 0)) throw new TypeError('--minutes is a number above 0.');
 const samples = 18;
-/** More than the server remembers of requests and turns, so that what it remembers is full from the start. */
+/** More than the server's memory of requests and turns, so that it is full from the start. */
 const warmUpCalls = 11_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-soak-'));
@@ -35,7 +38,7 @@ const isInMemory = path.startsWith('memory:');
 const child: ChildProcess = fork(join(import.meta.dirname, 'server.ts'), [path], {
   execArgv: ['--expose-gc', '--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
 });
-// Ctrl-C reaches the server too, which has to stay until it was asked.
+// Ctrl-C also reaches the server, which must stay until it has reported.
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort());
 child.on('exit', () => interrupted.abort());
@@ -88,7 +91,7 @@ const kinds: readonly {
     run: async () => {
       const n = ++count;
       const told = await ask('print_label', n, sessionOf(n), { waitMs: 50 });
-      // Every other worker is never heard of again.
+      // Every other worker never reports.
       if (n % 2 === 0 && told.token !== undefined)
         await post('report', '/v1/handoffs/report', { token: told.token, report: { output: { n } } });
     },
@@ -113,7 +116,7 @@ const kinds: readonly {
     run: async () => {
       const answer = await fetch(`${url}/v1/events?after=0`, { headers, signal: AbortSignal.timeout(150) });
       done['follow'] = (done['follow'] ?? 0) + 1;
-      await answer.text().catch(() => undefined); // until the time is up
+      await answer.text().catch(() => undefined); // until the time is over
     },
   },
   {
@@ -149,7 +152,7 @@ const median = (numbers: readonly number[]): number =>
 const seen: (Held & { readonly atSeconds: number; readonly calls: number })[] = [];
 try {
   if (!isInMemory) {
-    const progress = createProgress('filling what the server remembers', warmUpCalls);
+    const progress = createProgress("filling the server's memory", warmUpCalls);
     for (let n = 0; n < warmUpCalls && !interrupted.signal.aborted; n += 100) {
       await Promise.all(
         Array.from({ length: 100 }, () => {

@@ -1,4 +1,4 @@
-/** The server of the soak, in a process of its own: says what it holds, after all that can go is gone. */
+/** The server of the soak run, in a separate process: reports its live memory after a collection. */
 import { createRuntime, defineTool, retry } from 'quittance';
 import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 
-/** Numbers that look random and are the same for the same seed. */
+/** Pseudo-random numbers, the same for the same seed. */
 export function createRandom(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -18,7 +18,7 @@ type Random = (below: number) => number;
 type Value = string | number | Buffer | null;
 type Row = Record<string, Value>;
 
-/** Where the files of one copy are. */
+/** The files of one copy. */
 export type Files = { readonly folder: string; readonly ledger: string; readonly read: string };
 
 export const editKinds = [
@@ -37,7 +37,7 @@ export const editKinds = [
 ] as const;
 export type EditKind = (typeof editKinds)[number];
 
-/** Changes one thing. Gives what it was; undefined where the database refused the change. */
+/** Makes one change. Returns its description; undefined if the database refused it. */
 export function editAtRandom(files: Files, kind: EditKind, random: Random): string | undefined {
   if (kind === 'byte' || kind === 'truncate' || kind === 'zero page') return editBytes(files, kind, random);
   const isLedger = random(4) > 0;

@@ -1,4 +1,4 @@
-/** A small ledger that has something in every table: what the harness changes, one thing at a time. */
+/** A small ledger with rows in every table, which the harness changes one by one. */
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
 import type { Entry } from '../../src/ledger/journal.ts';

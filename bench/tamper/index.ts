@@ -1,6 +1,6 @@
 /**
- * Changes copies of a ledger at random and verifies and rebuilds each: `npm run tamper -- --edits 20000 --seed 1`.
- * Exit code 1 where a change is not found, something crashes, or verifying writes.
+ * Changes copies of a ledger at random, then verifies and rebuilds each: `npm run tamper -- --edits 20000 --seed 1`.
+ * Exit code 1: a change was not found, something crashed, or verify wrote to a file.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ for (let number = 0; number < edits; number++) {
   if (wrote) row.wrote++;
   if (crash !== undefined) wrong.push(`seed ${seed + number}: ${what}: ${crash}`);
   else if (changed && !found) wrong.push(`seed ${seed + number}: ${what}: not found`);
-  else if (wrote) wrong.push(`seed ${seed + number}: ${what}: verifying wrote`);
+  else if (wrote) wrong.push(`seed ${seed + number}: ${what}: verify wrote to a file`);
 }
 progress.done();
 printTable(

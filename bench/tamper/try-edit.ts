@@ -1,4 +1,4 @@
-/** Makes one random change to a copy of a ledger, and looks whether `verify` finds it and `rebuild` survives it. */
+/** Makes one random change to a copy of a ledger, and checks that `verify` finds it and `rebuild` survives it. */
 import { hash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,12 +12,12 @@ import { createRandom, editAtRandom, editKinds } from './edit.ts';
 export type Trial = {
   readonly kind: EditKind;
   readonly what: string;
-  /** Whether anything that was written reads otherwise now. */
+  /** Does any written data read differently now? */
   readonly changed: boolean;
   readonly found: boolean;
   /** An unexpected exception. */
   readonly crash: string | undefined;
-  /** Whether verifying changed a file. */
+  /** Did verify change a file? */
   readonly wrote: boolean;
 };
 
@@ -26,7 +26,7 @@ const options = {
   startProgress: () => ({ step: () => undefined, done: () => undefined }),
 };
 
-/** `sound`: a folder with a ledger named ledger.db. Gives undefined where the database refused the change. */
+/** `sound`: a folder with a ledger named ledger.db. Returns undefined if the database refused the change. */
 export async function tryEdit(
   sound: string,
   scratch: string,
@@ -70,7 +70,7 @@ async function verify(path: string): Promise<{ found: boolean; crash: string | u
     }
     return { found: problems > 0, crash: undefined };
   } catch (error) {
-    // To refuse a file in words is to find; to stumble is not.
+    // A refusal with one of our errors counts as found; a crash does not.
     if (isQuittanceError(error)) return { found: true, crash: undefined };
     return { found: false, crash: `verify: ${textOf(error)}` };
   }
@@ -95,7 +95,7 @@ const textOf = (error: unknown): string =>
     ? `${error.name}: ${error.message} ${String(error.stack).split('\n').slice(1, 4).join(' ')}`
     : String(error);
 
-/** Everything that can be read, but what no entry tells of and nothing remembers: how far readers have got. */
+/** Everything that can be read, except the positions of readers, which no entry records. */
 function dump({ folder, ledger, read }: Files): string {
   const texts = [ledger, read].map((path) => {
     if (!existsSync(path)) return 'gone';
@@ -140,7 +140,7 @@ function dumpTables(database: BetterSqlite3.Database): string {
   return JSON.stringify([schema, rows, database.pragma('user_version'), database.pragma('application_id')]);
 }
 
-/** Of every file but the locks and shared memory that SQLite and owners need. */
+/** Digest of every file except the locks and shared memory that SQLite and owners need. */
 function digest(folder: string): string {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('-shm'))

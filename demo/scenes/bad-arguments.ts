@@ -1,7 +1,7 @@
 import type { Scene } from '../stage.ts';
 
 export const badArguments: Scene = {
-  title: 'Arguments that nearly fit are mended by listed rules or by the host; nothing is guessed.',
+  title: 'Listed rules or the host repair arguments that nearly match; nothing is guessed.',
   async play({ ask, check, openTurn }) {
     const turn = openTurn();
     const coerced = await ask(
@@ -24,11 +24,11 @@ export const badArguments: Scene = {
       turn,
       'get_order',
       { id: 'the last one' },
-      { ends: 'denied validation tool.invalid_input', happened: 'no rule and no repair fits' },
+      { ends: 'denied validation tool.invalid_input', happened: 'no rule and no repair applies' },
     );
     await ask(turn, 'get_order', '{"id": 17', {
       ends: 'denied validation tool.invalid_input',
-      happened: 'text that is no JSON is never {}',
+      happened: 'text that is not JSON is never {}',
     });
     await ask(
       turn,

@@ -1,7 +1,7 @@
 import type { Scene } from '../stage.ts';
 
 export const budgets: Scene = {
-  title: 'A budget is a hard limit, also for calls that run side by side, and a child gets what is left.',
+  title: 'A budget is a hard limit, also for parallel calls, and a child turn gets the remainder.',
   async play({ ask, openTurn, request, show }) {
     const turn = openTurn({ budgets: [{ scope: 'turn', toolCalls: 2 }] });
     const calls = [21, 22, 23].map((id) => request('get_order', { id }));
@@ -19,14 +19,14 @@ export const budgets: Scene = {
       turn.child(),
       'get_order',
       { id: 24 },
-      { ends: 'denied budget budget.tool_calls_exhausted', happened: 'a child turn: nothing is left' },
+      { ends: 'denied budget budget.tool_calls_exhausted', happened: 'a child turn: nothing remains' },
     );
     const poor = openTurn({ budgets: [{ scope: 'turn', costMicros: 300_000 }] });
     await ask(
       poor,
       'get_sales',
       {},
-      { ends: 'denied budget budget.cost_exhausted', happened: 'costs 0.40, and 0.30 is left' },
+      { ends: 'denied budget budget.cost_exhausted', happened: 'costs 0.40, but 0.30 remains' },
     );
   },
 };

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { Scene } from '../stage.ts';
 
 export const largeOutput: Scene = {
-  title: 'An output too large for a prompt is kept aside, read in pieces, and passed on whole.',
+  title: 'A large output becomes an artifact, is read in chunks, and is passed on as a whole.',
   async play({ ask, check, openTurn, world }) {
     const turn = openTurn();
     const sales = await ask(
       turn,
       'get_sales',
       {},
-      { ends: 'artifact', happened: 'too long for a prompt: kept aside' },
+      { ends: 'artifact', happened: 'too long for a prompt: an artifact' },
     );
     if (sales.type !== 'ToolArtifactReference') return;
     const { artifactId, sizeBytes } = sales;
@@ -25,9 +25,9 @@ export const largeOutput: Scene = {
       turn,
       'write_file',
       { path: 'sales.json', text: { $artifact: artifactId, as: 'text' } },
-      { ends: 'result', happened: 'another tool got all of it' },
+      { ends: 'result', happened: 'another tool received all of it' },
     );
     const { size } = await stat(join(world.folder, 'sales.json'));
-    check('the file should hold the whole artifact.', size === sizeBytes);
+    check('the file should contain the whole artifact.', size === sizeBytes);
   },
 };

@@ -3,7 +3,7 @@ import type { Scene } from '../stage.ts';
 import { waitFor } from '../wait-for.ts';
 
 export const lateAnswers: Scene = {
-  title: 'A deadline is a deadline. What comes later is kept on the call and changes nothing.',
+  title: 'A deadline is final. A later answer is recorded on the call and changes nothing.',
   async play({ check, note, openTurn, request, runtime, show }) {
     const turn = openTurn();
     const call = request('get_forecast');
@@ -14,16 +14,16 @@ export const lateAnswers: Scene = {
       const [kept] = await runtime.calls.list({ sessionId, callId: call.id });
       return kept?.late[0];
     });
-    check('the late answer should be kept.', late?.result.type === 'returned');
+    check('the late answer should be recorded.', late?.result.type === 'returned');
     if (late?.result.type === 'returned')
       note(
-        `After ${late.elapsedMs} ms the answer came all the same, ${JSON.stringify(late.result.output)}: kept on the call, beside its outcome.`,
+        `After ${late.elapsedMs} ms the answer arrived, ${JSON.stringify(late.result.output)}. It is recorded on the call, in addition to its outcome.`,
       );
 
     const again = await turn.call(call);
     show(call, again, {
       ends: 'timeout tool.timeout',
-      happened: 'same id again: the outcome on record',
+      happened: 'same id again: the recorded outcome',
       records: ['completed', 'cached'],
     });
   },

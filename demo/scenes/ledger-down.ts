@@ -5,7 +5,7 @@ import { sessionId } from '../stage.ts';
 import { createTools } from '../tools.ts';
 
 export const ledgerDown: Scene = {
-  title: 'No record, no run: when the ledger cannot take a call, nothing happens, and the answer says so.',
+  title: 'No record, no run: if the ledger cannot store a call, nothing runs, and the answer says so.',
   async play({ check, request, show, world }) {
     const full: Ledger = {
       ...world.ledger,

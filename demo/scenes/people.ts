@@ -5,7 +5,7 @@ import { createTools } from '../tools.ts';
 import { waitFor } from '../wait-for.ts';
 
 export const people: Scene = {
-  title: 'What cannot be undone waits for a person. A question outlives the turn that asked it.',
+  title: 'An effect that cannot be undone needs approval. A confirmation outlives its turn.',
   async play({ ask, check, openTurn, request, show, runtime, world }) {
     const { ada } = world;
     const turn = openTurn();
@@ -16,17 +16,17 @@ export const people: Scene = {
       { path: 'orders.csv' },
       {
         ends: 'denied write_denied confirmation.rejected',
-        happened: 'Ada was asked and said no',
+        happened: 'Ada was asked and denied it',
         records: ['requires_confirmation', 'blocked'],
       },
     );
-    check('orders.csv should still be there.', world.has('orders.csv'));
+    check('orders.csv should still exist.', world.has('orders.csv'));
 
     ada.leave();
     const call = request('delete_file', { path: 'old.csv' });
     try {
       await openTurn({ timeoutMs: 60 }).call(call);
-      check('a call that waits for a person should be pending at the deadline.', false);
+      check('a call that awaits approval should be pending at the deadline.', false);
     } catch (error) {
       if (!isQuittanceError(error, 'call.pending')) throw error;
       show(
@@ -43,7 +43,7 @@ export const people: Scene = {
     ada.will('approve');
     show(call, await rejoined, {
       ends: 'result',
-      happened: 'same id, next turn: Ada agrees',
+      happened: 'same id, next turn: Ada approves',
       records: ['requires_confirmation', 'completed'],
     });
     check('old.csv should be gone.', !world.has('old.csv'));
@@ -56,12 +56,12 @@ export const people: Scene = {
     await dropped.end({ withdraw: true });
     show(held, await submitted.outcome(), {
       ends: 'denied ended turn.ended',
-      happened: 'the question was withdrawn',
+      happened: 'the confirmation was withdrawn',
       records: ['requires_confirmation', 'invalidated'],
     });
     ada.will('approve');
 
-    // Another runtime on the same ledger, which has nobody at hand: the call waits until somebody decides, anywhere.
+    // Another runtime on the same ledger, without an approver: the call waits until a person decides, in any process.
     const bare = createRuntime({ tools: createTools(world), ledger: world.ledger });
     const unattended = request('delete_file', { path: 'note.txt' });
     const waiting = bare.turn({ sessionId }).submit(unattended);
@@ -72,9 +72,9 @@ export const people: Scene = {
     await runtime.confirmations.decide(question?.confirmationId ?? '', no);
     show(unattended, await waiting.outcome(), {
       ends: 'denied write_denied confirmation.rejected',
-      happened: 'held without onConfirm, decided from elsewhere',
+      happened: 'held without onConfirm, decided by another runtime',
       records: ['requires_confirmation', 'blocked'],
     });
-    check('note.txt should still be there.', world.has('note.txt'));
+    check('note.txt should still exist.', world.has('note.txt'));
   },
 };

@@ -1,14 +1,14 @@
 import type { Scene } from '../stage.ts';
 
 export const policy: Scene = {
-  title: 'Your own rules are hooks. Block beats ask beats allow, whatever their order.',
+  title: 'Your own rules are hooks. Block beats ask beats allow, in any order.',
   async play({ ask, check, openTurn, world }) {
     const turn = openTurn();
     await ask(
       turn,
       'read_file',
       { path: '../secrets.txt' },
-      { ends: 'denied pre_hook policy.hook', happened: 'a hook keeps paths in the folder' },
+      { ends: 'denied pre_hook policy.hook', happened: 'a hook restricts paths to the folder' },
     );
     world.ada.will('approve');
     await ask(
@@ -17,7 +17,7 @@ export const policy: Scene = {
       { order: 18, cents: 60_000 },
       {
         ends: 'result',
-        happened: 'a hook asked, Ada agreed, then it ran',
+        happened: 'a hook asked, Ada approved, then it ran',
         records: ['requires_confirmation', 'completed'],
       },
     );

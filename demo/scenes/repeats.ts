@@ -1,7 +1,7 @@
 import type { Scene } from '../stage.ts';
 
 export const repeats: Scene = {
-  title: 'Asking again is not doing again: ids, keys and guards tell a repeat from a new call.',
+  title: 'A repeated request does not run again: ids, keys and guards tell a repeat from a new call.',
   async play({ ask, check, openTurn, request, show, world }) {
     const turn = openTurn();
     const note = { path: 'note.txt', text: 'rye is out' };
@@ -20,7 +20,7 @@ export const repeats: Scene = {
     });
     await ask(turn, 'write_file', note, {
       ends: 'denied duplicate call.duplicate',
-      happened: 'new id, same thing: pointless',
+      happened: 'new id, same arguments: a duplicate',
     });
 
     const receipt = { order: 17, to: 'ben@example.org' };
@@ -43,11 +43,6 @@ export const repeats: Scene = {
 
     for (const time of ['once', 'twice', 'three times'])
       await ask(turn, 'get_date', {}, { ends: 'result', happened: `looked at the clock, ${time}` });
-    await ask(
-      turn,
-      'get_date',
-      {},
-      { ends: 'denied duplicate call.loop', happened: 'going round in circles: stopped' },
-    );
+    await ask(turn, 'get_date', {}, { ends: 'denied duplicate call.loop', happened: 'a loop: stopped' });
   },
 };

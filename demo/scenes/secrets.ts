@@ -2,7 +2,7 @@ import type { Scene } from '../stage.ts';
 import { sessionId } from '../stage.ts';
 
 export const secrets: Scene = {
-  title: 'The tool gets the secret. The record, the model and everybody else get [REDACTED].',
+  title: 'The tool receives the secret. The record, the model and all others see [REDACTED].',
   async play({ check, note, openTurn, request, runtime, show }) {
     const call = request('sign_in', { user: 'ada', password: 'rye-and-salt' });
     const answer = await openTurn().call(call);

@@ -1,7 +1,7 @@
 import type { Scene } from '../stage.ts';
 
 export const trouble: Scene = {
-  title: 'Tools fail in different ways. Each has its own word, which says whose move it is.',
+  title: 'Tools fail in different ways. Each has its own code, which says who can act.',
   async play({ ask, check, openTurn, world }) {
     const turn = openTurn();
     await ask(
@@ -21,16 +21,16 @@ export const trouble: Scene = {
       turn,
       'get_stock',
       {},
-      { ends: 'failure tool.invalid_output', happened: 'not what the tool had promised' },
+      { ends: 'failure tool.invalid_output', happened: 'the output does not match its schema' },
     );
     await ask(
       turn,
       'get_stock',
       {},
-      { ends: 'denied blocked call.blocked', happened: 'closed for this turn, not tried again' },
+      { ends: 'denied blocked call.blocked', happened: 'blocked for this turn, not retried' },
     );
     check(
-      'the stock should have been asked for once.',
+      'the stock should have been requested once.',
       world.shop.seen.filter((line) => line === 'GET /stock').length === 1,
     );
   },

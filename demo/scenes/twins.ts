@@ -1,7 +1,8 @@
 import type { Scene } from '../stage.ts';
 
 export const twins: Scene = {
-  title: 'The commonest way to pay twice: no answer came, and the model asks again under a new id.',
+  title:
+    'The most common way to pay twice: no answer arrives, and the model repeats the call under a new id.',
   async play({ ask, check, note, openTurn, world: { ada, shop } }) {
     const turn = openTurn();
     const refund = { order: 17, cents: 417 };
@@ -14,7 +15,7 @@ export const twins: Scene = {
     ada.will('deny', 'I saw it in the bank');
     await ask(turn, 'refund', refund, {
       ends: 'denied write_denied confirmation.rejected',
-      happened: 'held for Ada, who says no',
+      happened: 'held for Ada, who denies it',
       records: ['requires_confirmation', 'blocked'],
     });
     await ask(turn, 'pay_supplier', payment, {
@@ -23,11 +24,11 @@ export const twins: Scene = {
     });
     await ask(turn, 'pay_supplier', payment, {
       ends: 'denied duplicate call.twin',
-      happened: 'this tool says: never ask, deny',
+      happened: 'this tool is set to deny, not to ask',
     });
     shop.answerAfter(0);
     const posted = shop.seen.filter((line) => /^POST \/(refunds|payments)$/.test(line)).length;
-    check('the shop should have been asked for one refund and one payment.', posted === 2);
-    note(`Asked four times; ${posted} calls reached the shop: one refund and one payment.`);
+    check('the shop should have received one refund and one payment.', posted === 2);
+    note(`Requested four times; ${posted} calls reached the shop: one refund and one payment.`);
   },
 };

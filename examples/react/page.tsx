@@ -6,7 +6,7 @@ import { eventStream, ToolCallCard, useToolCalls } from 'quittance/react';
 import 'quittance/react.css';
 import './page.css';
 
-// Outside the component: another object would be another source.
+// Outside the component: a new object would be a new source.
 const events = eventStream('/events');
 
 const decide: OnDecide = async (confirmationId, decision) => {

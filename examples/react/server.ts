@@ -1,7 +1,7 @@
 /**
- * A page that shows what an agent does and asks before it does it: node examples/react/server.ts
+ * A page that shows the work of an agent and asks before it acts: node examples/react/server.ts
  *
- * The agent, its tools and the ledger are here; the page gets events and sends back what people decide.
+ * The agent, its tools and the ledger are here; the page receives events and sends the decisions of people.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -39,7 +39,7 @@ const runtime = createRuntime({
       : ToolDecision.allow,
 });
 
-/** Whoever is signed in. Here: whoever sits at this machine. */
+/** The signed-in user. Here: the user of this machine. */
 const person = 'ada';
 
 const routes: Readonly<
@@ -59,7 +59,7 @@ const routes: Readonly<
     response.end();
   },
   'POST /decide': async (request, response) => {
-    // Another site must not decide in the name of whoever has this page open.
+    // Another site must not decide in the name of the user who has this page open.
     if (request.headers['sec-fetch-site'] !== 'same-origin') return void response.writeHead(403).end();
     const { confirmationId, decision } = (await json(request)) as {
       confirmationId: string;
@@ -96,13 +96,13 @@ server.listen(Number(process.env['PORT'] ?? 8_437), '127.0.0.1', () => {
   if (address !== null && typeof address === 'object') console.log(`http://127.0.0.1:${address.port}/`);
 });
 
-// The agent: it looks, then wants to change something.
+// The agent reads first, then wants to make a change.
 const turn = runtime.turn({ sessionId: 'bakery' });
 await turn.call({ id: 'c1', name: 'get_price', arguments: { bread: 'rye' } });
 const told = await turn.call({ id: 'c2', name: 'set_price', arguments: { bread: 'rye', cents: 480 } });
-console.log(`The agent was told: ${told.type}`);
+console.log(`The agent received: ${told.type}`);
 
-/** The page, from its sources. */
+/** Bundles the page from its sources. */
 async function bundle(): Promise<ReadonlyMap<string, { readonly type: string; readonly text: string }>> {
   const built = await build({
     root: import.meta.dirname,

@@ -382,7 +382,7 @@ describe('what a client sends back', () => {
   test('is a denial where it says no, and where the person turned to something else', async () => {
     for (const [entry, reason] of [
       [{ status: 'resolved', payload: { approved: false, reason: 'Too much.' } }, 'Too much.'],
-      [{ status: 'cancelled' }, 'The question was set aside.'],
+      [{ status: 'cancelled' }, 'The person cancelled the question.'],
     ] as const) {
       const body = vi.fn<Body>();
       const { runtime, ui, interrupt } = await hold(body);

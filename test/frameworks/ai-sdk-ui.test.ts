@@ -293,7 +293,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
   ])('takeApprovals refuses %s', async (_, messages) => {
     const { takeApprovals } = (await govern(define({ pay: () => 'paid' }))).run({ sessionId });
     await expect(takeApprovals(messages as never)).rejects.toThrow(
-      /takeApprovals takes the messages of the run/,
+      /takeApprovals expects the messages of the run/,
     );
   });
 });

@@ -202,7 +202,7 @@ describe('a subagent', () => {
       expect(told[0]).not.toMatch(apiName);
       const [made] = outcomes;
       expect(made).toMatchObject({ type: 'ToolFailure', toolName: 'task' });
-      expect(JSON.stringify(made)).toContain('A tool would run ungoverned inside of');
+      expect(JSON.stringify(made)).toContain('A tool would run ungoverned inside');
     },
   );
 

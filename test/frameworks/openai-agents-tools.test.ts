@@ -281,8 +281,6 @@ test('a run that names no session is refused before anything runs', async () => 
   ]);
   const model = scriptedModel([{ calls: [{ id: 'c1', name: 'pay', arguments: { cents: 5 } }] }], []);
   const agent = new Agent({ name: 'agent', model, tools });
-  await expect(new Runner().run(agent, 'Go.')).rejects.toThrow(
-    'Nothing says which session this run belongs to',
-  );
+  await expect(new Runner().run(agent, 'Go.')).rejects.toThrow('The session of this run is unknown');
   expect(execute).not.toHaveBeenCalled();
 });

@@ -401,15 +401,13 @@ describe('[tamper-evident] what is kept beside the entries', () => {
       ),
     );
     expect(swapped.messages).toHaveLength(1);
-    expect(swapped.messages[0]).toMatch(
-      /^one much The artifact "art_\w+" is not the one the outcome is about\.$/,
-    );
+    expect(swapped.messages[0]).toMatch(/^one much The artifact "art_\w+" is not the one in the outcome\.$/);
     const dropped = await look(
       change((database) => database.exec('DELETE FROM artifacts WHERE session = 1')),
     );
     expect(dropped.messages).toHaveLength(2);
     expect(dropped.messages[0]).toMatch(
-      /^one much The artifact "art_\w+", which the outcome names, is gone\.$/,
+      /^one much The artifact "art_\w+", which the outcome names, is missing\.$/,
     );
   });
 

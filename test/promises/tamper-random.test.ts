@@ -28,7 +28,7 @@ describe('[tamper-evident] of 500 random edits', () => {
         if (trial === undefined) continue; // refused by the database
         if (trial.changed) changed++;
         if (trial.crash !== undefined) wrong.push(`seed ${number}: ${trial.what}: ${trial.crash}`);
-        else if (trial.wrote) wrong.push(`seed ${number}: ${trial.what}: verifying wrote`);
+        else if (trial.wrote) wrong.push(`seed ${number}: ${trial.what}: verify wrote to a file`);
         else if (trial.changed && !trial.found) wrong.push(`seed ${number}: ${trial.what}: not found`);
       }
       expect(wrong).toEqual([]);

@@ -22,7 +22,7 @@ test('the example shows what its agent does, asks, and goes on when somebody say
     await expect.poll(() => card('get_price').getAttribute('data-status')).toBe('succeeded');
     await approve(card('set_price'));
     await expect.poll(() => card('set_price').getAttribute('data-status')).toBe('succeeded');
-    expect(await lines.next()).toMatchObject({ value: 'The agent was told: ToolExecutionResult' });
+    expect(await lines.next()).toMatchObject({ value: 'The agent received: ToolExecutionResult' });
 
     // A page that comes later is told everything again.
     await page.reload();

@@ -7,32 +7,30 @@ import type { ToolOverrides } from '../../tool/govern.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 
 /**
- * What an adapter is made with: everything `createRuntime` takes but the tools, which are the framework's.
- * `Native` is what the framework gives a tool beside its arguments.
+ * Options of an adapter: those of `createRuntime` except the tools, which come from the framework. `Native` is the
+ * framework's own context of a tool call.
  */
 export type AdapterOptions<Native = unknown> = Omit<
   RuntimeOptions<readonly AnyTool[]>,
   'tools' | 'ledger'
 > & {
-  /** Where calls are kept. In memory where none is given, which ends with the process. */
+  /** Stores the calls. Default: in memory, which ends with the process. */
   readonly ledger?: Ledger;
-  /** What the framework's tools do not say about themselves, by name: a mode, a timeout, a cost. */
+  /** Properties that the framework's tools lack, by tool name: a mode, a timeout, a cost. */
   readonly overrides?: Readonly<Record<string, ToolOverrides>>;
-  /** What every run has, where the run itself says nothing: a deadline, budgets, the session it works for. */
+  /** Defaults for every run: a deadline, budgets, the parent session. */
   readonly turn?: Omit<TurnOptions, 'sessionId' | 'turnId'>;
-  /** On whose behalf a call is made, from what the framework gives the tool. The run's own principal where it says nothing. */
+  /** Principal of a call, from the framework's context. Default: the principal of the run. */
   readonly principal?: (native: Native) => Principal | undefined;
-  /** Metadata of a call, from what the framework gives the tool: on its record, and there for policy. */
+  /** Metadata of a call, from the framework's context. It is recorded and visible to policy. */
   readonly attrs?: (native: Native) => JsonObject | undefined;
   /**
-   * Whether MCP annotations of tools are believed where they make a tool safer (`readOnlyHint`, `idempotentHint`): for
-   * all tools, or by name. Not by default: they are the words of the server. `destructiveHint` counts in any case.
+   * Trust MCP annotations that lower the risk of a tool (`readOnlyHint`, `idempotentHint`), for all tools or by name.
+   * Default: false, because the server writes them. `destructiveHint` always counts.
    */
   readonly trustAnnotations?: boolean | ((toolName: string) => boolean);
   /**
-   * Who answers in the framework's own approvals: a name, or a function that gives one. With it, a call that needs a
-   * person stops the run the framework's way, and an approval that comes back through the framework counts as the
-   * decision of the person named; undefined counts as none. Without it, the tool waits until somebody decides.
+   * Name of the person who answers the framework's own approvals, or a function that returns it. With it, a call that needs approval stops the run in the framework's way. An approval that comes back through the framework is recorded as that person's decision. Undefined approves nothing. Without it, the tool waits for a decision.
    */
   readonly approver?: string | ((native: Native) => string | undefined | Promise<string | undefined>);
 };

@@ -13,27 +13,27 @@ import { hintedTraits } from './tool-hints.ts';
 export type AdoptedTool<Native> = {
   readonly name: string;
   readonly description?: string | undefined;
-  /** A Standard Schema or a JSON Schema; any object where there is none. */
+  /** A Standard Schema or a JSON Schema. Default: any object. */
   readonly input?: unknown;
   readonly output?: unknown;
-  /** MCP annotations that the framework hands over with it. */
+  /** MCP annotations from the framework. */
   readonly hints?: ToolHints | undefined;
-  /** Whether the framework's tool itself wants a person, as its author said there: true, or what the person is asked. */
+  /** Does the author of the tool require approval in the framework? True, or the question for the person. */
   readonly asks?: ((args: unknown, native: Native | undefined) => Awaitable<boolean | string>) | undefined;
   /**
-   * The framework's own body. `native` is what the framework passed with the call; undefined where this process never
-   * saw the framework ask for it, as after a restart, when an approved call is made before the framework is back.
+   * The framework's own function. `native` is the framework's context of the call. It is undefined if this process
+   * has not seen the framework request the call, for example when an approved call runs after a restart.
    */
   run(args: unknown, native: Native | undefined, context: ToolContext): unknown;
 };
 
-/** Finds what the framework passed with a call. */
+/** Finds the framework's context of a call. */
 export type NativeOf<Native> = (call: {
   readonly sessionId: string;
   readonly callId: string;
 }) => Native | undefined;
 
-/** Makes tools of ours of them; what is one already is taken as it is. */
+/** Converts them to our tools; a tool of ours is used unchanged. */
 export function adoptTools<Native>(
   tools: readonly (AdoptedTool<Native> | AnyTool)[],
   overrides: Readonly<Record<string, ToolOverrides>>,
@@ -61,7 +61,7 @@ export function adoptTools<Native>(
   );
 }
 
-/** A hook that asks a person about the calls of tools whose authors said so in the framework. */
+/** A hook that asks for approval if the author of a tool required it in the framework. */
 export function askAsAuthorsSay<Native>(
   tools: readonly (AdoptedTool<Native> | AnyTool)[],
   nativeOf: NativeOf<Native>,
@@ -75,7 +75,7 @@ export function askAsAuthorsSay<Native>(
       const asked = await asking.get(use.toolName)?.(use.arguments, nativeOf(use));
       if (asked === undefined || asked === false) return ToolDecision.allow;
       return ToolDecision.requiresConfirmation(
-        typeof asked === 'string' && asked !== '' ? asked : `The tool "${use.toolName}" wants approval.`,
+        typeof asked === 'string' && asked !== '' ? asked : `The tool "${use.toolName}" requires approval.`,
       );
     },
   ];

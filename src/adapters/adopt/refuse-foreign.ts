@@ -1,4 +1,4 @@
-/** Whether an adapter was given its tools in the form its framework keeps them in. */
+/** Checks that an adapter received its tools in the form of its framework. */
 import { QuittanceError } from '../../base/error.ts';
 import { describeValue } from '../../tool/describe-value.ts';
 import { quote } from '../../base/nearest.ts';
@@ -8,7 +8,7 @@ export function refuseNoList(adapter: Adapter, tools: unknown): void {
   if (Array.isArray(tools)) return;
   throw new QuittanceError(
     'config.invalid',
-    `governTools of ${adapter} takes a list of tools, as in governTools([search, refund]). Found ${describeValue(tools)}.`,
+    `governTools of ${adapter} expects a list of tools, as in governTools([search, refund]). Found ${describeValue(tools)}.`,
   );
 }
 
@@ -16,8 +16,8 @@ export function refuseNoRecord(adapter: Adapter, tools: unknown): void {
   if (typeof tools === 'object' && tools !== null && !Array.isArray(tools)) return;
   throw new QuittanceError(
     'config.invalid',
-    `governTools of ${adapter} takes an object with a tool under each name, as in governTools({ search, refund }). ` +
-      `Found ${describeValue(tools)}.`,
+    `governTools of ${adapter} expects an object of tools by name, as in governTools({ search, refund ` +
+      `}). Found ${describeValue(tools)}.`,
   );
 }
 
@@ -25,7 +25,7 @@ export function refuseNoRecord(adapter: Adapter, tools: unknown): void {
 export const refuseForeign = (name: string, problem: string): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `The tool ${quote(name)} ${problem}, so Quittance cannot. To hand it on all the same, say so: ` +
+    `The tool ${quote(name)} ${problem}, so Quittance cannot run it. To pass it through ungoverned: ` +
       `governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
     { tool: name },
   );

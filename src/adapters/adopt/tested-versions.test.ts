@@ -53,21 +53,21 @@ describe('the version of a framework', () => {
     ['quittance/google-genai', '@google/genai', '2.32.0', false],
     ['quittance/langchain', 'langchain', '0.3.37', true],
     ['quittance/langchain', '@langchain/core', '2.0.0', true],
-  ] as const)('%s with %s %s is told of: %s', (adapter, name, version, isTold) => {
+  ] as const)('%s with %s %s is reported: %s', (adapter, name, version, isTold) => {
     install(name, version);
     expect(told(adapter)).toEqual(isTold ? [`${name} ${version}`] : []);
   });
 
-  test('is found where the package exports no manifest', () => {
+  test('is found if the package exports no manifest', () => {
     install('ai', '5.0.0', { exports: { '.': './dist/index.js' } });
     expect(told('quittance/ai-sdk')).toEqual(['ai 5.0.0']);
   });
 
-  test('is not asked for where the framework is not installed', () => {
+  test('is not checked if the framework is not installed', () => {
     expect(told('quittance/langchain')).toEqual([]);
   });
 
-  test('is told in words, with what to do', () => {
+  test('is reported with advice', () => {
     install('ai', '5.0.0');
     const messages: string[] = [];
     reportVersions('quittance/ai-sdk', ({ message }) => messages.push(message), join(folder, 'index.js'));
@@ -77,7 +77,7 @@ describe('the version of a framework', () => {
     ]);
   });
 
-  test('never keeps the package from being installed: every framework is an optional peer in any version', () => {
+  test('never blocks the installation: every framework is an optional peer in any version', () => {
     const manifest = JSON.parse(
       readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
     ) as Readonly<Record<'peerDependencies' | 'peerDependenciesMeta', Readonly<Record<string, unknown>>>>;

@@ -12,7 +12,7 @@ type Range = {
   readonly package: string;
   /** The oldest version. */
   readonly from: string;
-  /** The first major version that is too new, where one is known to differ. */
+  /** The first major version that is too new, if one is known. */
   readonly before?: number;
 };
 
@@ -45,7 +45,7 @@ export const testedVersions: Readonly<Record<Adapter, readonly Range[]>> = {
   'quittance/openai-agents': [{ package: '@openai/agents', from: '0.14.0' }],
 };
 
-/** Tells of every framework of the adapter that is installed in a version it is not tested with. */
+/** Reports every installed framework of the adapter with an untested version. */
 export function reportVersions(
   adapter: Adapter,
   onTrouble: OnTrouble = warnOfTrouble,
@@ -60,14 +60,15 @@ export function reportVersions(
       package: range.package,
       version,
       message:
-        `${range.package} is installed in version ${version}. ${adapter} is tested with versions from ${range.from}` +
-        `${range.before === undefined ? '' : ` up to, but not including, ${range.before}.0.0`}. Install one of those: ` +
-        'in another version, calls may fail, and approvals may not reach the framework.',
+        `${range.package} is installed in version ${version}. ${adapter} is tested with versions from ` +
+        `${range.from}${range.before === undefined ? '' : ` up to, but not including, ${range.before}.0.0`}. ` +
+        'Install one of those. In other versions, calls may fail and approvals may not reach the ' +
+        'framework.',
     });
   }
 }
 
-/** The version that the importer would load. Undefined where none is installed, or its manifest cannot be read. */
+/** The version that the importer would load. Undefined if it is not installed or its manifest cannot be read. */
 function findVersion(name: string, importer: string | URL): string | undefined {
   const { resolve } = createRequire(importer);
   for (const entry of [`${name}/package.json`, name])
@@ -78,7 +79,7 @@ function findVersion(name: string, importer: string | URL): string | undefined {
         if (dirname(folder) === folder) break;
       }
     } catch {
-      // Not installed, or its manifest is not exported: the next way may find it.
+      // Not installed, or its manifest is not exported: try the next way.
     }
   return undefined;
 }

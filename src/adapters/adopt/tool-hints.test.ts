@@ -30,7 +30,7 @@ test.each([
   expect(readHints(tool)).toBeUndefined();
 });
 
-test('a hint counts only where it is true', () => {
+test('a hint counts only if it is true', () => {
   expect(readHints({ annotations: { readOnlyHint: 'true', destructiveHint: 1 } })).toEqual({
     readOnly: false,
     destructive: false,
@@ -51,7 +51,7 @@ test.each([
   expect(hintedTraits(name, readHints(hints(...said)), isTrusted)).toEqual(traits);
 });
 
-test('every adapter hands them on, and what the host says wins', async () => {
+test("every adapter passes them on, and the host's own settings win", async () => {
   const run = async () => 'done';
   const adopted = [
     await readAiSdkTool('a', { inputSchema: { type: 'object' }, execute: run, ...hints('destructiveHint') }),

@@ -1,6 +1,6 @@
 /**
- * The MCP annotations of a tool that a framework hands over. They are the words of the server, not of the host: they
- * may raise the risk of a tool, and lower it only where the host trusts the server.
+ * The MCP annotations of a tool. The server writes them, not the host. They may raise the risk of a tool. They lower
+ * it only if the host trusts the server.
  */
 import { isJsonObject } from '../../base/json.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -14,7 +14,7 @@ export type ToolHints = {
   readonly idempotent: boolean;
 };
 
-/** Frameworks keep them in different places. Undefined where there are none. */
+/** Frameworks store them in different places. Undefined if there are none. */
 export function readHints(tool: unknown): ToolHints | undefined {
   if (typeof tool !== 'object' || tool === null) return undefined;
   const holders = [tool, ...['mcp', 'metadata', '_meta', 'mcpMetadata'].map((key) => ownObject(tool, key))];
@@ -36,10 +36,10 @@ function ownObject(holder: object, key: string): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined;
 }
 
-/** What the hints make of a tool that the host says nothing about. A hint that raises the risk beats one that lowers it. */
+/** The effect of hints on a tool without settings of the host. A hint that raises the risk beats one that lowers it. */
 export function hintedTraits(name: string, hints: ToolHints | undefined, isTrusted: boolean): ToolOverrides {
   if (hints === undefined) return {};
-  // Tools of the user's machine ask in any case, which is as careful as can be.
+  // A local tool always needs approval, which is already the most careful treatment.
   if (hints.destructive) return decideToolMode(name) === 'local' ? {} : { mode: 'destructive' };
   if (!isTrusted) return {};
   return { ...(hints.readOnly && { mode: 'read' }), ...(hints.idempotent && { idempotent: true }) };

@@ -1,9 +1,9 @@
 /**
- * AG-UI, the protocol between agents and their user interfaces (CopilotKit, assistant-ui): the calls of a session as its
- * events, held calls as its interrupts, and the answers of people back.
+ * AG-UI, the protocol between agents and their user interfaces (CopilotKit, assistant-ui). It sends the calls of a
+ * session as events and held calls as interrupts, and receives the answers of people.
  *
- * It works on any runtime, whichever adapter made it. Nothing a client sends decides by itself: a decision has the name
- * of the person that the host identified.
+ * It works on any runtime, whichever adapter made it. A client's message alone never decides: a decision carries the
+ * name of the person that the host identified.
  */
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -21,25 +21,25 @@ import { followCalls } from './follow-calls.ts';
 import { readShownResults } from './shown-results.ts';
 import { reportVersions } from '../adopt/tested-versions.ts';
 
-/** Who answers, as the host identified them. */
+/** The person who answers, as identified by the host. */
 export type AgUiPerson = {
-  /** The name that is recorded with each decision. Never take it from the request itself. */
+  /** Name recorded with each decision. Never take it from the request itself. */
   readonly by: string;
-  /** How the host knows. The name counts as self-asserted where nothing is said. */
+  /** How the host identified the person. Default: the name counts as self-asserted. */
   readonly identity?: DirectIdentity;
-  /** The session that the thread stands for. Answers to questions of another session count for nothing. */
+  /** The session of the thread. Answers to confirmations of other sessions are ignored. */
   readonly sessionId: string;
 };
 
-/** What became of one answer. */
+/** The result of one answer. */
 export type AgUiTaken = {
   readonly interruptId: string;
   /**
-   * `unknown`: no such question is open in this session. `changed`: the question is about something else by now.
-   * `unclear`: the answer says neither yes nor no. `refused`: this person may not decide it, or the edit does not fit.
+   * `unknown`: no such confirmation is open in this session. `changed`: the confirmation has changed since.
+   * `unclear`: the answer is neither yes nor no. `refused`: this person may not decide it, or the edit is invalid.
    */
   readonly status: 'approved' | 'edited' | 'denied' | 'unknown' | 'changed' | 'unclear' | 'refused';
-  /** Why nothing was decided. */
+  /** Why no decision was recorded. */
   readonly problem?: string;
 };
 
@@ -61,23 +61,23 @@ export type AgUiRunOptions<Event> = {
 /** One run of an agent, as the client sees it. */
 export type AgUiRun = {
   /**
-   * Writes what is left, and `RUN_FINISHED`: with an interrupt for each call of the session that waits for a person,
-   * else as a success. Gives these interrupts.
+   * Writes the remaining events and `RUN_FINISHED`: with an interrupt for each call of the session that awaits
+   * approval, else as a success. Returns these interrupts.
    */
   finish(): Promise<readonly AgUiInterrupt[]>;
-  /** Writes what is left, and `RUN_ERROR`. */
+  /** Writes the remaining events and `RUN_ERROR`. */
   fail(message: string, code?: string): Promise<void>;
 };
 
 export type AgUi = {
   /**
-   * Begins a run: writes `RUN_STARTED`, and from then on every call that the session makes and every answer it gets.
-   * Open it before you take answers and before the agent goes on.
+   * Starts a run: writes `RUN_STARTED`, then every call of the session and its answer. Open it before you process
+   * answers and before the agent continues.
    */
   openRun<Event = AgUiEvent>(options: AgUiRunOptions<Event>): Promise<AgUiRun>;
-  /** The calls of a session that wait for a person, oldest first. For agents that write their own events. */
+  /** The calls of a session that await approval, oldest first. For agents that write their own events. */
   interrupts(sessionId: string): Promise<readonly AgUiInterrupt[]>;
-  /** Takes `resume` of `RunAgentInput`: the answers to interrupts, as decisions of the person named. */
+  /** Processes `resume` of `RunAgentInput`: the answers to interrupts, as decisions of the given person. */
   takeResume(resume: unknown, person: AgUiPerson): Promise<readonly AgUiTaken[]>;
 };
 
@@ -154,12 +154,12 @@ async function take(
   if (question === undefined) {
     const isChanged = open.some(({ confirmationId }) => named.startsWith(`${confirmationId}.`));
     return isChanged
-      ? { ...answered, status: 'changed', problem: 'The question is about something else by now.' }
-      : { ...answered, status: 'unknown', problem: 'No such question is open in this session.' };
+      ? { ...answered, status: 'changed', problem: 'The confirmation has changed since.' }
+      : { ...answered, status: 'unknown', problem: 'No such confirmation is open in this session.' };
   }
   const answer = readAgUiAnswer(entry);
   if (answer === undefined)
-    return { ...answered, status: 'unclear', problem: 'The answer says neither yes nor no.' };
+    return { ...answered, status: 'unclear', problem: 'The answer is neither yes nor no.' };
   try {
     await runtime.confirmations.decide(question.confirmationId, toDecision(answer, question, person));
     return { ...answered, status: statuses[answer.decision] };
@@ -170,11 +170,11 @@ async function take(
   }
 }
 
-/** What the refusal of a decision means for the answer; undefined where it is a mistake of the host. */
+/** Maps the error of a decision to the result of the answer; undefined if it is a mistake of the host. */
 function undecided(code: string, { decision }: AgUiAnswer): AgUiTaken['status'] | undefined {
   if (code === 'confirmation.decided' || code === 'confirmation.expired') return 'unknown';
   if (code === 'confirmation.forbidden') return 'refused';
-  // Arguments that do not fit are told the same way as a question that is different.
+  // Invalid edited arguments and a changed confirmation have the same error code.
   if (code === 'confirmation.mismatch') return decision === 'edit' ? 'refused' : 'changed';
   return undefined;
 }
@@ -208,13 +208,14 @@ function checkPerson({ by, sessionId }: AgUiPerson): void {
   throw new QuittanceError(
     'config.invalid',
     'takeResume needs the person who answers, as your server identified them, and the session: ' +
-      'takeResume(input.resume, { by: user.name, sessionId }). A client cannot say by itself who decides.',
+      'takeResume(input.resume, { by: user.name, sessionId }). A client cannot name the person who ' +
+      'decides.',
   );
 }
 
 const refuseResume = (found: unknown): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    'takeResume takes `resume` of RunAgentInput: a list of { interruptId, status, payload }. Found ' +
+    'takeResume expects `resume` of RunAgentInput: a list of { interruptId, status, payload }. Found ' +
       `${describeValue(found)}.`,
   );

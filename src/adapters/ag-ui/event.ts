@@ -1,6 +1,6 @@
 /**
- * The events of the AG-UI protocol that this adapter writes. Declared here, so that the package needs none of it;
- * test/frameworks holds them against the schemas of `@ag-ui/core`.
+ * The events of the AG-UI protocol that this adapter writes. Declared here, so that the package does not depend on
+ * it. test/frameworks checks them against the schemas of `@ag-ui/core`.
  */
 import type { AgUiInterrupt } from './interrupt.ts';
 
@@ -20,7 +20,7 @@ export type AgUiEvent =
       readonly messageId: string;
       readonly toolCallId: string;
       readonly role: 'tool';
-      /** The tabled content: what the model is told. */
+      /** The tabled content: the text for the model. */
       readonly content: string;
     }
   | {

@@ -1,11 +1,11 @@
-/** Writes the calls of a session as events of AG-UI, as they are kept: a call, then its answer, each once in a run. */
+/** Writes the calls of a session as AG-UI events once they are stored: a call, then its answer, each once per run. */
 import { randomUUID } from 'node:crypto';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AgUiEvent } from './event.ts';
 
 /**
- * Follows the session until it is ended. What is kept by then is written. Where the host's `write` throws, nothing more is
- * written, and the end throws the same.
+ * Follows the session until it is ended; everything stored by then is written. If the host's `write` throws, writing
+ * stops, and the end throws the same error.
  */
 export async function followCalls(
   runtime: Runtime,
@@ -38,7 +38,7 @@ export async function followCalls(
   };
   const following = runtime.events.on(
     {
-      // A run id comes from the client, who may use one again.
+      // The client chooses the run id and may reuse it.
       name: `ag-ui.${randomUUID()}`,
       on: ['tool.requested', 'tool.recalled', 'tool.responded'],
       where: { sessionId },
@@ -70,7 +70,7 @@ export async function followCalls(
       }
     },
   );
-  // From here on: what is kept later is heard.
+  // From here on, every later event is received.
   await following.caughtUp();
   return {
     async end() {

@@ -1,30 +1,30 @@
-/** A held call as an interrupt of the AG-UI protocol, and the answer to one. */
+/** A held call as an AG-UI interrupt, and the answer to it. */
 import { isJsonObject } from '../../base/json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import { ownValue } from '../../tool/own-value.ts';
 
-/** What the run waits for, as `outcome.interrupts` of `RUN_FINISHED` has it. */
+/** One entry of `outcome.interrupts` in `RUN_FINISHED`. */
 export type AgUiInterrupt = {
-  /** Of the question, the input and the revision that are shown: an answer to it is about nothing else. */
+  /** Identifies the confirmation, the input and the revision shown. An answer covers exactly these. */
   id: string;
   reason: 'tool_call';
-  /** What the person is asked. */
+  /** The question for the person. */
   message: string;
   toolCallId: string;
-  /** Of the `payload` of the answer. */
+  /** Schema of the answer's `payload`. */
   responseSchema: JsonObject;
   expiresAt?: string;
   metadata: {
     confirmationId: string;
     toolName: string;
-    /** In kept form. An edit is written like this. */
+    /** In stored form. An edit has the same form. */
     arguments: JsonValue;
     risk: string[];
   };
 };
 
-/** As clients that show approvals of their own accept it: every word of it is understood by them. */
+/** Uses only schema keywords that clients with their own approval UI understand. */
 const responseSchema: JsonObject = {
   type: 'object',
   properties: {
@@ -48,11 +48,11 @@ export function toInterrupt(view: ConfirmationView): AgUiInterrupt {
   };
 }
 
-/** A question may be asked again with another input or another preview. Then it is another interrupt. */
+/** A confirmation may be repeated with another input or preview. It is then another interrupt. */
 export const interruptId = ({ confirmationId, inputDigest, preview }: ConfirmationView): string =>
   `${confirmationId}.${preview?.revision ?? 0}.${inputDigest.slice(-16)}`;
 
-/** What a person said. */
+/** The answer of a person. */
 export type AgUiAnswer =
   | { readonly decision: 'approve' }
   | { readonly decision: 'edit'; readonly arguments: JsonObject }
@@ -61,8 +61,8 @@ export type AgUiAnswer =
 /** Reads an entry of `resume`; undefined where it says neither yes nor no. Nothing but an own `approved: true` is a yes. */
 export function readAgUiAnswer(entry: JsonObject): AgUiAnswer | undefined {
   const status = ownValue(entry, 'status');
-  // A person who turns to something else leaves the call: it must not wait for an answer that will not come.
-  if (status === 'cancelled') return { decision: 'deny', reason: 'The question was set aside.' };
+  // A person who cancels abandons the call, so it must not wait for an answer.
+  if (status === 'cancelled') return { decision: 'deny', reason: 'The person cancelled the question.' };
   const payload = ownValue(entry, 'payload');
   if (status !== 'resolved' || !isJsonObject(payload)) return undefined;
   const approved = ownValue(payload, 'approved');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { governTools, sendProbe } from './govern-tools.ts';
 import { selfTest } from '../run/self-test.ts';
 
-test('the adapter refuses to start where a wrapped tool still runs its body', async () => {
+test('the adapter refuses to start if a wrapped tool still runs its function', async () => {
   const broken = sendProbe(async (tools) => ({ run: () => ({ tools }) }));
   await expect(selfTest('quittance/ai-sdk', broken)).rejects.toMatchObject({
     code: 'adapter.unsafe',
@@ -10,7 +10,7 @@ test('the adapter refuses to start where a wrapped tool still runs its body', as
   });
 });
 
-test('the adapter refuses to start where a wrapped tool asks nobody', async () => {
+test('the adapter refuses to start if a wrapped tool never asks for approval', async () => {
   const deaf = sendProbe(async () => ({ run: () => ({ tools: { quittance_probe: {} } }) }));
   await expect(selfTest('quittance/ai-sdk', deaf)).rejects.toMatchObject({
     code: 'adapter.unsafe',
@@ -18,7 +18,7 @@ test('the adapter refuses to start where a wrapped tool asks nobody', async () =
   });
 });
 
-test('what a wrapped tool does otherwise is on record before it answers', async () => {
+test('the outcome of a wrapped tool is recorded before it answers', async () => {
   const { run, runtime } = await governTools({ greet: { execute: async () => 'hello' } });
   const { greet } = run({ sessionId: 's' }).tools;
   expect(await greet.execute({} as never, { toolCallId: 'c1' } as never)).toBe('hello');

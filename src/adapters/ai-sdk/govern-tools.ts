@@ -25,9 +25,9 @@ import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
 import { refuseNoRecord } from '../adopt/refuse-foreign.ts';
 
-/** What `governTools` takes beside the tools. */
+/** Options of `governTools`. */
 export type AiSdkOptions = AdapterOptions<AiSdkCallOptions> & {
-  /** Tools to hand on although nobody here runs them: the provider does, or the client. Any other such tool is refused. */
+  /** Tools to pass through that the provider or the client runs. Any other such tool is refused. */
   readonly ungoverned?: readonly string[];
 };
 
@@ -35,17 +35,17 @@ export type AiSdkOptions = AdapterOptions<AiSdkCallOptions> & {
 export type AiSdkRun<Tools> = {
   readonly turn: Turn;
   readonly tools: { [Name in keyof Tools]: GovernedAiSdkTool<Tools[Name]> };
-  /** For version 7: stops the run where a person has to be asked, and says what about. Version 6 asks the tools. */
+  /** For version 7: stops the run if a call needs approval, and says what for. Version 6 asks the tools. */
   readonly toolApproval: (call: AiSdkApprovalCall) => Promise<AiSdkApprovalStatus>;
   /**
-   * Takes the answers people gave through the SDK, from model messages or from the UI messages of a page. Denials are
-   * recorded here, before the run goes on, because the SDK never asks a tool about them. Approvals are taken when the
-   * tool runs. Throws where it is given anything else, and where a denial cannot be recorded.
+   * Processes the answers that people gave through the SDK, from model messages or from the UI messages of a page.
+   * Denials are recorded here, before the run continues, because the SDK never asks a tool about them. Approvals are
+   * processed when the tool runs. Throws for any other value, and if a denial cannot be recorded.
    */
   readonly takeApprovals: (messages: readonly unknown[]) => Promise<void>;
 };
 
-/** What version 7 asks `toolApproval` about. */
+/** The call that version 7 passes to `toolApproval`. */
 export type AiSdkApprovalCall = {
   readonly toolCall: { readonly toolCallId: string; readonly toolName: string; readonly input?: unknown };
   readonly messages?: readonly unknown[];
@@ -55,15 +55,15 @@ export type AiSdkApprovalStatus = undefined | { type: 'user-approval' | 'denied'
 export type GovernedTools<Tools> = {
   readonly runtime: Runtime;
   /**
-   * Opens a run: a turn of the session, whose tools go through the runtime. One for each `generateText`. `approver` is
-   * who makes this request, and so who answers in the approvals that come with it.
+   * Opens a run: a turn of the session, whose tools go through the runtime. Open one for each `generateText`.
+   * `approver` names the person who makes this request and answers its approvals.
    */
   readonly run: (options: TurnOptions & { readonly approver?: string }) => AiSdkRun<Tools>;
 };
 
 /**
- * Puts tools of the AI SDK under Quittance. Refuses to start where a tool is run by somebody else, and where a call
- * that policy blocks could run.
+ * Puts tools of the AI SDK under Quittance. Refuses to start if another party runs a tool, or if a call that policy
+ * blocks could run.
  */
 export async function governTools<const Tools extends Readonly<Record<string, unknown>>>(
   tools: Tools,
@@ -88,7 +88,7 @@ export const sendProbe =
   async (probeOptions, body) => {
     const given = { inputSchema: { type: 'object' }, execute: async () => body() };
     const { run } = await wrapTools({ [probe.name]: given }, probeOptions);
-    const wrapped = run({ sessionId: probe.sessionId }).tools[probe.name] as AiSdkTool; // as any tool that was wrapped
+    const wrapped = run({ sessionId: probe.sessionId }).tools[probe.name] as AiSdkTool; // like any wrapped tool
     await wrapped.execute?.({} as never, { toolCallId: probe.callId } as never); // as the SDK calls it
   };
 
@@ -117,7 +117,7 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
   run: Run<AiSdkCallOptions>,
 ): AiSdkRun<Tools> {
   const bound = new Map(run.turn.tools().map((tool) => [tool.name, tool]));
-  // Without a prototype: version 6 would find a tool named "constructor" in any other.
+  // Without a prototype: otherwise version 6 would find a tool named "constructor".
   const tools = Object.create(null) as Record<string, unknown>;
   for (const [name, tool] of Object.entries(given)) tools[name] = bound.has(name) ? undefined : tool;
   const outcomes = rememberOutcomes(driver.runtime, run.sessionId);
@@ -135,7 +135,7 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
       const question = await findQuestion(driver, run, request, native);
       if (responseTo(request, native) !== undefined)
         return question === undefined
-          ? { type: 'denied', reason: 'Nobody was asked about this call.' }
+          ? { type: 'denied', reason: 'No person was asked about this call.' }
           : undefined;
       return question && { type: 'user-approval', reason: question.description };
     },
@@ -147,7 +147,7 @@ function toAiSdkRun<Tools extends Readonly<Record<string, unknown>>>(
   };
 }
 
-/** What the tools of one run share. */
+/** State shared by the tools of one run. */
 type Place = {
   readonly driver: Driver<AiSdkCallOptions>;
   readonly run: Run<AiSdkCallOptions>;
@@ -159,8 +159,8 @@ type Place = {
 type TakeDenials = (messages: readonly unknown[] | undefined) => Promise<void>;
 
 /**
- * Records the denials in the messages, each once. The SDK shows a denial as final, so it must not stay open here: where
- * a call still waits after it, this throws. Also asked wherever the SDK shows us its messages, in case the host forgot.
+ * Records the denials in the messages, once each. The SDK treats a denial as final, so this throws if the call still
+ * waits afterwards. It also runs whenever the SDK passes its messages, in case the host forgot.
  */
 function denialsOf({ runtime }: Driver<AiSdkCallOptions>, run: Run<AiSdkCallOptions>): TakeDenials {
   const taken = new Set<string>();
@@ -186,9 +186,9 @@ const responseTo = ({ id }: ToolCallInput, { messages }: AiSdkCallOptions): Appr
   approvalResponses(messages).find(({ callId }) => callId === id);
 
 /**
- * What a person is asked about the call, which is then held. The SDK asks again before it goes on with what was
- * answered: then nothing is held anew, and what was asked is looked up. An answer in the messages, which a client may
- * have made up, is not to find a question that exists only because of it.
+ * The confirmation of the call, which is then held. The SDK asks again before it continues with the answers. In that
+ * case nothing is held again and the existing confirmation is looked up. An answer in the messages may be forged by a
+ * client, so it must not create the confirmation that it answers.
  */
 async function findQuestion(
   { runtime }: Driver<AiSdkCallOptions>,
@@ -208,7 +208,7 @@ function toAiSdkTool(
   given: unknown,
 ): object {
   const { name, description, schema } = bound;
-  const own: AiSdkTool = isTool(given) || given === undefined ? { description } : (given as AiSdkTool); // was read as one
+  const own: AiSdkTool = isTool(given) || given === undefined ? { description } : (given as AiSdkTool); // it was read as one
   return {
     ...own,
     inputSchema: schema === undefined ? own.inputSchema : openSchema(schema),
@@ -225,15 +225,15 @@ function toAiSdkTool(
         const signal = native.abortSignal;
         const callGiven = { native, ...(signal !== undefined && { signal }) };
         const response = run.suspends ? responseTo(request, native) : undefined;
-        // The SDK may run whatever its messages say was approved. What nobody was asked about, nobody approved; and it is
-        // not to be asked about now, or the same messages sent once more would be the answer.
+        // The SDK runs whatever its messages call approved. A call without a confirmation was never approved. It must
+        // not create one now, or the same messages sent again would answer it.
         if (response !== undefined && (await findQuestion(driver, run, request, native)) === undefined)
           throw refuseMadeUp(request);
         const answer =
           response?.approved === true
             ? await run.callApproved(request, callGiven)
             : await run.call(request, callGiven);
-        // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
+        // An invalid approval leaves the confirmation open, so the call waits as it would without it.
         const { outcome } = answer.type === 'pending' ? await run.call(request, callGiven) : answer;
         add(native.toolCallId, outcome);
         return toOutput(outcome);
@@ -243,8 +243,8 @@ function toAiSdkTool(
 }
 
 /**
- * A denial after another person approved the call changes nothing: the call may have run. The SDK would show and tell
- * the model that it was denied, so the host has to know.
+ * A denial after another person's approval changes nothing: the call may have run. The SDK would report it as denied,
+ * so the host must know.
  */
 async function refuseLateDenials(
   { runtime }: Driver<AiSdkCallOptions>,
@@ -258,9 +258,10 @@ async function refuseLateDenials(
     if (decided?.decision === undefined || decided.decision === 'deny') continue;
     throw new QuittanceError(
       'confirmation.decided',
-      `The messages say that the call ${quote(callId)} was denied, but ${decided.by?.name ?? 'another person'} had ` +
-        'approved it before, so it may have run. Tell the user, and set approved to true in its approval response: ' +
-        'then the page and the model hear the outcome on record.',
+      `The messages say that the call ${quote(callId)} was denied, but ` +
+        `${decided.by?.name ?? 'another person'} had already approved it, so it may have run. Tell the ` +
+        'user, and set approved to true in its approval response: then the page and the model receive the ' +
+        'recorded outcome.',
       { callId, confirmationId: decided.confirmationId },
     );
   }
@@ -268,8 +269,8 @@ async function refuseLateDenials(
 
 const refuseMadeUp = ({ id, name }: ToolCallInput): QuittanceError =>
   notMade(
-    `No person was asked about the call ${quote(id)} of the tool ${quote(name)}, so it was not approved either.`,
-    `The messages hold an approval of the call ${quote(id)}, about which no person was asked.`,
+    `No person was asked about the call ${quote(id)} of the tool ${quote(name)}, so it was not approved.`,
+    `The messages contain an approval of the call ${quote(id)}, but no person was asked about it.`,
     { tool: name },
     'confirmation.unknown',
   );
@@ -277,15 +278,16 @@ const refuseMadeUp = ({ id, name }: ToolCallInput): QuittanceError =>
 const refuseUnnamed = (callId: string): QuittanceError =>
   new QuittanceError(
     'confirmation.forbidden',
-    `The messages say that the call ${quote(callId)} was denied, but \`approver\` names no person for this run, so the ` +
-      'denial cannot be recorded and the call could still be approved. Name the person who makes the request: ' +
-      'governed.run({ sessionId, approver }).',
+    `The messages say that the call ${quote(callId)} was denied, but \`approver\` names no person for ` +
+      'this run, so the denial cannot be recorded. The call could still be approved. Name the person ' +
+      'who makes the request: governed.run({ sessionId, approver }).',
   );
 
 const refuseUngoverned = (name: string): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `The tool ${quote(name)} has no execute: the provider or the client runs it, so Quittance cannot. To hand it on ` +
-      `all the same, say so: governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    `The tool ${quote(name)} has no execute: the provider or the client runs it, so Quittance cannot ` +
+      `run it. To pass it through ungoverned: governTools(tools, { ungoverned: [${JSON.stringify(name)}] ` +
+      '}).',
     { tool: name },
   );

@@ -1,6 +1,6 @@
 /**
- * What the messages of a run say about its calls: model messages, or the UI messages of a page. They may come from a
- * client, so nothing here is believed further.
+ * Reads the calls in the messages of a run: model messages, or the UI messages of a page. A client may have written
+ * them, so nothing here is trusted.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -10,7 +10,7 @@ import { describeValue } from '../../tool/describe-value.ts';
 import type { ConversationStep } from '../run/conversation.ts';
 import { earlierUses } from '../run/conversation.ts';
 
-/** A step of the conversation, and the answers of people in it. */
+/** A step of the conversation, with the answers of people. */
 type Step =
   | ConversationStep
   | {
@@ -23,14 +23,14 @@ type Step =
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const objectsIn = (value: unknown): readonly JsonObject[] => listOf(value).filter(isJsonObject);
 
-/** Refuses what is neither a model message nor a UI message. */
+/** Rejects values that are neither model messages nor UI messages. */
 export function refuseNoMessages(messages: unknown): void {
   const expected =
-    'takeApprovals takes the messages of the run: model messages ({ role, content }) or UI messages ({ role, parts }).';
+    'takeApprovals expects the messages of the run: model messages ({ role, content }) or UI messages ({ role, parts }).';
   if (!Array.isArray(messages))
     throw new QuittanceError(
       'config.invalid',
-      `${expected} Found ${describeValue(messages)}, which is no list.`,
+      `${expected} Found ${describeValue(messages)}, which is not a list.`,
     );
   for (const [index, message] of (messages as readonly unknown[]).entries())
     if (!isModelMessage(message) && !isUiMessage(message))
@@ -58,9 +58,9 @@ const isUiMessage = (message: unknown): message is JsonObject =>
 
 const isListOfObjects = (value: unknown): boolean => Array.isArray(value) && value.every(isJsonObject);
 
-/** The conversation, as far as its calls go: calls of a message first, then people's answers, then results. */
+/** The calls of a conversation: the calls of a message first, then people's answers, then results. */
 function* stepsOf(messages: unknown): Generator<Step> {
-  /** Which call a request for an approval was about, by the id of the request. */
+  /** The call of an approval request, by the id of the request. */
   const asked = new Map<unknown, string>();
   for (const message of listOf(messages))
     if (isUiMessage(message)) yield* uiSteps(message);
@@ -84,7 +84,7 @@ function* modelSteps({ role, content }: JsonObject, asked: Map<unknown, string>)
 
 const answered = new Set<unknown>(['output-available', 'output-error', 'output-denied']);
 
-/** A UI message holds all steps of an answer of the assistant, with a part between them. */
+/** A UI message holds all steps of an assistant answer, with a separator between them. */
 function* uiSteps({ role, parts }: JsonObject): Generator<Step> {
   let step: ToolPart[] = [];
   let hasCalls = false;
@@ -123,21 +123,21 @@ const isSaid = (step: Step): step is ConversationStep => step.type !== 'response
 export const readMessages = (messages: unknown): readonly ConversationStep[] =>
   [...stepsOf(messages)].filter(isSaid);
 
-/** How many assistant messages before the one of the current call hold this id. */
+/** Number of earlier assistant messages that contain this id. */
 export const timesUsed = (messages: unknown, toolCallId: string): number =>
   earlierUses(readMessages(messages), toolCallId);
 
 export type ApprovalResponse = {
   readonly toolCallId: string;
-  /** The call it is about, in its session. */
+  /** Its call, in its session. */
   readonly callId: string;
   readonly approved: boolean;
   readonly reason: string | undefined;
 };
 
 /**
- * The answers of people in a conversation, with the calls they are about. The first about each call counts. An id may
- * be used again: then an answer is about the call that had no result yet where the answer stands.
+ * The answers of people in a conversation, with their calls. The first answer for each call counts. If an id is
+ * reused, an answer belongs to the call that had no result at that point.
  */
 export function approvalResponses(messages: unknown): readonly ApprovalResponse[] {
   const responses = new Map<string, ApprovalResponse>();

@@ -1,6 +1,5 @@
 /**
- * What a wrapped tool gives back to the AI SDK, and what its model is fed of it. An application may keep the output as
- * JSON and have it turned into a message much later, so a note is found by the record of the call.
+ * The result of a wrapped tool for the AI SDK, and the text for its model. An application may store the output as JSON and convert it to a message much later. A note is therefore found through the record of the call.
  */
 import { isJsonObject, toJson } from '../../base/json.ts';
 import { isSameJson } from '../../base/same-json.ts';
@@ -14,8 +13,8 @@ import { toAnswer } from '../answer/answer.ts';
 import { isToolOutcomeError, ToolOutcomeError } from '../answer/outcome-error.ts';
 
 /**
- * The output of a success, as the tool gave it. Throws where the call was denied, failed or timed out: the SDK makes an
- * error part of that. An output that was too long to show is the outcome with the reference.
+ * The tool's output after a success. Throws if the call was denied, failed or timed out: the SDK turns that into an
+ * error part. A large output is returned as the outcome with its reference.
  */
 export function toOutput(outcome: ToolOutcome): unknown {
   switch (outcome.type) {
@@ -31,7 +30,7 @@ export function toOutput(outcome: ToolOutcome): unknown {
   }
 }
 
-/** For frameworks that show an output without the id of its call: the outcome where there is more to say. */
+/** For frameworks that show an output without its call id: the outcome, if it contains more than the output. */
 export function toOutputOrOutcome(outcome: ToolOutcome): unknown {
   if (outcome.type !== 'ToolExecutionResult' || outcome.modelNote !== undefined || outcome.files?.length)
     return outcome;
@@ -39,8 +38,8 @@ export function toOutputOrOutcome(outcome: ToolOutcome): unknown {
 }
 
 /**
- * For `onError` of `toUIMessageStreamResponse`: the text of a tool part that ended in an error. Without it the SDK
- * writes "An error occurred." there, and tells the model the same when the messages come back. Other errors stay hidden.
+ * For `onError` of `toUIMessageStreamResponse`: the text of a failed tool part. Without it the SDK writes "An error
+ * occurred." and later sends the same to the model. Other errors stay hidden.
  */
 export const toErrorText = (error: unknown): string =>
   isToolOutcomeError(error) ? error.message : 'An error occurred.';
@@ -52,10 +51,10 @@ type ModelOutputOptions = {
 };
 export type ToModelOutput = (options: ModelOutputOptions) => unknown;
 
-/** Finds the outcome that an output belongs to. */
+/** Finds the outcome of an output. */
 export type FindOutcome = (toolCallId: string, output: unknown) => Promise<ToolOutcome | undefined>;
 
-/** Tells the model what the ledger holds. A tool's own view of its output is asked about successes alone. */
+/** Gives the model the recorded content. A tool's own `toModelOutput` is used for successes only. */
 export function modelOutput(
   ledger: Ledger,
   sessionId: string,
@@ -67,7 +66,7 @@ export function modelOutput(
     const isOutcome = isToolOutcome(output);
     const outcome = isOutcome ? output : await findOutcome(toolCallId, output);
     const answer = outcome && (await toAnswer(ledger, sessionId, outcome));
-    const view = own !== undefined && !isOutcome ? await own(options as never) : undefined; // given what the SDK gives
+    const view = own !== undefined && !isOutcome ? await own(options as never) : undefined; // the value that the SDK passes
     if (answer === undefined) return view ?? { type: 'text', value: JSON.stringify(output) ?? 'null' };
     return withMore(view ?? contentOf(answer), answer);
   };
@@ -78,11 +77,11 @@ const contentOf = ({ content, isError }: Answer): object => ({
   value: content,
 });
 
-/** The note and the files as parts of their own. */
+/** The note and the files as separate parts. */
 function withMore(view: unknown, { note, files }: Answer): unknown {
   if (note === undefined && files.length === 0) return view;
   const parts = partsOf(view);
-  // A view of a kind that has no parts, such as an error of the tool's own, stays what its author made it.
+  // A view without parts, such as the tool's own error, stays as its author made it.
   if (parts === undefined) return view;
   const more = note === undefined ? [] : [{ type: 'text', text: note }];
   return { type: 'content', value: [...parts, ...more, ...files.map(toFilePart)] };
@@ -104,7 +103,7 @@ const toFilePart = ({ mimeType, name, content }: AnswerFile): object => ({
   ...(name !== undefined && { filename: name }),
 });
 
-/** Remembers the calls of one run, and finds those of earlier ones in the ledger. */
+/** Remembers the calls of one run and finds earlier ones in the ledger. */
 export function rememberOutcomes(
   runtime: Runtime,
   sessionId: string,
@@ -116,7 +115,7 @@ export function rememberOutcomes(
       const known = latest.get(toolCallId);
       if (gave(known, output)) return known;
       let found: ToolOutcome | undefined;
-      // A provider may use an id again. Which of those calls a kept message is about, only its output says.
+      // A provider may reuse an id. Only the output tells which of these calls a stored message belongs to.
       for (let earlier = 0; ; earlier++) {
         const [call] = await runtime.calls.list({ sessionId, callId: sessionCallId(toolCallId, earlier) });
         if (call === undefined) return found;

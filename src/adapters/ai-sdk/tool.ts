@@ -1,6 +1,6 @@
 /**
- * The tools of the AI SDK, versions 6 and 7, as far as this adapter touches them. Declared here, so that the package
- * needs none of it; test/frameworks holds them against the real ones.
+ * The parts of AI SDK tools, versions 6 and 7, that this adapter uses. Declared here, so that the package does not
+ * depend on it. test/frameworks checks them against the real types.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -14,14 +14,14 @@ import type { ToolOutcome } from '../../call/outcome.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
-/** What the AI SDK gives a tool beside its input. */
+/** The second argument of a tool in the AI SDK. */
 export type AiSdkCallOptions = {
   readonly toolCallId: string;
   readonly messages?: readonly unknown[];
   readonly abortSignal?: AbortSignal;
-  /** Of version 7: the context of this tool. */
+  /** Version 7: the context of this tool. */
   readonly context?: unknown;
-  /** Of version 6: the context of the run. */
+  /** Version 6: the context of the run. */
   readonly experimental_context?: unknown;
 };
 
@@ -37,10 +37,10 @@ export type AiSdkTool = {
   readonly toModelOutput?: ((options: never) => unknown) | undefined;
 };
 
-/** What a tool gives in the end: the last of what it streams. */
+/** The final result of a tool: the last item it streams. */
 type Final<Result> = Result extends AsyncIterable<infer Item> ? Item : Awaited<Result>;
 
-/** The same tool under Quittance: what comes back is its output, or how the call ended instead. */
+/** The same tool under Quittance: it returns its output or the outcome of the call. */
 export type GovernedAiSdkTool<Tool> = Tool extends {
   execute: (input: infer Input, options: infer Options) => infer Result;
 }
@@ -49,19 +49,19 @@ export type GovernedAiSdkTool<Tool> = Tool extends {
     }
   : Tool;
 
-/** Reads a tool that can be governed; undefined where somebody else runs it. */
+/** Reads a tool that can be governed; undefined if another party runs it. */
 export async function readAiSdkTool(
   name: string,
   tool: unknown,
 ): Promise<AdoptedTool<AiSdkCallOptions> | AnyTool | undefined> {
   if (isTool(tool)) return tool;
   if (typeof tool !== 'object' || tool === null)
-    throw new QuittanceError('config.invalid', `The tool ${quote(name)} is no tool of the AI SDK.`, {
+    throw new QuittanceError('config.invalid', `The tool ${quote(name)} is not a tool of the AI SDK.`, {
       tool: name,
     });
   const given: AiSdkTool = tool;
   if (typeof given.execute !== 'function' || given.isProviderExecuted === true) return undefined;
-  const execute = given.execute as (input: unknown, options: object) => unknown; // arguments are checked by its schema
+  const execute = given.execute as (input: unknown, options: object) => unknown; // its schema checks the arguments
   return {
     name,
     description: typeof given.description === 'string' ? given.description : undefined,
@@ -70,7 +70,7 @@ export async function readAiSdkTool(
     asks: readAsks(given),
     hints: readHints(given),
     run: (args, native, { callId, signal }) =>
-      // The signal of the call ends with its deadline too, not only with the run.
+      // The signal of the call also ends at its deadline, not only with the run.
       lastOf(execute.call(given, args, { toolCallId: callId, messages: [], ...native, abortSignal: signal })),
   };
 }
@@ -78,16 +78,16 @@ export async function readAiSdkTool(
 function readAsks({ needsApproval }: AiSdkTool): AdoptedTool<AiSdkCallOptions>['asks'] {
   if (needsApproval === undefined || needsApproval === null || needsApproval === false) return undefined;
   if (typeof needsApproval !== 'function') return () => true;
-  // What it gives is read as the SDK reads it: anything true asks.
+  // Read as the SDK reads it: any truthy value asks for approval.
   return async (args, native) =>
     Boolean(await needsApproval(args, native ?? { toolCallId: '', messages: [] }));
 }
 
-/** A tool may stream what it has so far. Nobody may see that before it is judged, so only the last counts. */
+/** A tool may stream intermediate output. It must not be shown before it is judged, so only the last item counts. */
 async function lastOf(given: unknown): Promise<unknown> {
   if (typeof given !== 'object' || given === null || !(Symbol.asyncIterator in given)) return given;
   let last: unknown;
-  // The symbol is there; what it is not, it will say itself.
+  // The symbol exists; a wrong type fails by itself.
   for await (const item of given as AsyncIterable<unknown>) last = item;
   return last;
 }
@@ -110,7 +110,7 @@ async function readSchema(given: unknown, place: SchemaLocation): Promise<unknow
       validate: async (value: unknown) => {
         const result: unknown = await validate(value);
         if (isJsonObject(result) && result['success'] === true) return { value: result['value'] };
-        // It says what is wrong, and not where: the written schema may, and then it can be mended.
+        // It reports what is wrong but not where. The JSON Schema may also report the path, and then coercion works.
         const check = await compiled.check(value);
         if (!check.ok) return { issues: check.issues };
         const error = isJsonObject(result) ? result['error'] : undefined;
@@ -121,7 +121,7 @@ async function readSchema(given: unknown, place: SchemaLocation): Promise<unknow
   };
 }
 
-/** Shows the model the schema and lets everything through: arguments are judged, and mended, under Quittance. */
+/** Shows the model the schema and accepts everything: Quittance checks and coerces the arguments. */
 export const openSchema = (jsonSchema: unknown): object => ({
   [schemaMark]: true,
   _type: undefined,

@@ -4,7 +4,7 @@ import { outcomeIsError } from '../../call/outcome.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import { isAltered, readStoredArtifact } from '../../runtime/host/read-stored-artifact.ts';
 
-/** A file that belongs to an answer. */
+/** A file of an answer. */
 export type AnswerFile = {
   readonly artifactId: string;
   readonly mimeType: string;
@@ -12,20 +12,20 @@ export type AnswerFile = {
   readonly content: Uint8Array | string;
 };
 
-/** What a framework is to feed its model, in parts: each framework puts them together its own way. */
+/** The parts of an answer for the model; each framework combines them in its own way. */
 export type Answer = {
   readonly type: 'answer';
   readonly outcome: ToolOutcome;
-  /** The tabled content, byte for byte as it is kept. */
+  /** The tabled content, byte for byte as stored. */
   readonly content: string;
-  /** What else the model should know: a part of its own, never mixed into the content. */
+  /** Additional facts for the model: a separate part, never mixed into the content. */
   readonly note: string | undefined;
   readonly files: readonly AnswerFile[];
-  /** For frameworks with an error flag. A denial is none: nothing went wrong, somebody said no. */
+  /** For frameworks with an error flag. A denial is not an error: the call was refused as intended. */
   readonly isError: boolean;
 };
 
-/** The answer to a call. Files that are no longer kept, or were changed since, are left out. */
+/** The answer to a call. Missing or changed files are left out. */
 export async function toAnswer(ledger: Ledger, sessionId: string, outcome: ToolOutcome): Promise<Answer> {
   const files: AnswerFile[] = [];
   for (const { artifactId, mimeType, name } of ('files' in outcome && outcome.files) || []) {

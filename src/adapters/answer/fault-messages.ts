@@ -1,7 +1,7 @@
 /**
- * Faults of the program, in words for the model. Several frameworks tell their model the message of what a tool throws,
- * and some tell the developer nothing else. So the message states facts about the call, the cause holds the error that
- * the developer needs, and `onTrouble` receives it too.
+ * Errors of the program, in words for the model. Several frameworks send the message of a thrown error to their
+ * model, and some show the developer nothing else. The message therefore states facts about the call. The cause holds
+ * the error for the developer, and `onTrouble` receives it too.
  */
 import type { ErrorCode } from '../../base/error.ts';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
@@ -11,21 +11,21 @@ import type { OnTrouble } from '../../runtime/host/runtime-trouble.ts';
 import { warnOfTrouble } from '../../runtime/host/runtime-trouble.ts';
 import { isToolOutcomeError } from './outcome-error.ts';
 
-/** On every error that may reach a model, whichever copy of this package made it. */
+/** On every error that may reach a model, from any copy of this package. */
 const mark: unique symbol = Symbol.for('quittance.for_model');
 
 const isForModel = (error: unknown): error is Error => error instanceof Error && mark in error;
 
-/** Some frameworks tell their model the text of an error, with its name, instead of the message. */
+/** Some frameworks send the text of an error with its name instead of the message. */
 const tellable = <Thrown extends Error>(error: Thrown): Thrown =>
   Object.defineProperties(error, { [mark]: { value: true }, toString: { value: () => error.message } });
 
 type Facts = Readonly<Record<string, string>>;
 
 const correction = 'Only the program that runs the agent can correct this.';
-const endUnknown = `The call could not be completed, and it is not known whether it had an effect. Do not make it again. ${correction}`;
+const endUnknown = `The call could not be completed, and it is unknown whether it had an effect. Do not repeat it. ${correction}`;
 
-/** A call that was not made. `happened` is for the model, `developer` says what to change in the program. */
+/** A call that was not made. `happened` is for the model; `developer` says what to change in the program. */
 export const notMade = (
   happened: string,
   developer: string | Error,
@@ -44,7 +44,7 @@ export const notMade = (
 /** Gives what a framework may tell its model instead of an error. */
 export type FaultMessages = {
   forModel(toolName: string, error: unknown): Error;
-  /** Runs the function that a framework calls for a tool, and throws for the model what it throws. */
+  /** Runs the function that a framework calls for a tool, and converts its errors for the model. */
   guard<Result>(toolName: string, work: () => Promise<Result>): Promise<Result>;
 };
 
@@ -53,7 +53,7 @@ export function createFaultMessages(onTrouble: OnTrouble = warnOfTrouble): Fault
     if (isToolOutcomeError(error)) return error;
     const told = isForModel(error) ? error : toTellable(error);
     const { code } = told as { readonly code?: unknown };
-    // A call that waits is no fault. An approval that a client made up is no fault of the program.
+    // A waiting call is not an error. A forged approval of a client is not an error of the program.
     if (code !== 'call.pending' && code !== 'confirmation.unknown')
       onTrouble({
         type: 'call.fault',
@@ -86,8 +86,8 @@ function toTellable(error: unknown): Error {
     : notMade(`The call was not made, because ${why}.`, error, facts, code);
 }
 
-const isSetUpWrong = 'its program is not set up as it must be';
-/** What is refused before a body could run. After any other error the body may have run. */
+const isSetUpWrong = 'its program is configured incorrectly';
+/** Errors raised before a tool could run. After any other error the tool may have run. */
 const beforeTheBody: ReadonlyMap<ErrorCode, string> = new Map([
   ['runtime.closed', 'its program is stopping'],
   ['config.invalid', isSetUpWrong],
@@ -100,5 +100,5 @@ const beforeTheBody: ReadonlyMap<ErrorCode, string> = new Map([
 
 const stillOpen = ({ confirmationId, waitsFor }: Facts): string =>
   confirmationId === undefined
-    ? 'The call has not ended: another process makes it. Do not make it again.'
-    : `The call has not run: it still waits for a person.${waitsFor === undefined ? '' : ` ${waitsFor}`} Do not make it again.`;
+    ? 'The call has not ended: another process runs it. Do not repeat it.'
+    : `The call has not run: it awaits approval.${waitsFor === undefined ? '' : ` ${waitsFor}`} Do not repeat it.`;

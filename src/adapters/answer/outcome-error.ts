@@ -1,10 +1,10 @@
-/** How a call that did not succeed reaches a framework that knows failed tools by what they throw. */
+/** Reports an unsuccessful call to frameworks in which tools fail by throwing. */
 import { isJsonObject } from '../../base/json.ts';
 import { isToolOutcome } from '../../call/is-tool-outcome.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 
-/** Thrown to the framework where a call was denied, failed or timed out. The message is what the model is told. */
+/** Thrown to the framework if a call was denied, failed or timed out. The message is the text for the model. */
 export class ToolOutcomeError extends Error {
   override readonly name = 'ToolOutcomeError';
   readonly outcome: ToolOutcome;
@@ -14,7 +14,7 @@ export class ToolOutcomeError extends Error {
     this.outcome = outcome;
   }
 
-  /** Some frameworks tell their model this instead of the message. */
+  /** Some frameworks send this to their model instead of the message. */
   override toString(): string {
     return this.message;
   }
@@ -28,8 +28,8 @@ export const isToolOutcomeError = (error: unknown): error is ToolOutcomeError =>
   isToolOutcome(error.outcome);
 
 /**
- * The content and a note in one text, for frameworks that tell their model exactly one. It stays JSON: an object gets a
- * member `note`, anything else becomes the member `output` of an object.
+ * The content and a note in one text, for frameworks that send their model exactly one. It stays JSON: an object gets
+ * a member `note`; any other value becomes the member `output` of an object.
  */
 export function toSingleText(content: string, note: string | undefined): string {
   if (note === undefined) return content;

@@ -1,4 +1,4 @@
-/** A plain loop over the Messages API of Anthropic: tool-use blocks in, result blocks out. */
+/** For a plain loop over the Messages API of Anthropic: converts tool-use blocks to result blocks. */
 import { isJsonObject } from '../../base/json.ts';
 import type { PendingCall } from '../../runtime/turn/await-told.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
@@ -17,7 +17,7 @@ import type {
 } from '../run/govern-loop.ts';
 import { governLoop } from '../run/govern-loop.ts';
 
-/** What the model said: a message of the API, or the blocks of one. */
+/** The model's answer: a message of the API, or its blocks. */
 export type AnthropicAnswer =
   { readonly content: readonly unknown[]; readonly stop_reason?: string | null } | readonly unknown[];
 
@@ -39,19 +39,19 @@ export type AnthropicToolResult = {
   is_error?: boolean;
 };
 
-/** A tool as the API takes it. */
+/** A tool in the format of the API. */
 export type AnthropicTool = {
   name: string;
   description: string;
   input_schema: { type: 'object'; [key: string]: unknown };
 };
 
-/** What may be said with an answer of the model. */
+/** Options for an answer of the model. */
 export type AnthropicAnswerOptions = {
   readonly signal?: AbortSignal;
   /**
-   * Your `messages`, up to this answer or with it. Tells calls apart whose provider uses ids again, also after a
-   * restart. Without it only the answers given to this run are known.
+   * Your `messages`, up to or including this answer. It distinguishes calls if the provider reuses ids, also after a
+   * restart. Without it, only the answers given to this run are known.
    */
   readonly conversation?: readonly unknown[];
 };
@@ -62,13 +62,13 @@ export type AnthropicRun = {
   /** For `tools` of a request. */
   readonly tools: AnthropicTool[];
   /**
-   * Makes the calls of a message and gives the blocks of the user message that answers it, in their order. Waits for
-   * people where they have to be asked. Empty where the model called nothing.
+   * Makes the calls of a message and returns the blocks of the user message that answers it, in order. Waits for
+   * approvals. Empty if the model made no calls.
    */
   answer(message: AnthropicAnswer, options?: AnthropicAnswerOptions): Promise<AnthropicToolResult[]>;
   /**
-   * The same, and waits for no person: while anything is pending there is nothing to send, since the API wants every
-   * block answered at once. Ask again with the same message, here or in another process, when people have decided.
+   * The same without waiting for approvals. While a call is pending there is nothing to send, because the API needs
+   * all answers at once. Repeat it with the same message, in any process, after the decisions.
    */
   answerOrPending(
     message: AnthropicAnswer,
@@ -78,7 +78,7 @@ export type AnthropicRun = {
 
 export type GovernedLoop<Run> = {
   readonly runtime: Runtime;
-  /** Opens a turn of a session. One for each time the user speaks. */
+  /** Opens a turn of a session. Open one for each user message. */
   readonly run: (options: TurnOptions) => Run;
 };
 
@@ -137,13 +137,13 @@ function readConversation(messages: readonly unknown[]): readonly ConversationSt
   });
 }
 
-/** The calls of a message. What the provider runs itself stands in other blocks. */
+/** The calls of a message. Calls that the provider runs itself are in other blocks. */
 function readCalls(message: AnthropicAnswer): readonly LoopCall[] {
   const blocks = 'content' in message ? message.content : message;
   const uses = blocks.filter(isJsonObject).filter((block) => block['type'] === 'tool_use');
   const isShort = 'stop_reason' in message && message.stop_reason === 'max_tokens';
   return uses.map((block, index) => ({
-    // What is no text or no object is refused where calls are read, in words.
+    // The code that reads calls rejects wrong types, with a message.
     id: block['id'] as string,
     name: block['name'] as string,
     arguments: (block['input'] ?? {}) as ToolCallInput['arguments'],
@@ -162,7 +162,7 @@ function toResult(id: string, answer: LoopAnswer | undefined): AnthropicToolResu
     content: [
       { type: 'text', text: content },
       ...(note === undefined ? [] : [{ type: 'text', text: note } as const]),
-      // The API takes images alone, and text alone where there was an error; other files are named in the content.
+      // The API accepts only images, and only text for an error; other files are named in the content.
       ...(isError ? [] : files.flatMap((file) => toImage(file) ?? [])),
     ],
     ...(isError && { is_error: true }),
@@ -174,6 +174,6 @@ const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as con
 function toImage({ mimeType, content }: AnswerFile): ImageBlock | undefined {
   const type = imageTypes.find((known) => known === mimeType);
   if (type === undefined) return undefined;
-  const data = Buffer.from(content as Uint8Array).toString('base64'); // text or bytes: both are taken
+  const data = Buffer.from(content as Uint8Array).toString('base64'); // accepts both text and bytes
   return { type: 'image', source: { type: 'base64', media_type: type, data } };
 }

@@ -76,7 +76,7 @@ const outputOf = async (result: unknown): Promise<unknown> => {
 };
 
 describe('at the start', () => {
-  test('an adapter whose server runs the tool itself refuses', async () => {
+  test('an adapter whose server runs the tool itself refuses to start', async () => {
     const broken = sendProbe(([tool]) => ({
       run: () => {
         const call = async () => (await tool?.handler({} as never, {})) as object;
@@ -96,7 +96,7 @@ describe('at the start', () => {
     });
   });
 
-  test.each(['', 'my shop', 'a__b', '_a', undefined])('the server cannot be called %j', async (name) => {
+  test.each(['', 'my shop', 'a__b', '_a', undefined])('the server cannot be named %j', async (name) => {
     await expect(governTools([], { server: name as string })).rejects.toMatchObject({
       code: 'config.invalid',
       message: expect.stringContaining("{ server: 'shop' }") as string,
@@ -104,21 +104,21 @@ describe('at the start', () => {
   });
 
   test.each([[[{ type: 'sdk', name: 'shop', instance: {} }]], [[undefined]], [{ pay: makeTool('pay') }]])(
-    'what is no list of tools of the SDK is refused: %j',
+    'a value that is not a list of SDK tools is refused: %j',
     async (tools) => {
       await expect(governTools(tools as never, { server })).rejects.toMatchObject({ code: 'config.invalid' });
     },
   );
 });
 
-describe('what the model is offered', () => {
+describe('the tools that the model sees', () => {
   const list = async (tools: readonly ClaudeAgentTool[], options?: Partial<ClaudeAgentOptions>) => {
     const { ask } = await start(tools, options);
     const { result } = await ask('tools/list');
     return new Map(result?.tools?.map((tool) => [tool.name, tool]));
   };
 
-  test('schemas are shown in words nothing else mends arguments by, and read_artifact is there', async () => {
+  test('schemas are shown in a form that prevents coercion by the program, and read_artifact is listed', async () => {
     const shown = await list([
       makeTool('pay', { inputSchema: { to: z.string().describe('Whom'), cents: z.number().default(1) } }),
     ]);
@@ -133,7 +133,7 @@ describe('what the model is offered', () => {
     expect(shown.has('read_artifact')).toBe(true);
   });
 
-  test('a schema that speaks of itself still does', async () => {
+  test('a self-referencing schema stays valid', async () => {
     const tree: z.ZodType = z.object({ name: z.string(), children: z.array(z.lazy(() => tree)) });
     const handler = vi.fn<(args: unknown) => Promise<object>>(async () => text('ok'));
     const { ask, call, replies } = await start([
@@ -141,7 +141,7 @@ describe('what the model is offered', () => {
     ]);
     const { result } = await ask('tools/list');
     const inputSchema = result?.tools?.[0]?.inputSchema;
-    // The schema alone, without the validator it came from, judges the same.
+    // The schema alone, without its validator, gives the same verdicts.
     const judged = await start([makeTool('plant', { inputSchema, handler })]);
     const nested = { name: 'a', children: [{ name: 'b', children: [] }] };
     for (const ask of [call, judged.call]) {
@@ -155,7 +155,7 @@ describe('what the model is offered', () => {
     expect(replies).toHaveLength(3);
   });
 
-  test('annotations declare modes, and what the host says wins', async () => {
+  test("annotations declare modes, and the host's settings win", async () => {
     const { runtime, call } = await start(
       [
         makeTool('look', { annotations: { readOnlyHint: true } }),
@@ -178,7 +178,7 @@ describe('what the model is offered', () => {
 });
 
 describe('arguments', () => {
-  test('the body gets what the shape names, own properties only, with defaults', async () => {
+  test('the tool receives the arguments of the shape, own properties only, with defaults', async () => {
     const handler = vi.fn<(args: unknown) => Promise<object>>(async () => text('ok'));
     const shape = JSON.parse('{"__proto__":1,"constructor":1}') as Record<string, unknown>;
     for (const key of Object.keys(shape))
@@ -195,7 +195,7 @@ describe('arguments', () => {
     expect(Object.getPrototypeOf(got)).toBe(Object.prototype);
   });
 
-  test('what is wrong is said by its place', async () => {
+  test('an error names the path of the argument', async () => {
     const { call } = await start([
       makeTool('pay', { inputSchema: { to: z.object({ iban: z.string() }), cents: z.number() } }),
     ]);
@@ -205,16 +205,19 @@ describe('arguments', () => {
     expect(said).toContain('cents');
   });
 
-  test.each([['text'], [[1]], [null], [7]])('arguments that are %j are denied, not run', async (args) => {
-    const handler = vi.fn<() => Promise<object>>();
-    const { call } = await start([makeTool('pay', { handler })]);
-    const { result } = await call('pay', args);
-    expect(JSON.stringify(result)).toContain('argument_validation_failed');
-    expect(handler).not.toHaveBeenCalled();
-  });
+  test.each([['text'], [[1]], [null], [7]])(
+    'arguments that are %j are denied and do not run',
+    async (args) => {
+      const handler = vi.fn<() => Promise<object>>();
+      const { call } = await start([makeTool('pay', { handler })]);
+      const { result } = await call('pay', args);
+      expect(JSON.stringify(result)).toContain('argument_validation_failed');
+      expect(handler).not.toHaveBeenCalled();
+    },
+  );
 });
 
-describe('what a tool gives', () => {
+describe('the result of a tool', () => {
   test.each<readonly [string, unknown, unknown]>([
     ['text', text('paid'), 'paid'],
     ['text that is an object', text('{ "a": [1] }'), { a: [1] }],
@@ -231,7 +234,7 @@ describe('what a tool gives', () => {
     expect(await outputOf(result)).toMatchObject({ type: 'ToolExecutionResult', output });
   });
 
-  test('a failure it reports is one, in its words', async () => {
+  test("a reported failure is a failure, in the tool's words", async () => {
     expect(await outputOf({ ...text('No such order.'), isError: true })).toMatchObject({
       type: 'ToolFailure',
       code: 'tool.reported_error',
@@ -239,7 +242,7 @@ describe('what a tool gives', () => {
     });
   });
 
-  test('files are kept aside, and pictures shown', async () => {
+  test('files become artifacts, and pictures are shown', async () => {
     const data = Buffer.from([1, 2, 3]).toString('base64');
     const content = [
       { type: 'image', data, mimeType: 'image/png' },
@@ -258,7 +261,7 @@ describe('what a tool gives', () => {
     ]);
   });
 
-  test('a tool of our own is served as well', async () => {
+  test('also serves a tool made by defineTool', async () => {
     const governed = await governTools([defineTool({ name: 'weigh', run: () => ({ grams: 5 }) })], {
       server,
     });
@@ -268,7 +271,7 @@ describe('what a tool gives', () => {
 });
 
 describe('the server', () => {
-  test('gives a body what the SDK would, and its words go back', async () => {
+  test("passes the SDK's arguments to a tool and returns its text", async () => {
     const handler = vi.fn<(args: unknown, extra: unknown) => Promise<object>>(async (_, extra) => {
       const { sendNotification } = extra as { sendNotification: (one: object) => Promise<void> };
       await sendNotification({ method: 'notifications/progress', params: { progress: 1 } });
@@ -293,7 +296,7 @@ describe('the server', () => {
     expect(attrs.mock.calls[0]?.[0]).toMatchObject({ toolUseId: 'toolu_1', hook });
   });
 
-  test.each([null, '', 7])('a call with the id %j is not made', async (toolUseId) => {
+  test.each([null, '', 7])('does not make a call with the id %j', async (toolUseId) => {
     const handler = vi.fn<() => Promise<object>>();
     const { call, runtime } = await start([makeTool('pay', { handler })]);
     const { error } = await call('pay', {}, toolUseId);
@@ -302,7 +305,7 @@ describe('the server', () => {
     expect(await runtime.calls.list({ sessionId })).toEqual([]);
   });
 
-  test('an unknown tool is a failure, an unknown method an error, nonsense is nothing', async () => {
+  test('an unknown tool is a failure, an unknown method an error, an invalid message is ignored', async () => {
     const { call, ask, tell, replies } = await start([makeTool('pay')]);
     expect((await call('constructor', {})).result).toMatchObject({ isError: true });
     expect((await ask('resources/list')).error?.code).toBe(-32_601);
@@ -389,7 +392,7 @@ describe('the hook', () => {
     expect(await ask(turn, name)).toBe(decision);
   });
 
-  test('of two calls that wait for a person one stops the run, the other waits in place', async () => {
+  test('of two calls that await approval one stops the run, the other waits in place', async () => {
     const client = await start([makeTool('pay')], { ...hold, approver: 'grace' });
     const { turn, runtime } = client;
     await meet(client);
@@ -403,14 +406,14 @@ describe('the hook', () => {
     ['the SDK would lose the call', '0.3.300', { approver: 'grace' }],
     ['the program would lose it', '2.1.300', { approver: 'grace' }],
     ['nobody answers in the SDK', '0.3.325', {}],
-  ])('stops nothing where %s', async (_, version, more) => {
+  ])('stops nothing if %s', async (_, version, more) => {
     const client = await start([makeTool('pay')], { ...hold, ...more });
     await meet(client, version);
     expect(await ask(client.turn, 'mcp__shop__pay')).toBe(undefined);
     expect((await client.runtime.confirmations.list({ status: 'pending' })).rows).toEqual([]);
   });
 
-  test('an approval counts for the call it is about, once it was held, in the name of who is asked', async () => {
+  test('an approval counts for its own call, after it was held, in the name of the asked person', async () => {
     const ledger = createMemoryLedger();
     const handler = vi.fn<() => Promise<object>>(async () => text('ok'));
     const client = await start([makeTool('pay', { handler })], { ...hold, ledger });
@@ -418,13 +421,13 @@ describe('the hook', () => {
     const again = await connect(serverOf(run));
     await meet(again);
     await run.takeApprovals([{ toolUseId: 'toolu_1', approved: true }]);
-    // Nobody had been asked about it: the approval is of nothing, and the call waits.
+    // No person was asked about it, so the approval is void and the call waits.
     const waiting = again.call('pay', {}, 'toolu_1');
     await eventually(async () =>
       expect((await client.runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1),
     );
     expect(handler).not.toHaveBeenCalled();
-    // Held now. With other arguments it is another call, under the same id.
+    // It is held now. With other arguments it is another call, under the same id.
     expect(JSON.stringify(await again.call('pay', { n: 1 }, 'toolu_1'))).toContain('other arguments');
     expect(handler).not.toHaveBeenCalled();
     await again.call('pay', {}, 'toolu_1');
@@ -434,7 +437,7 @@ describe('the hook', () => {
     expect(made?.confirmation?.by).toMatchObject({ name: 'grace' });
   });
 
-  test('a session that goes on finds the calls of the queries before it in its transcript', async () => {
+  test('a resumed session finds the calls of earlier queries in its transcript', async () => {
     const path = join(mkdtempSync(join(tmpdir(), 'quittance-transcript-')), 'session.jsonl');
     const lines = [
       { type: 'summary', summary: 'A shop.' },
@@ -462,7 +465,7 @@ describe('the hook', () => {
       );
       await again.call('pay', {}, 'toolu_1');
     }
-    // The second resumed run is the first one again, as after a crash.
+    // The second resumed run repeats the first, as after a crash.
     expect(handler).toHaveBeenCalledTimes(2);
     expect((await client.runtime.calls.list({ sessionId })).map(({ callId }) => callId)).toEqual([
       'toolu_1',
@@ -483,6 +486,6 @@ test.each([
   ['3.0.0', true],
   ['1.0.0', false],
   ['new', false],
-])('whether %s goes on with calls that were deferred: %s', (version, resumes) => {
+])('%s resumes deferred calls: %s', (version, resumes) => {
   expect(resumesDeferred(version)).toBe(resumes);
 });

@@ -18,13 +18,13 @@ import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
 import { refuseNoList } from '../adopt/refuse-foreign.ts';
 
-/** What `governTools` takes beside the tools. */
+/** Options of `governTools`. */
 export type ClaudeAgentOptions = AdapterOptions<ClaudeAgentCall> & {
-  /** The name of the server: the model sees its tools as `mcp__<server>__<tool>`. */
+  /** Name of the server: the model sees its tools as `mcp__<server>__<tool>`. */
   readonly server: string;
   /**
-   * Tools of the SDK that may run although nothing here runs them: built-in ones by name, those of another server by
-   * `mcp__<server>`. The hook denies every other.
+   * SDK tools that may run ungoverned: built-in ones by name, those of another server by `mcp__<server>`. The hook
+   * denies all others.
    */
   readonly ungoverned?: readonly string[];
   /**
@@ -32,20 +32,22 @@ export type ClaudeAgentOptions = AdapterOptions<ClaudeAgentCall> & {
    * held and recorded like any other. Needs `hooks` of the run in the options of the query.
    */
   readonly programTools?: readonly string[];
-  /** Told of every call that waits for a person while an approver is set: the one that ends the query, and the others. */
+  /**
+   * Called for every call that awaits approval while an approver is set: the one that ends the query, and the others.
+   */
   readonly onHeld?: (held: ClaudeAgentHeld) => void;
 };
 
 export type GovernedTools = {
   readonly runtime: Runtime;
   /**
-   * Opens a run: a turn of the session. One for each `query`. `approver` is who makes this request, and so who answers
-   * in the approvals that come with it.
+   * Opens a run: a turn of the session. Open one for each `query`. `approver` names the person who makes this request
+   * and answers its approvals.
    */
   readonly run: (options: TurnOptions & { readonly approver?: string }) => ClaudeAgentRun;
 };
 
-/** Puts in-process tools of the SDK under Quittance. Refuses to start where a call that policy blocks could run. */
+/** Puts in-process tools of the SDK under Quittance. Refuses to start if a call that policy blocks could run. */
 export async function governTools(
   tools: readonly (ClaudeAgentTool | AnyTool)[],
   options: ClaudeAgentOptions,
@@ -58,14 +60,14 @@ export async function governTools(
 
 type Wrap = (tools: readonly ClaudeAgentTool[], options: ClaudeAgentOptions) => Pick<GovernedTools, 'run'>;
 
-/** Sends the probe to a server made of what `wrapTools` gives, as the SDK would. */
+/** Sends the probe to a server made by `wrapTools`, as the SDK would. */
 export const sendProbe =
   (wrapTools: Wrap): SendProbe =>
   async (probeOptions, body) => {
     const tool = { name: probe.name, description: '', inputSchema: {}, handler: async () => body() };
     const { run } = wrapTools([tool], { ...probeOptions, server: 'probe' });
     const { mcpServers } = run({ sessionId: probe.sessionId }).options;
-    const { instance } = mcpServers['probe'] as unknown as { readonly instance: ClaudeAgentServer }; // what it is to us
+    const { instance } = mcpServers['probe'] as unknown as { readonly instance: ClaudeAgentServer }; // the type used here
     const answered = Promise.withResolvers<unknown>();
     const transport: Parameters<ClaudeAgentServer['connect']>[0] = {
       start: async () => undefined,
@@ -86,7 +88,7 @@ function wrap(
 ): GovernedTools {
   checkServerName(server);
   if (!Array.isArray(given))
-    throw new QuittanceError('config.invalid', 'governTools takes a list of tools of the SDK.');
+    throw new QuittanceError('config.invalid', 'governTools expects a list of tools of the SDK.');
   const tools = given.map(readClaudeAgentTool);
   const declared = given.flatMap((tool): [string, ToolOverrides][] => {
     const said = readAnnotations(tool);

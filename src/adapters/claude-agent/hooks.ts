@@ -1,7 +1,7 @@
 /**
- * The hooks that the Claude Agent SDK asks before a tool runs, and tells after. For tools of ours the runtime decides
- * when they are called, and the hook only stops the run where a person has to be asked. Tools that the program runs are
- * denied, unless the host named them: in `programTools`, then they are judged and recorded here, or in `ungoverned`.
+ * The hooks that the Claude Agent SDK calls before and after a tool runs. For our tools the runtime decides when they
+ * are called; the hook only stops the run if a call needs approval. Tools that the program runs are denied, unless
+ * the host names them. Tools in `programTools` are judged and recorded here; tools in `ungoverned` pass.
  */
 import { isJsonObject } from '../../base/json.ts';
 import { quote } from '../../base/nearest.ts';
@@ -11,7 +11,7 @@ import type { Begun, ProgramReport } from './program-tools.ts';
 import type { ClaudeAgentHookInput } from './tool.ts';
 import type { FaultMessages } from '../answer/fault-messages.ts';
 
-/** What a hook answers. Nothing means that the rules of the SDK decide. */
+/** The answer of a hook. An empty one leaves the decision to the rules of the SDK. */
 export type ClaudeAgentHookOutput = {
   hookSpecificOutput?:
     | {
@@ -45,20 +45,20 @@ export type HookFacts = {
     input: ClaudeAgentHookInput,
   ) => Promise<PendingCall | undefined>;
   /**
-   * Whether this call may stop the run. Of several calls in one message the SDK keeps only the last that was deferred,
-   * so one may, and the others wait where they are. A tool of the program never may: when the query is resumed, the
-   * program runs it and asks no hook.
+   * May this call stop the run? Of several calls in one message the SDK keeps only the last deferred one, so one call
+   * may, and the others wait in place. A tool of the program never may: after a resume, the program runs it without
+   * calling a hook.
    */
   readonly mayDefer: (toolUseId: string, name: string, question: PendingCall, isOurs: boolean) => boolean;
-  /** Makes the call of a tool that the program runs, until the program may begin. */
+  /** Makes the call of a program tool up to the point where the program may start. */
   readonly begin: (toolUseId: string, name: string, input: ClaudeAgentHookInput) => Promise<Begun>;
   readonly report: (toolUseId: string, report: ProgramReport) => Promise<Answer | undefined>;
 };
 
-/** In seconds. A hook that runs out of time has nothing to say, and the program would go on: people take their time. */
+/** In seconds. If a hook times out, the program continues without its answer, and people take their time. */
 const patience = 7 * 24 * 60 * 60;
 
-/** The tool by which the program takes a final answer in `outputFormat`. It has no effect outside of the query. */
+/** The tool by which the program takes a final answer in `outputFormat`. It has no effect outside the query. */
 const finalAnswer = 'StructuredOutput';
 
 export function createHooks(facts: HookFacts): ClaudeAgentHooks {
@@ -75,20 +75,20 @@ export function createHooks(facts: HookFacts): ClaudeAgentHooks {
     if (toolUseId === undefined)
       return isOurs ? {} : decide('deny', 'The call has no id, so it cannot be judged.');
     const question = await ask(toolUseId, name, input);
-    // Where nobody is asked, another process is making the call, and the tool waits for that.
+    // Without a confirmation, another process makes the call, and the tool waits for it.
     if (question?.confirmationId !== undefined && mayDefer(toolUseId, name, question, isOurs))
-      return decide('defer', `A person is asked: ${question.confirmationId}.`);
+      return decide('defer', `Approval requested: ${question.confirmationId}.`);
     if (isOurs) return {};
     const begun = await begin(toolUseId, name, input);
     if (begun.type === 'ended') return decide('deny', tellOf(begun.answer));
-    return decide('allow', 'The call is let through and recorded.', begun.args);
+    return decide('allow', 'The call is allowed and recorded.', begun.args);
   };
   const after =
     (hookEventName: 'PostToolUse' | 'PostToolUseFailure', read: (input: object) => ProgramReport): Hook =>
     async (input, toolUseId) => {
       if (toolUseId === undefined || !programTools.has(input.tool_name ?? '')) return {};
       const answer = await report(toolUseId, read(input));
-      // The program tells its model the result. What it does not know is how that was judged, and the note.
+      // The program sends its model the result. It does not know the verdict on it, or the note.
       const said =
         answer === undefined ? [] : [...(answer.isError ? [answer.content] : []), answer.note ?? []];
       const texts = said.flat();
@@ -102,7 +102,7 @@ export function createHooks(facts: HookFacts): ClaudeAgentHooks {
       try {
         return await before(input, toolUseId);
       } catch (error) {
-        // The SDK may take a hook that throws for one that has nothing to say.
+        // The SDK may ignore a hook that throws.
         const { tool_name: toolName = '' } = input;
         if (toolName.startsWith(prefix)) throw error;
         return decide('deny', `The call could not be judged. ${faults.forModel(toolName, error).message}`);
@@ -122,7 +122,7 @@ const textOf = (error: unknown): string =>
 
 const tellOf = ({ content, note }: Answer): string => (note === undefined ? content : `${content}\n${note}`);
 
-/** A tool by its name, or every tool of another server by the name of that, as in `allowedTools`. */
+/** A tool by its name, or every tool of another server by the server's name, as in `allowedTools`. */
 const isNamed = (toolName: string, ungoverned: readonly string[]): boolean =>
   ungoverned.some(
     (name) => name === toolName || (name.startsWith('mcp__') && toolName.startsWith(`${name}__`)),

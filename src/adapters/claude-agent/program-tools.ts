@@ -1,8 +1,8 @@
 /**
  * Tools that the program behind the Claude Agent SDK runs itself, such as Bash and Write, judged and recorded here.
  *
- * The call is made as any other: gates, a person where one is wanted, the intent. Its body is the program: it begins
- * when the hook lets the program go on, and ends with what the program reports after.
+ * The call is made like any other: gates, approval if needed, intent. The program acts as the tool's function. It
+ * starts when the hook allows it, and ends with the program's report.
  */
 import { ToolError } from '../../call/tool-error.ts';
 import { quote } from '../../base/nearest.ts';
@@ -10,17 +10,17 @@ import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { Answer } from '../answer/answer.ts';
 import type { ClaudeAgentCall } from './tool.ts';
 
-/** Lets the program go on with these arguments, and waits for what it reports. */
+/** Lets the program start with these arguments, and waits for its report. */
 type Begin = (args: unknown) => Promise<unknown>;
 
-/** A call that the hook let through, or how it ended instead. */
+/** A call that the hook allowed, or its outcome. */
 export type Begun =
   { readonly type: 'begun'; readonly args: unknown } | { readonly type: 'ended'; readonly answer: Answer };
 
-/** What the program reports. */
+/** The report of the program. */
 export type ProgramReport = { readonly output: unknown } | { readonly error: string };
 
-/** The longest the program may take where `overrides` say nothing: as long as its own Bash may. */
+/** Default limit for the program, unless `overrides` set one: the limit of its own Bash tool. */
 export const programTimeoutMs = 600_000;
 
 export class ProgramTools {
@@ -30,7 +30,7 @@ export class ProgramTools {
     { readonly report: (report: ProgramReport) => void; readonly made: Promise<Answer> }
   >();
 
-  /** The tool as the runtime has it. */
+  /** The tool for the runtime. */
   adopt(name: string): AdoptedTool<ClaudeAgentCall> {
     return {
       name,
@@ -40,15 +40,15 @@ export class ProgramTools {
         if (begin !== undefined) return begin(args);
         throw new ToolError(
           'tool.execution_error',
-          `The tool ${quote(name)} is run by the program behind the SDK, which has not asked for this call. Resume the ` +
-            'query, so that it asks again.',
-          { retryable: true, problem: 'The program that runs this tool was not there. Nothing ran.' },
+          `The program behind the SDK runs the tool ${quote(name)}, and it has not requested this call. ` +
+            'Resume the query, so that it requests it again.',
+          { retryable: true, problem: 'The program that runs this tool was not available. Nothing ran.' },
         );
       },
     };
   }
 
-  /** Makes the call until the program may begin, or until it has ended without. */
+  /** Makes the call until the program may start, or until the call has ended. */
   async begin(native: ClaudeAgentCall, make: () => Promise<Answer>): Promise<Begun> {
     const started = Promise.withResolvers<Begun>();
     const reported = Promise.withResolvers<unknown>();
@@ -70,7 +70,7 @@ export class ProgramTools {
     return first;
   }
 
-  /** Takes a report, and gives the answer to the call. Undefined where no such call runs. */
+  /** Processes a report and returns the answer to the call. Undefined if no such call runs. */
   async report(toolUseId: string, said: ProgramReport): Promise<Answer | undefined> {
     const running = this.#running.get(toolUseId);
     running?.report(said);

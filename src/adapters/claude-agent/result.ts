@@ -1,4 +1,4 @@
-/** What a tool of the Claude Agent SDK gives, read as an output; and answers, written as what the SDK takes. */
+/** Reads results of Claude Agent SDK tools as outputs, and writes answers in the format of the SDK. */
 import { isJsonObject, parseJson } from '../../base/json.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
 import { ownValue } from '../../tool/own-value.ts';
@@ -11,12 +11,12 @@ type ImagePart = { type: 'image'; data: string; mimeType: string };
 export type ClaudeAgentResult = { content: (TextPart | ImagePart)[]; isError?: boolean };
 
 /**
- * The output in a result: what it says in structure, else the one part of its content, else all of them. Text that is a
- * JSON object or list is read as one, so that rules, schemas and redaction see what is in it. Files are kept aside.
+ * The output in a result: its structured content, else its only content part, else all parts. Text that is a JSON
+ * object or list is parsed, so that rules, schemas and redaction see its content. Files become artifacts.
  */
 export function readResult(result: unknown, attach: ToolContext['attach']): unknown {
   const content = isJsonObject(result) ? ownValue(result, 'content') : undefined;
-  // A failure that was reported is judged by what the tool said, in its own words.
+  // A reported failure is judged by the tool's own words.
   if (!isJsonObject(result) || !Array.isArray(content) || result['isError']) return result;
   const parts = content.map((part: unknown) => readPart(part, attach));
   const structured = ownValue(result, 'structuredContent');
@@ -47,13 +47,13 @@ function readText(text: string): unknown {
   return json.ok ? json.value : text;
 }
 
-/** What the model is fed: what is tabled first, then the note, then pictures. */
+/** The content for the model: the tabled content first, then the note, then pictures. */
 export function toResult({ content, note, files, isError }: Answer): ClaudeAgentResult {
   return {
     content: [
       { type: 'text', text: content },
       ...(note === undefined ? [] : [{ type: 'text', text: note } as const]),
-      // Claude sees images alone, and text alone where there was an error; other files are named in the content.
+      // Claude accepts only images, and only text for an error; other files are named in the content.
       ...(isError ? [] : files.flatMap((file) => toImage(file) ?? [])),
     ],
     ...(isError && { isError: true }),
@@ -64,6 +64,6 @@ const imageTypes = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'
 
 function toImage({ mimeType, content }: AnswerFile): ImagePart | undefined {
   if (!imageTypes.has(mimeType)) return undefined;
-  const data = Buffer.from(content as Uint8Array).toString('base64'); // text or bytes: both are taken
+  const data = Buffer.from(content as Uint8Array).toString('base64'); // accepts both text and bytes
   return { type: 'image', data, mimeType };
 }

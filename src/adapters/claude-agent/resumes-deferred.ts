@@ -1,8 +1,8 @@
 /**
- * Whether a version of the SDK can go on with a call that was deferred. Before, it stopped the run and lost the call on
- * the way back; the earliest let the call through. Where it cannot, calls wait for people where they are.
+ * Can this version of the SDK resume a deferred call? Earlier versions stopped the run and lost the call on resume;
+ * the earliest let the call run. In these versions, calls wait for approval in place.
  *
- * In the first message to a server the SDK gives its own version, or that of the program it starts.
+ * In its first message to a server the SDK sends its own version, or that of its program.
  */
 export function resumesDeferred(version: string): boolean {
   const [, ...parts] = /^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? [];

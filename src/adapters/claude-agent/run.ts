@@ -1,4 +1,6 @@
-/** One run of the Claude Agent SDK: the server with our tools, and the hooks that the SDK calls before and after them. */
+/**
+ * One run of the Claude Agent SDK: the server with our tools, and the hooks that the SDK calls before and after them.
+ */
 import { quote } from '../../base/nearest.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import type { BoundTool, Turn } from '../../runtime/turn/turn.ts';
@@ -21,13 +23,13 @@ import { shownSchema } from './shape.ts';
 import type { ClaudeAgentCall, ClaudeAgentHookInput, ClaudeAgentTool } from './tool.ts';
 import { toolUseIdKey } from './tool.ts';
 
-/** A call that waits for a person. */
+/** A call that awaits approval. */
 export type ClaudeAgentHeld = {
   readonly sessionId: string;
   readonly toolUseId: string;
   readonly toolName: string;
   readonly confirmationId: string;
-  /** What it waits for, in words. */
+  /** The reason, in words. */
   readonly waitsFor: string;
   /**
    * `deferred`: the query ends, and is resumed with the answer. `in place`: this one keeps the query open until it is
@@ -37,7 +39,7 @@ export type ClaudeAgentHeld = {
   readonly waits: 'deferred' | 'in place';
 };
 
-/** The answer of a person to a call that was deferred. */
+/** The answer of a person to a deferred call. */
 export type ClaudeAgentApproval = {
   /** `deferred_tool_use.id` of the result. */
   readonly toolUseId: string;
@@ -49,26 +51,26 @@ export type ClaudeAgentApproval = {
 export type ClaudeAgentServerConfig = {
   type: 'sdk';
   name: string;
-  /** A class with private parts that only its package can declare stands here in the types of the SDK. */
+  /** The SDK's type here is a class with private members, which only its package can declare. */
   instance: never;
 };
 
-/** One run: what a query takes. */
+/** One run: the values for a query. */
 export type ClaudeAgentRun = {
   readonly turn: Turn;
   /** For the options of a query. */
   readonly options: {
     readonly mcpServers: Record<string, ClaudeAgentServerConfig>;
-    /** Stop the run where a person has to be asked, if there is an approver, and deny tools that nothing here runs. */
+    /** Stop the run if a call needs approval and there is an approver; deny tools that are not governed. */
     readonly hooks: ClaudeAgentHooks;
   };
-  /** The calls of this run that wait for a person now. */
+  /** The calls of this run that await approval now. */
   readonly held: () => Promise<readonly ClaudeAgentHeld[]>;
-  /** Takes the answers of people to deferred calls, before the query that resumes the session. */
+  /** Processes the answers of people to deferred calls, before the query that resumes the session. */
   readonly takeApprovals: (approvals: readonly ClaudeAgentApproval[]) => Promise<void>;
 };
 
-/** What all runs share. */
+/** State shared by all runs. */
 export type Place = {
   readonly driver: Driver<ClaudeAgentCall>;
   readonly own: ReadonlyMap<string, ClaudeAgentTool | AnyTool>;
@@ -85,7 +87,7 @@ export function toRun(place: Place, run: Run<ClaudeAgentCall>): ClaudeAgentRun {
   const held = new Map<string, ClaudeAgentHeld>();
   const instance = serveTools(place, run, seen);
   const mcpServers = Object.fromEntries([
-    // A call must not be told of before it has ended, so it must not be moved to the background either.
+    // A call must not be reported before it has ended, so it must not move to the background.
     [
       server,
       { type: 'sdk' as const, name: server, instance: instance as never, disableAutoBackground: true },
@@ -111,7 +113,7 @@ export function toRun(place: Place, run: Run<ClaudeAgentCall>): ClaudeAgentRun {
   };
 }
 
-/** The server that the SDK asks for our tools and calls them on. */
+/** The server on which the SDK lists and calls our tools. */
 function serveTools(
   { driver, own, server, programTools }: Place,
   run: Run<ClaudeAgentCall>,
@@ -152,18 +154,13 @@ function hookCalls(
     faults: driver.faults,
     async ask(toolUseId, name, hook) {
       const earlier = await seen.note(toolUseId, hook);
-      // A tool of the program waits in place in every version, and the host is told what it waits for.
+      // A program tool waits in place in every version, and the host is notified.
       if (!run.suspends || (!seen.resumesDeferred && !programTools.has(name))) return undefined;
       const request = withSessionCallId(toRequest(toolUseId, name, hook.tool_input), earlier);
       if (seen.approved.has(request.id)) return undefined;
       return run.ask(request, { native: { toolUseId, hook } });
     },
-    mayDefer(
-      toolUseId,
-      toolName,
-      { confirmationId = '', waitsFor = 'A person has to approve this call.' },
-      isOurs,
-    ) {
+    mayDefer(toolUseId, toolName, { confirmationId = '', waitsFor = 'This call needs approval.' }, isOurs) {
       const isDeferred = isOurs && seen.defers(toolUseId);
       const { sessionId } = run;
       const waits = isDeferred ? 'deferred' : 'in place';
@@ -205,11 +202,11 @@ async function makeOrWait(
   isApproved: boolean,
 ): Promise<Answer> {
   const made = await (isApproved ? run.callApproved(request, given) : run.call(request, given));
-  // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
+  // An invalid approval leaves the confirmation open, so the call waits as it would without it.
   return made.type === 'pending' ? run.call(request, given) : made;
 }
 
-/** The newest call with this id that waits for a person: a query defers one call at most. */
+/** The newest call with this id that awaits approval: a query defers at most one call. */
 async function findHeld(
   { runtime }: Driver<ClaudeAgentCall>,
   { sessionId }: Run<ClaudeAgentCall>,
@@ -228,11 +225,11 @@ async function findHeld(
 const toRequest = (id: string, name: string, args: unknown): ToolCallInput => ({
   id,
   name,
-  // What is no object is denied by the runtime, which says so.
+  // The runtime denies arguments that are not an object, with a message.
   arguments: args as ToolCallInput['arguments'],
 });
 
-/** The tool as the model is shown it: with its schema, which nothing before the runtime holds arguments against. */
+/** The tool for the model, with its schema. Only the runtime checks arguments against it. */
 function toServedTool(
   driver: Driver<ClaudeAgentCall>,
   { name, description, schema }: BoundTool,
@@ -244,7 +241,7 @@ function toServedTool(
     name,
     description,
     inputSchema: shownSchema({ ...schema, type: 'object' }),
-    // Calls of tools that are said to read may be made side by side.
+    // Calls of declared read tools may run in parallel.
     annotations: { ...(isRead && { readOnlyHint: true }), ...own?.annotations },
     _meta: { 'anthropic/alwaysLoad': true, ...own?._meta },
   };

@@ -4,22 +4,22 @@ import { resumesDeferred } from './resumes-deferred.ts';
 
 type Seen = {
   readonly hook: ClaudeAgentHookInput | undefined;
-  /** How many earlier calls of the conversation had this id. */
+  /** Number of earlier calls of the conversation with this id. */
   readonly earlier: number;
 };
 
 const mostSeen = 1_000;
 
-/** What the hooks and the server of one run know about its calls. The SDK asks a hook first, then calls the tool. */
+/** Facts about the calls of one run, shared by its hooks and its server. The SDK calls a hook first, then the tool. */
 export class SeenCalls {
-  /** Our ids of calls that people approved: provider ids may be used again. */
+  /** Our ids of approved calls, because provider ids may be reused. */
   readonly approved: Set<string> = new Set<string>();
   readonly #hooked = new Map<string, Seen>();
   #places = new TranscriptCalls();
   #resumes = false;
   #deferred: string | undefined;
 
-  /** Whether the connected program can resume a query at a deferred call. */
+  /** Can the connected program resume a query at a deferred call? */
   get resumesDeferred(): boolean {
     return this.#resumes;
   }
@@ -36,14 +36,14 @@ export class SeenCalls {
   /** Stores the input of a hook for a call. Returns how many earlier calls had its id. */
   async note(toolUseId: string, hook: ClaudeAgentHookInput): Promise<number> {
     const [oldest] = this.#hooked.keys();
-    // The SDK never calls what it denies after this: such entries must not pile up.
+    // The SDK never calls a tool that it denies later, so such entries must be limited.
     if (this.#hooked.size >= mostSeen && oldest !== undefined) this.#hooked.delete(oldest);
     const earlier = await this.#places.earlier(toolUseId, hook.transcript_path);
     this.#hooked.set(toolUseId, { hook, earlier });
     return earlier;
   }
 
-  /** Removes and returns the stored input for a call that begins now. */
+  /** Removes and returns the stored input for a call that starts now. */
   take(toolUseId: string): Seen {
     const seen = this.#hooked.get(toolUseId) ?? { hook: undefined, earlier: 0 };
     this.#hooked.delete(toolUseId);
@@ -51,7 +51,7 @@ export class SeenCalls {
     return seen;
   }
 
-  /** Whether this call is the one deferred call of its message. The first that asks is. */
+  /** Is this the deferred call of its message? The first that asks is. */
   defers(toolUseId: string): boolean {
     this.#deferred ??= toolUseId;
     return this.#deferred === toolUseId;

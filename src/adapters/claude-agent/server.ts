@@ -1,12 +1,12 @@
 /**
- * A server of tools in this process, which the Claude Agent SDK talks to as it talks to its own: over a transport that
- * it hands over, in messages of the Model Context Protocol. Its own would check arguments and leave out what a schema
- * does not name before anybody here sees them; this one passes on what the model wrote.
+ * An in-process tool server that the Claude Agent SDK uses like its own: over its transport, in messages of the Model
+ * Context Protocol. The SDK's own server would check arguments and drop unknown ones before the runtime sees them.
+ * This one passes on what the model wrote.
  */
 import { isJsonObject } from '../../base/json.ts';
 import type { JsonObject } from '../../base/json.ts';
 
-/** What carries messages to the SDK and back. */
+/** The connection to the SDK. */
 export type ClaudeAgentTransport = {
   onmessage?: ((message: never) => void) | undefined;
   onclose?: (() => void) | undefined;
@@ -15,15 +15,15 @@ export type ClaudeAgentTransport = {
   close(): Promise<void>;
 };
 
-/** What the server offers, and how calls are made. */
+/** The tools of the server, and how calls are made. */
 export type ServedTools = {
   readonly name: string;
-  /** A connection is made for each query. */
+  /** Called for each query, which makes its own connection. */
   readonly onConnect: () => void;
-  /** Told which program asks, by its own word. */
+  /** Receives the version that the program reports. */
   readonly onClient: (version: string) => void;
   readonly list: () => readonly object[];
-  /** Makes a call, or throws where that cannot be said in the words of a tool. */
+  /** Makes a call, or throws if the result cannot be a tool result. */
   readonly call: (request: ServedCall) => Promise<object>;
 };
 
@@ -32,12 +32,12 @@ export type ServedCall = {
   readonly arguments: unknown;
   readonly meta: JsonObject;
   readonly requestId: string | number;
-  /** Aborted when the SDK cancels the call, and when the query ends before it. */
+  /** Aborted when the SDK cancels the call, and when the query ends first. */
   readonly signal: AbortSignal;
   readonly notify: (notification: { readonly method: string; readonly params?: unknown }) => Promise<void>;
 };
 
-/** What the SDK uses of the server of a configuration. */
+/** The parts of a server that the SDK uses. */
 export interface ClaudeAgentServer {
   connect(transport: ClaudeAgentTransport): Promise<void>;
   close(): Promise<void>;
@@ -54,7 +54,7 @@ export function createServer(served: ServedTools): ClaudeAgentServer {
       connected.add(transport);
       const running = new Map<unknown, AbortController>();
       const send = (message: object): Promise<void> =>
-        transport.send({ jsonrpc: '2.0', ...message } as never); // as the protocol has it
+        transport.send({ jsonrpc: '2.0', ...message } as never); // as defined by the protocol
       const answer = async (id: string | number, method: string, params: JsonObject): Promise<void> => {
         const controller = new AbortController();
         running.set(id, controller);
@@ -63,13 +63,13 @@ export function createServer(served: ServedTools): ClaudeAgentServer {
           const result = await serve(served, method, params, id, controller.signal, send);
           reply =
             result === undefined
-              ? { error: { code: methodNotFound, message: `There is no method ${method}.` } }
+              ? { error: { code: methodNotFound, message: `Unknown method ${method}.` } }
               : { result };
         } catch (error) {
           reply = { error: { code: internalError, message: messageOf(error) } };
         }
         running.delete(id);
-        // Nobody listens any more where it was cancelled or the connection is gone.
+        // After a cancellation or a disconnect there is no reader.
         if (!controller.signal.aborted) await send({ id, ...reply }).catch(() => undefined);
       };
       transport.onmessage = (message: unknown) => {
@@ -105,7 +105,7 @@ async function serve(
       const version = isJsonObject(clientInfo) ? clientInfo['version'] : undefined;
       if (typeof version === 'string') served.onClient(version);
       const serverInfo = { name: served.name, version: '1.0.0' };
-      // What is used here has been the same in every version of the protocol.
+      // The parts used here are the same in every version of the protocol.
       return { protocolVersion, capabilities: { tools: {} }, serverInfo };
     }
     case 'ping':
@@ -128,5 +128,5 @@ async function serve(
   }
 }
 
-/** The model is told this. Causes are for the developer. */
+/** The text for the model. Causes are for the developer. */
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,6 @@
 /**
- * The input of a tool of the Claude Agent SDK: a plain object of schemas, one for each argument. Made into one schema
- * here, with no validator at hand, the way the SDK's own would: what the shape does not name is left out.
+ * The input of a Claude Agent SDK tool: an object with one schema per argument. Combined into one schema here,
+ * without a validator, as the SDK does: unknown arguments are dropped.
  */
 import { defineMember, isJsonObject } from '../../base/json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
@@ -11,14 +11,14 @@ import { isZod3, mayBeMissing } from '../../tool/zod3-json-schema.ts';
 
 type Shape = readonly (readonly [name: string, schema: StandardSchema])[];
 
-/** A schema as the runtime takes it: one made of a shape, or what was given, where that is no shape. */
+/** A schema for the runtime: made from a shape, or the given value if it is not a shape. */
 export function readShape(given: unknown): unknown {
   if (!isJsonObject(given) || toStandardSchema(given) !== undefined) return given;
   const fields: Shape = Object.entries(given).flatMap(([name, field]) => {
     const schema = toStandardSchema(field);
     return schema === undefined ? [] : [[name, schema] as const];
   });
-  // An empty shape takes no arguments; the empty JSON Schema would take all.
+  // An empty shape takes no arguments; the empty JSON Schema would accept all.
   if (fields.length !== Object.keys(given).length) return given;
   const written = (what: 'input' | 'output'): (() => JsonObject) => {
     const schema = toJsonSchema(fields, what);
@@ -46,7 +46,7 @@ async function check(fields: Shape, value: unknown): Promise<Checked> {
     if (!result.ok)
       issues.push(...result.issues.map(({ message, path }) => ({ message, path: [name, ...path] })));
     else if (result.value !== undefined || Object.hasOwn(value, name))
-      defineMember(checked, name, result.value as JsonValue); // what a validator makes of it, JSON or not
+      defineMember(checked, name, result.value as JsonValue); // the validator's output, JSON or not
   }
   return issues.length > 0 ? { issues } : { value: checked };
 }
@@ -55,7 +55,7 @@ function toJsonSchema(fields: Shape, what: 'input' | 'output'): JsonObject {
   const properties = {};
   const required: string[] = [];
   for (const [name, schema] of fields) {
-    // What cannot be said is left open, as it is inside of schemas.
+    // An argument that JSON Schema cannot describe stays open, as inside schemas.
     const { $schema: _, ...written } = standardToJsonSchema(schema, what) ?? {};
     defineMember(properties, name, moveRefs(written, `#/properties/${toPointer(name)}`));
     if (!takesNothing(schema)) required.push(name);
@@ -63,9 +63,9 @@ function toJsonSchema(fields: Shape, what: 'input' | 'output'): JsonObject {
   return { type: 'object', properties, ...(required.length > 0 && { required }) };
 }
 
-/** An argument may be left out where its schema takes undefined, as for a default. */
+/** An argument is optional if its schema accepts undefined, as with a default. */
 function takesNothing(schema: StandardSchema): boolean {
-  // Zod 3 answers later than this is needed.
+  // Zod 3 answers too late for this.
   if (isZod3(schema)) return mayBeMissing(schema, 'input');
   const result = checkStandard(schema, undefined);
   return 'ok' in result && result.ok;
@@ -74,10 +74,10 @@ function takesNothing(schema: StandardSchema): boolean {
 const toPointer = (name: string): string =>
   encodeURIComponent(name.toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1'));
 
-/** Values, not schemas: whatever stands in them stays as it is. */
+/** Values, not schemas: their content stays unchanged. */
 const values = new Set(['const', 'enum', 'default', 'examples']);
 
-/** A schema that speaks of itself as the root has to say where it now stands. */
+/** Adjusts references to the root after a schema moved below another. */
 function moveRefs(schema: JsonValue, place: string): JsonValue {
   if (Array.isArray(schema)) return schema.map((item) => moveRefs(item, place));
   if (!isJsonObject(schema)) return schema;
@@ -94,9 +94,9 @@ function moveRefs(schema: JsonValue, place: string): JsonValue {
 }
 
 /**
- * The schema as the model is shown it. The program that the SDK starts makes numbers, lists and the like of text where
- * the schema of an argument says so plainly, and then nobody knows what the model wrote; said less plainly, it passes
- * on what it got. Where a schema speaks of its own parts, moving them would break it, so it stays as it is.
+ * The schema for the model. The program of the SDK coerces text to numbers, lists and so on if an argument's schema
+ * is plain, which hides what the model wrote. A less plain form prevents that. A schema that refers to its own parts
+ * stays unchanged, because moving them would break it.
  */
 export function shownSchema(schema: JsonObject): JsonObject {
   const { properties } = schema;

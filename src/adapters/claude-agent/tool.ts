@@ -1,6 +1,6 @@
 /**
- * The in-process tools of the Claude Agent SDK, as far as this adapter touches them. Declared here, so that the package
- * needs none of it; test/frameworks holds them against the real ones.
+ * The parts of Claude Agent SDK tools that this adapter uses. Declared here, so that the package does not depend on
+ * it. test/frameworks checks them against the real types.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -16,14 +16,14 @@ import { readShape } from './shape.ts';
 export type ClaudeAgentTool = {
   readonly name: string;
   readonly description?: string | undefined;
-  /** An object of schemas, one for each argument; one schema or a JSON Schema will do as well. */
+  /** An object with one schema per argument; a single schema or a JSON Schema also works. */
   readonly inputSchema: unknown;
   readonly annotations?: ClaudeAgentAnnotations | undefined;
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
   readonly handler: (args: never, extra: unknown) => unknown;
 };
 
-/** What the author of a tool says about it. */
+/** Annotations by the author of a tool. */
 export type ClaudeAgentAnnotations = {
   readonly title?: string | undefined;
   readonly readOnlyHint?: boolean | undefined;
@@ -32,12 +32,12 @@ export type ClaudeAgentAnnotations = {
   readonly openWorldHint?: boolean | undefined;
 };
 
-/** What is passed with a call: to the tool, and to `principal`, `attrs` and `approver`. */
+/** The context of a call, for the tool and for `principal`, `attrs` and `approver`. */
 export type ClaudeAgentCall = {
   readonly toolUseId: string;
-  /** What the SDK gives a tool beside its arguments. Not there where the call is not made for the SDK. */
+  /** The SDK's second argument of a handler. Absent if the call is not made for the SDK. */
   readonly extra?: ClaudeAgentExtra;
-  /** What the hook was told before: the session of the SDK, the subagent that asks. There where `hooks` were passed. */
+  /** The input of the hook: the SDK's session, the subagent. Present if `hooks` were passed. */
   readonly hook?: ClaudeAgentHookInput;
 };
 
@@ -52,35 +52,35 @@ export type ClaudeAgentExtra = {
   }) => Promise<void>;
 };
 
-/** What the SDK tells a hook that is asked before a tool runs. */
+/** The input of a hook before a tool runs. */
 export type ClaudeAgentHookInput = {
   readonly hook_event_name: string;
   readonly session_id: string;
-  /** The file that the program keeps the conversation in. */
+  /** The file with the program's conversation. */
   readonly transcript_path?: string;
   readonly cwd?: string;
   readonly permission_mode?: string;
-  /** There where a subagent makes the call. */
+  /** Present if a subagent makes the call. */
   readonly agent_id?: string;
   readonly agent_type?: string;
   readonly tool_name?: string;
   readonly tool_input?: unknown;
 };
 
-/** Where the SDK says which call of the model a request is. */
+/** The key under which the SDK sends the model's call id. */
 export const toolUseIdKey = 'claudecode/toolUseId';
 
-/** Reads a tool of the SDK, or takes one of ours as it is. */
+/** Reads a tool of the SDK, or uses one of ours unchanged. */
 export function readClaudeAgentTool(tool: unknown): AdoptedTool<ClaudeAgentCall> | AnyTool {
   if (isTool(tool)) return tool;
   if (!isClaudeAgentTool(tool))
     throw new QuittanceError(
       'config.invalid',
-      'governTools takes a list of what tool() of the SDK gives, or of tools made by defineTool. A server that ' +
-        'createSdkMcpServer made already has its tools wrapped: pass the tools it was made of.',
+      'governTools expects a list of tools made by tool() of the SDK or by defineTool. A server made by ' +
+        'createSdkMcpServer has already wrapped its tools: pass the tools themselves.',
     );
   const { name, description, inputSchema } = tool;
-  const handler = tool.handler as (args: unknown, extra: ClaudeAgentExtra) => unknown; // arguments are checked by its schema
+  const handler = tool.handler as (args: unknown, extra: ClaudeAgentExtra) => unknown; // its schema checks the arguments
   return {
     name,
     description,
@@ -92,7 +92,7 @@ export function readClaudeAgentTool(tool: unknown): AdoptedTool<ClaudeAgentCall>
         _meta: { [toolUseIdKey]: callId },
         sendNotification: async () => undefined,
         ...native?.extra,
-        // It ends with the deadline of the call too, not only with the run.
+        // It also ends at the deadline of the call, not only with the run.
         signal,
       });
       return readResult(result, context.attach);
@@ -103,14 +103,14 @@ export function readClaudeAgentTool(tool: unknown): AdoptedTool<ClaudeAgentCall>
 const isClaudeAgentTool = (tool: unknown): tool is ClaudeAgentTool =>
   isJsonObject(tool) && typeof tool['name'] === 'string' && typeof tool['handler'] === 'function';
 
-/** What the annotations of a tool declare, in our words. */
+/** The meaning of a tool's annotations. */
 export function readAnnotations(tool: unknown): ToolOverrides | undefined {
   const hints = isTool(tool) || !isJsonObject(tool) ? undefined : ownValue(tool, 'annotations');
   if (!isJsonObject(hints)) return undefined;
   const { title, readOnlyHint, destructiveHint, idempotentHint } = hints;
   return {
     ...(typeof title === 'string' && title !== '' && { displayName: title }),
-    // Of two hints that disagree, the one that raises the risk counts.
+    // If two hints disagree, the one that raises the risk counts.
     ...(destructiveHint === true
       ? { mode: 'destructive' as const }
       : readOnlyHint === true && { mode: 'read' as const }),

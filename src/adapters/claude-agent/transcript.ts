@@ -1,13 +1,13 @@
-/** The conversation that the program of the Claude Agent SDK keeps in a file, as far as the ids of its calls go. */
+/** The call ids in the conversation file of the Claude Agent SDK's program. */
 import { readFile } from 'node:fs/promises';
 import { isJsonObject, parseJson } from '../../base/json.ts';
 import type { ConversationStep } from '../run/conversation.ts';
 import { earlierUses } from '../run/conversation.ts';
 
 /**
- * Which use of its id a call is, in one connection. The program does not say which message a call belongs to, and makes
- * calls of one message one after the other. So a call whose id was answered here before is a later one only if the
- * transcript says so. What the transcript does not show is the same message: then nothing runs twice.
+ * Which use of its id a call is, in one connection. The program does not name the message of a call, and makes the
+ * calls of one message one after the other. A call whose id was already answered is therefore a later use only if the
+ * transcript says so. Otherwise it counts as the same message, so that nothing runs twice.
  */
 export class TranscriptCalls {
   readonly #answered = new Map<string, number>();
@@ -18,7 +18,7 @@ export class TranscriptCalls {
     const answered = this.#answered.get(id) ?? 0;
     if (answered === 0 || path === undefined) return earlierUses(before, id);
     const due = answersTo(before, id) + answered;
-    // The program writes with some delay. This only waits where an id is used again.
+    // The program writes with some delay. This waits only if an id is reused.
     for (let look = 0; look < mostLooks; look++) {
       const now = await readTranscript(path);
       if (answersTo(now, id) >= due) return earlierUses(now, id);
@@ -49,8 +49,8 @@ async function readTranscript(path: string | undefined): Promise<readonly Conver
 }
 
 /**
- * The program writes each block of a message on a line of its own, under the id of the message; results may stand
- * between them.
+ * The program writes each block of a message on its own line, under the id of the message; results may be between
+ * them.
  */
 function readLines(lines: readonly string[]): readonly ConversationStep[] {
   const conversation: ConversationStep[] = [];

@@ -1,13 +1,13 @@
 /**
- * Answers that the kit drops. Where one call of a message is held, the kit keeps the question and throws away the
- * answers of the other calls of the message, which ran. A model that is not told of an effect may ask for it again. So
- * when the run goes on, these answers are put into the session, from the record.
+ * Restores answers that the kit drops. If one call of a message is held, the kit keeps its confirmation and drops the
+ * answers of the other calls, which ran. A model that does not see an effect may request it again. When the run
+ * continues, these answers are therefore added to the session, from the record.
  */
 import { ownValue } from '../../tool/own-value.ts';
 import { readList, callsIn } from '../google-genai/calls.ts';
 import type { AdkToolContext } from './tool.ts';
 
-/** The answer to a call that ended and was never held; undefined for any other. */
+/** The answer to a call that ended and was never held; undefined for any other call. */
 type AnswerOf = (id: string) => Promise<Record<string, unknown> | undefined>;
 
 /** Puts the answers of the calls beside this one into the session, where they are missing. */
@@ -44,10 +44,10 @@ export async function restoreDroppedAnswers(context: AdkToolContext, answerOf: A
       longRunningToolIds: [],
     },
   };
-  await sessionService.appendEvent(missing as never); // an event of the kit, with what it has of its own
+  await sessionService.appendEvent(missing as never); // an event of the kit, with its own fields
 }
 
-/** Is it a message of the model that has this call? What a user sends is none, whatever stands in it. */
+/** Is it a model message that contains this call? A user's message never is, whatever its content. */
 export const isMessageOf = (event: object, id: string | undefined): boolean =>
   ownValue(event, 'partial') !== true &&
   ownValue(event, 'author') !== 'user' &&

@@ -26,15 +26,17 @@ import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
 import { refuseForeign, refuseNoList } from '../adopt/refuse-foreign.ts';
 
-/** What `governTools` takes beside the tools. */
+/** Options of `governTools`. */
 export type AdkOptions = AdapterOptions<AdkToolContext> & {
-  /** The session a call belongs to. By default `appName/userId/id` of the kit's session, so that users share none. */
+  /** Session of a call. Default: `appName/userId/id` of the kit's session, so that users share none. */
   readonly session?: (context: AdkToolContext) => string | undefined;
-  /** Names of tools to leave as they are: the provider runs them, or you do not want them governed. */
+  /** Names of tools to pass through: the provider runs them, or you do not want them governed. */
   readonly ungoverned?: readonly string[];
 };
 
-/** A tool of the kit stays one of its type. A toolset becomes its tools. A tool of `defineTool` fits any list of tools. */
+/**
+ * A tool of the kit keeps its type. A toolset becomes its tools. A tool made by `defineTool` fits any list of tools.
+ */
 export type GovernedAdkTool<Tool> = Tool extends AnyTool
   ? never
   : Tool extends { getTools(context?: never): Promise<readonly (infer Made)[]> }
@@ -43,18 +45,18 @@ export type GovernedAdkTool<Tool> = Tool extends AnyTool
 
 export type GovernedTools<Tools extends readonly unknown[]> = {
   readonly runtime: Runtime;
-  /** For `tools` of agents. With `read_artifact`, for outputs too long to show. */
+  /** For `tools` of agents. Includes `read_artifact`, for large outputs. */
   readonly tools: GovernedAdkTool<Tools[number]>[];
   /**
-   * For `plugins` of the runner. It keeps every other tool of every agent from running, and answers a call of a tool
-   * that does not exist, which would otherwise end the run.
+   * For `plugins` of the runner. It blocks every other tool of every agent, and answers calls of unknown tools, which
+   * would otherwise end the run.
    */
   readonly plugin: AdkPlugin;
 };
 
 /**
- * Puts tools of the Agent Development Kit under Quittance. Refuses to start where a tool is run by the provider, and
- * where a call that policy blocks could run.
+ * Puts tools of the Agent Development Kit under Quittance. Refuses to start if the provider runs a tool, or if a call
+ * that policy blocks could run.
  */
 export async function governTools<const Tools extends readonly unknown[]>(
   tools: Tools,
@@ -122,7 +124,7 @@ async function wrap<const Tools extends readonly unknown[]>(
     .map((bound) => toAdkTool(makeCall, bound, own.get(bound.name)));
   return {
     runtime: driver.runtime,
-    tools: [...made, ...left] as GovernedTools<Tools>['tools'], // each made of, or taken from, the list
+    tools: [...made, ...left] as GovernedTools<Tools>['tools'], // each made from, or taken from, the list
     plugin: createPlugin(new Set(made.map(({ name }) => name)), ungoverned, (name, args, context) =>
       makeCall.make(name, args, context),
     ),
@@ -130,7 +132,7 @@ async function wrap<const Tools extends readonly unknown[]>(
 }
 
 type Caller = {
-  /** The call, as the runtime makes it, with what a person said about it; undefined where the run stops for a person. */
+  /** Makes the call through the runtime, with the person's answer; undefined if the run stops for an approval. */
   make(name: string, args: unknown, context: AdkToolContext): Promise<Answer | undefined>;
   /** Was a person asked about this call? */
   isHeld(name: string, context: AdkToolContext | undefined): Promise<boolean>;
@@ -149,7 +151,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
   const toRequest = (name: string, args: unknown, context: AdkToolContext): ToolCallInput => {
     const { functionCallId: id, invocationContext } = context;
     if (id === undefined || id === '') throw refuseOutside(name);
-    // What is no object is denied by the runtime, which says so.
+    // The runtime denies arguments that are not an object, with a message.
     const request = { id, name, arguments: args as ToolCallInput['arguments'] };
     return withSessionCallId(request, Math.max(0, usesOf(id, invocationContext.session.events) - 1));
   };
@@ -191,7 +193,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
         isMeant && said.confirmed === true
           ? await run.callApproved(request, given)
           : await run.callOrPending(request, given);
-      // The kit asks once. An answer that counts for nothing leaves the question open, and the call waits for it.
+      // The kit asks once. An invalid answer leaves the confirmation open, and the call waits for it.
       return told.type === 'pending' ? run.call(request, given) : told;
     },
     async isHeld(name, context) {
@@ -201,14 +203,14 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
       return call?.confirmation !== undefined;
     },
   };
-  // The kit tells its model what a tool throws.
+  // The kit sends its model what a tool throws.
   return {
     make: (name, args, context) => driver.faults.guard(name, () => caller.make(name, args, context)),
     isHeld: (name, context) => driver.faults.guard(name, () => caller.isHeld(name, context)),
   };
 }
 
-/** How many messages of the model in the session hold this call id, with the one that is answered now. */
+/** Number of model messages in the session with this call id, including the current one. */
 const usesOf = (id: string, events: readonly object[]): number =>
   events.filter((event) => isMessageOf(event, id)).length;
 
@@ -221,7 +223,7 @@ async function askPerson(
   const [held] = await runtime.calls.list({ sessionId, callId });
   const asked = confirmationId === undefined ? undefined : held?.confirmation?.description;
   context.requestConfirmation({
-    hint: asked ?? 'The call is still being made. Answer to look again.',
+    hint: asked ?? 'The call is still running. Answer to check again.',
     payload: { confirmationId: confirmationId ?? null, callId },
   });
   context.actions.skipSummarization = true;
@@ -248,7 +250,7 @@ function toAdkTool(
     async processLlmRequest(request: { readonly llmRequest: LlmRequest }): Promise<void> {
       const { llmRequest } = request;
       if (own === undefined) return offer(llmRequest, tool, declaration());
-      // It may add instructions of its own. What it registers as the tool to run is this one.
+      // It may add its own instructions. The tool it registers is this one.
       await own.processLlmRequest(request as never);
       for (const [key, found] of Object.entries(llmRequest.toolsDict))
         if (found === own) llmRequest.toolsDict[key] = tool;
@@ -268,7 +270,7 @@ type LlmRequest = {
   config?: { tools?: { functionDeclarations?: object[] }[] };
 };
 
-/** As the kit offers a tool. */
+/** Offers a tool as the kit does. */
 function offer(llmRequest: LlmRequest, tool: { readonly name: string }, declaration: object): void {
   llmRequest.toolsDict[tool.name] = tool;
   const tools = ((llmRequest.config ??= {}).tools ??= []);
@@ -288,7 +290,8 @@ export function toFunctionResponse({ content, note }: Answer): Record<string, un
 const refuseOutside = (name: string): QuittanceError =>
   notMade(
     `The tool ${quote(name)} was called without the id of the call.`,
-    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call ` +
-      'it on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
+    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a ` +
+      'program, call it through the runtime: governed.runtime.turn({ sessionId }).call({ id, name, ' +
+      'arguments }).',
     { tool: name },
   );

@@ -1,6 +1,6 @@
 /**
- * The plugin for runners of the Agent Development Kit. Every tool of every agent of a runner passes it, whoever gave the
- * agent the tool: a toolset at run time, a sub-agent, a callback.
+ * The plugin for runners of the Agent Development Kit. Every tool of every agent of a runner passes it, whatever its
+ * source: a toolset, a sub-agent, a callback.
  */
 import { ownValue } from '../../tool/own-value.ts';
 import type { Answer } from '../answer/answer.ts';
@@ -9,16 +9,16 @@ import { governedMark, adkToolMark } from './tool.ts';
 
 type Quiet = (params: object) => Promise<undefined>;
 
-/** A plugin, as runners of the kit take it. Callbacks that are not described do nothing. */
+/** A plugin for runners of the kit. Callbacks without a description do nothing. */
 export type AdkPlugin = {
   readonly name: string;
-  /** Tools that are not governed do not run: the call is on record as one of an unknown tool. */
+  /** Blocks tools that are not governed: the call is recorded as one of an unknown tool. */
   beforeToolCallback(params: {
     tool: object;
     toolArgs: Record<string, unknown>;
     toolContext: object;
   }): Promise<Record<string, unknown> | undefined>;
-  /** Has a call of a tool that does not exist answered, instead of ending the run. */
+  /** Has calls of unknown tools answered, instead of ending the run. */
   beforeModelCallback(params: { callbackContext: object; llmRequest: object }): Promise<undefined>;
   onUserMessageCallback: Quiet;
   beforeRunCallback: Quiet;
@@ -37,19 +37,19 @@ export type AdkPlugin = {
   onToolErrorCallback: Quiet;
 };
 
-/** Tools by which the kit moves between its agents. They have no effect outside. */
+/** Tools by which the kit moves between its agents. They have no outside effect. */
 const ofTheKit = new Set(['transfer_to_agent', 'exit_loop', 'finish_task', 'set_model_response']);
 
 type MakeCall = (name: string, args: unknown, context: AdkToolContext) => Promise<Answer | undefined>;
 
-/** `governed` are the names of all tools of the runtime. */
+/** `governed` holds the names of all tools of the runtime. */
 export function createPlugin(
   governed: ReadonlySet<string>,
   ungoverned: readonly string[],
   makeCall: MakeCall,
 ): AdkPlugin {
   const quiet: Quiet = async () => undefined;
-  // This agent may not have the governed tool of that name: that one must not run in its place.
+  // This agent may lack the governed tool of that name, which must not run instead.
   const unknownName = (name: string): string => (governed.has(name) ? `unavailable:${name}` : name);
   const answerUnknown = async (
     name: string,
@@ -67,7 +67,7 @@ export function createPlugin(
       const name = String(Reflect.get(tool, 'name'));
       if (Reflect.get(tool, governedMark) === true || ungoverned.includes(name) || ofTheKit.has(name))
         return undefined;
-      return answerUnknown(unknownName(name), toolArgs, toolContext as AdkToolContext); // what the kit gives tools
+      return answerUnknown(unknownName(name), toolArgs, toolContext as AdkToolContext); // the kit's context of a tool
     },
     async beforeModelCallback({ llmRequest }) {
       const tools = ownValue(llmRequest, 'toolsDict');
@@ -81,7 +81,7 @@ export function createPlugin(
         runAsync: ({ args, toolContext }: { args: unknown; toolContext: AdkToolContext }) =>
           answerUnknown(unknownName(name), args, toolContext),
       });
-      // All tools are in it by now: whatever else the model asks for does not exist.
+      // It contains all tools by now, so any other requested tool does not exist.
       Reflect.set(
         llmRequest,
         'toolsDict',

@@ -1,6 +1,6 @@
 /**
- * The tools of the Agent Development Kit, as far as this adapter touches them. Declared here, so that the package needs
- * none of it; test/frameworks holds them against the real ones.
+ * The parts of Agent Development Kit tools that this adapter uses. Declared here, so that the package does not depend
+ * on it. test/frameworks checks them against the real types.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -15,7 +15,7 @@ import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import { fromGoogleSchema } from '../google-genai/schema.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
-/** What the kit gives a tool beside its arguments. */
+/** The kit's context of a tool call. */
 export type AdkToolContext = {
   readonly functionCallId?: string | undefined;
   readonly invocationContext: AdkInvocation;
@@ -35,11 +35,11 @@ export type AdkInvocation = {
   };
   readonly sessionService?:
     { appendEvent(request: { session: never; event: never }): Promise<unknown> } | undefined;
-  /** There in a live run, which cannot stop for an approval. */
+  /** Present in a live run, which cannot stop for an approval. */
   readonly liveRequestQueue?: unknown;
 };
 
-/** What a person answered in the kit's own approval. */
+/** A person's answer in the kit's own approval. */
 export type AdkConfirmation = { readonly confirmed: boolean; readonly payload?: unknown };
 
 /** A tool of the kit. */
@@ -58,10 +58,10 @@ export type AdkToolset = { getTools(context?: never): Promise<readonly AdkTool[]
 /** By these the kit knows its tools, whichever copy of the package made them. */
 export const adkToolMark: unique symbol = Symbol.for('google.adk.baseTool');
 const toolsetMark: unique symbol = Symbol.for('google.adk.baseToolset');
-/** By this a governed tool is known, whichever copy of this package made it. */
+/** Marks a governed tool, from any copy of this package. */
 export const governedMark: unique symbol = Symbol.for('quittance.governed');
 
-/** The tools in the list, with those of its toolsets. */
+/** The tools of the list, including those of its toolsets. */
 export async function expandTools(given: readonly unknown[]): Promise<readonly (AdkTool | AnyTool)[]> {
   const expanded = await Promise.all(
     given.map(async (one): Promise<readonly unknown[]> => {
@@ -74,8 +74,8 @@ export async function expandTools(given: readonly unknown[]): Promise<readonly (
     if (isMarked(tool, adkToolMark)) return tool as AdkTool; // by its mark
     throw new QuittanceError(
       'config.invalid',
-      'governTools of quittance/google-adk takes tools and toolsets of @google/adk, or tools of defineTool. Found ' +
-        `${describeValue(tool)}.`,
+      'governTools of quittance/google-adk expects tools and toolsets of @google/adk, or tools made by ' +
+        `defineTool. Found ${describeValue(tool)}.`,
     );
   });
 }
@@ -83,7 +83,7 @@ export async function expandTools(given: readonly unknown[]): Promise<readonly (
 const isMarked = (value: unknown, mark: symbol): boolean =>
   typeof value === 'object' && value !== null && Reflect.get(value, mark) === true;
 
-/** Reads a tool that can be governed; undefined where the kit or the provider runs it without calling a function. */
+/** Reads a tool that can be governed; undefined if the kit or the provider runs it without a function. */
 export function readAdkTool(tool: AdkTool | AnyTool): AdoptedTool<AdkToolContext> | AnyTool | undefined {
   if (isTool(tool)) return tool;
   const declared = tool._getDeclaration();
@@ -100,11 +100,11 @@ export function readAdkTool(tool: AdkTool | AnyTool): AdoptedTool<AdkToolContext
   };
 }
 
-/** Arguments were judged, and changed, by the schema of the tool. It must not judge them once more. */
+/** The runtime already checked and changed the arguments, so the tool's schema must not check them again. */
 const withoutSchema = (tool: AdkTool, more: PropertyDescriptorMap = {}): AdkTool =>
-  Object.create(tool, { parameters: { value: undefined }, ...more }) as AdkTool; // the same tool, but for those
+  Object.create(tool, { parameters: { value: undefined }, ...more }) as AdkTool; // the same tool except for these
 
-/** Does the author of the tool say that a person must be asked? */
+/** Does the author of the tool require approval? */
 async function asksItself(
   tool: AdkTool,
   args: unknown,
@@ -124,10 +124,10 @@ async function runBody(
 ): Promise<unknown> {
   const execute = Reflect.get(tool, 'execute') as unknown;
   let thrown: { readonly error: unknown } | undefined;
-  // A function tool throws an error of its own, which says nothing of the code or the cause of the first.
+  // A function tool throws its own error, which lacks the code and the cause of the first.
   const noting = async (...given: unknown[]): Promise<unknown> => {
     try {
-      return await (execute as (...given: unknown[]) => unknown).call(tool, ...given); // asked for below
+      return await (execute as (...given: unknown[]) => unknown).call(tool, ...given); // called below
     } catch (error) {
       thrown = { error };
       throw error;
@@ -136,22 +136,23 @@ async function runBody(
   const self = withoutSchema(tool, typeof execute === 'function' ? { execute: { value: noting } } : {});
   try {
     const request = { args: args as Record<string, unknown>, toolContext: toGiven(native, context) as never };
-    return await self.runAsync(request); // checked by its schema; the context is the kit's, or stands in for it
+    return await self.runAsync(request); // checked by its schema; the context is the kit's or a stand-in
   } catch (error) {
     throw thrown === undefined ? error : thrown.error;
   }
 }
 
-/** What the body is given: the context of the kit, without the ways to stop in the middle of a call. */
+/** The kit's context for the tool's function, without the ways to stop during a call. */
 function toGiven(native: AdkToolContext | undefined, { callId, signal, toolName }: ToolContext): object {
   const refuse = (): never => {
     throw new ToolError(
       'tool.execution_error',
-      `The tool ${quote(toolName)} asked for a confirmation or a credential after it had begun, which a governed tool ` +
-        'cannot: its call must end. Ask before it runs: by requireConfirmation, a policy, or the mode of the tool.',
+      `The tool ${quote(toolName)} asked for a confirmation or a credential while it was running. A ` +
+        'governed tool cannot do that: its call must end. Ask before it runs: with requireConfirmation, a ' +
+        'policy, or the mode of the tool.',
       {
         retryable: false,
-        problem: `The tool ${quote(toolName)} tried to stop for an answer after it had begun, which it cannot.`,
+        problem: `The tool ${quote(toolName)} tried to wait for an answer while it was running, which is not possible.`,
       },
     );
   };
@@ -164,16 +165,16 @@ function toGiven(native: AdkToolContext | undefined, { callId, signal, toolName 
   // Without the kit's context, as after a restart, a tool has its arguments, its id and its signal.
   const base = native ?? { functionCallId: callId, actions, eventActions: actions };
   return Object.create(base, {
-    // It ends with the deadline of the call too, not only with the run.
+    // It also ends at the deadline of the call, not only with the run.
     abortSignal: { value: signal },
-    // Whoever had to be asked was asked.
+    // Every needed approval has been given.
     toolConfirmation: { value: { hint: '', confirmed: true } },
     requestConfirmation: { value: refuse },
     requestCredential: { value: refuse },
   }) as object;
 }
 
-/** Tools that an agent inside of this tool has, and that are not governed. */
+/** Ungoverned tools of an agent inside this tool. */
 export function ungovernedWithin(tool: object, seen: Set<unknown> = new Set()): readonly string[] {
   return agentsIn(tool).flatMap((agent) => ungovernedOf(agent, seen));
 }

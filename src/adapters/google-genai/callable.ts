@@ -1,4 +1,4 @@
-/** Callable tools of the Google GenAI SDK, such as `mcpToTool` makes, as tools to govern. */
+/** Adopts callable tools of the Google GenAI SDK, such as those of `mcpToTool`. */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { ToolError } from '../../call/tool-error.ts';
@@ -10,7 +10,7 @@ import { readList } from './calls.ts';
 import { fromGoogleSchema } from './schema.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
-/** A callable tool of the SDK, as far as it is read here. */
+/** The parts of a callable tool that are read here. */
 export type GenAiCallable = {
   tool(): Promise<object>;
   callTool(functionCalls: { id?: string; name?: string; args?: Record<string, unknown> }[]): Promise<unknown>;
@@ -21,15 +21,15 @@ export async function readCallable(callable: GenAiCallable): Promise<readonly Ad
   if (typeof callable?.tool !== 'function' || typeof callable.callTool !== 'function')
     throw new QuittanceError(
       'config.invalid',
-      `callableTools takes callable tools of @google/genai, as mcpToTool makes them. Found ${describeValue(callable)}.`,
+      `callableTools expects callable tools of @google/genai, as mcpToTool makes them. Found ${describeValue(callable)}.`,
     );
   const offered = await callable.tool();
   const elsewhere = Object.keys(offered).filter((key) => key !== 'functionDeclarations');
   if (elsewhere.length > 0)
     throw new QuittanceError(
       'config.invalid',
-      `A callable tool offers ${elsewhere.map(quote).join(', ')}, which the provider runs, so Quittance cannot. Put it ` +
-        'into config.tools by itself.',
+      `A callable tool offers ${elsewhere.map(quote).join(', ')}, which the provider runs, so Quittance ` +
+        'cannot run it. Put it into config.tools directly.',
     );
   // What mcpToTool makes keeps the tools of its servers, with their annotations.
   const ofServers = readList(callable, 'mcpTools').filter(isJsonObject);
@@ -52,7 +52,7 @@ export async function readCallable(callable: GenAiCallable): Promise<readonly Ad
     });
 }
 
-/** The response to the one call, or all parts where there is more to say. */
+/** The response to the call, or all parts if there are several. */
 function toOutput(name: string, answered: unknown): unknown {
   const parts = Array.isArray(answered) ? (answered as readonly unknown[]) : [];
   const responses = parts.flatMap((part) => {
@@ -61,11 +61,11 @@ function toOutput(name: string, answered: unknown): unknown {
   });
   const [only] = responses;
   if (only === undefined) {
-    const problem = `The tool ${quote(name)} gave no answer to the call.`;
+    const problem = `The tool ${quote(name)} did not answer the call.`;
     throw new ToolError('tool.execution_error', problem, { problem });
   }
   if (parts.length > 1 || 'parts' in only) return parts;
   const response = only['response'];
-  // As the API reads it: `output` holds the output, where it is there.
+  // As the API reads it: the output is in `output`, if present.
   return isJsonObject(response) && Object.keys(response).join() === 'output' ? response['output'] : response;
 }

@@ -1,12 +1,12 @@
-/** Reads function calls out of what a Gemini model said, in any form the SDK has it. */
+/** Reads function calls from the answer of a Gemini model, in any format of the SDK. */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { ownValue } from '../../tool/own-value.ts';
 
-/** A function call. `source` is the object that the SDK has for it: the same object is the same call. */
+/** A function call. `source` is the SDK's object for it: the same object is the same call. */
 export type GenAiFoundCall = {
   readonly source: object;
-  /** Undefined where the model gave none, as most Gemini models do. */
+  /** Undefined if the model gave none, as most Gemini models do. */
   readonly id: string | undefined;
   readonly name: string;
   readonly args: unknown;
@@ -14,8 +14,7 @@ export type GenAiFoundCall = {
 };
 
 /**
- * The calls of a response, of the chunks of a streamed one, of a content, of parts, of function calls, or of a message
- * of the Live API.
+ * Accepts a response, the chunks of a streamed one, a content, parts, function calls, or a message of the Live API.
  */
 export function readGenAiCalls(said: unknown): readonly GenAiFoundCall[] {
   const calls = callsIn(said).map((call): GenAiFoundCall => {
@@ -24,18 +23,18 @@ export function readGenAiCalls(said: unknown): readonly GenAiFoundCall[] {
     return {
       source: call,
       id: typeof id === 'string' && id !== '' ? id : undefined,
-      // What is no text is refused where calls are read, in words.
+      // The code that reads calls rejects wrong types, with a message.
       name: ownValue(call, 'name') as string,
       args: ownValue(call, 'args') ?? {},
       isCutOff: false,
     };
   });
-  // An answer that came to its limit may be cut off in its last call.
+  // An answer that reached its length limit may be cut off in its last call.
   const last = calls.at(-1);
   return last !== undefined && isShort(said) ? [...calls.slice(0, -1), { ...last, isCutOff: true }] : calls;
 }
 
-/** The function calls themselves, whatever they are. */
+/** The function calls themselves, in any form. */
 export function callsIn(said: unknown): readonly object[] {
   if (Array.isArray(said)) return said.flatMap((item: unknown) => (isCall(item) ? [item] : callsIn(item)));
   if (typeof said !== 'object' || said === null) return [];
@@ -50,18 +49,18 @@ export function callsIn(said: unknown): readonly object[] {
   return readList(message, 'functionCalls').filter((one) => typeof one === 'object' && one !== null);
 }
 
-/** A function call that stands by itself, as `response.functionCalls` has them. */
+/** A single function call, as in `response.functionCalls`. */
 const isCall = (item: unknown): item is object =>
   isJsonObject(item) && typeof item['name'] === 'string' && !('functionCall' in item);
 
-/** A call that arrives in pieces has no arguments of its own, and must not run without them. */
+/** A call that arrives in pieces has incomplete arguments and must not run. */
 function refusePieces(call: object): void {
   const pieces = ownValue(call, 'partialArgs');
   if (ownValue(call, 'willContinue') !== true && (!Array.isArray(pieces) || pieces.length === 0)) return;
   throw new QuittanceError(
     'config.invalid',
-    'A function call came in pieces (streamFunctionCallArguments), and its arguments are not whole. Nothing ran. Leave ' +
-      'streamFunctionCallArguments out of functionCallingConfig.',
+    'A function call arrived in pieces (streamFunctionCallArguments), so its arguments are ' +
+      'incomplete. Nothing ran. Leave streamFunctionCallArguments out of functionCallingConfig.',
   );
 }
 

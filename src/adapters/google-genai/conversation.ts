@@ -1,7 +1,7 @@
 /**
- * The ids of the calls of a Gemini conversation. Most Gemini models give a call no id. Such a call is then named by its
- * place: `refund.3` is the third call of `refund` without an id in this conversation. Every process that has the
- * conversation derives the same ids, so that a repeat is recognised and a new call is told apart.
+ * The call ids of a Gemini conversation. Most Gemini models give a call no id. Such a call is named by its place:
+ * `refund.3` is the third call of `refund` without an id in this conversation. Every process with the conversation
+ * derives the same ids, so that a repeat is recognised and a new call is distinguished.
  */
 import { sessionCallId } from '../../call/session-call-id.ts';
 import type { GenAiFoundCall } from './calls.ts';
@@ -11,9 +11,9 @@ import { ownValue } from '../../tool/own-value.ts';
 type NamedCall = { readonly id: string | undefined; readonly name: string };
 
 export class GenAiConversation {
-  /** How many messages hold each id of the provider. */
+  /** Number of messages with each id of the provider. */
   readonly #uses = new Map<string, number>();
-  /** How many calls of each tool came without an id. */
+  /** Number of calls of each tool without an id. */
   readonly #unnamed = new Map<string, number>();
   readonly #ids = new WeakMap<object, string>();
   readonly #answered = new WeakSet<object>();
@@ -37,7 +37,7 @@ export class GenAiConversation {
     if (open !== undefined && open.answers >= open.calls.length) this.#count(open.calls);
   }
 
-  /** The ids of the calls of one message, in their order. A message that was not answered yet keeps its place. */
+  /** The ids of the calls of one message, in order. An unanswered message keeps its place. */
   place(calls: readonly GenAiFoundCall[]): readonly string[] {
     const before = new Map(this.#unnamed);
     return calls.map((call) => {
@@ -48,7 +48,7 @@ export class GenAiConversation {
     });
   }
 
-  /** The message got its answers: what comes next is another one. */
+  /** The message has its answers; the next one is new. */
   answered(calls: readonly GenAiFoundCall[]): void {
     this.#count(calls.filter(({ source }) => !this.#answered.has(source)));
     for (const { source } of calls) this.#answered.add(source);

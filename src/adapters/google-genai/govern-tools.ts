@@ -1,4 +1,7 @@
-/** A loop over the Google GenAI SDK: function calls in, function responses out; or automatic function calling. */
+/**
+ * For a loop over the Google GenAI SDK, or its automatic function calling: converts function calls to function
+ * responses.
+ */
 import { QuittanceError } from '../../base/error.ts';
 import type { PendingCall } from '../../runtime/turn/await-told.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
@@ -16,8 +19,8 @@ import type { LoopAnswer, LoopMessage, LoopOptions, LoopRun, LoopTools } from '.
 import { governLoop } from '../run/govern-loop.ts';
 
 /**
- * What the model said: a response, a content, its parts, its function calls, or all chunks of a streamed response. A
- * message of the Live API too.
+ * The model's answer: a response, a content, its parts, its function calls, all chunks of a streamed response, or a
+ * message of the Live API.
  */
 export type GenAiAnswer = object | readonly object[];
 
@@ -26,13 +29,13 @@ export type GenAiResponsePart = {
   functionResponse: {
     id?: string;
     name: string;
-    /** The tabled content as text, under `output`, or `error` where the call failed. `note` is what else there is to know. */
+    /** The tabled content as text, under `output`, or `error` if the call failed. `note` holds additional facts. */
     response: { output?: string; error?: string; note?: string };
     parts?: { inlineData: { mimeType: string; data: string } }[];
   };
 };
 
-/** A tool as the API takes it. */
+/** A tool in the format of the API. */
 export type GenAiTool = {
   functionDeclarations: {
     name: string;
@@ -41,13 +44,13 @@ export type GenAiTool = {
   }[];
 };
 
-/** A callable tool as the SDK takes it, for automatic function calling. */
+/** A callable tool in the format of the SDK, for automatic function calling. */
 export type GenAiCallableTool = {
   tool(): Promise<GenAiTool>;
   callTool(functionCalls: object[]): Promise<GenAiResponsePart[]>;
 };
 
-/** What `governTools` takes beside the tools. */
+/** Options of `governTools`. */
 export type GenAiOptions = LoopOptions & {
   /** Callable tools of the SDK to govern, such as `mcpToTool(client)`. Each function they declare becomes a tool. */
   readonly callableTools?: readonly GenAiCallable[];
@@ -55,8 +58,8 @@ export type GenAiOptions = LoopOptions & {
 
 export type GenAiRunOptions = TurnOptions & {
   /**
-   * The contents so far: `[]` for a new conversation, `chat.getHistory()` for a chat. They are read once, here. Gemini
-   * gives most calls no id: then their place in the conversation is their id, in this process and every other.
+   * The contents so far: `[]` for a new conversation, `chat.getHistory()` for a chat. They are read once, here.
+   * Gemini gives most calls no id, so their place in the conversation is their id, in every process.
    */
   readonly conversation: readonly unknown[];
 };
@@ -64,31 +67,31 @@ export type GenAiRunOptions = TurnOptions & {
 /** One turn of the loop. */
 export type GenAiRun = {
   readonly turn: Turn;
-  /** For `config.tools` of a request, where your loop answers the calls. */
+  /** For `config.tools` of a request, if your loop answers the calls. */
   readonly tools: GenAiTool[];
   /**
-   * Makes the calls of a message and gives the parts that answer them, in their order. Waits for people where they must
-   * be asked. Empty where the model called nothing.
+   * Makes the calls of a message and returns the parts that answer them, in order. Waits for approvals. Empty if the
+   * model made no calls.
    */
   answer(message: GenAiAnswer, options?: { readonly signal?: AbortSignal }): Promise<GenAiResponsePart[]>;
   /**
-   * The same, and waits for no person: while anything is pending there is nothing to send, since the API wants all calls
-   * answered at once. Ask again with the same message, here or in another process, when people have decided.
+   * The same without waiting for approvals. While a call is pending there is nothing to send, because the API needs
+   * all answers at once. Repeat it with the same message, in any process, after the decisions.
    */
   answerOrPending(
     message: GenAiAnswer,
     options?: { readonly signal?: AbortSignal },
   ): Promise<{ readonly results: GenAiResponsePart[]; readonly pending: readonly PendingCall[] }>;
   /**
-   * For `config.tools` where the SDK answers the calls itself, streaming or not. The SDK does not hand its `abortSignal`
-   * on to tools: pass it here too.
+   * For `config.tools` if the SDK answers the calls itself, streaming or not. The SDK does not pass its `abortSignal`
+   * to tools, so pass it here too.
    */
   callableTool(options?: { readonly signal?: AbortSignal }): GenAiCallableTool;
 };
 
 export type GovernedGenAiLoop = {
   readonly runtime: Runtime;
-  /** Opens a turn of a session. One for each time the user speaks. */
+  /** Opens a turn of a session. Open one for each user message. */
   readonly run: (options: GenAiRunOptions) => GenAiRun;
 };
 
@@ -134,12 +137,12 @@ function toGenAiRun(run: LoopRun, contents: readonly unknown[]): GenAiRun {
       calls: calls.map(({ name, args, isCutOff }, index) => ({
         id: ids[index] ?? '',
         name,
-        // What is no object is denied by the runtime, which says so.
+        // The runtime denies arguments that are not an object, with a message.
         arguments: args as ToolCallInput['arguments'],
         isCutOff,
       })),
       source: message,
-      // The ids say it all: each is of one call of the conversation.
+      // The ids are sufficient: each belongs to one call of the conversation.
       conversation: [],
     };
   };
@@ -185,18 +188,19 @@ function toPart({ id, name }: GenAiFoundCall, answer: LoopAnswer | undefined): G
   };
 }
 
-/** What the API takes in a function response; other files are named in the content. */
+/** The file types that the API accepts in a function response; other files are named in the content. */
 const inlineTypes = new Set(['image/png', 'image/jpeg', 'image/webp', 'application/pdf', 'text/plain']);
 
 function toInlineData({ mimeType, content }: AnswerFile) {
   if (!inlineTypes.has(mimeType)) return undefined;
-  const data = Buffer.from(content as Uint8Array).toString('base64'); // text or bytes: both are taken
+  const data = Buffer.from(content as Uint8Array).toString('base64'); // accepts both text and bytes
   return { inlineData: { mimeType, data } };
 }
 
 const refuseConversation = (found: unknown): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    'run of quittance/google-genai takes the conversation so far, as in run({ sessionId, conversation: contents }): [] ' +
-      `for a new one. Calls of Gemini often have no id, and are told apart by it. Found ${describeValue(found)}.`,
+    'run of quittance/google-genai expects the conversation so far, as in run({ sessionId, ' +
+      'conversation: contents }): [] for a new one. Calls of Gemini often have no id and are ' +
+      `distinguished by their place in it. Found ${describeValue(found)}.`,
   );

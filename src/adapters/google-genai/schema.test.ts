@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fromGoogleSchema } from './schema.ts';
 
-test('the dialect of Google is read as JSON Schema', () => {
+test("Google's dialect is converted to JSON Schema", () => {
   expect(
     fromGoogleSchema({
       type: 'OBJECT',
@@ -30,10 +30,10 @@ test('the dialect of Google is read as JSON Schema', () => {
   });
 });
 
-test('a JSON Schema keeps its meaning, and a word that neither knows is not dropped', () => {
+test('a JSON Schema keeps its meaning, and an unknown keyword is not dropped', () => {
   const schema = { type: 'object', properties: { to: { type: ['string', 'null'] } }, required: ['to'] };
   expect(fromGoogleSchema(schema)).toEqual(schema);
   expect(fromGoogleSchema(undefined)).toBeUndefined();
-  // The runtime refuses such a schema, or ignores the word, as it does with any other.
+  // The runtime refuses such a schema, or ignores the keyword, as for any schema.
   expect(fromGoogleSchema({ type: 'OBJECT', mustBe: 'paid' })).toEqual({ type: 'object', mustBe: 'paid' });
 });

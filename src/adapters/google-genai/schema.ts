@@ -1,10 +1,10 @@
 /**
- * The schema dialect of Google's APIs, as JSON Schema. It writes types in capitals, says `nullable` instead of naming
- * the type null, and sends whole numbers as text.
+ * Converts the schema dialect of Google's APIs to JSON Schema. It writes types in capitals, uses `nullable` instead
+ * of a null type, and sends whole numbers as text.
  */
 import { isJsonObject } from '../../base/json.ts';
 
-/** Words that mean the same in both. */
+/** Keywords with the same meaning in both. */
 const shared = new Set([
   'title',
   'description',
@@ -21,7 +21,7 @@ const shared = new Set([
 /** Whole numbers, which may be sent as text. */
 const counts = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties']);
 
-/** A schema that is JSON Schema already comes back with the same meaning. */
+/** A JSON Schema comes back with the same meaning. */
 export function fromGoogleSchema(schema: unknown): unknown {
   if (!isJsonObject(schema)) return schema;
   const isNullable = schema['nullable'] === true;
@@ -38,7 +38,7 @@ export function fromGoogleSchema(schema: unknown): unknown {
       read['properties'] = Object.fromEntries(
         Object.entries(value).map(([name, property]) => [name, fromGoogleSchema(property)]),
       );
-    // For the model alone: they judge no value.
+    // Only for the model: they check no value.
     else if (!['nullable', 'example', 'propertyOrdering'].includes(key)) read[key] = value;
   }
   return read;

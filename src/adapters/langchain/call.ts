@@ -1,4 +1,4 @@
-/** What LangChain gives a tool beside its input: the config of the run, and what a node of tools adds to it. */
+/** LangChain's config of a run, with the additions of a tool node. */
 export type LangChainConfig = {
   readonly configurable?: Readonly<Record<string, unknown>>;
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -8,18 +8,18 @@ export type LangChainConfig = {
   readonly signal?: AbortSignal;
   readonly toolCall?: { readonly id?: string; readonly name: string; readonly args: unknown };
   readonly toolCallId?: string;
-  /** Stops the run, and gives what it was resumed with when it is run again. */
+  /** Stops the run. On a rerun it returns the resume value. */
   readonly interrupt?: (question: never) => unknown;
-  /** Of LangGraph 1.4: the handle on this run. */
+  /** LangGraph 1.4: the handle on this run. */
   readonly control?: object;
 };
 
-/** What a call of the framework comes with. */
+/** LangChain's context of a call. */
 export type LangChainCall = {
   readonly config: LangChainConfig;
   readonly runManager: unknown;
-  /** Runs code where the framework made the call, so that it finds the config of the run there. */
+  /** Runs code in the context of the framework's call, so that it finds the config of the run. */
   readonly inPlace: <Result>(code: () => Result) => Result;
-  /** What the body gives its application beside the output. */
+  /** The artifact of the tool for its application, in addition to the output. */
   artifact: unknown;
 };

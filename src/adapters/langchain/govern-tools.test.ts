@@ -7,9 +7,9 @@ const unsafe = (why: string) =>
     message: expect.stringContaining(why) as string,
   }) as Error;
 
-/** Classes as a version of the framework might have them, as far as the adapter looks. */
+/** Classes as a version of the framework might have them, with the parts the adapter reads. */
 describe('the self-test', () => {
-  test('lets a framework pass whose tools run what `call` runs', async () => {
+  test('accepts a framework whose tools run the function behind `call`', async () => {
     class Sound {
       readonly name: string = 'pay';
       readonly schema = { type: 'object' };
@@ -27,7 +27,7 @@ describe('the self-test', () => {
     expect(tools.map(({ name }) => name)).toEqual(['pay', 'read_artifact']);
   });
 
-  test('refuses a framework that runs another body than that of the tool at hand', async () => {
+  test("refuses a framework that runs another function than the tool's", async () => {
     const made: { readonly name: string; readonly _call: () => unknown }[] = [];
     class Remembering {
       readonly name: string = 'pay';
@@ -63,13 +63,13 @@ describe('the self-test', () => {
   });
 });
 
-test('a list without a tool of the framework is refused, in words that say what is missing', async () => {
+test('refuses a list without a tool of the framework, and says what is missing', async () => {
   await expect(governTools([{ type: 'web_search', name: 'web_search' }])).rejects.toThrow(
     /At least one must be made by tool\(…\)/,
   );
 });
 
-test('an empty list is taken: an agent without tools', async () => {
+test('accepts an empty list: an agent without tools', async () => {
   const { tools, wrapToolCall } = await governTools([]);
   expect(tools).toEqual([]);
   const request = { toolCall: { id: 'c1', name: 'invented', args: {} }, tool: undefined };
@@ -81,7 +81,7 @@ test('an empty list is taken: an agent without tools', async () => {
 });
 
 test.each([[{}], [{ pay: {} }], [undefined], ['pay']])(
-  'tools that are no list are refused: %j',
+  'refuses tools that are not a list: %j',
   async (tools) => {
     await expect(governTools(tools as never)).rejects.toThrow('takes a list of tools');
   },

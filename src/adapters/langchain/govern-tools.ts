@@ -26,16 +26,16 @@ import { probe, selfTest } from '../run/self-test.ts';
 import { notMade } from '../answer/fault-messages.ts';
 import { refuseNoList } from '../adopt/refuse-foreign.ts';
 
-/** What `governTools` takes beside the tools. */
+/** Options of `governTools`. */
 export type LangChainOptions = AdapterOptions<LangChainConfig> & {
-  /** The session a call belongs to, where that is not the `thread_id` of the run. */
+  /** Session of a call. Default: the `thread_id` of the run. */
   readonly session?: (config: LangChainConfig) => string | undefined;
-  /** Tools that ask a person, as humanInTheLoopMiddleware takes them. That middleware is not needed then. */
+  /** Tools that need approval, in the format of humanInTheLoopMiddleware. That middleware is then not needed. */
   readonly interruptOn?: LangChainInterruptOn;
-  /** Tools to hand on although nobody here runs them: the provider does, or the client. Any other such tool is refused. */
+  /** Tools to pass through that the provider or the client runs. Any other such tool is refused. */
   readonly ungoverned?: readonly string[];
   /**
-   * Tools that the agent gets from middleware, by name, such as `write_file` of deepagents: `wrapToolCall` has their
+   * Names of tools that the agent gets from middleware, such as `write_file` of deepagents: `wrapToolCall` has their
    * calls judged, held and recorded. Needs that middleware.
    */
   readonly middlewareTools?: readonly string[];
@@ -43,11 +43,11 @@ export type LangChainOptions = AdapterOptions<LangChainConfig> & {
 
 export type GovernedTools<Tools extends readonly unknown[]> = {
   readonly runtime: Runtime;
-  /** For `createAgent`, a `ToolNode`, or a loop of your own. With `read_artifact`, for outputs too long to show. */
+  /** For `createAgent`, a `ToolNode`, or your own loop. Includes `read_artifact`, for large outputs. */
   readonly tools: Exclude<Tools[number], AnyTool>[];
   /**
-   * For `createMiddleware`, to have calls on record whose name no tool has, and to refuse tools that the agent got
-   * elsewhere. The tools are governed with it or without.
+   * For `createMiddleware`: records calls of unknown tools, and refuses tools that the agent got elsewhere. The tools
+   * are governed with or without it.
    */
   readonly wrapToolCall: <Message>(
     request: LangChainToolCallRequest,
@@ -55,7 +55,7 @@ export type GovernedTools<Tools extends readonly unknown[]> = {
   ) => Promise<Message>;
 };
 
-/** What LangChain asks `wrapToolCall` about. */
+/** The argument of `wrapToolCall`. */
 export type LangChainToolCallRequest = {
   readonly toolCall: { readonly id?: string; readonly name: string; readonly args: unknown };
   readonly tool?: unknown;
@@ -64,8 +64,8 @@ export type LangChainToolCallRequest = {
 };
 
 /**
- * Puts tools of LangChain under Quittance. Refuses to start where a tool is run by somebody else, and where a call that
- * policy blocks could run.
+ * Puts tools of LangChain under Quittance. Refuses to start if another party runs a tool, or if a call that policy
+ * blocks could run.
  */
 export async function governTools<
   const Tools extends readonly (LangChainTool | AnyTool | Readonly<Record<string, unknown>>)[],
@@ -78,13 +78,13 @@ export async function governTools<
     const tool = Object.assign(new Base({}), { name: probe.name, schema: { type: 'object' }, _call: body });
     const [tested] = wrap([tool], Base, probeOptions).tools;
     const config = { configurable: { thread_id: probe.sessionId } };
-    // As a node of tools does.
+    // As a tool node does.
     await tested?.invoke({ id: probe.callId, name: probe.name, args: {}, type: 'tool_call' }, config);
   });
   return wrap(tools, Base, options);
 }
 
-/** An agent without tools: calls of a model that invents one are answered by the framework. */
+/** An agent without tools: the framework answers calls of invented tools. */
 function governNothing<Tools extends readonly unknown[]>({
   session: _session,
   interruptOn: _interruptOn,
@@ -97,7 +97,7 @@ function governNothing<Tools extends readonly unknown[]>({
 }: LangChainOptions): GovernedTools<Tools> {
   return {
     runtime: createDriver([], options).runtime,
-    tools: [] as never, // as many as were given
+    tools: [] as never, // the same number as given
     async wrapToolCall(request, handler) {
       if (request.tool !== undefined) throw refuseStranger(request.toolCall.name);
       return handler(request as never);
@@ -153,7 +153,7 @@ function wrap<Tools extends readonly unknown[]>(
   const own = new Set<unknown>(tools);
   return {
     runtime: driver.runtime,
-    // Each was made in the place of one of them, by the class they all come from.
+    // Each was made in place of one of them, by their common class.
     tools: [...tools, ...given.filter((tool) => ungoverned.includes(nameOf(tool)))] as never,
     async wrapToolCall(request, handler) {
       const { toolCall, tool, state, runtime } = request;
@@ -164,7 +164,7 @@ function wrap<Tools extends readonly unknown[]>(
       const judged = makeTool({ name: toolCall.name, description: '', schema: {}, original: undefined });
       const config = { ...(runtime as object | undefined), state };
       const make = (): Promise<unknown> => judged.invoke({ ...toolCall, type: 'tool_call' }, config);
-      if (!isElsewhere) return (await make()) as never; // what a tool gives is what its handler gives
+      if (!isElsewhere) return (await make()) as never; // a tool returns the result of its handler
       const handle = (args: unknown): unknown =>
         inner.starting(toolCall, 'middleware', () =>
           handler({ ...request, tool: inner.watch(tool), toolCall: { ...toolCall, args } } as never),
@@ -174,7 +174,7 @@ function wrap<Tools extends readonly unknown[]>(
   };
 }
 
-/** The body of every governed tool: the call, as the runtime makes it. */
+/** The function of every governed tool: makes the call through the runtime. */
 function createCaller(
   driver: Driver<LangChainCall>,
   interruptOn: InterruptOn,
@@ -214,15 +214,15 @@ function createCaller(
     try {
       return await make(...call);
     } catch (error) {
-      // LangGraph stops a run by what it throws. Anything else it may tell its model.
+      // LangGraph stops a run by throwing. It may send any other error to its model.
       throw isInterrupt(error) ? error : driver.faults.forModel(call[0].name, error);
     }
   };
 }
 
 /**
- * A run is one time that an agent or a graph is invoked for one message. LangGraph passes a handle on it along since
- * 1.4, which a host may share among several; before, a run that is resumed is the run that stopped.
+ * A run is one invocation of an agent or a graph for one message. LangGraph passes a handle on it since 1.4, which a
+ * host may share among several. Before that, a resumed run counts as the run that stopped.
  */
 function createRunFinder(
   driver: Driver<LangChainCall>,
@@ -232,7 +232,7 @@ function createRunFinder(
   return (sessionId, { control, state, metadata }) => {
     if (control !== undefined && !numbers.has(control)) numbers.set(control, ++count);
     const number = control && numbers.get(control);
-    // Where no message says what a run is about, what is known is the step.
+    // Without a message, only the step of the graph identifies the run.
     const about = lastAsked(state) ?? (number === undefined ? metadata?.['langgraph_checkpoint_ns'] : '');
     if (typeof about !== 'string') return driver.open({ sessionId });
     return driver.runOf(JSON.stringify([sessionId, number, about]), () => ({ sessionId }));
@@ -243,9 +243,9 @@ function readSession(config: LangChainConfig, session: LangChainOptions['session
   const sessionId: unknown = session?.(config) ?? config.configurable?.['thread_id'];
   if (typeof sessionId === 'string' && sessionId !== '') return sessionId;
   throw notMade(
-    'The run belongs to no session, so the call was not made.',
-    'The run says no thread, so the call belongs to no session. Invoke the agent or the graph with ' +
-      '{ configurable: { thread_id } }, or give governTools a `session` that finds one in the config.',
+    'The run has no session, so the call was not made.',
+    'The run has no thread, so the call has no session. Invoke the agent or the graph with { ' +
+      'configurable: { thread_id } }, or give governTools a `session` that finds one in the config.',
   );
 }
 
@@ -261,15 +261,17 @@ const schemaOf = (tool: unknown): unknown =>
 const refuseUngoverned = (name: string): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `The tool ${quote(name)} has no body here: the provider or the client runs it, so Quittance cannot. To hand it on ` +
-      `all the same, say so: governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    `The tool ${quote(name)} has no function here: the provider or the client runs it, so Quittance ` +
+      `cannot run it. To pass it through ungoverned: governTools(tools, { ungoverned: [${JSON.stringify(name)}] ` +
+      '}).',
     { tool: name },
   );
 
 const refuseStranger = (name: string): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `The agent has a tool ${quote(name)} that governTools was not given, so nobody would know what it does. Give it to ` +
-      `governTools, or let it be: governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    `The agent has a tool ${quote(name)} that was not passed to governTools, so its calls would not ` +
+      `be governed. Pass it to governTools, or allow it: governTools(tools, { ungoverned: [${JSON.stringify(name)}] ` +
+      '}).',
     { tool: name },
   );

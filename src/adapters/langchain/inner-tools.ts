@@ -1,13 +1,13 @@
 /**
- * Tools that start inside of a tool of middleware, such as those of a subagent that `task` of deepagents runs. A
- * subagent has middleware of its own, so its tools would run past the gates. A callback of the framework hears of every
- * tool before its body runs, and refuses what is not governed.
+ * Tools that start inside a middleware tool, such as those of a subagent that `task` of deepagents runs. A subagent
+ * has its own middleware, so its tools would bypass the gates. A framework callback sees every tool before its
+ * function runs, and refuses ungoverned ones.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { QuittanceError } from '../../base/error.ts';
 import { quote } from '../../base/nearest.ts';
 
-/** A tool that may start, once. What the body of a governed tool starts is part of that body. */
+/** A tool that may start, once. Tools started by a governed tool are part of it. */
 type Start = {
   readonly call: { readonly id?: string | undefined; readonly name: string };
   readonly by: 'governed tool' | 'middleware';
@@ -28,11 +28,11 @@ export class InnerTools {
   constructor() {
     this.#handler = {
       name: 'quittance_inner_tools',
-      // The body waits for the handler, and does not run where it throws.
+      // The function waits for the handler, and does not run if it throws.
       awaitHandlers: true,
       raiseError: true,
       handleToolStart: (...args) => {
-        // In this place the framework gives the id of the call. It does not give the name of the tool.
+        // The framework passes the call id at this position. It does not pass the tool's name.
         const id = args[7];
         const start = this.#starts.getStore();
         if (start === undefined || (start.isUsed && start.by === 'governed tool')) return;
@@ -43,12 +43,12 @@ export class InnerTools {
     };
   }
 
-  /** Runs what starts this tool. */
+  /** Runs the code that starts this tool. */
   starting<Result>(call: Start['call'], by: Start['by'], work: () => Result): Result {
     return this.#starts.run({ call, by, isUsed: false }, work);
   }
 
-  /** The same tool, with a watch over the tools that start inside of it. */
+  /** The same tool, watching the tools that start inside it. */
   watch(tool: unknown): unknown {
     if (typeof tool !== 'object' || tool === null) return tool;
     const invoke = Reflect.get(tool, 'invoke') as unknown;
@@ -65,7 +65,7 @@ export class InnerTools {
   }
 }
 
-/** The framework takes a list of handlers, or its own manager of them. A subagent of a subagent has the handler already. */
+/** The framework accepts a list of handlers, or its own manager of them. A nested subagent already has the handler. */
 function withHandler(callbacks: unknown, handler: Handler): unknown {
   const list: unknown = Array.isArray(callbacks) ? callbacks : memberOf(callbacks, 'handlers');
   const known = Array.isArray(list) ? (list as readonly unknown[]) : [];
@@ -82,7 +82,8 @@ const memberOf = (value: unknown, key: string): unknown =>
 const refuseInner = (id: unknown, outer: string): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `A tool would run ungoverned inside of ${quote(outer)}${typeof id === 'string' ? `, for the call ${quote(id)}` : ''}. ` +
-      'A subagent has middleware of its own: give every subagent the middleware with wrapToolCall of the same governTools.',
+    `A tool would run ungoverned inside ${quote(outer)}${typeof id === 'string' ? `, for the call ${quote(id)}` : ''}. ` +
+      'A subagent has its own middleware: give every subagent the middleware with wrapToolCall of the ' +
+      'same governTools.',
     { tool: outer },
   );

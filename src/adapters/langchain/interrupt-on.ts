@@ -1,9 +1,9 @@
-/** Which tools ask a person, in the words of LangChain's own middleware for humans in the loop. */
+/** The tools that need approval, in the format of LangChain's human-in-the-loop middleware. */
 import { ownValue } from '../../tool/own-value.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { LangChainCall, LangChainConfig } from './call.ts';
 
-/** As `interruptOn` of humanInTheLoopMiddleware: `when` decides whether to ask, `description` what. */
+/** As `interruptOn` of humanInTheLoopMiddleware: `when` decides whether to ask; `description` is the question. */
 export type LangChainInterruptOn = Readonly<
   Record<
     string,
@@ -12,7 +12,7 @@ export type LangChainInterruptOn = Readonly<
         readonly description?:
           string | undefined | ((toolCall: never, state: never, runtime: never) => unknown);
         readonly when?: ((request: never) => unknown) | undefined;
-        /** Of no effect: people approve, deny or edit, whoever of them may. */
+        /** Has no effect: approvers can always approve, deny or edit. */
         readonly allowedDecisions?: readonly string[];
         readonly argsSchema?: unknown;
       }
@@ -20,9 +20,9 @@ export type LangChainInterruptOn = Readonly<
 >;
 
 export type InterruptOn = {
-  /** Whether calls of a tool ask. What they ask must stay the same when they are looked at again, anywhere. */
+  /** Do calls of a tool need approval? The question must stay the same when it is evaluated again, in any process. */
   asks(toolName: string): AdoptedTool<LangChainCall>['asks'];
-  /** What a function says about a call, for whoever sees the run stop. Undefined where there is none. */
+  /** The description from a function, for the reader of the interrupt. Undefined if there is none. */
   describe(toolName: string, args: unknown, config: LangChainConfig): Promise<string | undefined>;
 };
 
@@ -39,10 +39,10 @@ export function readInterruptOn(interruptOn: LangChainInterruptOn): InterruptOn 
       const { when, description } = said;
       const question = typeof description === 'string' ? description : true;
       return async (args, native) => {
-        // Without the run there is nothing to look at. Where it was decided already, the decision stands.
+        // Without the run there is nothing to evaluate. An existing decision stays valid.
         if (native === undefined || typeof when !== 'function') return question;
         const { toolCall, state, runtime } = asGiven(name, args, native.config);
-        // What it gives is read as LangChain reads it: anything true asks.
+        // Read as LangChain reads it: any truthy value asks.
         return Boolean(await when({ toolCall, tool: undefined, state, runtime })) && question;
       };
     },

@@ -1,7 +1,6 @@
 /**
- * Held calls as interrupts of LangGraph. A node of tools runs all calls of a message as one task, and gives whoever
- * interrupts first in that task the first answer: a call may well get the answer to another. So an answer counts for
- * the question it names, whichever call received it, and for none where it names none.
+ * Held calls as LangGraph interrupts. A tool node runs all calls of a message as one task. It gives the first interrupt of that task the first answer, so a call may receive the answer to another. An answer therefore counts
+ * for the confirmation it names, whichever call received it. An answer that names none is ignored.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonValue } from '../../base/json.ts';
@@ -14,13 +13,13 @@ import type { CallGiven, Run } from '../run/driver.ts';
 import type { InterruptOn } from './interrupt-on.ts';
 import type { LangChainCall, LangChainConfig } from './call.ts';
 
-/** What a run stops with: the value of the interrupt. */
+/** The value of the interrupt. */
 export type LangChainQuestion = {
   type: 'quittance.confirmation';
   confirmationId: string;
   callId: string;
   toolName: string;
-  /** What the tool would be run with, as far as it may be shown. */
+  /** The input of the tool, in stored form. */
   arguments: JsonValue;
   description: string;
 };
@@ -32,7 +31,7 @@ export type LangChainDecision = {
   readonly reason?: string;
 };
 
-/** Answers that came in a run and were about another call than the one that received them. */
+/** Answers that another call of the run received. */
 export type Shelf = Map<string, LangChainDecision>;
 
 type Interrupting = {
@@ -42,7 +41,7 @@ type Interrupting = {
   readonly shelf: Shelf;
 };
 
-/** Makes the call; where it is held, stops the run until its question is decided. */
+/** Makes the call; if it is held, stops the run until its confirmation is decided. */
 export async function callOrInterrupt(
   { runtime, interruptOn, run, shelf }: Interrupting,
   request: ToolCallInput,
@@ -53,13 +52,13 @@ export async function callOrInterrupt(
     const made = await run.callOrPending(request, given);
     if (made.type !== 'pending') return made;
     const { confirmationId } = made;
-    // Somebody else makes it, and asks nobody.
+    // Another process runs the call, and no approval is needed.
     if (confirmationId === undefined) return run.call(request, given);
     const [held] = await runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
     // It was decided since.
     if (held?.confirmation?.confirmationId !== confirmationId) continue;
     const question = await toQuestion(held, held.confirmation, interruptOn, native.config);
-    // Nothing may come between this look and the interrupt: whoever took the answer first has put it here.
+    // No await between this check and the interrupt: the call that received the answer has stored it here.
     if (!shelf.has(confirmationId))
       for (const decision of readDecisions(interrupt(native.config, question)))
         shelf.set(decision.confirmationId, decision);
@@ -94,23 +93,24 @@ async function toQuestion(
 
 function interrupt(config: LangChainConfig, question: LangChainQuestion): unknown {
   try {
-    return config.interrupt?.(question as never); // it takes whatever JSON can hold
+    return config.interrupt?.(question as never); // it accepts any JSON value
   } catch (error) {
-    const { lc_error_code: code } = error as { readonly lc_error_code?: unknown }; // as the framework marks it
+    const { lc_error_code: code } = error as { readonly lc_error_code?: unknown }; // the framework's own error code
     throw code === 'MISSING_CHECKPOINTER' ? refuseToStop('has no checkpointer to stop with', error) : error;
   }
 }
 
-/** Throws where a run could not stop, before anybody is asked. */
+/** Throws if a run could not stop, before a person is asked. */
 export function checkCanStop({ interrupt: stop }: LangChainConfig): void {
-  if (typeof stop !== 'function') throw refuseToStop('is none of LangGraph');
+  if (typeof stop !== 'function') throw refuseToStop('is not a LangGraph run');
 }
 
 const refuseToStop = (why: string, cause?: unknown): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `With approver, a held call stops the run, but this run ${why}. Make the agent or the graph with a checkpointer, ` +
-      'such as createAgent({ …, checkpointer: new MemorySaver() }), or leave approver out: then the call waits.',
+    `With approver, a held call stops the run, but this run ${why}. Create the agent or the graph ` +
+      'with a checkpointer, such as createAgent({ …, checkpointer: new MemorySaver() }), or leave ' +
+      'approver out: then the call waits.',
     {},
     cause,
   );

@@ -1,4 +1,4 @@
-/** What the messages of a graph say about its calls. They may come from a client, so nothing here is believed further. */
+/** Reads the calls in the messages of a graph. A client may have written them, so nothing here is trusted. */
 import { isJsonObject } from '../../base/json.ts';
 import type { ConversationStep } from '../run/conversation.ts';
 import { earlierUses } from '../run/conversation.ts';
@@ -29,7 +29,7 @@ function toSaid({ type, tool_calls: calls, tool_call_id: id }: Message): Convers
   return ids.length === 0 ? { type: 'other' } : { type: 'calls', ids };
 }
 
-/** The message that the run is an answer to. */
+/** The message that the run answers. */
 export function lastAsked(state: unknown): string | undefined {
   const id = messagesOf(state).findLast(({ type }) => type === 'human')?.id;
   return typeof id === 'string' ? id : undefined;

@@ -1,6 +1,6 @@
 /**
- * Tools that an agent of LangChain gets from middleware, such as the file tools of deepagents, judged and recorded by
- * `wrapToolCall`. The call is made as any other; its body is the handler of the framework.
+ * Tools that a LangChain agent gets from middleware, such as the file tools of deepagents, judged and recorded by
+ * `wrapToolCall`. The call is made like any other; the framework's handler is its function.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isJsonObject } from '../../base/json.ts';
@@ -10,13 +10,13 @@ import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { LangChainCall } from './call.ts';
 import { isMarked, readToolOutput } from './output.ts';
 
-/** One call of the framework: runs the tool with the arguments that were let through. */
+/** One call of the framework: runs the tool with the allowed arguments. */
 type Handling = { readonly handle: (args: unknown) => unknown; result: unknown };
 
 export class MiddlewareTools {
   readonly #handling = new AsyncLocalStorage<Handling>();
 
-  /** The tool as the runtime has it. */
+  /** The tool for the runtime. */
   adopt(name: string): AdoptedTool<LangChainCall> {
     return {
       name,
@@ -32,8 +32,8 @@ export class MiddlewareTools {
   }
 
   /**
-   * Makes the call, and gives what the framework goes on with: the message of the governed tool. Where the tool gave a
-   * Command and succeeded, that, with the message in it.
+   * Makes the call and returns the framework's result: the message of the governed tool. If the tool returned a
+   * Command and succeeded, it returns that, with the message in it.
    */
   async call(
     handle: (args: unknown) => unknown,
@@ -58,11 +58,11 @@ const messagesOf = ({ update }: Command): readonly unknown[] =>
 const isAnswerTo = (message: unknown, toolCallId: string | undefined): boolean =>
   isMarked(message, 'tool_call_id', toolCallId);
 
-/** What the model would be told: the message itself, or the one in a Command. */
+/** The text for the model: the message itself, or the one in a Command. */
 function messageIn(result: unknown, callId: string): unknown {
   if (!isCommand(result)) return result;
   const messages = messagesOf(result);
-  // The id in our record may be one that tells repeated ids apart: then the only message is meant.
+  // The recorded id may distinguish repeated ids; then the only message is the right one.
   return messages.find((message) => isAnswerTo(message, callId)) ?? messages.at(-1) ?? null;
 }
 
@@ -79,7 +79,7 @@ function withMessage(command: Command, message: unknown, toolCallId: string | un
 const refuseAlone = (name: string): ToolError =>
   new ToolError(
     'tool.execution_error',
-    `The tool ${quote(name)} is run by middleware of the agent, and no run of the agent has asked for this call. Run the ` +
-      'agent again in its thread.',
-    { retryable: true, problem: 'The agent that runs this tool was not there. Nothing ran.' },
+    `Middleware of the agent runs the tool ${quote(name)}, and no run of the agent has requested this ` +
+      'call. Run the agent again in its thread.',
+    { retryable: true, problem: 'The agent that runs this tool was not available. Nothing ran.' },
   );

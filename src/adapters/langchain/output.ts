@@ -1,4 +1,4 @@
-/** What bodies of LangChain tools give, and what a message of a tool holds. */
+/** Reads the outputs of LangChain tools and writes tool messages. */
 import { isJsonObject } from '../../base/json.ts';
 import { ToolError } from '../../call/tool-error.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
@@ -29,17 +29,17 @@ export async function readToolOutput(
   if (!Array.isArray(value) || value.length !== 2)
     throw new ToolError(
       'tool.invalid_output',
-      'The tool says that it gives content and an artifact, and did not give a list of these two.',
+      'The tool declares content and an artifact as its result, but did not return a list of these two.',
     );
   const [content, artifact] = value as [unknown, unknown];
   return { output: keepFiles(content, context), artifact };
 }
 
-/** A tool may stream how far it is. Nobody may see that before it is judged, so only what it returns counts. */
+/** A tool may stream its progress. It must not be shown before it is judged, so only the return value counts. */
 async function lastOf(given: unknown): Promise<unknown> {
   if (typeof given !== 'object' || given === null || !(Symbol.asyncIterator in given)) return given;
   if (!('next' in given) || typeof given.next !== 'function') return given;
-  const running = given as AsyncGenerator<unknown, unknown>; // as the framework tells it
+  const running = given as AsyncGenerator<unknown, unknown>; // the framework's own check
   try {
     for (;;) {
       const { done, value } = await running.next();
@@ -50,7 +50,7 @@ async function lastOf(given: unknown): Promise<unknown> {
   }
 }
 
-/** Whether an object of the framework says of itself what it is. */
+/** Does a framework object identify itself as this type? */
 export function isMarked(
   value: unknown,
   key: string,
@@ -70,27 +70,28 @@ export const isInterrupt = (error: unknown): boolean =>
 const refuseInterrupt = ({ toolName }: ToolContext, cause: unknown): ToolError =>
   new ToolError(
     'tool.execution_error',
-    `The body of the tool "${toolName}" called interrupt(), which would run it from its beginning a second time. People ` +
-      'are asked before a tool runs: name it in interruptOn, or have a rule ask.',
+    `The tool "${toolName}" called interrupt(), which would run it from its start a second time. Ask ` +
+      'for approval before a tool runs: name it in interruptOn, or have a rule ask.',
     {
       retryable: false,
       cause,
-      problem: `The tool "${toolName}" tried to stop for an answer after it had begun, which it cannot.`,
+      problem: `The tool "${toolName}" tried to wait for an answer while it was running, which is not possible.`,
     },
   );
 
 const refuseCommand = ({ toolName }: ToolContext): ToolError =>
   new ToolError(
     'tool.invalid_output',
-    `The tool "${toolName}" gave a Command, which steers the graph and is no output. Steer it from a node, or hand the ` +
-      `tool on as it is: governTools(tools, { ungoverned: ["${toolName}"] }).`,
-    { problem: `The tool "${toolName}" gave an instruction for the agent instead of an output.` },
+    `The tool "${toolName}" returned a Command, which controls the graph and is not an output. ` +
+      `Control it from a node, or pass the tool through: governTools(tools, { ungoverned: ["${toolName}"] ` +
+      '}).',
+    { problem: `The tool "${toolName}" returned an instruction for the agent instead of an output.` },
   );
 
 const toText = (content: unknown): string =>
   typeof content === 'string' ? content : (JSON.stringify(content) ?? String(content));
 
-/** Keeps what content blocks hold in base64 beside the output, under a name that stands in its place. */
+/** Stores base64 content blocks as artifacts, with a name in their place. */
 function keepFiles(content: unknown, context: ToolContext): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((block: unknown) => {
@@ -113,13 +114,13 @@ function readFile(block: unknown): File | undefined {
       ? undefined
       : { type: 'image', mimeType, data: base64 };
   }
-  // As version 1 of the framework writes it, and as the versions before did.
+  // In the formats of version 1 of the framework and of earlier versions.
   const mimeType = block['mimeType'] ?? block['mime_type'];
   if (typeof type !== 'string' || typeof mimeType !== 'string' || typeof data !== 'string') return undefined;
   return ['image', 'audio', 'video', 'file'].includes(type) ? { type, mimeType, data } : undefined;
 }
 
-/** What the model is fed: the tabled content, then what else it should know, each a part of its own. */
+/** The content for the model: the tabled content, then additional facts, as separate parts. */
 export function toContent({ content, note, files }: Answer): unknown {
   if (note === undefined && files.length === 0) return content;
   return [
@@ -130,7 +131,7 @@ export function toContent({ content, note, files }: Answer): unknown {
 }
 
 function toBlock({ mimeType, name, content }: AnswerFile): object {
-  const data = Buffer.from(content as string).toString('base64'); // text or bytes: both are taken
+  const data = Buffer.from(content as string).toString('base64'); // accepts both text and bytes
   return mimeType.startsWith('image/')
     ? { type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } }
     : { type: 'file', mimeType, data, ...(name !== undefined && { metadata: { filename: name } }) };

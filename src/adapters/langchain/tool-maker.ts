@@ -1,4 +1,4 @@
-/** Tools of LangChain that do nothing but ask the runtime. */
+/** LangChain tools that only call the runtime. */
 import type { QuittanceError } from '../../base/error.ts';
 import { quote } from '../../base/nearest.ts';
 import type { FaultMessages } from '../answer/fault-messages.ts';
@@ -7,16 +7,16 @@ import type { InnerTools } from './inner-tools.ts';
 import type { LangChainConfig } from './call.ts';
 import type { LangChainToolClass, ToolFields, ToolInstance } from './tool.ts';
 
-/** What a tool shows the framework and the model. */
+/** The properties of a tool for the framework and the model. */
 export type ShownTool = {
   readonly name: string;
   readonly description: string;
   readonly schema: unknown;
-  /** The tool it stands for, if that is one of the framework. */
+  /** The replaced tool, if it is one of the framework. */
   readonly original: unknown;
 };
 
-/** What a call comes to, as a message of a tool holds it. */
+/** The result of a call, as a tool message holds it. */
 export type ToolAnswer = {
   readonly content: unknown;
   readonly artifact: unknown;
@@ -29,7 +29,7 @@ export type MakeToolCall = (
   runManager: unknown,
 ) => Promise<ToolAnswer>;
 
-/** Makes tools of the framework whose body is `make`, and nothing else. */
+/** Makes tools of the framework whose only function is `make`. */
 export function createToolMaker(
   Base: LangChainToolClass,
   make: MakeToolCall,
@@ -42,15 +42,15 @@ export function createToolMaker(
     }
 
     override async call(args: unknown, given?: unknown, tags?: unknown): Promise<unknown> {
-      const config = (given ?? {}) as LangChainConfig; // what `invoke` of the framework makes
+      const config = (given ?? {}) as LangChainConfig; // as made by the framework's `invoke`
       const { toolCall } = config;
       const id = toolCall?.id;
-      // A body that hands its config on hands on its own call with it.
+      // A tool that passes its config on also passes its own call.
       if (typeof id !== 'string' || id === '' || toolCall?.name !== this.name)
         throw faults.forModel(this.name, refuseBareInput(this.name));
       let isError = false;
       const once = Object.create(this, {
-        // The model reads the schema. Here it lets everything through: arguments are judged, and mended, by the runtime.
+        // The model reads the schema. Here it accepts everything: the runtime checks and coerces the arguments.
         schema: { value: {} },
         _call: {
           value: async (_: unknown, runManager: unknown, runConfig: LangChainConfig) => {
@@ -83,7 +83,7 @@ export function createToolMaker(
 const refuseBareInput = (name: string): QuittanceError =>
   notMade(
     `The tool ${quote(name)} was called without the id of the call.`,
-    `The tool ${quote(name)} was invoked without the id of a call, so the same call could run twice. Invoke it with ` +
-      'the tool call of the model, as it is: tool.invoke(message.tool_calls[0], config).',
+    `The tool ${quote(name)} was invoked without the id of a call, so the same call could run twice. ` +
+      "Invoke it with the model's tool call, unchanged: tool.invoke(message.tool_calls[0], config).",
     { tool: name },
   );

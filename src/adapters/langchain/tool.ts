@@ -1,6 +1,6 @@
 /**
- * The tools of LangChain, as far as this adapter touches them. Declared here, so that the package needs none of it;
- * test/frameworks holds them against the real ones.
+ * The parts of LangChain tools that this adapter uses. Declared here, so that the package does not depend on it.
+ * test/frameworks checks them against the real types.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -14,7 +14,7 @@ import type { InterruptOn } from './interrupt-on.ts';
 import { readToolOutput } from './output.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
-/** A tool made by `tool`, of a class of its own, or a runnable as a tool. */
+/** A tool made by `tool`, an instance of a custom class, or a runnable as a tool. */
 export type LangChainTool = {
   readonly name: string;
   readonly description?: string | undefined;
@@ -32,8 +32,8 @@ export type ToolInstance = ToolFields & {
 export type LangChainToolClass = new (fields: object) => ToolInstance;
 
 /**
- * Finds that class in a tool. The package cannot import it: the copy it would get need not be the one that made the
- * tools.
+ * Finds that class through a tool. The package cannot import it, because its copy may differ from the one that made
+ * the tools.
  */
 export function findToolClass(tools: readonly unknown[]): LangChainToolClass {
   for (const tool of tools) {
@@ -46,15 +46,16 @@ export function findToolClass(tools: readonly unknown[]): LangChainToolClass {
   }
   throw new QuittanceError(
     'config.invalid',
-    'governTools takes the tools of LangChain, and found none in the list. At least one must be made by tool(…) of ' +
-      'langchain or @langchain/core/tools, or of a class that extends StructuredTool.',
+    'governTools expects LangChain tools, but found none in the list. At least one must be made by ' +
+      'tool(…) of langchain or @langchain/core/tools, or be an instance of a class that extends ' +
+      'StructuredTool.',
   );
 }
 
 const prototypeOf = (value: unknown): object | null =>
   typeof value === 'object' && value !== null ? (Object.getPrototypeOf(value) as object | null) : null;
 
-/** Reads a tool that can be governed; undefined where somebody else runs it: the provider, or the client. */
+/** Reads a tool that can be governed; undefined if the provider or the client runs it. */
 export function readLangChainTool(
   given: unknown,
   Base: LangChainToolClass,
@@ -94,7 +95,7 @@ function isInvokable(given: unknown): given is ToolInstance {
   );
 }
 
-/** Calls what the author wrote, past everything of the framework that would show its output to anybody. */
+/** Calls the author's function directly, bypassing the framework code that would show its output. */
 function runBody(
   tool: ToolInstance,
   Base: LangChainToolClass,
@@ -107,26 +108,26 @@ function runBody(
     id: callId,
     name: tool.name,
     ...native?.config.toolCall,
-    // A body may look here too: it finds what was allowed, not what was asked.
+    // The function may read its arguments here too: it finds the allowed ones, not the requested ones.
     args: given,
     type: 'tool_call',
   };
   const known = { configurable: { thread_id: sessionId }, toolCallId: callId, ...native?.config };
-  // The signal of the call ends with its deadline too, not only with the run.
+  // The signal of the call also ends at its deadline, not only with the run.
   const config = { ...known, toolCall, signal };
   const { _call: own } = tool;
   const { prototype } = Base as { readonly prototype: object };
   if (typeof own === 'function' && Reflect.get(tool, 'invoke') === Reflect.get(prototype, 'invoke'))
     return own.call(tool, args, native?.runManager, config);
   if (isJsonObject(given) && given['type'] === 'tool_call')
-    // The framework would take this for the call itself, and run what is inside.
+    // The framework would mistake this for the call itself and run its content.
     throw new ToolError('tool.invalid_input', 'Arguments may not look like a tool call.');
   return tool.invoke(toolCall, config);
 }
 
 const textInput = { type: 'object', properties: { input: { type: 'string' } } };
 
-/** Tools of one text have a schema that makes the text of an object. */
+/** Tools with a single text have a schema that extracts the text from an object. */
 function takesText(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null || !('safeParse' in schema)) return false;
   const { safeParse } = schema;
@@ -135,6 +136,6 @@ function takesText(schema: unknown): boolean {
     const probe: unknown = safeParse.call(schema, { input: 'text' });
     return isJsonObject(probe) && probe['data'] === 'text';
   } catch {
-    return false; // a schema that only answers later takes objects
+    return false; // a schema that answers asynchronously accepts objects
   }
 }

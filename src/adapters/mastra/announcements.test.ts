@@ -2,18 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { createAnnouncements, readMastraAnswer } from './announcements.ts';
 
 describe('announcements', () => {
-  test('data counts where the model wrote none', () => {
+  test('resume data counts if the model wrote none', () => {
     const announcements = createAnnouncements(() => 0);
     announcements.add('c1', { cents: 5 });
     expect([announcements.take('c1').isOfPerson, announcements.take('c1').isOfPerson]).toEqual([true, false]);
   });
 
-  test('what was never announced counts for nothing', () => {
+  test('data of a call that was never announced does not count', () => {
     expect(createAnnouncements(() => 0).take('c1')).toEqual({ isOfPerson: false, at: undefined });
   });
 
   test.each([{ approved: true }, null, undefined, ''])(
-    'an argument of %j is data the model wrote',
+    'an argument of %j is data that the model wrote',
     (resumeData) => {
       const announcements = createAnnouncements(() => 0);
       announcements.add('c1', { resumeData });
@@ -24,7 +24,7 @@ describe('announcements', () => {
   test.each([
     ['written first', [true, false]],
     ['written last', [false, true]],
-  ])('of two runs that share an id, %s, neither is believed while the other could be meant', (_, written) => {
+  ])('of two runs that share an id, %s, neither is trusted while it is ambiguous', (_, written) => {
     const announcements = createAnnouncements(() => 0);
     for (const one of written) announcements.add('c1', one ? { resumeData: { approved: true } } : {});
     expect([announcements.take('c1').isOfPerson, announcements.take('c1').isOfPerson]).toEqual([
@@ -35,7 +35,7 @@ describe('announcements', () => {
     expect(announcements.take('c1').isOfPerson).toBe(true);
   });
 
-  test('announcements of calls that never came are forgotten, and then not believed', () => {
+  test('announcements of calls that were never made expire, and then are not trusted', () => {
     const announcements = createAnnouncements(() => 0);
     for (let count = 0; count <= 1_000; count++) announcements.add(`c${count}`, {});
     expect([
@@ -48,13 +48,13 @@ describe('announcements', () => {
 
 describe('answers', () => {
   test.each([undefined, null, 'yes', true, [], {}, { approved: 'true' }, Object.create({ approved: true })])(
-    '%j is none',
+    'rejects %j as an answer',
     (data) => {
       expect(readMastraAnswer(data, undefined)).toBeUndefined();
     },
   );
 
-  test('an answer is about the question it names, or the one the run stopped with', () => {
+  test('an answer is for the confirmation it names, or the one the run stopped with', () => {
     const asked = { confirmationId: 'k1' };
     expect(readMastraAnswer({ approved: true }, undefined)?.confirmationId).toBeUndefined();
     expect(readMastraAnswer({ approved: true }, asked)?.confirmationId).toBe('k1');

@@ -1,38 +1,38 @@
 /**
- * What comes back from a run of Mastra that stopped for an approval.
+ * Reads the answer of a person from a Mastra run that stopped for an approval.
  *
- * The answer of a person arrives as `resumeData`, and so does whatever a model writes into an argument of that name:
- * Mastra takes it out of the arguments and prefers it. Nothing a model says can approve. Before it runs a tool Mastra
- * announces the arguments as the model wrote them, so that the two can be told apart: data counts for a call only
- * where every announcement of it was free of the argument.
+ * The answer arrives as `resumeData`, but so does any model argument of that name: Mastra takes it out of the
+ * arguments and prefers it. A model must never be able to approve. Before Mastra runs a tool, it announces the
+ * arguments as the model wrote them, which distinguishes the two. Resume data counts only if every announcement of
+ * the call lacked that argument.
  */
 import { isJsonObject } from '../../base/json.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { ownValue } from '../../tool/own-value.ts';
 
-/** What a person said. */
+/** The answer of a person. */
 export type MastraAnswer = {
   readonly approved: boolean;
   readonly reason: string | undefined;
-  /** The question it is about, where that is known. */
+  /** Its confirmation, if known. */
   readonly confirmationId: string | undefined;
 };
 
 export interface Announcements {
-  /** Takes down what Mastra says a model wrote. */
+  /** Stores the arguments that Mastra announces. */
   add(toolCallId: string, input: unknown): void;
-  /** What was announced of a call that is made now. */
+  /** Removes and returns the announcement of a call that is made now. */
   take(toolCallId: string): Announced;
 }
 
 export type Announced = {
-  /** Is what this call is resumed with nothing that its model wrote? */
+  /** Does the resume data come from a person, not from the model? */
   readonly isOfPerson: boolean;
-  /** When it was announced, by the clock. Undefined where nothing was. */
+  /** Time of the announcement. Undefined if there was none. */
   readonly at: number | undefined;
 };
 
-/** Counts the announcements whose call has not been made yet. Ids are those of providers: two runs may share one. */
+/** Counts the announcements whose call has not been made yet. Ids come from providers, so two runs may share one. */
 export function createAnnouncements(clock: () => number): Announcements {
   const open = new Map<string, { clean: number; written: number; readonly at: number[] }>();
   return {
@@ -42,7 +42,7 @@ export function createAnnouncements(clock: () => number): Announcements {
       if (isJsonObject(input) && 'resumeData' in input) counts.written++;
       else counts.clean++;
       const [oldest] = open.keys();
-      // Calls that were announced and never made must not pile up.
+      // Announced calls that were never made must be limited.
       if (open.size >= 1_000 && oldest !== undefined && !open.has(toolCallId)) open.delete(oldest);
       open.set(toolCallId, counts);
     },
@@ -70,7 +70,7 @@ export function readMastraAnswer(resumeData: unknown, suspendPayload: unknown): 
   return {
     approved,
     reason: typeof reason === 'string' ? reason : undefined,
-    // What is no name of a question is about none.
+    // A value that is not an id matches no confirmation.
     confirmationId: about === undefined || typeof about === 'string' ? about : '',
   };
 }
@@ -89,13 +89,13 @@ export const openMastraSchema = (shape: JsonObject): object => {
   };
 };
 
-/** What a run is suspended with. */
+/** The suspend payload of a run. */
 export type MastraQuestion = {
-  /** Null where nobody is asked, and somebody else is still making the call. */
+  /** Null if no person is asked and another process still runs the call. */
   readonly confirmationId: string | null;
   readonly callId: string;
   readonly toolName: string;
-  /** What the person is asked. */
+  /** The question for the person. */
   readonly description: string;
 };
 

@@ -30,33 +30,34 @@ import { probe, selfTest } from '../run/self-test.ts';
 import { notMade } from '../answer/fault-messages.ts';
 import { refuseForeign, refuseNoRecord } from '../adopt/refuse-foreign.ts';
 
-/** What `governTools` takes beside the tools. */
+/** Options of `governTools`. */
 export type MastraOptions = AdapterOptions<MastraContext> & {
-  /** The session a call belongs to, where that is neither the thread of the agent's memory nor, without one, the run. */
+  /** Session of a call. Default: the thread of the agent's memory, or else the run. */
   readonly session?: (context: MastraContext) => string | undefined;
-  /** Tools to hand on as they are, by name: the provider or the client runs them, or they suspend themselves. */
+  /** Names of tools to pass through: the provider or the client runs them, or they suspend themselves. */
   readonly ungoverned?: readonly string[];
 };
 
 export type GovernedTools<Tools> = {
   readonly runtime: Runtime;
-  /** For the `tools` of agents. With `read_artifact`, for outputs too long to show. */
+  /** For the `tools` of agents. Includes `read_artifact`, for large outputs. */
   readonly tools: { [Name in keyof Tools]: GovernedMastraTool<Tools[Name]> };
   /**
-   * The names of them, for `activeTools`: with it, a model that asks for anything else is told that there is no such
-   * tool, whatever the agent got elsewhere.
+   * Their names, for `activeTools`: with it, a model that requests any other tool learns that it does not exist,
+   * whatever tools the agent got elsewhere.
    */
   readonly activeTools: string[];
   /**
-   * For the config of an agent: `new Agent({ id, model, ...governed.agent })`. The tools, `activeTools`, and a processor
-   * that puts governed tools back where a toolset, a client tool or another processor has one of the same name.
+   * For the config of an agent: `new Agent({ id, model, ...governed.agent })`. Contains the tools, `activeTools`, and
+   * a processor. The processor restores governed tools if a toolset, a client tool or another processor has one of
+   * the same name.
    */
   readonly agent: {
     readonly tools: GovernedTools<Tools>['tools'];
     readonly inputProcessors: MastraGuard[];
     readonly defaultOptions: { readonly activeTools: string[] };
   };
-  /** That processor alone, for agents with processors of their own. It belongs behind them. */
+  /** That processor alone, for agents with their own processors. Put it last. */
   readonly guard: MastraGuard;
 };
 
@@ -64,15 +65,15 @@ export type GovernedTools<Tools> = {
 export type MastraGuard = {
   readonly id: string;
   readonly name: string;
-  /** Asked before every round, with the tools that the round would have. */
+  /** Called before every round, with the tools of the round. */
   processInputStep(step: { readonly tools?: Record<string, unknown> | undefined }): {
     tools: Record<string, unknown>;
   };
 };
 
 /**
- * Puts tools of Mastra under Quittance. Refuses to start where a tool is run by somebody else, and where a call that
- * policy blocks could run.
+ * Puts tools of Mastra under Quittance. Refuses to start if another party runs a tool, or if a call that policy
+ * blocks could run.
  */
 export async function governTools<const Tools extends Readonly<Record<string, unknown>>>(
   tools: Tools,
@@ -95,7 +96,7 @@ export const sendProbe =
   async (probeOptions, body) => {
     const given = { [mastraToolMark]: true, id: probe.name, description: '', execute: async () => body() };
     const { tools } = await wrapTools({ [probe.name]: given }, probeOptions);
-    const wrapped = tools[probe.name] as MastraTool; // as any tool that was wrapped
+    const wrapped = tools[probe.name] as MastraTool; // like any wrapped tool
     const agent = { toolCallId: probe.callId, messages: [], threadId: probe.sessionId };
     await wrapped.execute?.({} as never, { agent } as never); // as Mastra calls it
   };
@@ -110,7 +111,7 @@ async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
       const read = await readMastraTool(name, tool);
       if (read === undefined)
         throw refuseForeign(name, 'has no execute here: the provider or the client runs it');
-      if (suspendsItself(tool)) throw refuseForeign(name, 'suspends itself, in the middle of a call');
+      if (suspendsItself(tool)) throw refuseForeign(name, 'suspends itself during a call');
       return read;
     }),
   );
@@ -118,7 +119,7 @@ async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
   let ticks = 0;
   const clock = (): number => ++ticks;
   const makeCall = createCaller(driver, session, clock);
-  // Without a prototype, so that a name is a name.
+  // Without a prototype, so that inherited names are not tools.
   const tools = Object.create(null) as Record<string, unknown>;
   for (const [name, tool] of Object.entries(given)) tools[name] = tool;
   const own = new Map<string, unknown>();
@@ -137,7 +138,7 @@ async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
   };
 }
 
-/** Mastra puts tools of several sources under one name, and the last one wins. Here the governed one does. */
+/** Mastra merges tools of several sources by name, and the last one wins. This makes the governed one win. */
 const createGuard = (governed: ReadonlyMap<string, unknown>): MastraGuard => ({
   id: 'quittance',
   name: 'Quittance',
@@ -157,13 +158,13 @@ type MakeCall = (
 ) => Promise<Made>;
 type Made = { readonly sessionId: string; readonly told: Answer | PendingCall };
 
-/** The calls a run has answered, and when it answered the last of each id. */
+/** The calls that a run has answered, and the time of the last answer for each id. */
 type FollowedRun = {
   readonly answered: AnsweredCalls;
   readonly last: Map<string, { readonly at: number; readonly earlier: number }>;
 };
 
-/** The call, as the runtime makes it, with what a person said about it. */
+/** Makes the call through the runtime, with the person's answer. */
 function createCaller(
   driver: Driver<MastraContext>,
   session: MastraOptions['session'],
@@ -173,16 +174,16 @@ function createCaller(
     const sessionId = session?.(context) ?? context.agent?.threadId ?? context.runId;
     if (sessionId === undefined || sessionId === '')
       throw notMade(
-        'The run belongs to no session, so the call was not made.',
-        "A call has no session. Pass memory: { thread, resource } to the agent's generate or stream, or say where " +
-          'the session is found: governTools(tools, { session: (context) => … }).',
+        'The run has no session, so the call was not made.',
+        "A call has no session. Pass memory: { thread, resource } to the agent's generate or stream, or " +
+          'name the session: governTools(tools, { session: (context) => … }).',
       );
     const { runId } = context;
     if (runId === undefined) return driver.open({ sessionId });
     return driver.runOf(JSON.stringify([sessionId, runId]), () => ({ sessionId }));
   };
   const followed = new WeakMap<Run<MastraContext>, FollowedRun>();
-  /** Mastra shows a tool the messages that the run began with, and none of its own. */
+  /** Mastra shows a tool the messages from the start of the run, and none of its own. */
   const follow = (run: Run<MastraContext>, messages: unknown): FollowedRun => {
     const known = followed.get(run);
     if (known !== undefined) return known;
@@ -195,7 +196,7 @@ function createCaller(
     const run = runOf(context);
     const { answered, last } = follow(run, context.agent?.messages);
     const before = last.get(call.id);
-    // Mastra announces all calls of a message before it makes one of them, and may then make them one by one.
+    // Mastra announces all calls of a message before it makes them, possibly one by one.
     const isSibling = announcedAt !== undefined && before !== undefined && announcedAt < before.at;
     const earlier =
       suspendedUse(context, call.id) ?? (isSibling ? before.earlier : answered.earlier(call.id));
@@ -214,7 +215,7 @@ function createCaller(
     if (answer === undefined) return made(run.callOrPending(request, given));
     const [held] = await driver.runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
     const asked = held?.confirmation?.confirmationId;
-    // An answer to another question is none to this one.
+    // An answer to another confirmation does not count for this one.
     const isMeant = answer.confirmationId === undefined || answer.confirmationId === asked;
     if (isMeant && answer.approved) return made(run.callApproved(request, given));
     if (isMeant) await run.deny(request.id, answer.reason, { native: context });
@@ -222,7 +223,7 @@ function createCaller(
   };
 }
 
-/** A run that goes on has the id of the call in the question it stopped with. */
+/** A resumed run has the id of the call in its suspend payload. */
 function suspendedUse({ agent }: MastraContext, id: string): number | undefined {
   const asked = isJsonObject(agent?.suspendPayload) ? ownValue(agent.suspendPayload, 'callId') : undefined;
   return typeof asked === 'string' ? earlierIn(asked, id) : undefined;
@@ -235,7 +236,7 @@ function toMastraTool(
   { name, description, schema }: BoundTool,
   given: unknown,
 ): object {
-  const own: MastraTool = isTool(given) || given === undefined ? {} : (given as MastraTool); // was read as one
+  const own: MastraTool = isTool(given) || given === undefined ? {} : (given as MastraTool); // it was read as one
   const announcements = createAnnouncements(clock);
   const view = own.toModelOutput?.bind(own);
   const toView = view && ((options: { readonly output: never }) => view(options.output));
@@ -254,14 +255,14 @@ function toMastraTool(
     needsApproval: undefined,
     onInputAvailable: (options: { readonly toolCallId: string; readonly input: unknown }) => {
       announcements.add(options.toolCallId, options.input);
-      return own.onInputAvailable?.(options as never); // what Mastra gave
+      return own.onInputAvailable?.(options as never); // the value that Mastra passes
     },
     execute: async (input: unknown, context: MastraContext) => {
       const made = await driver.faults.guard(name, async () => {
         const agent = requireAgent(name, context);
         const { isOfPerson, at } = announcements.take(agent.toolCallId);
         const { sessionId, told } = await makeCall(
-          // What is no object is denied by the runtime, which says so.
+          // The runtime denies arguments that are not an object, with a message.
           { id: agent.toolCallId, name, arguments: input as ToolCallInput['arguments'] },
           context,
           isOfPerson ? readMastraAnswer(agent.resumeData, agent.suspendPayload) : undefined,
@@ -271,7 +272,7 @@ function toMastraTool(
           ? { question: await toQuestion(driver, sessionId, told) }
           : { result: toResult(told, sessionId) };
       });
-      // What Mastra throws to stop a run is not for us to change.
+      // An error by which Mastra stops a run must stay unchanged.
       return 'question' in made ? context.agent?.suspend?.(made.question as never) : made.result;
     },
     toModelOutput: (output: unknown) =>
@@ -282,15 +283,15 @@ function toMastraTool(
         toView,
       )({ toolCallId: '', input: undefined, output }),
   };
-  // An instance of whatever class it was, with everything else it says about itself.
+  // An instance of the original class, with its other properties.
   return Object.assign(Object.create(Object.getPrototypeOf(own) as object) as object, own, wrapped);
 }
 
-/** Mastra shows nothing its own way where there is no output, and reads no output as no end of the call. */
+/** Mastra treats a missing output as an unfinished call, so there must be one. */
 function toResult({ outcome }: Answer, sessionId: string): unknown {
   const output = toOutputOrOutcome(outcome);
   if (output !== outcome) return output ?? outcome;
-  // Files are found by their session, and whoever shows the output has nothing but the output.
+  // Files are found by their session, and the code that shows the output has only the output.
   return 'files' in outcome && outcome.files?.length ? { ...outcome, sessionId } : outcome;
 }
 
@@ -311,7 +312,7 @@ async function toQuestion(
     toolName: held?.toolName ?? '',
     description:
       (confirmationId === undefined ? undefined : held?.confirmation?.description) ??
-      'The call is still being made. Resume the run to look again.',
+      'The call is still running. Resume the run to check again.',
   };
 }
 
@@ -319,8 +320,9 @@ function requireAgent(name: string, context: MastraContext | undefined): MastraA
   if (context?.agent?.toolCallId) return context.agent;
   throw notMade(
     `The tool ${quote(name)} was called without the id of the call.`,
-    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a program, call ` +
-      'it on the runtime: governed.runtime.turn({ sessionId }).call({ id, name, arguments }).',
+    `The tool ${quote(name)} was called outside an agent, where a call has no id. In a workflow or a ` +
+      'program, call it through the runtime: governed.runtime.turn({ sessionId }).call({ id, name, ' +
+      'arguments }).',
     { tool: name },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The tools of Mastra, as far as this adapter touches them. Declared here, so that the package needs none of it;
- * test/frameworks holds them against the real ones.
+ * The parts of Mastra tools that this adapter uses. Declared here, so that the package does not depend on it.
+ * test/frameworks checks them against the real types.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -16,14 +16,14 @@ import type { AiSdkCallOptions } from '../ai-sdk/tool.ts';
 import { readAiSdkTool } from '../ai-sdk/tool.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
-/** What Mastra gives a tool beside its input. */
+/** Mastra's context of a tool call. */
 export type MastraContext = {
   readonly runId?: string | undefined;
   readonly abortSignal?: AbortSignal | undefined;
   readonly requestContext?:
     { get(key: string): unknown; entries?(): Iterable<readonly [string, unknown]> } | undefined;
   readonly workspace?: unknown;
-  /** There where an agent makes the call. */
+  /** Present if an agent makes the call. */
   readonly agent?: MastraAgentContext | undefined;
 };
 
@@ -38,7 +38,7 @@ export type MastraAgentContext = {
   readonly suspendPayload?: unknown;
 };
 
-/** A tool of Mastra, or one of the AI SDK, which Mastra takes as well. */
+/** A tool of Mastra, or of the AI SDK, which Mastra also accepts. */
 export type MastraTool = {
   readonly id?: string | undefined;
   readonly type?: string | undefined;
@@ -55,7 +55,7 @@ export type MastraTool = {
   readonly onInputAvailable?: ((options: never) => unknown) | undefined;
 };
 
-/** The same tool under Quittance: what comes back is its output, or how the call ended instead. */
+/** The same tool under Quittance: it returns its output or the outcome of the call. */
 export type GovernedMastraTool<Tool> = Tool extends AnyTool
   ? NewMastraTool<unknown, unknown>
   : Tool extends { execute?: ((input: infer Input, context: infer Context) => infer Result) | undefined }
@@ -76,14 +76,14 @@ type NewMastraTool<Input, Output> = {
 /** By this Mastra knows its tools, whichever copy of the package made them. */
 export const mastraToolMark: unique symbol = Symbol.for('mastra.core.tool.Tool');
 
-/** Reads a tool that can be governed; undefined where somebody else runs it. */
+/** Reads a tool that can be governed; undefined if another party runs it. */
 export async function readMastraTool(
   name: string,
   tool: unknown,
 ): Promise<AdoptedTool<MastraContext> | AnyTool | undefined> {
   if (isTool(tool)) return tool;
   if (typeof tool !== 'object' || tool === null)
-    throw new QuittanceError('config.invalid', `The tool ${quote(name)} is no tool of Mastra.`, {
+    throw new QuittanceError('config.invalid', `The tool ${quote(name)} is not a tool of Mastra.`, {
       tool: name,
     });
   const given: MastraTool = tool;
@@ -91,12 +91,12 @@ export async function readMastraTool(
   if (!(mastraToolMark in given) && ('inputSchema' in given || 'parameters' in given))
     return readOfAiSdk(name, given);
   if (typeof given.execute !== 'function' || isOfProvider(given)) return undefined;
-  const execute = given.execute as (input: unknown, context: object) => unknown; // arguments are checked by its schema
+  const execute = given.execute as (input: unknown, context: object) => unknown; // its schema checks the arguments
   return {
     name,
     description: typeof given.description === 'string' ? given.description : undefined,
     input: readSchema(given.inputSchema),
-    // It checks what it gives itself, and what it gives is then no longer what the schema takes.
+    // The tool checks its own output, and the result may no longer match the schema.
     output: undefined,
     asks: readAsks(given),
     hints: readHints(given),
@@ -127,15 +127,15 @@ async function readOfAiSdk(
   };
 }
 
-/** Whether the tool stops in the middle to be resumed: then no single attempt is the call. */
+/** Does the tool suspend itself in the middle of a call? Then no single attempt is the call. */
 export const suspendsItself = (tool: unknown): boolean =>
   isJsonObject(tool) && !isTool(tool) && Boolean(tool['suspendSchema'] ?? tool['resumeSchema']);
 
-/** What the body is given of what Mastra passed: everything but the approval, which is not its affair. */
+/** Mastra's context for the tool's function, without the approval. */
 function toPassed(native: MastraContext | undefined, { callId, sessionId, signal, toolName }: ToolContext) {
   return {
     ...native,
-    // It ends with the deadline of the call too, not only with the run.
+    // It also ends at the deadline of the call, not only with the run.
     abortSignal: signal,
     agent: {
       agentId: '',
@@ -148,11 +148,12 @@ function toPassed(native: MastraContext | undefined, { callId, sessionId, signal
       suspend: () => {
         throw new ToolError(
           'tool.execution_error',
-          `The tool ${quote(toolName)} suspended itself, which a governed tool cannot: its call has begun and must ` +
-            'end. Ask before it runs: by requireApproval, a policy, or the mode of the tool.',
+          `The tool ${quote(toolName)} suspended itself. A governed tool cannot do that: its call is ` +
+            'running and must end. Ask before it runs: with requireApproval, a policy, or the mode of the ' +
+            'tool.',
           {
             retryable: false,
-            problem: `The tool ${quote(toolName)} tried to stop for an answer after it had begun, which it cannot.`,
+            problem: `The tool ${quote(toolName)} tried to wait for an answer while it was running, which is not possible.`,
           },
         );
       },
@@ -160,7 +161,7 @@ function toPassed(native: MastraContext | undefined, { callId, sessionId, signal
   };
 }
 
-/** Mastra returns what a schema of the tool refused, as if it were an output. */
+/** Mastra returns schema errors of the tool as if they were outputs. */
 function throwWhereInvalid(output: unknown): void {
   if (!isJsonObject(output) || output['error'] !== true || !('validationErrors' in output)) return;
   const message = typeof output['message'] === 'string' ? output['message'] : 'Mastra refused it.';

@@ -1,11 +1,11 @@
 /**
- * What an agent can reach without Quittance: its own tools, those of agents it hands off to, and MCP servers that the
- * SDK lists itself. Looked at before every round, because tools and handoffs can be added at any time.
+ * Finds what an agent can reach without Quittance: its own tools, those of its handoffs, and MCP servers that the SDK
+ * lists itself. Checked before every round, because tools and handoffs can be added at any time.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { quote } from '../../base/nearest.ts';
 
-/** On every tool that an adapter of this package made. */
+/** On every tool made by an adapter of this package. */
 export const governedMark: unique symbol = Symbol.for('quittance.governed');
 
 type GivenAgent = {
@@ -22,7 +22,7 @@ const objectsIn = (value: unknown): readonly object[] =>
 const nameOf = (value: object): string =>
   'name' in value && typeof value.name === 'string' ? value.name : '(without a name)';
 
-/** Everything within reach of the agent that is neither governed nor named in `ungoverned`. */
+/** Everything the agent can reach that is neither governed nor named in `ungoverned`. */
 export function findUngoverned(agent: unknown, ungoverned: readonly string[]): readonly Finding[] {
   const found: Finding[] = [];
   const seen = new Set<object>();
@@ -37,7 +37,7 @@ export function findUngoverned(agent: unknown, ungoverned: readonly string[]): r
     for (const server of objectsIn(mcpServers))
       if (!ungoverned.includes(nameOf(server)))
         found.push({ agent: nameOf(next), tool: `the MCP server ${quote(nameOf(server))}` });
-    // A handoff is an agent, or an object that holds one.
+    // A handoff is an agent, or an object that contains one.
     for (const handoff of objectsIn(handoffs))
       waiting.push(
         'agent' in handoff && typeof handoff.agent === 'object' && handoff.agent !== null
@@ -48,14 +48,14 @@ export function findUngoverned(agent: unknown, ungoverned: readonly string[]): r
   return found;
 }
 
-/** Throws where the agent could get around the gates. */
+/** Throws if the agent could bypass the gates. */
 export function refuseUngovernedAgent(agent: unknown, ungoverned: readonly string[]): void {
   const found = findUngoverned(agent, ungoverned);
   if (found.length === 0) return;
   const list = found.map(({ agent: owner, tool }) => `${tool} of the agent ${quote(owner)}`).join(', ');
   throw new QuittanceError(
     'config.invalid',
-    `The run could reach tools that are not governed: ${list}. Give agents the tools of governTools; for MCP servers ` +
-      'use its option mcpServers. To let them through all the same, name them in its option ungoverned.',
+    `The run could reach ungoverned tools: ${list}. Give agents the tools of governTools; for MCP ` +
+      'servers use its option mcpServers. To allow them, name them in its option ungoverned.',
   );
 }

@@ -5,7 +5,7 @@ import { governTools, sendProbe } from './govern-tools.ts';
 import type { OpenAiAgentsRunContext, OpenAiAgentsTool } from './tool.ts';
 import { probe, selfTest } from '../run/self-test.ts';
 
-/** A tool as tool() makes them, by hand. */
+/** A tool as made by tool(), built by hand. */
 const handMade = (name: string, invoke: (...args: readonly unknown[]) => Promise<unknown>, more = {}) => ({
   type: 'function',
   name,
@@ -59,7 +59,7 @@ describe('the self-test', () => {
   });
 });
 
-test('tools stay in their places, and read_artifact comes behind them', async () => {
+test('tools keep their places, and read_artifact follows them', async () => {
   const own = defineTool({ name: 'own', input: { type: 'object' }, run: () => 'ours' });
   const given = [handMade('first', async () => 1), own, handMade('constructor', async () => 2)] as const;
   const { tools } = await governTools(given);
@@ -76,7 +76,7 @@ test('tools stay in their places, and read_artifact comes behind them', async ()
   ]);
 });
 
-test('a tool that is no function here is refused, unless it is named as ungoverned', async () => {
+test('refuses a tool that is not a function here, unless it is named as ungoverned', async () => {
   const search = { type: 'hosted_tool', name: 'web_search', providerData: {} };
   await expect(governTools([search])).rejects.toThrow('ungoverned: ["web_search"]');
   const { tools } = await governTools([search], { ungoverned: ['web_search'] });
@@ -85,12 +85,12 @@ test('a tool that is no function here is refused, unless it is named as ungovern
     await expect(governTools([nothing])).rejects.toThrow('what tool() gives');
 });
 
-test('two tools of one name are refused', async () => {
+test('refuses two tools with one name', async () => {
   const twice = [handMade('pay', async () => 1), handMade('pay', async () => 2)];
   await expect(governTools(twice)).rejects.toThrow('same name');
 });
 
-test('a function tool that is named as ungoverned is handed on as it is', async () => {
+test('passes through a function tool that is named as ungoverned', async () => {
   const tool = handMade('nested', async () => 'x');
   const { tools } = await governTools([tool], {
     ungoverned: ['nested'],
@@ -105,21 +105,21 @@ test.each([
   { sessionId: '' },
   { sessionId: 7 },
   Object.create({ sessionId: 'inherited' }) as object,
-])('a run whose context names no session of its own is refused: %s', async (context) => {
+])('refuses a run whose context names no session of its own: %s', async (context) => {
   const body = vi.fn<() => Promise<string>>();
   const { tools } = await governTools([handMade('pay', body)]);
   await expect(invoke(tools[0], 'c1', '{}', context)).rejects.toMatchObject({ code: 'config.invalid' });
   expect(body).not.toHaveBeenCalled();
 });
 
-test('a call without an id is refused, since it could not be told from others', async () => {
+test('refuses a call without an id, because it could not be distinguished from others', async () => {
   const body = vi.fn<() => Promise<string>>();
   const { tools } = await governTools([handMade('pay', body)]);
   await expect(invoke(tools[0], undefined)).rejects.toMatchObject({ code: 'config.invalid' });
   expect(body).not.toHaveBeenCalled();
 });
 
-test('argument text that is no object is denied, and the body does not run', async () => {
+test('denies argument text that is not an object, and the tool does not run', async () => {
   const body = vi.fn<() => Promise<string>>();
   const { tools } = await governTools([handMade('pay', body)]);
   for (const [index, text] of ['', '[9]', '{"n":', 'null', '"x"'].entries())
@@ -127,7 +127,7 @@ test('argument text that is no object is denied, and the body does not run', asy
   expect(body).not.toHaveBeenCalled();
 });
 
-test('the body finds what was let through, in its input and in the call, and what the SDK hides in the details', async () => {
+test("the tool finds the allowed arguments in its input and in the call, and the SDK's hidden data in the details", async () => {
   const hidden = Symbol('of the SDK');
   const seen: { input: unknown; details: Record<PropertyKey, unknown> }[] = [];
   const body = async (_context: unknown, input: unknown, details: unknown) => {
@@ -152,7 +152,7 @@ test('the body finds what was let through, in its input and in the call, and wha
   expect(seen.every(({ details }) => details['signal'] instanceof AbortSignal)).toBe(true);
 });
 
-test('a tool that asks for approval and needs the run context to say so is asked about where there is none', async () => {
+test('holds a call whose approval function needs a missing run context', async () => {
   const body = vi.fn<() => Promise<string>>(async () => 'paid');
   const needsApproval = async ({ context }: OpenAiAgentsRunContext) =>
     (context as { sessionId: string }).sessionId !== '';
@@ -164,7 +164,7 @@ test('a tool that asks for approval and needs the run context to say so is asked
   expect(body).not.toHaveBeenCalled();
 });
 
-describe('a provider that uses call ids again', () => {
+describe('a provider that reuses call ids', () => {
   const free = { overrides: { pay: { mode: 'external' } } } as const;
   const items = (id: string) => [
     { type: 'function_call', callId: id, name: 'pay', arguments: '{}' },
@@ -190,7 +190,7 @@ describe('a provider that uses call ids again', () => {
     expect(run).toHaveBeenCalledTimes(2);
   });
 
-  test('a run that begins with earlier calls is told so by the host', async () => {
+  test('a run that starts with earlier calls learns them from the host', async () => {
     const { run, governed, call } = await stage({
       conversation: ({ context }: OpenAiAgentsRunContext<{ history: unknown[] }>) => context.history,
     });
@@ -203,7 +203,7 @@ describe('a provider that uses call ids again', () => {
     expect(kept.map(({ callId }) => callId)).toEqual(['x', 'x~2']);
   });
 
-  test('a run that goes on from its state knows the calls before it stopped', async () => {
+  test('a run resumed from its state knows the calls before it stopped', async () => {
     const { run, governed, call } = await stage();
     await call(runContext({ sessionId: 's' }));
     const restored = runContext({ sessionId: 's' });
@@ -221,7 +221,7 @@ describe('a provider that uses call ids again', () => {
     expect(run).toHaveBeenCalledTimes(2);
   });
 
-  test('an approval that the SDK keeps under the id of an earlier call lets no later call run', async () => {
+  test('an SDK approval under the id of an earlier call does not approve a later call', async () => {
     const { run, governed, call } = await stage({
       approver: 'grace',
       overrides: { pay: { mode: 'local' } },
@@ -231,14 +231,14 @@ describe('a provider that uses call ids again', () => {
     expect(await pay?.needsApproval(context, {}, 'x')).toBe(true);
     await call(context);
     expect(run).toHaveBeenCalledOnce();
-    // The SDK asks nobody about an id that was approved, and calls the tool.
+    // The SDK asks no one about an approved id, and calls the tool.
     const waiting = [call(context)];
     await vi.waitFor(async () =>
       expect((await governed.runtime.confirmations.list({ status: 'pending' })).rows).toMatchObject([
         { callId: 'x~2' },
       ]),
     );
-    // Asked for once more, now that it is held: the old approval must not be the answer.
+    // Requested again while it is held: the old approval must not be the answer.
     waiting.push(call(context));
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
     expect(run).toHaveBeenCalledOnce();

@@ -32,25 +32,25 @@ import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
 import { refuseNoList } from '../adopt/refuse-foreign.ts';
 
-/** What `governTools` takes beside the tools. */
+/** Options of `governTools`. */
 export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgentsCall<Context>> & {
-  /** The session a run belongs to, where that is not the `sessionId` of the context given to `run`. */
+  /** Session of a run. Default: the `sessionId` of the context passed to `run`. */
   readonly session?: (runContext: OpenAiAgentsRunContext<Context>) => string | undefined;
   /**
-   * The items the run began with, where they hold calls of the session that were made before. Needed where the provider
-   * uses call ids again: the SDK does not show a tool the conversation.
+   * The items at the start of the run, if they contain earlier calls of the session. Needed if the provider reuses
+   * call ids, because the SDK does not show a tool the conversation.
    */
   readonly conversation?: (runContext: OpenAiAgentsRunContext<Context>) => readonly unknown[] | undefined;
   /**
-   * Tools to hand on as they are, by name. Any tool that is not a function here is refused unless it is named, and so is
-   * a run that could reach an ungoverned tool or MCP server through its agent or through handoffs.
+   * Names of tools to pass through. A tool that is not a function here is refused unless it is named. A run is
+   * refused if its agent or its handoffs can reach another ungoverned tool or MCP server.
    */
   readonly ungoverned?: readonly string[];
-  /** Connected MCP servers, whose tools are governed too. Do not give them to the agents as well. */
+  /** Connected MCP servers, whose tools are also governed. Do not give them to the agents too. */
   readonly mcpServers?: readonly OpenAiAgentsMcpServer[];
 };
 
-/** The same tools, in the same places, and behind them those of MCP servers and `read_artifact`. */
+/** The same tools in the same places, followed by those of MCP servers and `read_artifact`. */
 export type GovernedOpenAiAgentsTools<Tools extends readonly unknown[]> = [
   ...{ -readonly [Index in keyof Tools]: Tools[Index] extends AnyTool ? OpenAiAgentsTool : Tools[Index] },
   OpenAiAgentsTool,
@@ -62,21 +62,21 @@ export type GovernedTools<Tools extends readonly unknown[]> = {
   /** For the `tools` of agents. */
   readonly tools: GovernedOpenAiAgentsTools<Tools>;
   /**
-   * Call it before a run that stopped for approvals goes on. Takes the answers people gave through the SDK, and tells
-   * the SDK which questions have been answered elsewhere; what is still open stops the run again.
+   * Call it before a run that stopped for approvals continues. It processes the answers that people gave through the
+   * SDK, and tells the SDK which confirmations were decided elsewhere. Open confirmations stop the run again.
    */
   readonly takeApprovals: (state: OpenAiAgentsState) => Promise<void>;
   /**
-   * Throws where a run of this agent could reach a tool or an MCP server that is not governed, by itself or through
-   * handoffs. Every run with governed tools checks this before each round; call it when your service starts to hear of
-   * it then, and for agents without any governed tool.
+   * Throws if a run of this agent could reach an ungoverned tool or MCP server, directly or through handoffs. Every
+   * run with governed tools checks this before each round. Call it at the start of your service to find out early,
+   * and for agents without governed tools.
    */
   readonly checkAgent: (agent: unknown) => void;
 };
 
 /**
- * Puts tools of OpenAI Agents JS under Quittance. Refuses to start where a tool is run by somebody else, and where a
- * call that policy blocks could run.
+ * Puts tools of OpenAI Agents JS under Quittance. Refuses to start if another party runs a tool, or if a call that
+ * policy blocks could run.
  */
 export async function governTools<const Tools extends readonly unknown[], Context = unknown>(
   tools: Tools,
@@ -85,7 +85,7 @@ export async function governTools<const Tools extends readonly unknown[], Contex
   reportVersions('quittance/openai-agents', options.onTrouble);
   refuseNoList('quittance/openai-agents', tools);
   await selfTest('quittance/openai-agents', sendProbe(wrap));
-  // The context is what the host gives the SDK, which passes it on: only the host can say what it is.
+  // The host passes the context through the SDK, so only the host knows its type.
   return wrap(tools, options as OpenAiAgentsOptions);
 }
 
@@ -101,7 +101,7 @@ export const sendProbe =
     const given = { type: 'function', name: probe.name, invoke: async () => body() };
     const { tools } = await wrapTools([given], probeOptions);
     const runContext = { context: { sessionId: probe.sessionId } };
-    const { invoke } = tools[0] as OpenAiAgentsTool; // as any tool that was wrapped
+    const { invoke } = tools[0] as OpenAiAgentsTool; // like any wrapped tool
     await invoke(runContext as never, '{}', { toolCall: { callId: probe.callId, arguments: '{}' } }); // as the SDK does
   };
 
@@ -154,7 +154,7 @@ async function wrap<const Tools extends readonly unknown[]>(
       .catch((error: unknown) => driver.faults.forModel(callId, error));
   });
   const neverAsks = await findNeverAsks([...governed.values()]);
-  // What the model is offered does not depend on the run; this one only lists it, and leaves nothing behind.
+  // The offered tools do not depend on the run; this one only lists them and leaves nothing behind.
   const offered = driver.open({ sessionId: 'tools' }).turn.tools();
   const wrapped = new Map(
     offered.map(({ name, description, schema }) => {
@@ -174,7 +174,7 @@ async function wrap<const Tools extends readonly unknown[]>(
     async takeApprovals(state) {
       const { answered } = runOf(state._context);
       const made = (state._generatedItems ?? [])
-        // A question holds the item of its call once more.
+        // A confirmation repeats the item of its call.
         .filter(({ type }) => type !== 'tool_approval_item')
         .map(({ rawItem }) => rawItem);
       answered.read(readItems([...(conversation?.(state._context) ?? []), ...made]));
@@ -184,7 +184,7 @@ async function wrap<const Tools extends readonly unknown[]>(
   };
 }
 
-/** What all tools share. */
+/** State shared by all tools. */
 type Place = {
   readonly driver: Driver<OpenAiAgentsCall>;
   readonly runOf: RunOf;
@@ -198,7 +198,7 @@ function toSdkTool(
   name: string,
   own: object,
 ): object {
-  /** The SDK goes on with a call by the very item, so an item that is known is no later call. */
+  /** The SDK continues a call with the same item object, so a known item is not a later call. */
   const earlierOf = new WeakMap<object, number>();
   const { isEnabled } = own as { isEnabled?: (runContext: unknown, agent: unknown) => unknown };
   return {
@@ -208,12 +208,12 @@ function toSdkTool(
     ...own,
     ...withoutChecks(own),
     [governedMark]: true,
-    // The SDK asks this before every round, and says for which agent.
+    // The SDK calls this before every round, with the agent.
     isEnabled: async (runContext: unknown, agent: unknown): Promise<boolean> => {
       checkAgent(agent);
       return isEnabled === undefined || Boolean(await isEnabled.call(own, runContext, agent));
     },
-    // How long a call may take is for the runtime to say.
+    // The runtime enforces the timeout.
     timeoutMs: undefined,
     needsApproval: driver.suspends
       ? async (runContext: OpenAiAgentsRunContext, args: Readonly<Record<string, unknown>>, id?: string) => {
@@ -229,7 +229,7 @@ function toSdkTool(
       : neverAsks,
     async invoke(runContext: OpenAiAgentsRunContext, input: string, details: OpenAiAgentsCallDetails = {}) {
       const callId = checkCallId(name, details.toolCall?.callId);
-      // The call has its outcome, so going on inside it could not be told to anybody.
+      // The call has its outcome, so continuing inside it would have no effect.
       if (details.resumeState !== undefined) throw refuseResuming(name);
       const { run, answered, asked } = runOf(runContext);
       const { signal, toolCall } = details;
@@ -242,7 +242,7 @@ function toSdkTool(
         (earlier === 0 || asked.has(request.id)) &&
         runContext.isToolApproved({ toolName: name, callId }) === true;
       const answer = await (isApproved ? run.callApproved(request, given) : run.call(request, given));
-      // An approval that counts for nothing leaves the question open: then it waits, as it would have without.
+      // An invalid approval leaves the confirmation open, so the call waits as it would without it.
       const told = answer.type === 'pending' ? await run.call(request, given) : answer;
       answered.answered(callId, earlier);
       return toToolOutput(told, toolCall?.id);
@@ -250,7 +250,7 @@ function toSdkTool(
   };
 }
 
-/** What the SDK would check answers by: a denial fits no schema of outputs. The runtime checks outputs by it. */
+/** Removes the SDK's output checks, because a denial matches no output schema. The runtime checks outputs. */
 function withoutChecks(own: object): object {
   const checks = Object.getOwnPropertySymbols(own).filter((key) => typeof ownValue(own, key) === 'function');
   return { outputSchema: undefined, ...Object.fromEntries(checks.map((key) => [key, undefined])) };
@@ -261,15 +261,14 @@ const anyObject = { type: 'object', properties: {}, required: [], additionalProp
 const neverAsksOurselves = async (): Promise<boolean> => false;
 
 /**
- * What to tell the SDK where it is not to ask anybody. It tells functions that tool() made for tools without approvals
- * from any others: under those, arguments that are no object are answered; under others they stop the run. So one of
- * them is borrowed where there is one. They take no arguments, and never change their mind.
+ * The function that tells the SDK not to ask for approval. The SDK treats the default function of tool() specially. With it, arguments that are not an object are answered. With any other, they stop the run. So the default function
+ * of a given tool is reused. It takes no arguments and always returns false.
  */
 async function findNeverAsks(tools: readonly unknown[]): Promise<() => Promise<boolean>> {
   for (const tool of tools) {
     const asks = isTool(tool) ? undefined : (tool as Partial<OpenAiAgentsTool>).needsApproval;
     if (typeof asks !== 'function' || asks.length > 0) continue;
-    const borrowed = asks as () => Promise<boolean>; // it takes nothing
+    const borrowed = asks as () => Promise<boolean>; // it takes no arguments
     if ((await borrowed().catch(() => true)) === false) return borrowed;
   }
   return neverAsksOurselves;
@@ -286,8 +285,8 @@ function findSession(
   if (typeof sessionId === 'string' && sessionId !== '') return sessionId;
   throw new QuittanceError(
     'config.invalid',
-    "Nothing says which session this run belongs to. Give it one, run(agent, input, { context: { sessionId: 'thread-1' " +
-      '} }), or say where it is found: governTools(tools, { session: ({ context }) => context.threadId }).',
+    'The session of this run is unknown. Pass one, run(agent, input, { context: { sessionId: ' +
+      "'thread-1' } }), or name it: governTools(tools, { session: ({ context }) => context.threadId }).",
   );
 }
 
@@ -295,8 +294,8 @@ function checkCallId(name: string, callId: unknown): string {
   if (typeof callId === 'string' && callId !== '') return callId;
   throw new QuittanceError(
     'config.invalid',
-    `The tool ${quote(name)} was called without the id of the call. Have the SDK run it, or pass the id: ` +
-      'tool.invoke(runContext, input, { toolCall: { callId, ... } }).',
+    `The tool ${quote(name)} was called without the id of the call. Let the SDK run it, or pass the ` +
+      'id: tool.invoke(runContext, input, { toolCall: { callId, ... } }).',
     { tool: name },
   );
 }
@@ -304,8 +303,9 @@ function checkCallId(name: string, callId: unknown): string {
 const refuseResuming = (name: string): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `The tool ${quote(name)} is an agent that stopped for an approval inside, and as one call it cannot go on. Govern ` +
-      `the tools of that agent, and hand the agent on as it is: { ungoverned: [${JSON.stringify(name)}] }.`,
+    `The tool ${quote(name)} is an agent that stopped for an approval inside, and a single call ` +
+      `cannot resume it. Govern the tools of that agent, and pass the agent through: { ungoverned: [${JSON.stringify(name)}] ` +
+      '}.',
     { tool: name },
   );
 
@@ -317,7 +317,8 @@ const nameOf = (tool: unknown): string =>
 const refuseUngoverned = (name: string): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `The tool ${quote(name)} is no function that runs here: OpenAI runs it, or the SDK by other means, so Quittance ` +
-      `cannot. To hand it on all the same, say so: governTools(tools, { ungoverned: [${JSON.stringify(name)}] }).`,
+    `The tool ${quote(name)} is not a function that runs here: OpenAI runs it, or the SDK by other ` +
+      'means, so Quittance cannot run it. To pass it through ungoverned: governTools(tools, { ' +
+      `ungoverned: [${JSON.stringify(name)}] }).`,
     { tool: name },
   );

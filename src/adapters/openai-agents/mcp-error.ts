@@ -1,6 +1,9 @@
 import { isJsonObject } from '../../base/json.ts';
 
-/** Throws where the result of an MCP tool is an error. A server says so beside the content; the SDK keeps it with the list. */
+/**
+ * Throws if the result of an MCP tool is an error. The server marks it next to the content; the SDK keeps the mark on
+ * the list.
+ */
 export function refuseMcpError(content: unknown): void {
   if (!Array.isArray(content) || !('isError' in content) || content.isError !== true) return;
   const texts = (content as readonly unknown[]).flatMap((part) =>

@@ -1,6 +1,6 @@
 /**
- * Tools of MCP servers for OpenAI Agents JS. The SDK makes tools of them itself, but drops `isError` of a result on the
- * way. Here the server is asked directly, so that such a result is a failure.
+ * Tools of MCP servers for OpenAI Agents JS. The SDK's own conversion drops `isError` of a result. Here the server is
+ * called directly, so that such a result is a failure.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -10,7 +10,7 @@ import { refuseMcpError } from './mcp-error.ts';
 import type { OpenAiAgentsCall } from './tool.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
-/** An MCP server of the SDK, as far as this adapter touches it. Methods, so that the real one fits. */
+/** The parts of an MCP server of the SDK that this adapter uses. Methods, so that the real type matches. */
 export interface OpenAiAgentsMcpServer {
   readonly name: string;
   listTools(): Promise<readonly unknown[]>;
@@ -36,7 +36,7 @@ function readMcpTool(server: OpenAiAgentsMcpServer, tool: unknown): AdoptedTool<
   if (typeof name !== 'string')
     throw new QuittanceError(
       'config.invalid',
-      `The MCP server ${JSON.stringify(server.name)} lists ${describeValue(tool)}, which is no tool.`,
+      `The MCP server ${JSON.stringify(server.name)} lists ${describeValue(tool)}, which is not a tool.`,
     );
   return {
     name,
@@ -44,13 +44,13 @@ function readMcpTool(server: OpenAiAgentsMcpServer, tool: unknown): AdoptedTool<
     input: isJsonObject(inputSchema) ? { type: 'object', ...inputSchema } : undefined,
     hints: readHints(tool),
     run: async (args, _native, { signal }) => {
-      const given = args as Record<string, unknown>; // an object by its schema
+      const given = args as Record<string, unknown>; // an object, according to its schema
       return readMcpResult(await server.callTool(name, given, undefined, { signal }));
     },
   };
 }
 
-/** The content as the SDK hands it on: one part, or all of them. Throws where the server says that the call failed. */
+/** The content as the SDK passes it on: one part, or all of them. Throws if the server reports a failure. */
 export function readMcpResult(content: unknown): unknown {
   refuseMcpError(content);
   return Array.isArray(content) && content.length === 1 ? (content[0] as unknown) : content;

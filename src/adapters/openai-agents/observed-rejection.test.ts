@@ -6,13 +6,13 @@ const fail = async (): Promise<string> => {
   throw new Error('No funds.');
 };
 
-test('the error behind a text is found', async () => {
+test('finds the error behind a text', async () => {
   const { result, rejection } = observeRejection(() => fail().catch(() => 'An error occurred.'));
   expect(await result).toBe('An error occurred.');
   expect(await rejection()).toEqual({ error: new Error('No funds.') });
 });
 
-test('the last handler counts, not one of the body', async () => {
+test('the last handler counts, not one of the tool', async () => {
   const { result, rejection } = observeRejection(() => {
     void fail().catch(() => undefined);
     return Promise.resolve('paid').catch(() => 'An error occurred.');
@@ -21,12 +21,12 @@ test('the last handler counts, not one of the body', async () => {
   expect(await rejection()).toBeUndefined();
 });
 
-test('a promise that never settles is not waited for', async () => {
+test('does not wait for a promise that never settles', async () => {
   const { rejection } = observeRejection(() => void new Promise(() => undefined).catch(() => undefined));
   expect(await rejection()).toBeUndefined();
 });
 
-test('nothing is left behind, not even where it throws', () => {
+test('leaves nothing behind, even if it throws', () => {
   const before = Object.getOwnPropertyDescriptor(Promise.prototype, 'catch');
   expect(() =>
     observeRejection(() => {
@@ -36,7 +36,7 @@ test('nothing is left behind, not even where it throws', () => {
   expect(Object.getOwnPropertyDescriptor(Promise.prototype, 'catch')).toEqual(before);
 });
 
-test('only the synchronous part of the start is watched: what runs after it finds the method of the platform', async () => {
+test('watches only the synchronous part of the start: later code finds the original method', async () => {
   const before = Object.getOwnPropertyDescriptor(Promise.prototype, 'catch');
   const seen: unknown[] = [];
   const look = (): void => void seen.push(Object.getOwnPropertyDescriptor(Promise.prototype, 'catch')?.value);
@@ -46,7 +46,7 @@ test('only the synchronous part of the start is watched: what runs after it find
     look();
     throw new Error('No funds.');
   };
-  // Another call is under way, and so are timers and microtasks.
+  // Another call is running, with timers and microtasks.
   const other = Promise.resolve().then(look);
   setImmediate(look);
   const { result, rejection } = observeRejection(() => body().catch(() => 'An error occurred.'));
@@ -59,7 +59,7 @@ test('only the synchronous part of the start is watched: what runs after it find
   expect(outside.every((found) => found === before?.value)).toBe(true);
 });
 
-test('one start inside of another is watched apart, and both are undone', async () => {
+test('watches nested starts separately, and undoes both', async () => {
   const before = Object.getOwnPropertyDescriptor(Promise.prototype, 'catch');
   const outer = observeRejection(() => {
     const inner = observeRejection(() => Promise.reject(new Error('inner')).catch(() => 'told'));

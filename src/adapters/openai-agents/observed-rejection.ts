@@ -1,17 +1,17 @@
 /**
- * Finds what a body threw where the framework answers with a text instead and keeps the error to itself.
+ * Finds the error of a tool if the framework answers with a text and hides the error.
  *
- * `tool()` of OpenAI Agents JS starts the body and attaches a handler to its promise, both before it returns. While it
- * does, and only then, this watches which promise gets the last handler. Nothing else can run in between: the span is
- * synchronous, and the method is restored on every path out of it.
+ * `tool()` of OpenAI Agents JS starts the tool's function and attaches a handler to its promise, both before it
+ * returns. During that time only, this watches which promise gets the last handler. No other code can run in between:
+ * the span is synchronous, and the method is restored on every path.
  *
- * There is no way without this. The body and the error function of a tool are closures of `tool()`, and the error goes
- * to no argument, no result and no hook: tracing gets a text of it, and only where it is on.
+ * There is no other way. The function and the error function of a tool are closures of `tool()`, and no argument,
+ * result or hook receives the error. Tracing receives only a text, and only if it is on.
  */
 
 export type Observed<Result> = {
   readonly result: Result;
-  /** What the watched promise was rejected with. Undefined where it was not, or where there was none to watch. */
+  /** The rejection of the watched promise. Undefined if it was not rejected, or if there was none. */
   readonly rejection: () => Promise<{ readonly error: unknown } | undefined>;
 };
 
@@ -26,7 +26,7 @@ export function observeRejection<Result>(start: () => Result): Observed<Result> 
       ...own,
       value: new Proxy(original, {
         apply(attach, promise, handlers) {
-          watched = promise as Promise<unknown>; // what the method is called on
+          watched = promise as Promise<unknown>; // the receiver of the method
           return Reflect.apply(attach, promise, handlers) as unknown;
         },
       }),
@@ -40,7 +40,7 @@ export function observeRejection<Result>(start: () => Result): Observed<Result> 
 
 async function rejectionOf(promise: Promise<unknown> | undefined): Promise<{ error: unknown } | undefined> {
   if (promise === undefined) return undefined;
-  // The framework has answered, so the promise it watched is settled. One that is not is another one.
+  // The framework has answered, so its promise is settled. An unsettled promise is another one.
   return Promise.race([
     promise.then(
       () => undefined,

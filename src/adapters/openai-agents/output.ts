@@ -1,4 +1,4 @@
-/** What tools of OpenAI Agents JS give back, and what its model is fed. */
+/** Reads the outputs of OpenAI Agents JS tools and writes the content for the model. */
 import { isJsonObject } from '../../base/json.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
 import type { Answer } from '../answer/answer.ts';
@@ -6,7 +6,7 @@ import { toSingleText } from '../answer/outcome-error.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 
-/** Keeps images and files that an output holds as parts of the SDK beside it, where they are artifacts. */
+/** Stores images and files in an output as artifacts. */
 export function keepFiles(output: unknown, context: ToolContext): unknown {
   if (Array.isArray(output)) return output.map((part: unknown) => keepFile(part, context));
   return keepFile(output, context);
@@ -42,9 +42,9 @@ function readDataUrl(text: string): InlineFile | undefined {
 }
 
 /**
- * What `invoke` gives back: the tabled content as text, or parts of which it is the first. Never an object: the SDK
- * would read one that says `type: 'text'` its own way. Only the Responses API takes two texts; for any other the SDK
- * writes them one behind the other, so there the note is part of the JSON.
+ * The result of `invoke`: the tabled content as text, or parts that start with it. Never an object: the SDK would
+ * interpret one with `type: 'text'`. Only the Responses API accepts two texts. For others the SDK concatenates them,
+ * so there the note is part of the JSON.
  */
 export function toToolOutput(
   { content, note, files, outcome }: Answer,
@@ -54,7 +54,7 @@ export function toToolOutput(
   const parts: Part[] = [
     ...(note === undefined || !takesTexts ? [] : [{ type: 'text', text: note }]),
     ...files.map(({ mimeType, name, artifactId, content: bytes }) => {
-      const data = Buffer.from(bytes as Uint8Array).toString('base64'); // or text, which it takes as well
+      const data = Buffer.from(bytes as Uint8Array).toString('base64'); // or text, which it also accepts
       return mimeType.startsWith('image/')
         ? { type: 'image', image: `data:${mimeType};base64,${data}` }
         : { type: 'file', file: { data, mediaType: mimeType, filename: name ?? artifactId } };
@@ -65,7 +65,7 @@ export function toToolOutput(
   return parts.length === 0 ? text : [{ type: 'text', text }, ...parts];
 }
 
-/** Images and files that the model's provider fetches itself: said in the content, they would not be seen. */
+/** Images and files that the model's provider fetches itself. Inside the content they would not be seen. */
 const findReferences = (output: unknown): readonly Part[] =>
   (Array.isArray(output) ? (output as readonly unknown[]) : [output]).filter(isReference);
 

@@ -1,11 +1,11 @@
 /**
- * Rejections in a realtime session. The session answers a rejected call itself and calls no function of the tool, so
- * the question would stay open, and a person could still approve it. The session notes a rejection in its context
- * alone. So this follows `rejectTool` of the context that the session gave, and of no other object.
+ * Records rejections in a realtime session. The session answers a rejected call itself and calls no function of the
+ * tool, so the confirmation would stay open and could still be approved. The session stores a rejection only in its
+ * context. This therefore watches `rejectTool` of that context, and of no other object.
  */
 export type Rejection = { readonly callId: string; readonly message: string | undefined };
 
-/** Follows the rejections of a realtime session, once per session. The context of any other run is left as it is. */
+/** Follows the rejections of a realtime session, once per session. The context of any other run is unchanged. */
 export function createRejectionFollower<Context extends object>(
   record: (runContext: Context, rejection: Rejection) => void,
 ): (runContext: Context) => void {
@@ -27,7 +27,7 @@ export function createRejectionFollower<Context extends object>(
   };
 }
 
-/** A realtime session keeps its history in the context. Runs keep theirs in their state. */
+/** A realtime session keeps its history in the context. Other runs keep it in their state. */
 const isRealtime = (runContext: object): boolean =>
   Array.isArray(valueAt(valueAt(runContext, 'context'), 'history'));
 

@@ -1,23 +1,23 @@
 /**
- * The approvals of a run that stopped. The SDK asks a tool about calls that were approved there, and about none that
- * were rejected. So rejections are recorded here, and then the SDK is told to go on to the tool, which answers with what
- * is on record. That lets nothing run: what was decided, and by whom, is the ledger's to say.
+ * The approvals of a stopped run. The SDK calls a tool for approved calls and not for rejected ones. Rejections are
+ * therefore recorded here, and then this makes the SDK call the tool, which answers with the record. This lets
+ * nothing run: the ledger alone decides what was approved, and by whom.
  */
 import { isJsonObject } from '../../base/json.ts';
 import { withSessionCallId } from '../run/conversation.ts';
 import type { Driver } from '../run/driver.ts';
 import type { OpenAiAgentsCall, OpenAiAgentsRunContext, RunOf } from './tool.ts';
 
-/** The `RunState` of the SDK, as far as this adapter touches it. Methods, so that the real one fits. */
+/** The parts of the SDK's `RunState` that this adapter uses. Methods, so that the real type matches. */
 export interface OpenAiAgentsState {
   readonly _context: OpenAiAgentsRunContext;
-  /** What the run has made so far. */
+  /** The items the run has made so far. */
   readonly _generatedItems?: readonly { readonly type?: string; readonly rawItem?: unknown }[];
   getInterruptions(): OpenAiAgentsInterruption[];
   approve(interruption: never): void;
 }
 
-/** A question of the SDK: `RunToolApprovalItem`. */
+/** A confirmation of the SDK: `RunToolApprovalItem`. */
 export interface OpenAiAgentsInterruption {
   readonly name: string | undefined;
   readonly agent: unknown;
@@ -51,7 +51,7 @@ export async function takeApprovals(
       kept === undefined
         ? said === undefined && !isObjectText(text)
         : kept.confirmation?.status !== 'pending';
-    if (isAnswered) state.approve(interruption as never); // it is its own
+    if (isAnswered) state.approve(interruption as never); // its own item
   }
 }
 

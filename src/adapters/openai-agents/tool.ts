@@ -1,6 +1,6 @@
 /**
- * The function tools of OpenAI Agents JS, as far as this adapter touches them. Declared here, so that the package needs
- * none of it; test/frameworks holds them against the real ones.
+ * The parts of OpenAI Agents JS function tools that this adapter uses. Declared here, so that the package does not
+ * depend on it. test/frameworks checks them against the real types.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { ToolError } from '../../call/tool-error.ts';
@@ -17,7 +17,7 @@ import { observeRejection } from './observed-rejection.ts';
 import { keepFiles } from './output.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
-/** The run context of the SDK. `context` is what the host gave `run`. */
+/** The run context of the SDK. `context` is the host's value from `run`. */
 export type OpenAiAgentsRunContext<Context = unknown> = {
   readonly context: Context;
   isToolApproved(call: {
@@ -28,30 +28,30 @@ export type OpenAiAgentsRunContext<Context = unknown> = {
   getRejectionMessage(toolName: string, callId: string): string | undefined;
 };
 
-/** What the SDK gives `invoke` about the call. */
+/** The SDK's details of a call, for `invoke`. */
 export type OpenAiAgentsCallDetails = {
   readonly toolCall?:
     { readonly callId: string; readonly arguments: string; readonly id?: string | undefined } | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Of an agent as a tool, whose run stopped inside. */
+  /** For an agent as a tool, whose run stopped inside. */
   readonly resumeState?: string | undefined;
 };
 
-/** What the SDK gives a tool beside its arguments. There are no details where it only asks whether to ask a person. */
+/** The SDK's context of a tool call. There are no details while it only checks for approval. */
 export type OpenAiAgentsCall<Context = unknown> = {
   readonly callId: string;
   readonly runContext: OpenAiAgentsRunContext<Context>;
   readonly details?: OpenAiAgentsCallDetails | undefined;
 };
 
-/** The run of ours that a run of the SDK is. All tools of a run get the same context. */
+/** Our run for a run of the SDK. All tools of a run get the same context. */
 export type FollowedRun = {
   readonly run: Run<OpenAiAgentsCall>;
   /** The calls it has answered. */
   readonly answered: AnsweredCalls;
   /**
-   * Our ids of calls that the SDK asks people about. It keeps approvals by the provider's id, so that one of an earlier
-   * call looks like one of a later call with the same id.
+   * Our ids of calls that the SDK asks people about. It stores approvals by the provider's id, so an earlier call's
+   * approval looks like one of a later call with the same id.
    */
   readonly asked: Set<string>;
 };
@@ -83,7 +83,7 @@ export type OpenAiAgentsTool = {
   readonly isEnabled: (runContext: OpenAiAgentsRunContext, agent: unknown) => Promise<boolean>;
 };
 
-/** A tool the SDK takes, before anything about it is believed. */
+/** A tool of the SDK, before any check. */
 type GivenTool = {
   readonly [
     key in
@@ -98,13 +98,13 @@ type GivenTool = {
   ]?: unknown;
 };
 
-/** Reads a tool that can be governed; undefined where its body is not a function that the SDK calls. */
+/** Reads a tool that can be governed; undefined if it is not a function that the SDK calls. */
 export function readOpenAiAgentsTool(given: unknown): AdoptedTool<OpenAiAgentsCall> | AnyTool | undefined {
   if (isTool(given)) return given;
   if (typeof given !== 'object' || given === null || !('name' in given) || typeof given.name !== 'string')
     throw new QuittanceError(
       'config.invalid',
-      `Found ${describeValue(given)} among the tools. Expected tools as an agent takes them: what tool() gives.`,
+      `Found ${describeValue(given)} among the tools. Expected tools of an agent, as made by tool().`,
     );
   const { name } = given;
   const tool: GivenTool = given;
@@ -143,7 +143,7 @@ function readAsks({ needsApproval }: GivenTool): AdoptedTool<OpenAiAgentsCall>['
     try {
       return Boolean(await needsApproval(native?.runContext, args, native?.callId));
     } catch (error) {
-      // Without the SDK there is no run context, which the tool may well need to answer. Then it is better to ask.
+      // Without the SDK there is no run context, which the tool may need for its answer. It is then safer to ask.
       if (native === undefined) return true;
       throw error;
     }
@@ -151,14 +151,14 @@ function readAsks({ needsApproval }: GivenTool): AdoptedTool<OpenAiAgentsCall>['
 }
 
 /**
- * The details the SDK gave, whole: it keeps things of its own in them, some out of sight. But the signal is that of the
- * call, which ends with its deadline too, and no body finds arguments in them that were not let through.
+ * The SDK's details, complete, because it stores its own data in them, partly hidden. Two parts change: the signal
+ * also ends at the call's deadline, and the arguments are the allowed ones.
  */
 function toDetails(details: OpenAiAgentsCallDetails = {}, text: string, signal: AbortSignal): object {
   const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(details));
   const { toolCall } = details;
   const told = toolCall === undefined || sameJson(toolCall.arguments, text);
-  // An agent as a tool is found again by the very object.
+  // An agent as a tool is identified by this object.
   return Object.assign(copy, { signal, ...(!told && { toolCall: { ...toolCall, arguments: text } }) });
 }
 
@@ -172,7 +172,7 @@ function sameJson(left: string, right: string): boolean {
 
 const hiding = 'An error occurred while running the tool. Please try again.';
 
-/** tool() turns what a body throws into a text. The texts it makes by default are known. */
+/** tool() converts a thrown error to a text. Its default texts are known. */
 function isHiddenFailure(name: string, timeoutMs: unknown, output: unknown): output is string {
   if (output === `Tool '${name}' timed out after ${String(timeoutMs)}ms.`) return true;
   return typeof output === 'string' && output.startsWith(hiding);
@@ -185,12 +185,12 @@ async function findCause(
 ): Promise<unknown> {
   const observed = await rejection();
   if (observed !== undefined) return observed.error;
-  // Earlier versions write the error behind the text.
+  // Earlier versions append the error to the text.
   const written = output.startsWith(hiding) ? output.slice(hiding.length).replace(/^ Error: /, '') : output;
   if (written !== '') return new Error(written);
   return new ToolError(
     'tool.execution_error',
-    `The tool ${quote(name)} threw, and the SDK hides what. Make it with errorFunction: null to have that on record.`,
-    { problem: 'The tool failed. What went wrong is not known.' },
+    `The tool ${quote(name)} threw, and the SDK hides the error. Create the tool with errorFunction: null to record it.`,
+    { problem: 'The tool failed. The cause is unknown.' },
   );
 }

@@ -1,11 +1,14 @@
-/** Reads the calls out of what a model of OpenAI said. What the provider runs itself stands in items of other types. */
+/**
+ * Reads the calls from the answer of an OpenAI model. Calls that the provider runs itself are in items of other
+ * types.
+ */
 import { isJsonObject } from '../../base/json.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { ConversationStep } from '../run/conversation.ts';
 import { readItems } from './items.ts';
 import type { LoopCall } from '../run/govern-loop.ts';
 
-/** A call, and whether it is of a tool that takes free text: such a tool gets it as `{input}`. */
+/** A call, and whether its tool takes free text: such a tool receives it as `{input}`. */
 export type CallItem = LoopCall & { readonly isCustom: boolean };
 
 type Found = {
@@ -57,13 +60,13 @@ export function readConversation(items: readonly unknown[]): readonly Conversati
   });
 }
 
-/** An answer that came to its limit is cut off in its last call. */
+/** An answer that reached its length limit is cut off in its last call. */
 const toItems = (found: readonly Found[], isShort: boolean): readonly CallItem[] =>
   found.map(({ id, name, args, isCustom }, index) => ({
-    // What is no text is refused where calls are read, in words.
+    // The code that reads calls rejects wrong types, with a message.
     id: id as string,
     name: name as string,
-    // A tool without parameters is often called with nothing at all.
+    // A tool without parameters is often called with no arguments at all.
     arguments: isCustom ? { input: args } : args === '' || args === undefined ? {} : (args as string),
     isCustom,
     isCutOff: isShort && index === found.length - 1,

@@ -1,4 +1,7 @@
-/** A plain loop over the Responses or the Chat Completions API of OpenAI: the model's calls in, what answers them out. */
+/**
+ * For a plain loop over the Responses or the Chat Completions API of OpenAI: converts the model's calls to their
+ * answers.
+ */
 import type { PendingCall } from '../../runtime/turn/await-told.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { Turn } from '../../runtime/turn/turn.ts';
@@ -15,11 +18,11 @@ import { governLoop } from '../run/govern-loop.ts';
 import type { CallItem } from './calls.ts';
 import { readCompletion, readConversation, readResponse } from './calls.ts';
 
-/** What the model said: a response, or its output items. */
+/** The model's answer: a response, or its output items. */
 export type OpenAiResponse =
   { readonly output: readonly unknown[]; readonly status?: string | null } | readonly unknown[];
 
-/** What the model said: a completion, one of its choices, or the message of one. */
+/** The model's answer: a completion, one of its choices, or its message. */
 export type OpenAiCompletion =
   | { readonly choices: readonly unknown[] }
   | { readonly message: unknown; readonly finish_reason?: string | null }
@@ -42,7 +45,7 @@ export type OpenAiToolMessage = {
   content: { type: 'text'; text: string }[];
 };
 
-/** A tool as the Responses API takes it. */
+/** A tool in the format of the Responses API. */
 export type OpenAiResponseTool = {
   type: 'function';
   name: string;
@@ -51,26 +54,26 @@ export type OpenAiResponseTool = {
   strict: false;
 };
 
-/** A tool as the Chat Completions API takes it. */
+/** A tool in the format of the Chat Completions API. */
 export type OpenAiCompletionTool = {
   type: 'function';
   function: { name: string; description: string; parameters: { [key: string]: unknown } };
 };
 
-/** What may be said with an answer of the model. */
+/** Options for an answer of the model. */
 export type OpenAiAnswerOptions = {
   readonly signal?: AbortSignal;
   /**
-   * Your `input` or `messages`, up to this answer or with it. Tells calls apart whose provider uses ids again, also
-   * after a restart. Without it only the answers given to this run are known.
+   * Your `input` or `messages`, up to or including this answer. It distinguishes calls if the provider reuses ids,
+   * also after a restart. Without it, only the answers given to this run are known.
    */
   readonly conversation?: readonly unknown[];
 };
 type OrPending<Result> = { readonly results: Result[]; readonly pending: readonly PendingCall[] };
 
 /**
- * One turn of the loop. Both APIs want every call answered at once: while anything is pending there is nothing to send.
- * Ask again with the same answer of the model, here or in another process, when people have decided.
+ * One turn of the loop. Both APIs need all answers at once: while a call is pending there is nothing to send. Repeat
+ * it with the same model answer, in any process, after the decisions.
  */
 export type OpenAiRun = {
   readonly turn: Turn;
@@ -78,16 +81,16 @@ export type OpenAiRun = {
   readonly responseTools: OpenAiResponseTool[];
   /** For `tools` of a request to the Chat Completions API. */
   readonly completionTools: OpenAiCompletionTool[];
-  /** Makes the calls of a response and gives the items that answer them. Waits for people where they must be asked. */
+  /** Makes the calls of a response and returns the items that answer them. Waits for approvals. */
   answerResponse(response: OpenAiResponse, options?: OpenAiAnswerOptions): Promise<OpenAiCallOutput[]>;
-  /** The same, and waits for no person. */
+  /** The same without waiting for approvals. */
   answerResponseOrPending(
     response: OpenAiResponse,
     options?: OpenAiAnswerOptions,
   ): Promise<OrPending<OpenAiCallOutput>>;
-  /** Makes the calls of a completion and gives the messages that answer them. Waits for people where they must be asked. */
+  /** Makes the calls of a completion and returns the messages that answer them. Waits for approvals. */
   answerCompletion(completion: OpenAiCompletion, options?: OpenAiAnswerOptions): Promise<OpenAiToolMessage[]>;
-  /** The same, and waits for no person. */
+  /** The same without waiting for approvals. */
   answerCompletionOrPending(
     completion: OpenAiCompletion,
     options?: OpenAiAnswerOptions,
@@ -96,7 +99,7 @@ export type OpenAiRun = {
 
 export type GovernedOpenAiLoop = {
   readonly runtime: Runtime;
-  /** Opens a turn of a session. One for each time the user speaks. */
+  /** Opens a turn of a session. Open one for each user message. */
   readonly run: (options: TurnOptions) => OpenAiRun;
 };
 
@@ -138,7 +141,7 @@ function toOpenAiRun(run: LoopRun): OpenAiRun {
       name,
       description,
       parameters: parametersOf(schema),
-      // Strict schemas may say less than ours do; what does not fit is refused here anyway.
+      // Strict schemas support fewer keywords than ours; the runtime rejects invalid arguments anyway.
       strict: false,
     })),
     completionTools: run.offered.map(({ name, description, schema }) => ({
@@ -168,7 +171,7 @@ function answerAt(answers: readonly LoopAnswer[], index: number, { id }: LoopCal
   return found;
 }
 
-/** The tabled content, and what else the model should know: a part each. */
+/** The tabled content and additional facts, as separate parts. */
 const textsOf = (answer: LoopAnswer): readonly string[] =>
   answer.type === 'answer' && answer.note !== undefined ? [answer.content, answer.note] : [answer.content];
 
@@ -180,13 +183,13 @@ const toCallOutput = ({ id, isCustom }: CallItem, answer: LoopAnswer): OpenAiCal
     ...(answer.type === 'answer' ? answer.files : [])
       .filter(({ mimeType }) => mimeType.startsWith('image/'))
       .map(({ mimeType, content }) => {
-        const data = Buffer.from(content as Uint8Array).toString('base64'); // text or bytes: both are taken
+        const data = Buffer.from(content as Uint8Array).toString('base64'); // accepts both text and bytes
         return { type: 'input_image', image_url: `data:${mimeType};base64,${data}`, detail: 'auto' } as const;
       }),
   ],
 });
 
-/** This API takes text alone here: files are named in the content and can be asked for. */
+/** This API accepts only text here: files are named in the content and can be requested. */
 const toToolMessage = ({ id }: CallItem, answer: LoopAnswer): OpenAiToolMessage => ({
   role: 'tool',
   tool_call_id: id,

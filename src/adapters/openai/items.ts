@@ -1,4 +1,4 @@
-/** The items of a conversation of the Responses API or of OpenAI Agents JS, as far as the ids of its calls go. */
+/** The call ids in the items of a conversation, of the Responses API or of OpenAI Agents JS. */
 import { isJsonObject } from '../../base/json.ts';
 import type { ConversationStep } from '../run/conversation.ts';
 
@@ -24,6 +24,6 @@ export function readItems(items: readonly unknown[]): readonly ConversationStep[
   return conversation;
 }
 
-/** The SDK names results `function_call_result`, the API behind it `function_call_output`. */
+/** The SDK names results `function_call_result`, its API `function_call_output`. */
 const isResult = (type: unknown): boolean =>
   type === 'function_call_result' || type === 'function_call_output' || type === 'custom_tool_call_output';

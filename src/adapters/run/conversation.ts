@@ -1,4 +1,4 @@
-/** What a conversation says about the ids of its calls, whatever format it is kept in. */
+/** The call ids in a conversation of any format. */
 import { sessionCallId } from '../../call/session-call-id.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 
@@ -8,12 +8,12 @@ export type ConversationStep =
   | { readonly type: 'calls'; readonly ids: readonly string[] }
   /** The answer to a call. */
   | { readonly type: 'answer'; readonly id: string }
-  /** Any other message. Calls that have no answer by then get none. */
+  /** Any other message. Calls without an answer by then never get one. */
   | { readonly type: 'other' };
 
 /**
- * How many assistant messages before the one of the current call hold its provider id. The conversation may end before
- * the message of the current call, or with it and some of its answers.
+ * Number of assistant messages before the current call's that contain its provider id. The conversation may end
+ * before that message, or with it and some of its answers.
  */
 export function earlierUses(conversation: Iterable<ConversationStep>, id: string): number {
   let uses = 0;
@@ -32,7 +32,7 @@ export function earlierUses(conversation: Iterable<ConversationStep>, id: string
   return unanswered > 0 ? uses - 1 : uses;
 }
 
-/** Counts the answers a run has given, for frameworks that do not show a tool the messages of its own run. */
+/** Counts the answers of a run, for frameworks that do not show a tool the messages of its own run. */
 export class AnsweredCalls {
   readonly #counts = new Map<string, number>();
 
@@ -54,7 +54,7 @@ export class AnsweredCalls {
     return this.#counts.get(id) ?? 0;
   }
 
-  /** An answer was given to a call that stands after `earlier` uses of its id. */
+  /** An answer was given to a call after `earlier` uses of its id. */
   answered(id: string, earlier: number): void {
     this.#counts.set(id, Math.max(this.earlier(id), earlier + 1));
   }
@@ -66,7 +66,7 @@ export const withSessionCallId = (request: ToolCallInput, earlier: number): Tool
   id: sessionCallId(request.id, earlier),
 });
 
-/** The number of earlier uses that an id of ours stands for; undefined where it was not made of this provider id. */
+/** The number of earlier uses in an id of ours; undefined if it was not made from this provider id. */
 export function earlierIn(callId: string, id: string): number | undefined {
   if (callId === id) return 0;
   const [, count] = /^~(\d{1,9})$/.exec(callId.startsWith(id) ? callId.slice(id.length) : '') ?? [];

@@ -2,8 +2,8 @@ import { isQuittanceError } from '../../base/error.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 
 /**
- * Decides about a held call what a person said elsewhere. False where nothing waits any more: somebody was faster, and
- * the first decision counts.
+ * Records a person's decision on a held call from another system. False if the call no longer waits: another decision
+ * came first.
  */
 export async function decideFor(
   runtime: Runtime,

@@ -22,7 +22,7 @@ function stage(options: AdapterOptions<Native> = {}) {
 
 const free: AdapterOptions<Native> = { overrides: { pay: { mode: 'external' } } };
 
-test('the body gets what the framework gave with the call, and rules see who it is for', async () => {
+test("the tool receives the framework's context of the call, and rules see its principal", async () => {
   const seen = vi.fn<(...said: unknown[]) => void>();
   const { run, open } = stage({
     ...free,
@@ -37,7 +37,7 @@ test('the body gets what the framework gave with the call, and rules see who it 
   expect(seen).toHaveBeenCalledWith({ userId: 'ada' }, { via: 'test' });
 });
 
-test('a call that was approved while nobody waited has what the framework gave when it asked', async () => {
+test("a call approved while no caller waited has the framework's context from its request", async () => {
   const { driver, run, open } = stage();
   const native = { user: 'ada' };
   const question = await open().ask(request, { native });
@@ -51,7 +51,7 @@ test('a call that was approved while nobody waited has what the framework gave w
 });
 
 describe('an approval that comes back through the framework', () => {
-  test('decides for the person the host names', async () => {
+  test('decides for the person that the host names', async () => {
     const { run, open } = stage({ approver: ({ user }) => user });
     await open().ask(request);
     expect(await open().callApproved(request, { native: {} })).toMatchObject({ type: 'pending' });
@@ -60,7 +60,7 @@ describe('an approval that comes back through the framework', () => {
     expect(answer).toMatchObject({ type: 'answer', content: '"paid"' });
   });
 
-  test('decides for whoever makes this request, where the run says so', async () => {
+  test('decides for the person who makes this request, if the run names one', async () => {
     const { driver } = stage();
     const run = driver.open({ sessionId }, 'grace');
     expect([run.suspends, driver.suspends]).toEqual([true, false]);
@@ -74,13 +74,13 @@ describe('an approval that comes back through the framework', () => {
     });
   });
 
-  test('counts for nothing where nobody had been asked', async () => {
+  test('does not count if no person had been asked', async () => {
     const { run, open } = stage({ approver: 'ada' });
     expect(await open().callApproved(request)).toMatchObject({ type: 'pending' });
     expect(run).not.toHaveBeenCalled();
   });
 
-  test('counts for nothing where it is about other arguments', async () => {
+  test('does not count for other arguments', async () => {
     const { run, open } = stage({ approver: 'ada' });
     await open().ask(request);
     const forged = { ...request, arguments: { cents: 5_000 } };
@@ -88,7 +88,7 @@ describe('an approval that comes back through the framework', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  test('comes too late after somebody has denied', async () => {
+  test('comes too late after a denial', async () => {
     const { run, open } = stage({ approver: 'ada' });
     await open().ask(request);
     expect(await open().deny('c1', 'No.', { by: 'grace' })).toBe(true);
@@ -98,7 +98,7 @@ describe('an approval that comes back through the framework', () => {
   });
 });
 
-test('a tool that asks in the words of its framework is held, with its own words', async () => {
+test('a tool that needs approval in its framework is held, with its own question', async () => {
   const driver = createDriver<Native>(
     [{ name: 'pay', asks: (_, native) => `For ${native?.user}?`, run: () => 'paid' }],
     free,
@@ -109,7 +109,7 @@ test('a tool that asks in the words of its framework is held, with its own words
   expect(held?.confirmation?.description).toBe('For ada?');
 });
 
-test('a tool whose own question throws does not run', async () => {
+test('a tool whose approval function throws does not run', async () => {
   const run = vi.fn<() => void>();
   const asks = (): never => {
     throw new Error('broken');
@@ -121,7 +121,7 @@ test('a tool whose own question throws does not run', async () => {
   expect(run).not.toHaveBeenCalled();
 });
 
-test('files of an output come with their bytes', async () => {
+test('files of an output include their bytes', async () => {
   const chart = defineTool({
     name: 'chart',
     mode: 'read',
@@ -133,7 +133,7 @@ test('files of an output come with their bytes', async () => {
   expect(Buffer.from(files[0]?.content as Uint8Array)).toEqual(Buffer.of(1, 2, 3));
 });
 
-test('a run is found again by the object or the name the framework has for it', () => {
+test("a run is found again by the framework's object or name", () => {
   const { driver } = stage();
   const [context, other] = [{}, {}];
   const run = driver.runOf(context, () => ({ sessionId }));
@@ -142,15 +142,15 @@ test('a run is found again by the object or the name the framework has for it', 
   expect(driver.runOf('r1', () => ({ sessionId }))).toBe(driver.runOf('r1', () => ({ sessionId })));
 });
 
-test.each([[''], [7 as unknown as string]])('an approver that is %j is refused', (approver) => {
+test.each([[''], [7 as unknown as string]])('refuses an approver that is %j', (approver) => {
   expect(() => stage({ approver })).toThrow(/approver must be/);
 });
 
-test('overrides for a tool that is not there are refused, with the names there are', () => {
+test('refuses overrides for an unknown tool, and lists the known ones', () => {
   expect(() => stage({ overrides: { pya: {} } })).toThrow(/Known tools: pay/);
 });
 
-test('an id used again after it was answered names another call', () => {
+test('an id reused after its answer names another call', () => {
   expect([0, 1, 2].map((times) => sessionCallId('call_0', times))).toEqual([
     'call_0',
     'call_0~2',

@@ -1,11 +1,13 @@
 /**
- * What all adapters have in common: a runtime whose tools are the framework's, and the way from a call of the framework
- * to what its model is fed.
+ * The common part of all adapters: a runtime with the framework's tools, and the way from a framework's call to the
+ * content for its model.
  *
- * 1. The body of a framework's tool is called from the runtime alone. An adapter replaces the function that runs the
- *    tool; whatever it is asked, it asks the runtime.
- * 2. What the framework passed with a call is kept here while the call is made, so that its body gets it whoever made
- *    the runtime go on: the framework, or a decision.
+ * 1. Only the runtime calls the function of a framework's tool. An adapter replaces the function that runs the tool
+ *    with
+ *    one that calls the runtime.
+ * 2. The framework's context of a call is stored here while the call runs. Its function receives it, whether the
+ *    framework
+ *    or a decision made the runtime continue.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -28,27 +30,28 @@ import { createFaultMessages } from '../answer/fault-messages.ts';
 import { toAnswer } from '../answer/answer.ts';
 import { decideFor } from './decide-for.ts';
 
-/** What comes with a call of the framework: the options of `turn.call`, and what the framework gave its tool. */
+/** Options of a framework's call: those of `turn.call`, and the framework's context. */
 export type CallGiven<Native> = CallOptions & { readonly native?: Native };
 
 /** One run of a framework: a turn of ours. */
 export interface Run<Native> {
   readonly sessionId: string;
   readonly turn: Turn;
-  /** Whether held calls stop this run the framework's way: whether anybody answers there. */
+  /** Do held calls stop this run in the framework's way? True if there is an approver. */
   readonly suspends: boolean;
-  /** Makes the call and waits for it, for people too. The same id again gives what is on record. */
+  /** Makes the call and waits for it, including approvals. The same id again returns the recorded outcome. */
   call(request: ToolCallInput, given?: CallGiven<Native>): Promise<Answer>;
-  /** Makes the call and waits for no person: where one has to be asked, says which question that is. */
+  /** Makes the call without waiting for approvals: a held call returns its confirmation. */
   callOrPending(request: ToolCallInput, given?: CallGiven<Native>): Promise<Answer | PendingCall>;
-  /** Holds the call where a person has to be asked. For frameworks that want to know before they run a tool. */
+  /** Holds the call if it needs approval. For frameworks that check before they run a tool. */
   ask(request: ToolCallInput, given?: CallGiven<Native>): Promise<PendingCall | undefined>;
   /**
-   * For a call that comes back from the framework's own approval: decides for the person `approver` names, if nobody
-   * has, and then makes it. It stays pending where `approver` names nobody, and where nobody had been asked before.
+   * For a call that returns from the framework's own approval: records the decision of `approver`, if there is none
+   * yet, and then makes the call. It stays pending if `approver` is undefined, and if there was no confirmation
+   * before.
    */
   callApproved(request: ToolCallInput, given?: CallGiven<Native>): Promise<Answer | PendingCall>;
-  /** Records that the person `approver` names, or `by`, said no through the framework. False where nothing waits. */
+  /** Records the denial of `approver`, or of `by`, through the framework. False if the call no longer waits. */
   deny(
     callId: string,
     reason: string | undefined,
@@ -59,22 +62,22 @@ export interface Run<Native> {
 export interface Driver<Native> {
   readonly runtime: Runtime;
   readonly ledger: Ledger;
-  /** The tools as the runtime has them: in the order they were given, with compiled schemas. */
+  /** The tools of the runtime: in the given order, with compiled schemas. */
   readonly tools: readonly AnyTool[];
-  /** Whether held calls stop the run the framework's way. */
+  /** Do held calls stop the run in the framework's way? */
   readonly suspends: boolean;
   /** For frameworks that tell their model what a tool throws. */
   readonly faults: FaultMessages;
   /** Opens a run. `approver` is who answers in this one, where that is known better now. */
   open(options: TurnOptions, approver?: AdapterOptions<Native>['approver']): Run<Native>;
   /**
-   * The run a framework means by an object it passes along, or by a name; opened when it is first seen. The most recent
-   * thousand names are remembered: a run that is forgotten loses what guards one turn, nothing that is kept.
+   * The run for a framework's object or name; opened on first use. The latest thousand names are remembered. A
+   * forgotten run loses the guards of one turn, but nothing that is stored.
    */
   runOf(key: object | string, options: () => TurnOptions): Run<Native>;
 }
 
-/** Makes the runtime of a framework's tools. */
+/** Creates the runtime of a framework's tools. */
 export function createDriver<Native>(
   tools: readonly (AdoptedTool<Native> | AnyTool)[],
   adapterOptions: AdapterOptions<Native>,
@@ -90,7 +93,7 @@ export function createDriver<Native>(
     ...options
   } = adapterOptions;
   const inHand = new Map<string, Native>();
-  /** Of calls that wait for a person, after whoever asked went away. */
+  /** Contexts of calls that await approval after their caller went away. */
   const waiting = new Map<string, Native>();
   const nativeOf: NativeOf<Native> = (call) => inHand.get(keyOf(call)) ?? waiting.get(keyOf(call));
   const ledger = given ?? createMemoryLedger(options.clock && { clock: options.clock });
@@ -120,7 +123,7 @@ export function createDriver<Native>(
     };
     const turn = runtime.turn({ ...everyTurn, ...turnOptions });
     const { sessionId } = turn;
-    /** Keeps what came with the call while `make` is at it, and as long as it waits for a person. */
+    /** Stores the context of the call while `make` runs, and while the call awaits approval. */
     const withNative = async <Made extends { readonly type: string } | undefined>(
       { id: callId }: ToolCallInput,
       { native, ...callOptions }: CallGiven<Native>,
@@ -156,11 +159,11 @@ export function createDriver<Native>(
         const ref = { sessionId, callId: request.id };
         const [known] = await runtime.calls.list(ref);
         const first = await run.callOrPending(request, given);
-        // An approval of what nobody had asked about yet is none.
+        // An approval without an open confirmation does not count.
         if (first.type !== 'pending' || known?.confirmation?.status !== 'pending') return first;
         const by = await nameApprover(given.native);
         if (by === undefined) return first;
-        // The call was recalled by its id, name and arguments: what is approved is what is held.
+        // The call was recalled by its id, name and arguments, so the approved call is the held one.
         await decideFor(runtime, ref, { decision: 'approve', by });
         return run.callOrPending(request, given);
       },
@@ -196,7 +199,7 @@ export function createDriver<Native>(
 
 const mostRemembered = 1_000;
 
-/** What nobody comes back for must not pile up. */
+/** Limits entries that are never removed. */
 function remember<Value>(shelf: Map<string, Value>, key: string, value: Value): void {
   const [oldest] = shelf.keys();
   if (shelf.size >= mostRemembered && oldest !== undefined && !shelf.has(key)) shelf.delete(oldest);
@@ -208,6 +211,6 @@ function checkApprover(approver: unknown): void {
   if (typeof approver === 'string' && approver.trim() !== '') return;
   throw new QuittanceError(
     'config.invalid',
-    'approver must be the name of a person, or a function that gives one. Leave it out to have held calls wait.',
+    'approver must be the name of a person, or a function that returns one. Leave it out to have held calls wait.',
   );
 }

@@ -1,4 +1,4 @@
-/** What is special about loops without a framework. The SDKs themselves are met in test/frameworks. */
+/** Loops without a framework. The SDKs themselves are tested in test/frameworks. */
 import { describe, expect, test, vi } from 'vitest';
 import { governTools as governAnthropic } from '../anthropic/govern-tools.ts';
 import { governTools as governOpenAi } from '../openai/govern-tools.ts';
@@ -12,7 +12,7 @@ function payTool() {
   return { run, tools: { pay: run, add: ({ a, b }: { a: number; b: number }) => a + b } };
 }
 
-test('a helper whose way to answer makes no call refuses to start', async () => {
+test('a helper whose answer makes no call refuses to start', async () => {
   const starting = governLoop('quittance/openai', payTool().tools, {}, async () => []);
   await expect(starting).rejects.toMatchObject({
     code: 'adapter.unsafe',
@@ -23,7 +23,7 @@ test('a helper whose way to answer makes no call refuses to start', async () => 
 describe('quittance/anthropic', () => {
   const use = (id: string, name: string, input: unknown) => ({ type: 'tool_use', id, name, input });
 
-  test('answers every tool-use block in its order, and no other block', async () => {
+  test('answers every tool-use block in order, and no other block', async () => {
     const governed = await governAnthropic(payTool().tools);
     const run = governed.run({ sessionId });
     const blocks = [
@@ -44,7 +44,7 @@ describe('quittance/anthropic', () => {
     expect(await run.answer([{ type: 'text', text: 'Done.' }])).toEqual([]);
   });
 
-  test('does not make the call that the limit of the model cut off, and makes those before it', async () => {
+  test("does not make a call that the model's limit cut off, and makes those before it", async () => {
     const { run, tools } = payTool();
     const governed = await governAnthropic(tools);
     const content = [use('t1', 'pay', { cents: 5 }), use('t2', 'pay', { cents: 1 })];
@@ -54,7 +54,7 @@ describe('quittance/anthropic', () => {
     expect(await governed.runtime.calls.list({ sessionId })).toHaveLength(1);
   });
 
-  test('gives nothing to send while a person has to be asked, and everything when they have', async () => {
+  test('returns nothing to send while approvals are pending, and everything afterwards', async () => {
     const { run, tools } = payTool();
     const governed = await governAnthropic(tools, held);
     const message = [use('t1', 'add', { a: 1, b: 2 }), use('t2', 'pay', { cents: 5 })];
@@ -71,7 +71,7 @@ describe('quittance/anthropic', () => {
     expect(run).toHaveBeenCalledOnce();
   });
 
-  test('hands images on as images', async () => {
+  test('passes images on as images', async () => {
     const governed = await governAnthropic([
       {
         name: 'draw',
@@ -86,13 +86,13 @@ describe('quittance/anthropic', () => {
     });
   });
 
-  test('offers the tools, and the one that reads what was too long', async () => {
+  test('offers the tools, including the one that reads large outputs', async () => {
     const { tools } = (await governAnthropic(payTool().tools)).run({ sessionId });
     expect(tools.map(({ name }) => name)).toEqual(['pay', 'add', 'read_artifact']);
     expect(tools.every(({ input_schema: schema }) => schema.type === 'object')).toBe(true);
   });
 
-  test('refuses a call without an id, in words', async () => {
+  test('refuses a call without an id, with a message', async () => {
     const run = (await governAnthropic(payTool().tools)).run({ sessionId });
     await expect(run.answer([use('', 'add', {})])).rejects.toMatchObject({ code: 'call.malformed' });
   });
@@ -139,7 +139,7 @@ describe('quittance/openai', () => {
     expect(await loop.answerCompletion({ choices: [] })).toEqual([]);
   });
 
-  test('denies arguments that are no JSON object, and takes none at all for an empty one', async () => {
+  test('denies arguments that are not a JSON object, and accepts missing ones as empty', async () => {
     const { loop, governed } = await start();
     const results = await loop.answerResponse([
       call('r1', 'add', '{"a":1'),
@@ -152,7 +152,7 @@ describe('quittance/openai', () => {
     expect(made?.requestedInput).toEqual({});
   });
 
-  test('does not make the call that the limit of the model cut off', async () => {
+  test("does not make a call that the model's limit cut off", async () => {
     const { loop, governed } = await start();
     await loop.answerResponse({ output: [call('r1', 'add', '{"a":1,"b":2}')], status: 'incomplete' });
     const message = { tool_calls: [toolCall('k1', 'add', '{"a":1,"b":2}')] };
@@ -161,7 +161,7 @@ describe('quittance/openai', () => {
     expect(await governed.runtime.calls.list({ sessionId })).toEqual([]);
   });
 
-  test('gives nothing to send while a person has to be asked', async () => {
+  test('returns nothing to send while approvals are pending', async () => {
     const { loop, run } = await start();
     expect(await loop.answerResponseOrPending([call('r1', 'pay', '{"cents":5}')])).toMatchObject({
       results: [],
@@ -172,14 +172,14 @@ describe('quittance/openai', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  test.each(['__proto__', 'constructor'])('does not stumble over a call for %s', async (name) => {
+  test.each(['__proto__', 'constructor'])('handles a call for %s', async (name) => {
     const { loop } = await start();
     const [result] = await loop.answerResponse([call('r1', name, '{"__proto__":{"x":1}}')]);
     expect(JSON.stringify(result)).toContain('No tool named');
   });
 });
 
-describe('a provider that uses call ids again', () => {
+describe('a provider that reuses call ids', () => {
   const blocks = (cents = 5) => [{ type: 'tool_use', id: 'x', name: 'pay', input: { cents } }];
   const free = { overrides: { pay: { mode: 'external' } } } as const;
 
@@ -192,7 +192,7 @@ describe('a provider that uses call ids again', () => {
     expect(run).toHaveBeenCalledTimes(2);
   });
 
-  test('a message that waits for a person is the same message until it has its results', async () => {
+  test('a message that awaits approval is the same message until it has its results', async () => {
     const { run, tools } = payTool();
     const governed = await governAnthropic(tools, held);
     const loop = governed.run({ sessionId });
@@ -208,7 +208,7 @@ describe('a provider that uses call ids again', () => {
     const governed = await governAnthropic(tools, free);
     const messages: object[] = [{ role: 'user', content: 'Go.' }];
     for (let round = 0; round < 3; round++) {
-      // Every round in a run of its own, as by a service that keeps nothing but the messages.
+      // Every round in a separate run, as in a service that stores only the messages.
       const content = blocks();
       const results = await governed.run({ sessionId }).answer(content, { conversation: messages });
       messages.push({ role: 'assistant', content });

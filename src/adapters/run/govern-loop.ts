@@ -1,4 +1,4 @@
-/** What the helpers for loops without a framework share: the model's calls go in, answers come out in their order. */
+/** The common part of the helpers for loops without a framework: they answer the model's calls in order. */
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { PendingCall } from '../../runtime/turn/await-told.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
@@ -19,36 +19,36 @@ import { reportVersions } from '../adopt/tested-versions.ts';
 import type { SendProbe } from './self-test.ts';
 import { probe, selfTest } from './self-test.ts';
 
-/** What `govern` takes: functions of one object, tool objects, or tools of `defineTool`, in a record or a list. */
+/** The tools for `govern`: functions of one object, tool objects, or tools of `defineTool`, in a record or a list. */
 export type LoopTools =
   | Readonly<Record<string, AnyFunction | ToolObject | AnyTool>>
   | readonly ((ToolObject | AnyTool) & { readonly name: string })[];
 
-/** What the helpers take beside the tools. Nobody approves in a plain loop: held calls wait, or are said to be pending. */
+/** Options of the helpers. A plain loop has no approver: held calls wait or are returned as pending. */
 export type LoopOptions = Omit<AdapterOptions, 'approver' | 'principal' | 'attrs'>;
 
-/** A call the model made. One that was cut off by a limit of the model is not made: its arguments may lack their end. */
+/** A call of the model. A call that the model's limit cut off is not made, because its arguments may be incomplete. */
 export type LoopCall = ToolCallInput & { readonly isCutOff: boolean };
 
-/** The answer to a call, or word that it was not made. */
+/** The answer to a call, or the note that it was not made. */
 export type LoopAnswer = Answer | { readonly type: 'cut off'; readonly content: string };
 
 export type LoopRun = {
   readonly turn: Turn;
   readonly offered: readonly BoundTool[];
-  /** Makes the calls and waits for all of them. They run as `turn.callAll` runs them. */
+  /** Makes the calls and waits for all of them. They run as in `turn.callAll`. */
   answer(said: LoopMessage, signal: AbortSignal | undefined): Promise<readonly LoopAnswer[]>;
-  /** Makes the calls and waits for no person. Asked again, what has ended is answered from the record. */
+  /** Makes the calls without waiting for approvals. When repeated, ended calls are answered from the record. */
   answerOrPending(
     said: LoopMessage,
     signal: AbortSignal | undefined,
   ): Promise<readonly (LoopAnswer | PendingCall)[]>;
 };
 
-/** One answer of the model, and where it stands in the conversation. */
+/** One answer of the model, and its place in the conversation. */
 export type LoopMessage = {
   readonly calls: readonly LoopCall[];
-  /** The object the host has for it: the same again is the same answer of the model. */
+  /** The host's object for it: the same object is the same model answer. */
   readonly source: object;
   /** The conversation it belongs to, up to it or with it. Undefined where the host does not say. */
   readonly conversation: readonly ConversationStep[] | undefined;
@@ -56,7 +56,7 @@ export type LoopMessage = {
 
 export type Loop = { readonly runtime: Runtime; readonly run: (options: TurnOptions) => LoopRun };
 
-/** Makes the runtime of a loop, once its self-test has shown that what policy blocks does not run. */
+/** Creates the runtime of a loop, after its self-test has shown that blocked calls do not run. */
 export async function governLoop(
   adapter: Adapter,
   tools: LoopTools,
@@ -73,7 +73,7 @@ export async function governLoop(
   return toLoop(tools, options, adopted);
 }
 
-/** `adopted` are tools of the SDK itself, beside those of the host. */
+/** `adopted` are tools of the SDK itself, in addition to those of the host. */
 function toLoop(
   tools: LoopTools,
   { overrides = {}, ...options }: LoopOptions,
@@ -83,7 +83,7 @@ function toLoop(
   const [ofSdk, ofHost] = [true, false].map((wanted) =>
     Object.fromEntries(Object.entries(overrides).filter(([name]) => isAdopted(name) === wanted)),
   );
-  // Both shapes are read by one function, which checks them; its types only tell them apart.
+  // One function reads and checks both shapes; the types only distinguish them.
   const own = govern(tools as Readonly<Record<string, AnyFunction>>, ofHost);
   const driver = createDriver([...own, ...adopted], { ...options, ...(ofSdk && { overrides: ofSdk }) });
   const { runtime, ledger } = driver;
@@ -110,7 +110,7 @@ function toLoop(
           const answers = new Map<LoopCall, LoopAnswer>();
           for (const [index, call] of whole.entries()) {
             const ended = told[index];
-            // At the deadline of the turn a held call has no outcome: then this throws, and says how to go on.
+            // At the deadline of the turn a held call has no outcome: this throws, and says how to continue.
             const outcome =
               ended === undefined || ended.type === 'pending'
                 ? await turn.call(requests.get(call) ?? toRequest(call))
@@ -138,8 +138,8 @@ function toLoop(
 }
 
 /**
- * Where the answers of the model stand. Without a conversation of the host's, what this run has answered is the
- * conversation; the same object again, and a message like the one that still waits for people, is a repeat.
+ * The places of the model's answers. Without the host's conversation, the answers of this run are the conversation.
+ * The same object, or a message equal to the one that awaits approval, is a repeat.
  */
 class AnswerPositions {
   readonly #counts = new AnsweredCalls();

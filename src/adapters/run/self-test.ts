@@ -1,6 +1,6 @@
 /**
- * The test every adapter makes before it starts: a call that policy blocks, sent through the wrapped function on a
- * ledger of its own, must not run and must be on record as blocked.
+ * The test that every adapter runs before it starts. A call that policy blocks goes through the wrapped function on a
+ * separate ledger. It must not run and must be recorded as blocked.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { ToolDecision } from '../../runtime/host/tool-decision.ts';
@@ -8,7 +8,7 @@ import { createMemoryLedger } from '../../store/memory/memory-ledger.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
 
-/** What the probe is called, and the session its call must be made in. */
+/** The name of the probe, and the session of its call. */
 export const probe = {
   name: 'quittance_probe',
   sessionId: 'quittance-self-test',
@@ -16,15 +16,14 @@ export const probe = {
 } as const;
 
 /**
- * Sends the probe: makes a tool of the framework with this name and this body, wraps it by the function that wraps the
- * tools of users, with these options, and has it run as the framework would.
+ * Sends the probe. It makes a framework tool with this name and function, and wraps it like a user's tool. Then it runs the tool as the framework would.
  */
 export type SendProbe = (
   options: Pick<AdapterOptions, 'ledger' | 'onPreToolUse'>,
   body: () => unknown,
 ) => Promise<unknown>;
 
-/** Throws `adapter.unsafe` where the probe ran, or where nothing says that it was blocked. */
+/** Throws `adapter.unsafe` if the probe ran, or if its block is not recorded. */
 export async function selfTest(adapter: string, send: SendProbe): Promise<void> {
   const ledger = createMemoryLedger();
   let ran = false;
@@ -42,12 +41,13 @@ export async function selfTest(adapter: string, send: SendProbe): Promise<void> 
   const isBlocked = end?.type === 'tool.responded' && end.outcome.type === 'ToolDenied';
   if (!ran && isBlocked) return;
   const found = ran
-    ? 'a call that policy blocks ran all the same'
+    ? 'a call that policy blocks still ran'
     : `a call that policy blocks never reached the ledger${thrown === undefined ? '' : `: ${describeThrown(thrown)}`}`;
   throw new QuittanceError(
     'adapter.unsafe',
-    `The adapter ${adapter} refuses to start: in its self-test ${found}. This version of the framework does not run ` +
-      'tools the way the adapter wraps them. Use a version named on the page of the adapter, and report this.',
+    `The adapter ${adapter} refuses to start: in its self-test ${found}. This version of the ` +
+      'framework does not run tools in the way the adapter expects. Use a version listed on the page of ' +
+      'the adapter, and report this.',
     { adapter },
     thrown,
   );
