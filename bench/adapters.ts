@@ -1,7 +1,7 @@
 /**
- * Measures the cost of governing a framework's tools. The same tool runs in the framework's own loop: unchanged, governed on the memory ledger, and governed on a file. A scripted model takes the time, from its first call until it has
- * received
- * the last answer. Compare columns of one run, not runs.
+ * Measures the cost of governing a framework's tools. The same tool runs in the framework's own loop: unchanged,
+ * governed on the memory ledger, and governed on a file. A scripted model takes the time, from its first call until
+ * it has received the last answer. Compare columns of one run, not runs.
  *
  *   npm run bench:adapters -- [--quick] [--only NAME]
  */

@@ -1,7 +1,6 @@
 /**
  * Measures the speed of a backtest: a ledger of 1,000,000 calls in 1,000 sessions, against a document with rules of
- * every
- * type. Runs once with one thread, and once with one thread per core.
+ * every type. Runs once with one thread, and once with one thread per core.
  *
  *   npm run bench:backtest -- [--calls 1000000] [--ledger FILE]
  */

@@ -1,7 +1,6 @@
 /**
  * Measures the delivery of events: a ledger with calls, and 1, 10 and 100 behaviors that receive every
- * `tool.responded`,
- * durable and ephemeral. For comparison, it also measures reading and decoding the entries alone.
+ * `tool.responded`, durable and ephemeral. For comparison, it also measures reading and decoding the entries alone.
  *
  *   npm run bench:events -- [--calls 20000]
  */

@@ -1,9 +1,7 @@
 /**
  * Sends random envelopes, arguments and tool results, including hostile ones, through the public API. Every call must
- * end
- * in one outcome with parseable content, equal to the ledger's, in a legal order of records. An envelope without id
- * or name
- * must throw `call.malformed`, and nothing else may throw.
+ * end in one outcome with parseable content, equal to the ledger's, in a legal order of records. An envelope without
+ * id or name must throw `call.malformed`, and nothing else may throw.
  *
  *   npm run fuzz -- [--calls 100000] [--seed 1]
  */

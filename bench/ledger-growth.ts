@@ -1,7 +1,6 @@
 /**
  * Measures whether a ledger slows down as it grows: durable calls, point look-ups and queries at 0, 100,000 and
- * 1,000,000
- * calls.
+ * 1,000,000 calls.
  *
  *   npm run bench:growth -- [--calls 1000000]
  */

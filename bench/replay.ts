@@ -1,7 +1,6 @@
 /**
  * Measures the speed of a replay: the same calls live and played, in one run on the same machine, so that the ratio
- * is
- * meaningful. On a ledger in memory and on disk, by key and in order.
+ * is meaningful. On a ledger in memory and on disk, by key and in order.
  *
  *   npm run bench:replay -- [--calls 20000]
  */

@@ -1,9 +1,8 @@
 /**
- * Several processes on one ledger, disturbed at random for minutes. They are killed, stopped and closed; they run out of descriptors and disk; their clocks jump. Checks, during and after the run: each call has one outcome, effects
- * happen
- * at most once, and the ledger holds every answer unchanged. No living owner loses a call, no process ends with an
- * error
- * code, and `verify` finds nothing.
+ * Several processes on one ledger, disturbed at random for minutes. They are killed, stopped and closed; they run out
+ * of descriptors and disk; their clocks jump. Checks, during and after the run: each call has one outcome, effects
+ * happen at most once, and the ledger holds every answer unchanged. No living owner loses a call, no process ends
+ * with an error code, and `verify` finds nothing.
  *
  *   npm run chaos -- [--minutes 10] [--seed 1] [--processes 4]
  *

@@ -3,8 +3,7 @@
  *
  * 1. A call has at most one final end.
  * 2. No process ends or reruns a call while the owner of that call is alive. The harness records when it is about to
- *    end
- *    an owner: every entry before that was written while the owner was alive.
+ *    end an owner: every entry before that was written while the owner was alive.
  */
 import type { Ledger } from 'quittance/store';
 import { isEmittedEvent } from 'quittance/events';

@@ -1,9 +1,7 @@
 /**
  * Kills real processes at every named point of a call's life, starts another on the same ledger, and counts the
- * effects
- * outside. Quittance must show no duplicate effect and no lost call, at any point, with any kind of tool. The naive
- * wrapper
- * must show duplicates, or the run proves nothing.
+ * effects outside. Quittance must show no duplicate effect and no lost call, at any point, with any kind of tool. The
+ * naive wrapper must show duplicates, or the run proves nothing.
  *
  *   npm run crash -- [--rounds 3] [--part core|held|retried|stored]
  */

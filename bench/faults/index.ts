@@ -1,15 +1,12 @@
 /**
  * Fault injection below the product: a small library, compiled here and loaded by LD_PRELOAD. It makes the n-th
- * fsync,
- * write, open or other call of the C library fail, for every n of a short scenario. After a restart without faults
- * every
- * call must have one outcome, the same as answered before, and `verify` must find nothing.
+ * fsync, write, open or other call of the C library fail, for every n of a short scenario. After a restart without
+ * faults every call must have one outcome, the same as answered before, and `verify` must find nothing.
  *
  *   npm run faults -- [--only fsync,write] [--mode once|sticky|short] [--stride 1] [--at-once 2]
  *
  * `--stride 5` tries only every fifth place. Needs Linux and a C compiler (`cc`, or the one named by CC). The folders
- * of
- * failed trials are kept.
+ * of failed trials are kept.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -8,17 +8,14 @@
  * 2. Many requests a second, of the kinds a console sends.
  * 3. Lists and single calls of a ledger with a million calls: of PATH, if it exists.
  *
- * With `--hostile` it sends the worst requests of each role, one at a time.
- * It
- * measures how long each held the event loop (at most 50 ms) and how much resident memory rose (at most 64 MB;
- * threads are
- * already running). Then it sends all viewer requests at once, as fast as the server answers, while honest callers
- * send
- * theirs. The p99 of the honest ones may be three times the value without the attacker, and none may fail.
+ * With `--hostile` it sends the worst requests of each role, one at a time. It measures how long each held the event
+ * loop (at most 50 ms) and how much resident memory rose (at most 64 MB; threads are already running). Then it sends
+ * all viewer requests at once, as fast as the server answers, while honest callers send theirs. The p99 of the honest
+ * ones may be three times the value without the attacker, and none may fail.
  *
- * Ends with a table, a line of JSON, and an exit code. The exit code is 0 if nothing was lost, memory was stable, and requests were cheap enough. The limit is a multiple of the cost of an empty route in the same run. Durations are shown next to those of the
- * empty
- * route: alone they say more about the machine than about the server.
+ * Ends with a table, a line of JSON, and an exit code. The exit code is 0 if nothing was lost, memory was stable, and
+ * requests were cheap enough. The limit is a multiple of the cost of an empty route in the same run. Durations are
+ * shown next to those of the empty route: alone they say more about the machine than about the server.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';

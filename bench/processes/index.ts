@@ -1,5 +1,6 @@
 /**
- * Runs several real processes on one ledger file. Measures the speed of each and the share of the slowest. Checks the shared guarantees: each effect once, one outcome per call, exact limits.
+ * Runs several real processes on one ledger file. Measures the speed of each and the share of the slowest. Checks the
+ * shared guarantees: each effect once, one outcome per call, exact limits.
  *
  *   npm run processes -- [--seconds 3] [--lanes 32] [--calls 300]
  */

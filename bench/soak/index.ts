@@ -4,12 +4,9 @@
  *   npm run soak -- [--minutes 5] [--ledger memory:]
  *
  * Calls succeed, fail and are retried, are held and decided, and are handed to workers that report or do not. Some
- * callers
- * repeat long calls; followers come and go; lists are read. The live memory of the server must level off: the last
- * third
- * of the time uses no more than the first, within a tenth. A ledger in memory keeps its calls, so it gets few new
- * ones.
- * Ctrl-C ends the run with its findings so far.
+ * callers repeat long calls; followers come and go; lists are read. The live memory of the server must level off: the
+ * last third of the time uses no more than the first, within a tenth. A ledger in memory keeps its calls, so it gets
+ * few new ones. Ctrl-C ends the run with its findings so far.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';

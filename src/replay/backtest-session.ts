@@ -1,13 +1,11 @@
 /**
  * Backtests one session. It reads the entries in their order and follows limits and workflows as if these rules had
- * been
- * in force.
+ * been in force.
  *
  * 1. Nothing runs: no tool, no hook, no `exec` gate. The output of a tool is the one in the ledger.
  * 2. A blocked call does not run: it uses no limit and moves no workflow.
  * 3. A confirmation counts as approved, unless a person denied it then or it expired. After an expiry the call runs
- *    only
- *    if every rule that asks allows it on expiry.
+ *    only if every rule that asks allows it on expiry.
  * 4. Edited arguments are judged exactly as the person wrote them.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';

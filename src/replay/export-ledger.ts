@@ -2,8 +2,7 @@
  * Exports a ledger while other processes append to it.
  *
  * 1. One position fixes the content: the chains at that position and the entries up to it. The export therefore
- *    verifies,
- *    whatever is appended meanwhile, and its memory does not grow with the number of sessions.
+ *    verifies, whatever is appended meanwhile, and its memory does not grow with the number of sessions.
  * 2. It either writes its last line or throws. A stopped or truncated export has no last line, so it cannot pass as
  *    complete.
  */

@@ -1,11 +1,10 @@
 /**
  * A new session that starts in the middle of an old one. Calls before the fork are served from the record. The
- * program
- * runs from its beginning and reaches the fork without any effects. From there on calls are live, recorded or dry.
+ * program runs from its beginning and reaches the fork without any effects. From there on calls are live, recorded or
+ * dry.
  *
  * 1. Nothing runs before every call of the record has been served. A call without a recording is a miss; it never
- *    goes
- *    live early.
+ *    goes live early.
  * 2. A call is served by its id, or by its tool and input if the ids are new; never by an id with another input.
  */
 import { QuittanceError } from '../base/error.ts';

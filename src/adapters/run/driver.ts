@@ -3,11 +3,9 @@
  * content for its model.
  *
  * 1. Only the runtime calls the function of a framework's tool. An adapter replaces the function that runs the tool
- *    with
- *    one that calls the runtime.
+ *    with one that calls the runtime.
  * 2. The framework's context of a call is stored here while the call runs. Its function receives it, whether the
- *    framework
- *    or a decision made the runtime continue.
+ *    framework or a decision made the runtime continue.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
