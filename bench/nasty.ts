@@ -31,6 +31,23 @@ const texts = [
   'x'.repeat(5_000),
 ];
 
+const memberNames = [
+  'a',
+  'n',
+  's',
+  'key',
+  'list',
+  'flag',
+  'deep',
+  'success',
+  'error',
+  'is_error',
+  '__proto__',
+  'password',
+  '$artifact',
+  'constructor',
+];
+
 export function createNasty(seed: number): Nasty {
   let state = seed >>> 0;
   const random = (): number => {
@@ -49,25 +66,7 @@ export function createNasty(seed: number): Nasty {
 
   const object = (depth: number): Record<string, unknown> =>
     Object.fromEntries(
-      Array.from({ length: Math.floor(random() * 4) }, () => [
-        pick([
-          'a',
-          'n',
-          's',
-          'key',
-          'list',
-          'flag',
-          'deep',
-          'success',
-          'error',
-          'is_error',
-          '__proto__',
-          'password',
-          '$artifact',
-          'constructor',
-        ]),
-        plain(depth),
-      ]),
+      Array.from({ length: Math.floor(random() * 4) }, () => [pick(memberNames), plain(depth)]),
     );
 
   const plain = (depth: number): unknown => {
@@ -77,52 +76,7 @@ export function createNasty(seed: number): Nasty {
     return object(depth - 1);
   };
 
-  const odd = (): unknown => {
-    const cycle: { self?: unknown } = {};
-    cycle.self = cycle;
-    const deep: unknown[] = [];
-    let at = deep;
-    for (let level = 0; level < 2_000; level++) at = at[0] = [];
-    return pick<() => unknown>([
-      () => undefined,
-      () => Number.NaN,
-      () => Number.POSITIVE_INFINITY,
-      () => 10n,
-      () => Symbol('s'),
-      () => () => 1,
-      () => cycle,
-      () => deep,
-      () => new Map([[1, 2]]),
-      () => new Date(Number.NaN),
-      () => new Error(text()),
-      () => 2 ** 60,
-      () =>
-        Object.defineProperty({}, 'boom', {
-          enumerable: true,
-          get: () => {
-            throw new Error('getter');
-          },
-        }),
-      () =>
-        new Proxy(
-          {},
-          {
-            ownKeys: () => {
-              throw new Error('proxy');
-            },
-          },
-        ),
-      () => ({
-        toJSON: () => {
-          throw new Error('toJSON');
-        },
-      }),
-      () => Object.create({ inherited: 1 }),
-      () => JSON.parse('{"__proto__": {"polluted": true}}'),
-    ])();
-  };
-
-  const value = (): unknown => (chance(0.3) ? odd() : plain(4));
+  const value = (): unknown => (chance(0.3) ? odd(pick, text) : plain(4));
 
   return {
     chance,
@@ -158,4 +112,50 @@ export function createNasty(seed: number): Nasty {
       return envelope;
     },
   };
+}
+
+/** A value that JSON cannot represent, or that breaks on access. */
+function odd(pick: Nasty['pick'], text: () => string): unknown {
+  const cycle: { self?: unknown } = {};
+  cycle.self = cycle;
+  const deep: unknown[] = [];
+  let at = deep;
+  for (let level = 0; level < 2_000; level++) at = at[0] = [];
+  return pick<() => unknown>([
+    () => undefined,
+    () => Number.NaN,
+    () => Number.POSITIVE_INFINITY,
+    () => 10n,
+    () => Symbol('s'),
+    () => () => 1,
+    () => cycle,
+    () => deep,
+    () => new Map([[1, 2]]),
+    () => new Date(Number.NaN),
+    () => new Error(text()),
+    () => 2 ** 60,
+    () =>
+      Object.defineProperty({}, 'boom', {
+        enumerable: true,
+        get: () => {
+          throw new Error('getter');
+        },
+      }),
+    () =>
+      new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error('proxy');
+          },
+        },
+      ),
+    () => ({
+      toJSON: () => {
+        throw new Error('toJSON');
+      },
+    }),
+    () => Object.create({ inherited: 1 }),
+    () => JSON.parse('{"__proto__": {"polluted": true}}'),
+  ])();
 }

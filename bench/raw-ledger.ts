@@ -10,18 +10,7 @@ type Sample = { readonly text: string; readonly bodies: string };
 
 /** `samples`: the rows of each commit of a call, in order. */
 export function createRawLane(path: string, samples: readonly Sample[]): Lane {
-  const database = new Database(path);
-  database.pragma('page_size = 8192');
-  database.pragma('journal_mode = WAL');
-  database.pragma('synchronous = FULL');
-  database.exec(`
-    CREATE TABLE entries (
-      position INTEGER PRIMARY KEY, session INTEGER NOT NULL, sequence INTEGER NOT NULL, call TEXT,
-      version INTEGER, text TEXT NOT NULL, bodies TEXT, salt TEXT, hash TEXT NOT NULL);
-    CREATE TABLE entry_index (
-      session INTEGER NOT NULL, call TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-      positions TEXT NOT NULL, version INTEGER, PRIMARY KEY (session, call, first)) WITHOUT ROWID;
-  `);
+  const database = openTables(path);
   const insert = database.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const index = database.prepare('INSERT INTO entry_index VALUES (?, ?, ?, ?, ?, ?)');
   const begin = database.prepare('BEGIN IMMEDIATE');
@@ -89,4 +78,21 @@ export function createRawLane(path: string, samples: readonly Sample[]): Lane {
       await Promise.resolve();
     },
   };
+}
+
+/** The tables of the ledger, with its settings. */
+function openTables(path: string): Database.Database {
+  const database = new Database(path);
+  database.pragma('page_size = 8192');
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  database.exec(`
+    CREATE TABLE entries (
+      position INTEGER PRIMARY KEY, session INTEGER NOT NULL, sequence INTEGER NOT NULL, call TEXT,
+      version INTEGER, text TEXT NOT NULL, bodies TEXT, salt TEXT, hash TEXT NOT NULL);
+    CREATE TABLE entry_index (
+      session INTEGER NOT NULL, call TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+      positions TEXT NOT NULL, version INTEGER, PRIMARY KEY (session, call, first)) WITHOUT ROWID;
+  `);
+  return database;
 }

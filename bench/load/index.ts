@@ -394,10 +394,28 @@ async function standHostile(): Promise<void> {
   await report<ServerReport>(server.child);
   const attacked = await honestly();
   const attackedReport = await report<ServerReport>(server.child);
-  const { sent, statuses, stalled } = await report<HostileReport>(attacker);
+  const hostile = await report<HostileReport>(attacker);
   await stop(attacker);
   await stop(server.child);
 
+  noteAttack({ calm, attacked, calmReport, attackedReport, hostile });
+}
+
+type Measured = Awaited<ReturnType<typeof measure>>;
+
+function noteAttack({
+  calm,
+  attacked,
+  calmReport,
+  attackedReport,
+  hostile: { sent, statuses, stalled },
+}: {
+  readonly calm: Measured;
+  readonly attacked: Measured;
+  readonly calmReport: ServerReport;
+  readonly attackedReport: ServerReport;
+  readonly hostile: HostileReport;
+}): void {
   const p99 = { calm: quantile(calm.ms, 0.99), attacked: quantile(attacked.ms, 0.99) };
   note('honest requests', attacked.ms.length, 0);
   note('honest requests failed', calm.failed + attacked.failed, 0);

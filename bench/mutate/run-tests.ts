@@ -1,7 +1,9 @@
 /** Runs test files in a scratch copy, in a separate process that can be ended with everything it started. */
+import type { ChildProcessByStdio } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 
 export type Plan = {
   readonly tests: readonly string[];
@@ -56,30 +58,7 @@ export async function runTests(
   const planFile = join(root, 'mutate-plan.json');
   writeFileSync(planFile, JSON.stringify(plan));
   rmSync(plan.result, { force: true });
-  const child = spawn(
-    process.execPath,
-    [
-      join(root, 'node_modules/vitest/vitest.mjs'),
-      'run',
-      '--config',
-      'bench/mutate/vitest.config.ts',
-      '--root',
-      root,
-    ],
-    {
-      cwd: root,
-      env: {
-        ...process.env,
-        QUITTANCE_MUTATE_PLAN: planFile,
-        NODE_NO_WARNINGS: '1',
-        CI: '1',
-        // Many tests start processes, which mostly load modules; the cache halves that time.
-        NODE_COMPILE_CACHE: join(root, 'mutate-compiled'),
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-    },
-  );
+  const child = startVitest(root, planFile);
   const endAll = (): void => endGroup(child.pid);
   let late = false;
   const giveUp = (): void => {
@@ -114,6 +93,33 @@ export async function runTests(
   if (late || !existsSync(plan.result))
     return { stopped: late ? 'silent' : 'died', test, said: said.trim().slice(-500) };
   return JSON.parse(readFileSync(plan.result, 'utf8')) as TestRun;
+}
+
+function startVitest(root: string, planFile: string): ChildProcessByStdio<null, Readable, Readable> {
+  return spawn(
+    process.execPath,
+    [
+      join(root, 'node_modules/vitest/vitest.mjs'),
+      'run',
+      '--config',
+      'bench/mutate/vitest.config.ts',
+      '--root',
+      root,
+    ],
+    {
+      cwd: root,
+      env: {
+        ...process.env,
+        QUITTANCE_MUTATE_PLAN: planFile,
+        NODE_NO_WARNINGS: '1',
+        CI: '1',
+        // Many tests start processes, which mostly load modules; the cache halves that time.
+        NODE_COMPILE_CACHE: join(root, 'mutate-compiled'),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    },
+  );
 }
 
 /** Ends a process with everything it started. */

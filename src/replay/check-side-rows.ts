@@ -7,32 +7,13 @@ import { isQuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import type { SideRow } from '../ledger/side-row.ts';
-import type { SideFold, NamedArtifact } from '../ledger/side-fold.ts';
+import type { SideFold } from '../ledger/side-fold.ts';
 import { foldKey } from '../ledger/side-fold.ts';
 import { readJsonText } from '../base/json-text.ts';
 import type { ClaimHolder, Counter } from '../ledger/claims.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Seal } from '../ledger/seal.ts';
-import { createSeal } from '../ledger/seal.ts';
-import { isInputDigest } from '../runtime/input/input-digest.ts';
-import { readSealedText, sealContext } from '../runtime/state/seal-input.ts';
-import { checkArtifact } from './check-artifact.ts';
-
-export type SideRowProblem = {
-  /** A note can also occur in an intact ledger. */
-  readonly level: 'problem' | 'note';
-  readonly sessionId?: string | undefined;
-  readonly callId?: string | undefined;
-  readonly message: string;
-};
-
-/** Something to check: `look` returns its current problem. */
-type Subject = {
-  readonly level: SideRowProblem['level'];
-  readonly sessionId?: string | undefined;
-  readonly callId?: string | undefined;
-  readonly look: () => Promise<string | undefined>;
-};
+import { findOrphans, idOf, quote, subjectsOf } from './side-subjects.ts';
+import type { SideRowProblem, Subject } from './side-row-problem.ts';
 
 /** Other processes may append between reading the entries and the check; then it is repeated. */
 const mostLooks = 5;
@@ -147,8 +128,6 @@ async function compareRows(
   return problems;
 }
 
-const idOf = (...words: readonly string[]): string => JSON.stringify(words);
-
 const placeOf = (holder: ClaimHolder | undefined): Omit<SideRowProblem, 'message' | 'level'> =>
   holder === undefined ? {} : { sessionId: holder.sessionId, callId: holder.callId };
 
@@ -208,143 +187,3 @@ function isJsonOf(text: string, due: JsonObject): boolean {
     return false; // not JSON, so not written by the ledger
   }
 }
-
-/** Sealed inputs and artifacts. Rows of missing sessions are added to `orphans`. */
-async function* subjectsOf(
-  ledger: Ledger,
-  fold: SideFold,
-  orphans: Set<string>,
-): AsyncGenerator<Subject, void, undefined> {
-  const seal = createSealOnce(ledger);
-  const seen = new Set<string>();
-  const isNew = (...words: readonly string[]): boolean => {
-    const key = idOf(...words);
-    const isFirst = !seen.has(key);
-    seen.add(key);
-    return isFirst;
-  };
-  for await (const row of ledger.integrity.readSideRows()) {
-    if ('sessionId' in row && row.sessionId === undefined) orphans.add(JSON.stringify(row));
-    else if (row.kind === 'sealed' && isNew('sealed', row.sessionId ?? '', row.callId))
-      yield sealedOf(ledger, fold, seal, row.sessionId ?? '', row.callId);
-    else if (row.kind === 'artifact' && isNew('artifact', row.sessionId ?? '', row.artifactId)) {
-      yield artifactOf(ledger, fold, row);
-      yield unnamedArtifact(ledger, fold, row);
-    }
-  }
-  for (const { sessionId, callId } of fold.open.values())
-    if (isNew('sealed', sessionId, callId)) yield sealedOf(ledger, fold, seal, sessionId, callId);
-  for (const named of fold.artifacts.values())
-    if (isNew('artifact', named.sessionId, named.artifactId)) yield missingArtifact(ledger, fold, named);
-}
-
-const sealedOf = (
-  ledger: Ledger,
-  fold: SideFold,
-  seal: () => Seal | undefined,
-  sessionId: string,
-  callId: string,
-): Subject => ({
-  level: 'problem',
-  sessionId,
-  callId,
-  async look() {
-    const sealed = await ledger.journal.readSealed(sessionId, callId);
-    const key = foldKey(sessionId, callId);
-    const open = fold.open.get(key);
-    // An expired one may remain until cleanup, or may be gone.
-    const undoable = fold.undoable.get(key);
-    const call = open?.needsSealed === true ? open : undoable;
-    if (sealed === undefined)
-      return open?.needsSealed === true ? 'The call needs its sealed input, which is missing.' : undefined;
-    if (call === undefined) return 'A sealed input exists that no open call needs.';
-    const opener = seal();
-    if (opener === undefined) return undefined;
-    try {
-      const opened = readSealedText(opener.open(sealed, sealContext(sessionId, callId)));
-      if (!opened.ok || call.inputDigest === undefined) return otherInput;
-      const { input: effectiveInput, accepted = effectiveInput } = opened;
-      const recorded = { form: call.inputForm, effectiveInput, accepted, artifacts: call.artifacts };
-      return isInputDigest(call.inputDigest, recorded, opener.digestKey) ? undefined : otherInput;
-    } catch (error) {
-      if (isQuittanceError(error, 'seal.broken'))
-        return 'The sealed input of the call does not open: it was changed, or sealed with another key.';
-      throw error;
-    }
-  },
-});
-
-const otherInput = 'The sealed input is not the one that was decided.';
-
-const artifactOf = (ledger: Ledger, fold: SideFold, row: SideRow & { kind: 'artifact' }): Subject => ({
-  level: 'problem',
-  sessionId: row.sessionId,
-  callId: row.callId,
-  look: () => checkArtifact(ledger, row, fold.artifacts.get(foldKey(row.sessionId ?? '', row.artifactId))),
-});
-
-/**
- * A lost attempt may have stored an artifact that its outcome does not name. A person with access to the file may
- * have added one too.
- */
-const unnamedArtifact = (
-  ledger: Ledger,
-  fold: SideFold,
-  { sessionId = '', callId, artifactId }: SideRow & { kind: 'artifact' },
-): Subject => ({
-  level: 'note',
-  sessionId,
-  callId,
-  async look() {
-    if (fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
-    return (await ledger.artifacts.measure(sessionId, artifactId)) === undefined
-      ? undefined // erased or dropped since it was listed
-      : `No outcome names the artifact ${quote(artifactId)}: its attempt was lost, or another program added it.`;
-  },
-});
-
-const missingArtifact = (ledger: Ledger, fold: SideFold, named: NamedArtifact): Subject => ({
-  level: 'problem',
-  sessionId: named.sessionId,
-  callId: [...named.callIds][0],
-  async look() {
-    const { sessionId, artifactId } = named;
-    if (fold.mayBeErased(named) || !fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
-    return (await ledger.artifacts.read(sessionId, artifactId)) === undefined
-      ? `The artifact ${quote(artifactId)}, which the outcome names, is missing.`
-      : undefined;
-  },
-});
-
-/** A session may have been dropped while its rows were listed. Rows that are still in a second list are orphans. */
-async function* findOrphans(
-  ledger: Ledger,
-  orphans: ReadonlySet<string>,
-  signal: AbortSignal,
-): AsyncGenerator<SideRowProblem, void, undefined> {
-  if (orphans.size === 0) return;
-  for await (const row of ledger.integrity.readSideRows()) {
-    if (signal.aborted) return;
-    if (orphans.has(JSON.stringify(row)))
-      yield {
-        level: 'problem',
-        message: `A row of kind "${row.kind}" belongs to a missing session.`,
-      };
-  }
-}
-
-/** Without a key, sealed inputs can be counted but not opened. */
-function createSealOnce(ledger: Ledger): () => Seal | undefined {
-  let seal: Seal | 'none' | undefined;
-  return () => {
-    try {
-      seal ??= createSeal(ledger.sealKey);
-    } catch (error) {
-      if (!isQuittanceError(error, 'config.invalid')) throw error;
-      seal = 'none';
-    }
-    return seal === 'none' ? undefined : seal;
-  };
-}
-
-const quote = (name: string): string => JSON.stringify(name);

@@ -13,6 +13,7 @@ import type { ToolContext } from '../tool/tool-context.ts';
 import type { PreviewContext } from '../tool/make-preview.ts';
 import type { CancelledOperation, PreviewRevision } from '../tool/preview.ts';
 import { undoToolName } from '../runtime/host/undo-tool.ts';
+import { boxing, jsonOf, unbox } from './boxed-input.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
 import type { PlayedRun, Time } from './play-back.ts';
 import { playBack } from './play-back.ts';
@@ -42,8 +43,7 @@ export function toRecordedTool(
 ): AnyTool {
   let returned: { readonly reported: string | undefined } | undefined;
   let checked = false;
-  const { idleTimeoutMs: idleMs } = tool;
-  const howTimePasses: Time = time ? { clock: time, idleMs } : live ? 'never' : 'at_once';
+  const howTimePasses: Time = time ? { clock: time, idleMs: tool.idleTimeoutMs } : live ? 'never' : 'at_once';
   const { costMicros, idempotencyKey, resourceKeys, reconcile, output, preview, cancel, undo } = tool;
   /** Operations whose preview came from the tool itself, in the only case that allows it. */
   const shownLive = new Set<string>();
@@ -86,8 +86,7 @@ export function toRecordedTool(
       const recorded = returned;
       returned = undefined;
       checked = recorded !== undefined;
-      if (recorded !== undefined)
-        return recorded.reported === undefined ? true : { ok: false, reason: recorded.reported };
+      if (recorded !== undefined) return verdictOf(recorded.reported);
       // Only a real body returns a value that was not recorded.
       return (tool.successCheck ?? live?.successCheck ?? refuse)(name, result);
     },
@@ -118,23 +117,7 @@ export function toRecordedTool(
   }
 }
 
+const verdictOf = (reported: string | undefined): ReturnType<SuccessCheck> =>
+  reported === undefined ? true : { ok: false, reason: reported };
+
 const refuse: SuccessCheck = () => ({ ok: false, reason: 'This was not recorded.' });
-
-/** The schema's output together with its input, because recordings are found by the request. */
-class Boxed {
-  readonly json: JsonValue;
-  readonly executed: unknown;
-
-  constructor(json: JsonValue, executed: unknown) {
-    this.json = json;
-    this.executed = executed;
-  }
-}
-
-const jsonOf = (args: unknown): JsonValue => (args instanceof Boxed ? args.json : null);
-const unbox = (args: unknown): unknown => (args instanceof Boxed ? args.executed : args);
-
-const boxing = (schema: CompiledSchema): CompiledSchema => ({
-  ...schema,
-  wrap: (accepted, value) => new Boxed(accepted, value),
-});

@@ -56,22 +56,8 @@ export async function verifyLedger(
   tell: Tell,
 ): Promise<Verdict> {
   const at = ledger.now();
-  let problems = 0;
-  const say = async (found: readonly VerifyFinding[]): Promise<void> => {
-    for (const problem of found) {
-      problems++;
-      await tell(problem);
-    }
-  };
-  /** An unreadable part is a finding, and the check continues with the next part. */
-  const look = async (kind: VerifyFinding['kind'], work: () => Promise<void>): Promise<void> => {
-    try {
-      await work();
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      await say([{ kind, message: error.message }]);
-    }
-  };
+  const findings = createFindings(tell);
+  const { say, look } = findings;
   let heads: readonly Head[] | undefined;
   await look('file', async () => {
     heads = await ledger.integrity.readHeads();
@@ -132,7 +118,44 @@ export async function verifyLedger(
   });
   tables.step();
   tables.done();
-  return { totals: verifier.totals, due, problems, finished: !signal.aborted, heads: heads ?? [], at };
+  return {
+    totals: verifier.totals,
+    due,
+    problems: findings.count(),
+    finished: !signal.aborted,
+    heads: heads ?? [],
+    at,
+  };
+}
+
+type Findings = {
+  readonly count: () => number;
+  readonly say: (found: readonly VerifyFinding[]) => Promise<void>;
+  /** An unreadable part is a finding, and the check continues with the next part. */
+  readonly look: (kind: VerifyFinding['kind'], work: () => Promise<void>) => Promise<void>;
+};
+
+/** Counts the findings and passes each on. */
+function createFindings(tell: Tell): Findings {
+  let problems = 0;
+  const say: Findings['say'] = async (found) => {
+    for (const problem of found) {
+      problems++;
+      await tell(problem);
+    }
+  };
+  return {
+    count: () => problems,
+    say,
+    async look(kind, work) {
+      try {
+        await work();
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        await say([{ kind, message: error.message }]);
+      }
+    },
+  };
 }
 
 /** New sessions must have been created since the start, not inserted without being listed. */

@@ -20,13 +20,15 @@ import type { TurnOptions } from '../../runtime/host/turn-options.ts';
 import { createMemoryLedger } from '../../store/memory/memory-ledger.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
-import type { AdoptedTool, NativeOf } from '../adopt/adopted-tool.ts';
+import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import { adoptTools, askAsAuthorsSay } from '../adopt/adopted-tool.ts';
 import type { Answer } from '../answer/answer.ts';
 import type { FaultMessages } from '../answer/fault-messages.ts';
 import { createFaultMessages } from '../answer/fault-messages.ts';
 import { toAnswer } from '../answer/answer.ts';
 import { decideFor } from './decide-for.ts';
+import { NativeContexts } from './native-contexts.ts';
+import { remember } from './remember.ts';
 
 /** Options of a framework's call: those of `turn.call`, and the framework's context. */
 export type CallGiven<Native> = CallOptions & { readonly native?: Native };
@@ -90,19 +92,16 @@ export function createDriver<Native>(
     ledger: given,
     ...options
   } = adapterOptions;
-  const inHand = new Map<string, Native>();
-  /** Contexts of calls that await approval after their caller went away. */
-  const waiting = new Map<string, Native>();
-  const nativeOf: NativeOf<Native> = (call) => inHand.get(keyOf(call)) ?? waiting.get(keyOf(call));
+  const contexts = new NativeContexts<Native>();
   const ledger = given ?? createMemoryLedger(options.clock && { clock: options.clock });
-  const adopted = adoptTools(tools, overrides, nativeOf, (toolName) =>
+  const adopted = adoptTools(tools, overrides, contexts.find, (toolName) =>
     typeof trustAnnotations === 'function' ? trustAnnotations(toolName) === true : trustAnnotations === true,
   );
   const runtime: Runtime = createRuntimeOn({
     ...options,
     ledger,
     tools: adopted,
-    onPreToolUse: [...askAsAuthorsSay(tools, nativeOf), ...[options.onPreToolUse ?? []].flat()],
+    onPreToolUse: [...askAsAuthorsSay(tools, contexts.find), ...[options.onPreToolUse ?? []].flat()],
   });
   checkApprover(approver);
 
@@ -195,13 +194,65 @@ export function createDriver<Native>(
   };
 }
 
-const mostRemembered = 1_000;
+type OpenedRun<Native> = {
+  readonly runtime: Runtime;
+  readonly ledger: Ledger;
+  readonly turn: Turn;
+  readonly approver: AdapterOptions<Native>['approver'];
+  /** Stores the context of the call while `make` runs, and while the call awaits approval. */
+  readonly during: <Made extends { readonly type: string } | undefined>(
+    key: string,
+    native: Native | undefined,
+    make: (facts: CallOptions) => Promise<Made>,
+  ) => Promise<Made>;
+};
 
-/** Limits entries that are never removed. */
-function remember<Value>(shelf: Map<string, Value>, key: string, value: Value): void {
-  const [oldest] = shelf.keys();
-  if (shelf.size >= mostRemembered && oldest !== undefined && !shelf.has(key)) shelf.delete(oldest);
-  shelf.set(key, value);
+function openRun<Native>({ runtime, ledger, turn, approver, during }: OpenedRun<Native>): Run<Native> {
+  const { sessionId } = turn;
+  const nameApprover = async (native: Native | undefined): Promise<string | undefined> => {
+    if (typeof approver !== 'function') return approver;
+    return native === undefined ? undefined : approver(native);
+  };
+  const withNative = <Made extends { readonly type: string } | undefined>(
+    { id: callId }: ToolCallInput,
+    { native, ...callOptions }: CallGiven<Native>,
+    make: (callOptions: CallOptions) => Promise<Made>,
+  ): Promise<Made> =>
+    during(keyOf({ sessionId, callId }), native, (facts) => make({ ...facts, ...callOptions }));
+  const run: Run<Native> = {
+    sessionId,
+    turn,
+    suspends: approver !== undefined,
+    call: (request, given = {}) =>
+      withNative(request, given, async (callOptions) =>
+        toAnswer(ledger, sessionId, await turn.call(request, callOptions)),
+      ),
+    callOrPending: (request, given = {}) =>
+      withNative(request, given, async (callOptions) => {
+        const told = await turn.callOrPending(request, callOptions);
+        return told.type === 'pending' ? told : toAnswer(ledger, sessionId, told);
+      }),
+    ask: (request, given = {}) => withNative(request, given, (callOptions) => turn.ask(request, callOptions)),
+    async callApproved(request, given = {}) {
+      const ref = { sessionId, callId: request.id };
+      const [known] = await runtime.calls(ref);
+      const first = await run.callOrPending(request, given);
+      // An approval without an open confirmation does not count.
+      if (first.type !== 'pending' || known?.confirmation?.status !== 'pending') return first;
+      const by = await nameApprover(given.native);
+      if (by === undefined) return first;
+      // The call was recalled by its id, name and arguments, so the approved call is the held one.
+      await decideFor(runtime, ref, { decision: 'approve', by });
+      return run.callOrPending(request, given);
+    },
+    async deny(callId, reason, who) {
+      const by = 'by' in who ? who.by : await nameApprover(who.native);
+      if (by === undefined) return false;
+      const said = reason === undefined ? {} : { reason };
+      return decideFor(runtime, { sessionId, callId }, { decision: 'deny', by, ...said });
+    },
+  };
+  return run;
 }
 
 function checkApprover(approver: unknown): void {

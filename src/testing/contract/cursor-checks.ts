@@ -1,42 +1,10 @@
 /** Cursors of readers, and events that behaviors emit. */
 import assert from 'node:assert/strict';
-import type { EmittedEvent } from '../../call/emitted-event.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { CursorMove } from '../../ledger/cursors.ts';
-import type { Entry } from '../../ledger/journal.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
-
-const name = 'flag_orders';
-const take = (ledger: Ledger, holder: string, instead?: string) =>
-  ledger.cursors.take({ name, holder, instead, startAfter: 0 });
-const move = (from: number, to: number, holder = 'h'): CursorMove => ({ name, holder, from, to });
-
-const flagged = (id: string, more: Partial<EmittedEvent> = {}): EmittedEvent => ({
-  id,
-  type: 'order.flagged',
-  sessionId: 'session',
-  turnId: 't',
-  callId: undefined,
-  at: 7,
-  cause: 'evt',
-  by: 'flag_orders',
-  data: { text: '\u0000"\ud800' },
-  ...more,
-});
-
-/** An event that a behavior emits, with its reader's position. */
-const emitting = (id: string, cursor?: CursorMove, more: Partial<EmittedEvent> = {}): Entry => ({
-  entryId: `entry-${id}`,
-  sessionId: 'session',
-  callId: more.callId,
-  expectedVersion: 'any',
-  events: [flagged(id, more)],
-  cursor,
-  depth: 1,
-});
+import { emitting, flagged, move, name, take } from './sample-cursor.ts';
 
 export const cursorChecks: readonly Check[] = [
   [
@@ -255,59 +223,6 @@ export const cursorChecks: readonly Check[] = [
       await ledger.close();
       await assert.rejects(async () => take(ledger, 'h'), { code: 'ledger.closed' });
       await assert.rejects(async () => ledger.cursors.move(move(0, 1)), { code: 'ledger.closed' });
-    },
-  ],
-];
-
-/** Checks for two handles on one store. */
-export const sharedCursorChecks: readonly Check[] = [
-  [
-    'a cursor held by one handle is held for the other, which can tell whether the holder lives',
-    async ({ ledger, another }) => {
-      const other = await another();
-      const taken = await take(ledger, 'first');
-      assert.deepEqual(await take(other, 'second'), taken);
-      assert.equal(await other.owners.statusOf(taken.ownerId as string), 'alive');
-      await ledger.journal.append(emitting('a', move(0, 1, 'first')));
-      assert.equal((await other.cursors.read(name))?.position, 1);
-      assert.equal(await other.entries.lastPosition(), await ledger.entries.lastPosition());
-      await ledger.close();
-      assert.equal(await other.owners.statusOf(taken.ownerId as string), 'gone');
-      assert.deepEqual(await take(other, 'second', 'first'), {
-        name,
-        position: 1,
-        holder: 'second',
-        ownerId: other.owners.ownerId,
-      });
-    },
-  ],
-  [
-    'of several handles that take over from a gone holder at once, one succeeds',
-    async ({ ledger, another }) => {
-      const handles = [ledger, await another(), await another()];
-      await take(ledger, 'gone');
-      const taken = await Promise.all(
-        Array.from({ length: 12 }, async (_, n) => take(handles[n % 3] as Ledger, `h${n}`, 'gone')),
-      );
-      const holders = new Set(taken.map(({ holder }) => holder));
-      assert.equal(holders.size, 1);
-      assert.ok(!holders.has('gone'));
-    },
-  ],
-  [
-    'of concurrent entries that move a cursor through several handles, one per position is stored',
-    async ({ ledger, another }) => {
-      const handles = [ledger, await another(), await another()];
-      await take(ledger, 'h');
-      for (let from = 0; from < 5; from++) {
-        const results = await Promise.all(
-          handles.map(async (handle, n) =>
-            handle.journal.append(emitting(`e${from}-${n}`, move(from, from + 1))),
-          ),
-        );
-        assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
-      }
-      assert.equal((await ledger.journal.readSession('session')).length, 5);
     },
   ],
 ];
