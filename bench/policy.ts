@@ -1,6 +1,7 @@
 /**
- * Measures the cost of rules. It judges a call by 1 to 10,000 rules and compares that with a plain linear scan of the same documents. It also measures loading, and calls through the runtime with and without rules. Lanes are interleaved, so that they
- * share the load of the machine; compare columns of one run, not runs.
+ * Measures the cost of rules. It judges a call by 1 to 10,000 rules and compares that with a plain linear scan of the
+ * same documents. It also measures loading, and calls through the runtime with and without rules. Lanes are
+ * interleaved, so that they share the load of the machine; compare columns of one run, not runs.
  */
 import { createRuntime, defineTool } from 'quittance';
 import type { LoadedContracts } from 'quittance/contracts';

@@ -1,5 +1,7 @@
 /**
- * Attacks the packed package: `npm run attack`. Packs it and unpacks the file into a temporary folder with links to the installed dependencies (no network). Imports its public entry points from there and makes every attempt of test/attacks. Prints a table and, as the last line, one JSON object. `--only <text>` runs the classes whose id
+ * Attacks the packed package: `npm run attack`. Packs it and unpacks the file into a temporary folder with links to
+ * the installed dependencies (no network). Imports its public entry points from there and makes every attempt of
+ * test/attacks. Prints a table and, as the last line, one JSON object. `--only <text>` runs the classes whose id
  * contains the text. Ctrl-C stops after the current attempt and prints what was found so far.
  */
 import { execFileSync } from 'node:child_process';

@@ -360,7 +360,7 @@ describe('the runner', () => {
   it.each([
     ['no-yaml', '{ a: [', /cannot be read/],
     ['a-list', '- 1', /not a map/],
-    ['no-cases', 'fixtures: []', /holds no cases/],
+    ['no-cases', 'fixtures: []', /contains no cases/],
     ['no-map', 'fixtures: [1]', /not a map/],
     ['no-kind', 'fixtures: [{id: x, poem: true}]', /no known kind/],
   ])('fails for a file with %s', async (name, text, words) => {

@@ -1,6 +1,7 @@
 /**
- * Kills a process in what it stores with a call, checks before it runs a call, or does in recovery. A point of recovery
- * kills a second process as well. Then another process starts. No effect may happen twice, and every call must end once.
+ * Kills a process in what it stores with a call, checks before it runs a call, or does in recovery. A point of
+ * recovery kills a second process as well. Then another process starts. No effect may happen twice, and every call
+ * must end once.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
  * Runs tests against a mutation until one fails, and makes sure that the mutation is why. Every test file that kills
- * must pass without a mutation. A timeout or a crash can be chance on a busy machine. Then the same test must also pass without the mutation, and fail with it again.
+ * must pass without a mutation. A timeout or a crash can be chance on a busy machine. Then the same test must also
+ * pass without the mutation, and fail with it again.
  */
 import type { Mutation } from './mutations.ts';
 import { applyMutation } from './mutations.ts';

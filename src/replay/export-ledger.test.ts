@@ -98,7 +98,7 @@ describe.each([
         if (!isDone) await change();
         isDone = true;
       }),
-    ).rejects.toThrow('Export it again');
+    ).rejects.toThrow('Export the ledger again');
     expect(await check(await write(ledger, () => Promise.resolve()))).toMatchObject({ problems: 0 });
   });
 

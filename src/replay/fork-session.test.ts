@@ -73,8 +73,8 @@ describe('a fork', () => {
     await forkSession(ledger, fork);
     await forkSession(ledger, fork);
     expect(await ledger.journal.readSession('new')).toHaveLength(1);
-    await expect(forkSession(ledger, { ...fork, after: 'live' })).rejects.toThrow('is there already');
-    await expect(forkSession(ledger, { ...fork, at: 0 })).rejects.toThrow('is there already');
+    await expect(forkSession(ledger, { ...fork, after: 'live' })).rejects.toThrow('already exists');
+    await expect(forkSession(ledger, { ...fork, at: 0 })).rejects.toThrow('already exists');
   });
 
   test('at a failed call serves the earlier calls and resumes there', async () => {
@@ -167,7 +167,10 @@ describe('a fork', () => {
         { status: 'fulfilled' },
         {
           status: 'rejected',
-          reason: { code: 'config.invalid', message: expect.stringMatching(/"new" was forked by somebody/) },
+          reason: {
+            code: 'config.invalid',
+            message: expect.stringMatching(/Another caller forked session "new"/),
+          },
         },
       ]);
       expect(await ledger.journal.readSession('new')).toHaveLength(1);
@@ -188,7 +191,7 @@ describe('a fork', () => {
     [{ from: 'nowhere', at: 0 }, /has 0 calls/],
     [{ from: 'old', at: 'no' }, /has no call "no"/],
     [{ from: 'old', at: 4 }, /cannot be forked at 4/],
-    [{ from: 'old', at: 1, as: 'old' }, /is there already/],
+    [{ from: 'old', at: 1, as: 'old' }, /already exists/],
   ])('refuses %j', async (asked, says) => {
     await expect(forkSession(ledger, { as: 'new', after: 'dry', tools, ...asked })).rejects.toThrow(says);
   });

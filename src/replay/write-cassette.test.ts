@@ -225,6 +225,6 @@ describe('a cassette', () => {
     [writeCassette(sample()).replace('"created": "1970', '"created": "x1970'), /must be a time/],
   ])('does not accept the text of case %#', (text, says) => {
     expect(() => sealCassette(text)).toThrow(says);
-    expect(() => readCassette(text)).toThrow(/This is no cassette to play/);
+    expect(() => readCassette(text)).toThrow(/This cassette cannot be played/);
   });
 });

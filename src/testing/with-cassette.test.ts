@@ -71,7 +71,7 @@ describe('withCassette', () => {
     await expect(ask('Oslo', true)).rejects.toThrow(/no cassette .*record: 'once'/);
     const inCi = { ...options, record: true, environment: { CI: 'true' } };
     await expect(withCassette(path, inCi, () => Promise.resolve(1))).rejects.toThrow(
-      /nothing is recorded where CI/,
+      /nothing is recorded if CI/,
     );
     expect({ ran, file: existsSync(path) }).toEqual({ ran: 0, file: false });
   });

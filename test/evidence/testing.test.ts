@@ -85,7 +85,7 @@ describe('recordings (mastra#17466, PR#17737)', () => {
 
   test('that are missing fail a test where nothing may be recorded, instead of running the tool', async () => {
     await expect(run([1], { record: true, environment: { CI: 'true' } })).rejects.toThrow(
-      /no cassette .* nothing is recorded where CI is set/,
+      /no cassette .* nothing is recorded if CI is set/,
     );
     expect(charged).toEqual([]);
   });

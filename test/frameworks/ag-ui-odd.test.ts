@@ -334,7 +334,7 @@ describe('what a client sends back', () => {
     const { ui, interrupt, statusOf } = await hold();
     const entry = { interruptId: interrupt.id, status: 'resolved', payload: yes };
     await expect(ui.takeResume([entry], { by: by as string, sessionId })).rejects.toThrow(
-      /A client cannot say by itself who decides/,
+      /A client cannot name the person who decides/,
     );
     expect(await statusOf()).toBe('pending');
   });
@@ -374,7 +374,7 @@ describe('what a client sends back', () => {
     'is refused where it is %j',
     async (resume) => {
       const { ui, statusOf } = await hold();
-      await expect(ui.takeResume(resume, person)).rejects.toThrow(/takes `resume` of RunAgentInput/);
+      await expect(ui.takeResume(resume, person)).rejects.toThrow(/expects `resume` of RunAgentInput/);
       expect(await statusOf()).toBe('pending');
     },
   );

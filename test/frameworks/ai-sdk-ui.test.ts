@@ -264,7 +264,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
       await approveLater();
       await expect(request(governed, denied, done, { approver: 'grace' })).rejects.toMatchObject({
         code: 'confirmation.decided',
-        message: expect.stringContaining('ada had approved it before') as string,
+        message: expect.stringContaining('ada had already approved it') as string,
       });
       const { messages } = await request(governed, approved, done, { approver: 'grace' });
       expect(toolParts(messages)).toMatchObject([{ state: 'output-available', output: 'paid' }]);

@@ -86,7 +86,7 @@ test.each([
   ['task', { description: 'Do it.', subagent_type: 'general-purpose' }],
 ])('with the middleware, a run that calls %s ends with an error that names it', async (name, args) => {
   await expect(run([{ calls: [{ id: 'c1', name, arguments: args }] }, done])).rejects.toThrow(
-    `The agent has a tool "${name}" that governTools was not given`,
+    `The agent has a tool "${name}" that was not passed to governTools`,
   );
 });
 
@@ -198,7 +198,7 @@ describe('a subagent', () => {
       const script = subagent_type === 'clerk' ? [asked, done] : [asked, write('w1'), done, done];
       const { state, told, outcomes } = await run(script, names, { subagent });
       expect(state.files ?? {}).toEqual({});
-      expect(told[0]).toContain('not set up as it must be');
+      expect(told[0]).toContain('configured incorrectly');
       expect(told[0]).not.toMatch(apiName);
       const [made] = outcomes;
       expect(made).toMatchObject({ type: 'ToolFailure', toolName: 'task' });

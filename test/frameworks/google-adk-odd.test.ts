@@ -157,8 +157,8 @@ describe('tools that are not governed', () => {
     );
     const left = await governTools([GOOGLE_SEARCH], { ungoverned: ['google_search'] });
     expect(left.tools).toContain(GOOGLE_SEARCH);
-    await expect(governTools([{ name: 'pay' }])).rejects.toThrow(/takes tools and toolsets/);
-    await expect(governTools({ pay: 1 } as never)).rejects.toThrow(/takes a list of tools/);
+    await expect(governTools([{ name: 'pay' }])).rejects.toThrow(/expects tools and toolsets/);
+    await expect(governTools({ pay: 1 } as never)).rejects.toThrow(/expects a list of tools/);
   });
 });
 
@@ -234,7 +234,7 @@ describe('the body', () => {
     const events = await say('Go.');
     expect(events.flatMap(({ content }) => questionsIn(content))).toEqual([]);
     expect(await outcomesOf(governed.runtime)).toMatchObject({
-      c1: { type: 'ToolFailure', error: expect.stringContaining('tried to stop for an answer') as string },
+      c1: { type: 'ToolFailure', error: expect.stringContaining('tried to wait for an answer') as string },
     });
   });
 

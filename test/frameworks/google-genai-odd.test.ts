@@ -148,7 +148,7 @@ describe('calls without ids', () => {
 
   test('a run without the conversation is refused in words', async () => {
     const governed = await governTools({ pay: payTool() });
-    expect(() => governed.run({ sessionId } as never)).toThrow(/takes the conversation so far/);
+    expect(() => governed.run({ sessionId } as never)).toThrow(/expects the conversation so far/);
   });
 });
 
@@ -299,7 +299,7 @@ describe('callable tools', () => {
       /"googleSearch", which the provider runs/,
     );
     await expect(governTools({ pay: payTool() }, { callableTools: [{} as never] })).rejects.toThrow(
-      /callableTools takes callable tools/,
+      /callableTools expects callable tools/,
     );
   });
 
@@ -326,9 +326,9 @@ test('a call that comes in pieces is refused in words, and nothing runs', async 
   const governed = await governTools({ pay });
   const run = governed.run({ sessionId, conversation: [] });
   const piece = { functionCall: { name: 'pay', willContinue: true } };
-  await expect(run.answer(model(piece))).rejects.toThrow(/came in pieces/);
+  await expect(run.answer(model(piece))).rejects.toThrow(/arrived in pieces/);
   const values = { functionCall: { name: 'pay', partialArgs: [{ jsonPath: '$.cents', numberValue: 5 }] } };
-  await expect(run.answer(model(values))).rejects.toThrow(/came in pieces/);
+  await expect(run.answer(model(values))).rejects.toThrow(/arrived in pieces/);
   expect(pay).not.toHaveBeenCalled();
 });
 

@@ -193,7 +193,7 @@ describe('outputs of every make', () => {
     const { tools } = await governTools([asking]);
     const model = new ScriptedModel([calls(toolCall('c1', 'ask')), done]);
     await createAgent({ model, tools, checkpointer: new MemorySaver() }).invoke(go, config);
-    expect(model.told[0]?.texts[0]).toMatch(/tried to stop for an answer/);
+    expect(model.told[0]?.texts[0]).toMatch(/tried to wait for an answer/);
   });
 
   test('whoever listens to tools hears what the model is told, and no more', async () => {
@@ -343,7 +343,9 @@ describe('wrapToolCall', () => {
 
   test('runs no tool that governTools was not given, unless that is said', async () => {
     const script = [calls(toolCall('c1', 'stranger')), done];
-    await expect((await agentOf(script)).agent.invoke(go, config)).rejects.toThrow(/was not given/);
+    await expect((await agentOf(script)).agent.invoke(go, config)).rejects.toThrow(
+      /was not passed to governTools/,
+    );
     const { agent } = await agentOf(script, { ungoverned: ['stranger'] });
     expect((await agent.invoke(go, config)).messages.at(-2)?.content).toBe('ran');
   });
@@ -531,11 +533,11 @@ describe('interrupts', () => {
     const stage = await setUp([]);
     const loop = stage.tools[0]?.invoke(toolCall('a', 'pay', { to: 'ann' }), config);
     await expect(loop).rejects.toMatchObject({
-      cause: { message: expect.stringMatching(/none of LangGraph/) as string },
+      cause: { message: expect.stringMatching(/not a LangGraph run/) as string },
     });
     const model = new ScriptedModel([calls(toolCall('b', 'pay', { to: 'ann' })), done]);
     await createAgent({ model, tools: stage.tools }).invoke(go, config);
-    expect(model.told[0]?.texts[0]).toMatch(/not set up as it must be. Nothing ran/);
+    expect(model.told[0]?.texts[0]).toMatch(/configured incorrectly. Nothing ran/);
     expect(model.told[0]?.texts[0]).not.toMatch(/checkpointer|approver/);
     expect(stage.run).not.toHaveBeenCalled();
   });

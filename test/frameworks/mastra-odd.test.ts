@@ -313,7 +313,7 @@ describe('refusals', () => {
     expect(await outcomeOf(governed, 'call_one')).toMatchObject({
       type: 'ToolFailure',
       retryable: false,
-      error: expect.stringContaining('tried to stop for an answer') as string,
+      error: expect.stringContaining('tried to wait for an answer') as string,
       payloadExtras: { developer: expect.stringContaining('suspended itself') as string },
     });
   });

@@ -41,7 +41,7 @@ test('LangGraph puts it into the message for the model', async () => {
   const { messages } = (await node.invoke({ messages: [asks] })) as {
     messages: readonly { readonly content: unknown }[];
   };
-  expect(String(messages[0]?.content)).toContain('belongs to no session');
+  expect(String(messages[0]?.content)).toContain('has no session');
   expect(String(messages[0]?.content)).not.toMatch(apiName);
 });
 
@@ -88,7 +88,7 @@ describe('OpenAI Agents, in an agent that is a tool', () => {
     ['is closed', 'This runtime is closed'],
   ] as const)('where the inner one %s', async (inner, developer) => {
     const { told, kept } = await ask(inner);
-    expect(told).toContain('not set up as it must be');
+    expect(told).toContain('configured incorrectly');
     expect(told).not.toMatch(apiName);
     expect(told).not.toContain(developer);
     expect(kept).toContain(developer);

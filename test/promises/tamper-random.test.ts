@@ -1,6 +1,7 @@
 /**
  * Files of a ledger, changed at random: rows that are set, retyped, moved, swapped, duplicated, deleted; tables and
- * constraints that are altered; bytes, pages and ends of files. `npm run tamper -- --edits 20000` does more of the same.
+ * constraints that are altered; bytes, pages and ends of files. `npm run tamper -- --edits 20000` does more of the
+ * same.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

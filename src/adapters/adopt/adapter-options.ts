@@ -30,7 +30,9 @@ export type AdapterOptions<Native = unknown> = Omit<
    */
   readonly trustAnnotations?: boolean | ((toolName: string) => boolean);
   /**
-   * Name of the person who answers the framework's own approvals, or a function that returns it. With it, a call that needs approval stops the run in the framework's way. An approval that comes back through the framework is recorded as that person's decision. Undefined approves nothing. Without it, the tool waits for a decision.
+   * Name of the person who answers the framework's own approvals, or a function that returns it. With it, a call that
+   * needs approval stops the run in the framework's way. An approval that comes back through the framework is
+   * recorded as that person's decision. Undefined approves nothing. Without it, the tool waits for a decision.
    */
   readonly approver?: string | ((native: Native) => string | undefined | Promise<string | undefined>);
 };

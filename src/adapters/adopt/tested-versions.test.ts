@@ -73,7 +73,7 @@ describe('the version of a framework', () => {
     reportVersions('quittance/ai-sdk', ({ message }) => messages.push(message), join(folder, 'index.js'));
     expect(messages).toEqual([
       'ai is installed in version 5.0.0. quittance/ai-sdk is tested with versions from 6.0.0 up to, but not including, ' +
-        '8.0.0. Install one of those: in another version, calls may fail, and approvals may not reach the framework.',
+        '8.0.0. Install one of those. In other versions, calls may fail and approvals may not reach the framework.',
     ]);
   });
 

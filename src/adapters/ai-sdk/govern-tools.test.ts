@@ -6,7 +6,7 @@ test('the adapter refuses to start if a wrapped tool still runs its function', a
   const broken = sendProbe(async (tools) => ({ run: () => ({ tools }) }));
   await expect(selfTest('quittance/ai-sdk', broken)).rejects.toMatchObject({
     code: 'adapter.unsafe',
-    message: expect.stringContaining('ran all the same') as string,
+    message: expect.stringContaining('still ran') as string,
   });
 });
 

@@ -1,5 +1,6 @@
 /**
- * The result of a wrapped tool for the AI SDK, and the text for its model. An application may store the output as JSON and convert it to a message much later. A note is therefore found through the record of the call.
+ * The result of a wrapped tool for the AI SDK, and the text for its model. An application may store the output as
+ * JSON and convert it to a message much later. A note is therefore found through the record of the call.
  */
 import { isJsonObject, toJson } from '../../base/json.ts';
 import { isSameJson } from '../../base/same-json.ts';

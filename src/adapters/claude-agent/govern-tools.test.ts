@@ -92,7 +92,7 @@ describe('at the start', () => {
     }));
     await expect(selfTest('quittance/claude-agent', broken)).rejects.toMatchObject({
       code: 'adapter.unsafe',
-      message: expect.stringContaining('ran all the same') as string,
+      message: expect.stringContaining('still ran') as string,
     });
   });
 

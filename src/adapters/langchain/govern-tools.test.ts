@@ -45,7 +45,7 @@ describe('the self-test', () => {
         return 'paid';
       }
     }
-    await expect(governTools([new Remembering()])).rejects.toThrow(unsafe('ran all the same'));
+    await expect(governTools([new Remembering()])).rejects.toThrow(unsafe('still ran'));
   });
 
   test('refuses a framework whose tools answer by themselves', async () => {
@@ -83,6 +83,6 @@ test('accepts an empty list: an agent without tools', async () => {
 test.each([[{}], [{ pay: {} }], [undefined], ['pay']])(
   'refuses tools that are not a list: %j',
   async (tools) => {
-    await expect(governTools(tools as never)).rejects.toThrow('takes a list of tools');
+    await expect(governTools(tools as never)).rejects.toThrow('expects a list of tools');
   },
 );

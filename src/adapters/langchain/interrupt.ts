@@ -1,5 +1,6 @@
 /**
- * Held calls as LangGraph interrupts. A tool node runs all calls of a message as one task. It gives the first interrupt of that task the first answer, so a call may receive the answer to another. An answer therefore counts
+ * Held calls as LangGraph interrupts. A tool node runs all calls of a message as one task. It gives the first
+ * interrupt of that task the first answer, so a call may receive the answer to another. An answer therefore counts
  * for the confirmation it names, whichever call received it. An answer that names none is ignored.
  */
 import { QuittanceError } from '../../base/error.ts';

@@ -3,7 +3,7 @@ import { sendProbe } from './govern-tools.ts';
 import { selfTest } from '../run/self-test.ts';
 
 test.each([
-  ['hands tools on as they are', async (tools: object) => ({ tools: { ...tools } }), 'ran all the same'],
+  ['hands tools on as they are', async (tools: object) => ({ tools: { ...tools } }), 'still ran'],
   ['does nothing at all', async () => ({ tools: { quittance_probe: {} } }), 'never reached the ledger'],
   ['throws', () => Promise.reject(new Error('no tools here')), 'no tools here'],
 ])('the adapter refuses to start with a wrapper that %s', async (_, broken, why) => {

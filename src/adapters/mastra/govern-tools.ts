@@ -1,5 +1,4 @@
 /** Tools of Mastra under Quittance. */
-import { isJsonObject } from '../../base/json.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { PendingCall } from '../../runtime/turn/await-told.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
@@ -8,7 +7,6 @@ import { isTool } from '../../tool/define-tool.ts';
 import { quote } from '../../base/nearest.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
-import { readMessages } from '../ai-sdk/messages.ts';
 import { modelOutput, toOutputOrOutcome } from '../ai-sdk/output.ts';
 import type { Answer } from '../answer/answer.ts';
 import { AnsweredCalls, earlierIn, withSessionCallId } from '../run/conversation.ts';

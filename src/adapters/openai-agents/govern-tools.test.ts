@@ -38,7 +38,7 @@ const invoke = (
 
 describe('the self-test', () => {
   test.each([
-    ['hands tools on as they are', async (tools: readonly unknown[]) => ({ tools }), 'ran all the same'],
+    ['hands tools on as they are', async (tools: readonly unknown[]) => ({ tools }), 'still ran'],
     [
       'does nothing at all',
       async () => ({ tools: [{ invoke: async () => 'done' }] }),
@@ -82,7 +82,7 @@ test('refuses a tool that is not a function here, unless it is named as ungovern
   const { tools } = await governTools([search], { ungoverned: ['web_search'] });
   expect(tools[0]).toBe(search);
   for (const nothing of [undefined, null, 'tool', {}, { name: 7 }])
-    await expect(governTools([nothing])).rejects.toThrow('what tool() gives');
+    await expect(governTools([nothing])).rejects.toThrow('as made by tool()');
 });
 
 test('refuses two tools with one name', async () => {

@@ -16,13 +16,11 @@ import { governedMark, refuseUngovernedAgent } from './find-ungoverned.ts';
 import type { OpenAiAgentsMcpServer } from './mcp.ts';
 import { listMcpTools } from './mcp.ts';
 import { createRejectionFollower } from './rejections.ts';
-import { toToolOutput } from './output.ts';
 import type { OpenAiAgentsState } from './state.ts';
 import { takeApprovals } from './state.ts';
 import type {
   FollowedRun,
   OpenAiAgentsCall,
-  OpenAiAgentsCallDetails,
   OpenAiAgentsRunContext,
   OpenAiAgentsTool,
   RunOf,
@@ -261,7 +259,8 @@ const anyObject = { type: 'object', properties: {}, required: [], additionalProp
 const neverAsksOurselves = async (): Promise<boolean> => false;
 
 /**
- * The function that tells the SDK not to ask for approval. The SDK treats the default function of tool() specially. With it, arguments that are not an object are answered. With any other, they stop the run. So the default function
+ * The function that tells the SDK not to ask for approval. The SDK treats the default function of tool() specially.
+ * With it, arguments that are not an object are answered. With any other, they stop the run. So the default function
  * of a given tool is reused. It takes no arguments and always returns false.
  */
 async function findNeverAsks(tools: readonly unknown[]): Promise<() => Promise<boolean>> {
@@ -289,25 +288,6 @@ function findSession(
       "'thread-1' } }), or name it: governTools(tools, { session: ({ context }) => context.threadId }).",
   );
 }
-
-function checkCallId(name: string, callId: unknown): string {
-  if (typeof callId === 'string' && callId !== '') return callId;
-  throw new QuittanceError(
-    'config.invalid',
-    `The tool ${quote(name)} was called without the id of the call. Let the SDK run it, or pass the ` +
-      'id: tool.invoke(runContext, input, { toolCall: { callId, ... } }).',
-    { tool: name },
-  );
-}
-
-const refuseResuming = (name: string): QuittanceError =>
-  new QuittanceError(
-    'config.invalid',
-    `The tool ${quote(name)} is an agent that stopped for an approval inside, and a single call ` +
-      `cannot resume it. Govern the tools of that agent, and pass the agent through: { ungoverned: [${JSON.stringify(name)}] ` +
-      '}.',
-    { tool: name },
-  );
 
 const nameOf = (tool: unknown): string =>
   typeof tool === 'object' && tool !== null && 'name' in tool && typeof tool.name === 'string'

@@ -16,7 +16,8 @@ export const probe = {
 } as const;
 
 /**
- * Sends the probe. It makes a framework tool with this name and function, and wraps it like a user's tool. Then it runs the tool as the framework would.
+ * Sends the probe. It makes a framework tool with this name and function, and wraps it like a user's tool. Then it
+ * runs the tool as the framework would.
  */
 export type SendProbe = (
   options: Pick<AdapterOptions, 'ledger' | 'onPreToolUse'>,
