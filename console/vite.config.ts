@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** The console is built into the package: files and nothing else, so that it works without a network. */
+/** The console is built into the package as static files, so it works without a network. */
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
@@ -10,7 +10,7 @@ export default defineConfig({
     outDir: '../dist/console',
     emptyOutDir: true,
     target: 'es2022',
-    // Nothing inline: the content policy allows scripts and styles of the server's own files only.
+    // No inlining: the content security policy allows only scripts and styles in files of the server.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

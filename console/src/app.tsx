@@ -1,4 +1,4 @@
-/** The frame: who is logged in, where one can go, and the page one is on. */
+/** The root component: login, frame and the current page. */
 import type { ReactNode } from 'react';
 import { Suspense, useEffect, useState } from 'react';
 import type { Me } from '../../src/http/api/access.ts';
@@ -26,7 +26,7 @@ export function App(): ReactNode {
     document.getElementById('page')?.focus({ preventScroll: true });
   }, [page]);
   const { load, shown } = pageAt(place);
-  // The first page is read while the server is asked who one is; what goes wrong with that is said where it is shown.
+  // The first page chunk loads in parallel with the login check. Its errors are shown when the page renders.
   const [isRead, setRead] = useState(false);
   useEffect(() => {
     if (isRead) return;

@@ -1,4 +1,4 @@
-/** What stands around every page: the way to the others, how many wait for somebody, light or dark, and who one is. */
+/** The frame of every page: navigation with counts of waiting items, theme switch and current user. */
 import type { ReactNode } from 'react';
 import { useEffect, useState } from 'react';
 import type { Stats } from '../../src/http/api/stats.ts';
@@ -21,7 +21,7 @@ type Entry = {
   readonly path: string;
   readonly label: string;
   readonly icon: IconName;
-  /** Pressed after `g`. */
+  /** Shortcut key, pressed after `g`. */
   readonly key: string;
 };
 
@@ -46,7 +46,6 @@ export function Frame({
   readonly onRefused: () => void;
   readonly children: ReactNode;
 }): ReactNode {
-  const me = useMe();
   const stats = useAnswer<Stats>('/v1/stats', { buckets: 1 }, { everyMs: 5_000 });
   const skewMs = useSkew(stats.data?.until);
   const isOffline = stats.error?.code === 'console.offline';
@@ -72,45 +71,9 @@ export function Frame({
   return (
     <div className="frame">
       <a className="skip" href="#page">
-        Skip to the page
+        Skip to content
       </a>
-      <nav className="nav" aria-label="Pages">
-        <Link to="/" className="brand">
-          <Icon name="mark" />
-          <span>Quittance</span>
-        </Link>
-        <ul>
-          {entries.map(({ path, label: text, icon, key }) => (
-            <li key={path}>
-              <Link
-                to={`/${path}`}
-                className="nav-link"
-                aria-current={path === current ? 'page' : undefined}
-                title={`${text} (g ${key})`}
-              >
-                <Icon name={icon} />
-                <span>{text}</span>
-                <Count value={waiting[path] ?? 0} label={path === 'inbox' ? 'held' : 'to reconcile'} />
-              </Link>
-            </li>
-          ))}
-        </ul>
-        <div className="nav-foot">
-          <ThemeSwitch />
-          <button
-            type="button"
-            className="ghost"
-            onClick={() => setHelping(true)}
-            aria-label="Keyboard shortcuts"
-          >
-            ?
-          </button>
-          <span className="who" title={`Logged in as ${me.name}, ${me.role}`}>
-            {me.name}
-            <small>{me.role}</small>
-          </span>
-        </div>
-      </nav>
+      <Nav current={current} waiting={waiting} onHelp={() => setHelping(true)} />
       <main id="page" className="page" tabIndex={-1}>
         {isOffline && <Problem error={stats.error} onRetry={stats.reload} />}
         <OfflineContext value={isOffline}>
@@ -119,5 +82,52 @@ export function Frame({
       </main>
       {helping && <ShortcutHelp entries={entries} onClose={() => setHelping(false)} />}
     </div>
+  );
+}
+
+function Nav({
+  current,
+  waiting,
+  onHelp,
+}: {
+  readonly current: string;
+  /** Number of waiting items, by path. */
+  readonly waiting: Partial<Record<string, number>>;
+  readonly onHelp: () => void;
+}): ReactNode {
+  const me = useMe();
+  return (
+    <nav className="nav" aria-label="Pages">
+      <Link to="/" className="brand">
+        <Icon name="mark" />
+        <span>Quittance</span>
+      </Link>
+      <ul>
+        {entries.map(({ path, label: text, icon, key }) => (
+          <li key={path}>
+            <Link
+              to={`/${path}`}
+              className="nav-link"
+              aria-current={path === current ? 'page' : undefined}
+              title={`${text} (g ${key})`}
+            >
+              <Icon name={icon} />
+              <span>{text}</span>
+              <Count value={waiting[path] ?? 0} label={path === 'inbox' ? 'held' : 'to reconcile'} />
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <div className="nav-foot">
+        <ThemeSwitch />
+        <button type="button" className="ghost" onClick={onHelp} aria-label="Keyboard shortcuts">
+          ?
+        </button>
+        <span className="who" title={`Logged in as ${me.name}, ${me.role}`}>
+          {me.name}
+          <small>{me.role}</small>
+        </span>
+      </div>
+    </nav>
   );
 }

@@ -1,12 +1,12 @@
 import type { ComponentType, ReactNode } from 'react';
 import { lazy, useState } from 'react';
 
-/** A page, and how its chunk is read before it is shown. */
+/** A page and the function that loads its chunk. */
 export type ShownPage = { readonly load: () => Promise<unknown>; readonly shown: ReactNode };
 
 /**
- * A page in a chunk of its own. `lazy` alone shows a stand-in even where the chunk is there already, and React leaves
- * that standing for a third of a second so as not to flicker: a page that is there is shown at once.
+ * A page in its own chunk. `lazy` alone shows a fallback even for a loaded chunk, and React keeps it for a third of a
+ * second. This shows a loaded page at once.
  */
 export function laterPage<Props extends object>(
   read: () => Promise<{ readonly default: ComponentType<Props> }>,
@@ -19,7 +19,7 @@ export function laterPage<Props extends object>(
   };
   const Later = lazy(load);
   function Page(props: Props): ReactNode {
-    // Chosen once: to go from one to the other would throw away what the page holds.
+    // Chosen once: switching components would discard the page's state.
     const [Shown] = useState<ComponentType<Props>>(() => here ?? Later);
     return <Shown {...props} />;
   }

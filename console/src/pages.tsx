@@ -1,4 +1,4 @@
-/** Which page is shown where. Each is a chunk of its own, read when it is gone to or when there is time. */
+/** Maps addresses to pages. Each page is a chunk, loaded when visited or when idle. */
 import type { ShownPage } from './later-page.tsx';
 import { laterPage } from './later-page.tsx';
 import { NotFound } from './pages/not-found.tsx';
@@ -57,7 +57,7 @@ const somewhere = [
   '/integrity',
 ];
 
-/** Reads every page, so that going to one waits for nothing, and a server that has gone since is not asked for it. */
+/** Loads every page in advance, so that navigation never waits and works while the server is down. */
 export async function loadAll(): Promise<void> {
   // What cannot be read now is read, and said, when somebody goes there.
   await Promise.allSettled(somewhere.map((address) => pageAt(readRoute(address)).load()));

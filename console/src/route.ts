@@ -1,4 +1,6 @@
-/** Where in the console one is: the path and the query of the address, which therefore can be shared and gone back to. */
+/**
+ * The current place in the console: path and query of the address, so it can be shared and works with the back button.
+ */
 import { useSyncExternalStore } from 'react';
 import { encodeStep } from './api/client.ts';
 
@@ -32,7 +34,7 @@ export function readRoute(address: string): Route {
   };
 }
 
-/** An address typed by hand may hold anything. */
+/** An address typed by hand may be malformed. */
 function decodeStep(step: string): string {
   try {
     return decodeURIComponent(step);
@@ -41,7 +43,7 @@ function decodeStep(step: string): string {
   }
 }
 
-/** The address of a place. Ids come from anywhere, so every step is encoded. */
+/** The address of a place. Ids may contain any character, so every step is encoded. */
 export function addressOf(
   path: readonly string[],
   query?: Readonly<Record<string, string | undefined>>,
@@ -53,7 +55,7 @@ export function addressOf(
   return `/${path.map(encodeStep).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
-/** `replace`: without a step to go back to, e.g. while a filter is typed. */
+/** `replace`: adds no history entry, for example while the user types a filter. */
 export function goTo(address: string, { replace = false }: { readonly replace?: boolean } = {}): void {
   if (replace) window.history.replaceState(null, '', address);
   else window.history.pushState(null, '', address);

@@ -3,7 +3,7 @@ import { reasonOf } from '../call/reason.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import { ShownText } from './shown-text.tsx';
 
-/** The machine word for why a call did not succeed, and what to do about it. */
+/** Reason code of an unsuccessful call, and what to do about it. */
 export function AdviceLine({ call: { outcome, confirmation } }: { readonly call: ToolCallView }): ReactNode {
   if (outcome === undefined || !('code' in outcome)) return null;
   const { code } = outcome;
@@ -11,9 +11,9 @@ export function AdviceLine({ call: { outcome, confirmation } }: { readonly call:
     <p className="qt-advice">
       <code>{code}</code>{' '}
       {code === 'confirmation.answered' && confirmation?.response !== undefined ? (
-        <ShownText text={`The model was told: ${confirmation.response}`} />
+        <ShownText text={`Response for the model: ${confirmation.response}`} />
       ) : (
-        // The table of reasons is written for pages that know backticks.
+        // The reason table is written for Markdown.
         reasonOf(code).whatToDo.replaceAll('`', '')
       )}
     </p>

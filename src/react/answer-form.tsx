@@ -7,26 +7,28 @@ import type { ToolCallView } from '../view/tool-call-view.ts';
 import { ShownText } from './shown-text.tsx';
 import type { Consent, HowRead } from './use-consent.ts';
 
-/** The answers that need words. */
+/** Answers that open a form. */
 export type AnswerKind = 'deny' | 'edit' | 'respond';
 
 const texts: {
   readonly [Kind in AnswerKind]: { readonly label: string; readonly hint: string; readonly send: string };
 } = {
-  deny: { label: 'Reason (optional)', hint: 'The model is told.', send: 'Deny' },
+  deny: { label: 'Reason (optional)', hint: 'The model sees this reason.', send: 'Deny' },
   edit: {
     label: 'Arguments to run with instead',
-    hint: 'JSON. A value that is hidden stays what it was if you leave its mask in place.',
+    hint: 'JSON. A hidden value keeps its original if you leave its mask unchanged.',
     send: 'Run with these',
   },
   respond: {
-    label: 'Answer for the model',
-    hint: 'The tool does not run; the model reads this instead.',
-    send: 'Send answer',
+    label: 'Response for the model',
+    hint: 'The tool does not run. The model sees this response instead.',
+    send: 'Send response',
   },
 };
 
-/** A form for one answer. Escape closes it, Ctrl or Command with Enter sends it. */
+const justChanged = 'The question just changed. Check it again before you answer.';
+
+/** Form for one answer. Escape closes it; Ctrl or Command with Enter sends it. */
 export function AnswerForm({
   kind,
   call,
@@ -38,22 +40,19 @@ export function AnswerForm({
   readonly kind: AnswerKind;
   readonly call: ToolCallView;
   readonly consent: Consent;
-  /** Whether what is shown has been the same text for a while. Asked before anything is let run. */
+  /** Has the shown text stayed the same for a moment? Checked before an answer that runs the call. */
   readonly isStill: () => boolean;
-  /** Whether the person has read to the end: recorded with an answer that lets the call run. */
+  /** Did the person read to the end? Recorded with an answer that runs the call. */
   readonly howRead: HowRead;
   readonly onClose: () => void;
 }): ReactNode {
   const [text, setText] = useState(kind === 'edit' ? editedText(editBase(call)) : '');
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [fieldId, hintId, problemId] = [useId(), useId(), useId()];
-  const { label, hint, send } = texts[kind];
+  const { hint, send } = texts[kind];
 
   const submit = (): void => {
-    const found =
-      kind === 'edit' && !isStill()
-        ? 'What is asked changed a moment ago. Look at what it shows now, then answer.'
-        : answer(kind, text, consent, howRead);
+    const found = kind === 'edit' && !isStill() ? justChanged : answer(kind, text, consent, howRead);
     setProblem(found);
     if (found === undefined) onClose();
   };
@@ -66,7 +65,7 @@ export function AnswerForm({
       }}
       onKeyDown={(event) => {
         if (event.key === 'Escape') {
-          // Not the dialog around us as well.
+          // Do not close a surrounding dialog as well.
           event.stopPropagation();
           onClose();
         } else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
@@ -75,22 +74,14 @@ export function AnswerForm({
         }
       }}
     >
-      <label className="qt-label" htmlFor={fieldId}>
-        {label}
-      </label>
-      <textarea
+      <AnswerField
+        kind={kind}
+        text={text}
         id={fieldId}
-        className={kind === 'edit' ? 'qt-field qt-code-field' : 'qt-field'}
-        // Opened by a person who wants to write here.
-        autoFocus
-        spellCheck={kind !== 'edit'}
-        dir={kind === 'edit' ? 'ltr' : 'auto'}
-        rows={kind === 'edit' ? Math.min(14, text.split('\n').length + 1) : 2}
-        value={text}
-        aria-describedby={problem === undefined ? hintId : `${problemId} ${hintId}`}
-        aria-invalid={problem !== undefined}
-        onChange={({ currentTarget }) => {
-          setText(currentTarget.value);
+        describedBy={problem === undefined ? hintId : `${problemId} ${hintId}`}
+        isInvalid={problem !== undefined}
+        onChange={(next) => {
+          setText(next);
           setProblem(undefined);
         }}
       />
@@ -103,7 +94,7 @@ export function AnswerForm({
         {hint}
         {kind === 'edit' &&
           isTransformed(call) &&
-          ' These are the arguments before the schema of the tool changes them; it does so again with what you send.'}
+          ' The schema of the tool has not transformed these arguments yet. It is applied to your edit.'}
       </p>
       <div className="qt-actions">
         <button type="submit" className={kind === 'deny' ? 'qt-button qt-deny-now' : 'qt-button qt-primary'}>
@@ -117,32 +108,69 @@ export function AnswerForm({
   );
 }
 
-/** As the panel shows it, with JSON escapes for what cannot be seen: sent back unchanged, it is the same value. */
+function AnswerField({
+  kind,
+  text,
+  id,
+  describedBy,
+  isInvalid,
+  onChange,
+}: {
+  readonly kind: AnswerKind;
+  readonly text: string;
+  readonly id: string;
+  readonly describedBy: string;
+  readonly isInvalid: boolean;
+  readonly onChange: (text: string) => void;
+}): ReactNode {
+  return (
+    <>
+      <label className="qt-label" htmlFor={id}>
+        {texts[kind].label}
+      </label>
+      <textarea
+        id={id}
+        className={kind === 'edit' ? 'qt-field qt-code-field' : 'qt-field'}
+        // The person opened this form to type in it.
+        autoFocus
+        spellCheck={kind !== 'edit'}
+        dir={kind === 'edit' ? 'ltr' : 'auto'}
+        rows={kind === 'edit' ? Math.min(14, text.split('\n').length + 1) : 2}
+        value={text}
+        aria-describedby={describedBy}
+        aria-invalid={isInvalid}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    </>
+  );
+}
+
+/** The text as shown, with JSON escapes for invisible characters. Sent back unchanged, it is the same value. */
 const editedText = (input: JsonValue | undefined): string =>
   input === undefined
     ? ''
     : typeof input === 'string'
       ? JSON.stringify(input)
-      : // Longer runs of spaces would push what follows into lines of its own.
+      : // Longer runs of spaces would push the rest out of view.
         prettyJson(input).replaceAll(/(?<=\S) {8,}/g, (run) => '\\u0020'.repeat(run.length));
 
-/** Gives the answer, or says why it cannot be given. */
+/** Sends the answer, or returns the reason why it cannot be sent. */
 function answer(kind: AnswerKind, text: string, consent: Consent, howRead: HowRead): string | undefined {
   switch (kind) {
     case 'deny':
       consent.deny(text);
       return undefined;
     case 'respond':
-      if (text.trim() === '') return 'Write what the model is to be told.';
+      if (text.trim() === '') return 'Enter a response for the model.';
       consent.respond(text);
       return undefined;
     case 'edit': {
       const reading = parseJson(text);
       if (!reading.ok)
         return reading.path.length === 0
-          ? `No JSON: ${reading.problem}`
+          ? `Invalid JSON: ${reading.problem}`
           : `${formatPath(reading.path)}: ${reading.problem}`;
-      if (!isJsonObject(reading.value)) return 'Arguments are an object: {"name": value}.';
+      if (!isJsonObject(reading.value)) return 'Arguments must be an object: {"name": value}.';
       consent.edit(reading.value, undefined, howRead);
       return undefined;
     }
@@ -150,11 +178,11 @@ function answer(kind: AnswerKind, text: string, consent: Consent, howRead: HowRe
 }
 
 /**
- * The schema is applied to what is sent. So an edit starts from what the schema was given, and not from what it made of
- * that: a default or a transform would be applied twice, or refuse its own output.
+ * The schema is applied to the edited arguments. The edit therefore starts from the schema's input: a default or
+ * transform applied twice could change or reject the value.
  */
 const editBase = ({ input, acceptedInput }: ToolCallView): JsonValue | undefined => acceptedInput ?? input;
 
-/** Does the schema turn the arguments into something else? Then the form does not show what the panel shows. */
+/** Does the schema transform the arguments? Then the form shows different values than the panel. */
 const isTransformed = (call: ToolCallView): boolean =>
   call.input !== undefined && JSON.stringify(editBase(call)) !== JSON.stringify(call.input);

@@ -3,7 +3,7 @@ import type { ToolCallView } from '../view/tool-call-view.ts';
 import { CodeBlock, JsonBlock } from './code-block.tsx';
 import { ShownText } from './shown-text.tsx';
 
-/** What the tool gets, and what the model had asked where that was something else. */
+/** The tool's input and, if it differs, the input the model requested. */
 export function ArgumentsBlock({
   call: { input, requestedInput, hidden, wasCoerced, wasEdited },
   isWhole = false,
@@ -11,7 +11,7 @@ export function ArgumentsBlock({
   readonly call: ToolCallView;
   readonly isWhole?: boolean;
 }): ReactNode {
-  if (input === undefined) return <p className="qt-note">The arguments were not seen here.</p>;
+  if (input === undefined) return <p className="qt-note">The arguments are not available here.</p>;
   const differs = requestedInput !== undefined && requestedInput !== input;
   return (
     <>
@@ -23,21 +23,21 @@ export function ArgumentsBlock({
       {differs && (
         <details className="qt-disclosure qt-small">
           <summary>
-            {wasEdited ? 'Edited by a person' : wasCoerced ? 'Mended to fit the schema' : 'Changed'}: see what
-            the model asked
+            {wasEdited ? 'Edited by a person' : wasCoerced ? 'Coerced to fit the schema' : 'Changed'}: show
+            the requested arguments
           </summary>
           <div className="qt-inside">
             {typeof requestedInput === 'string' ? (
-              <CodeBlock label="Arguments as the model gave them" text={requestedInput} />
+              <CodeBlock label="Arguments requested by the model" text={requestedInput} />
             ) : (
-              <JsonBlock label="Arguments as the model gave them" value={requestedInput} />
+              <JsonBlock label="Arguments requested by the model" value={requestedInput} />
             )}
           </div>
         </details>
       )}
       {hidden.length > 0 && (
         <p className="qt-note">
-          Not shown: <ShownText text={hidden.join(', ')} />. The tool gets the real values.
+          Hidden: <ShownText text={hidden.join(', ')} />. The tool receives the real values.
         </p>
       )}
     </>

@@ -5,7 +5,7 @@ import type { ArtifactArgument } from '../call/event.ts';
 import { CodeBlock } from './code-block.tsx';
 import { ShownId, ShownText } from './shown-text.tsx';
 
-/** What stands behind each artifact that the arguments name: the tool gets its content. */
+/** The artifacts named in the arguments: the tool receives their content. */
 export function ArtifactArguments({
   artifacts,
 }: {
@@ -16,7 +16,7 @@ export function ArtifactArguments({
       <p className="qt-note">
         <ShownText text={formatPath(path)} /> is the content of <ShownId id={artifactId} />: {sizeBytes}{' '}
         bytes, <ShownText text={mimeType} />, digest <code>{safeText(digest)}</code>.
-        {!inPlace && ' The schema of the tool changed it: the arguments show what the tool gets.'}
+        {!inPlace && ' The schema of the tool transformed it: the arguments above show the result.'}
       </p>
       <CodeBlock label={`Beginning of ${safeText(artifactId)}`} text={preview} />
     </div>

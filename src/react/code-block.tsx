@@ -7,13 +7,13 @@ import { jsonLines } from '../view/json-lines.ts';
 import { deepestIndent } from '../view/pretty-json.ts';
 import { Pieces } from './shown-text.tsx';
 
-/** Longer than this is cut until somebody asks for the rest. */
+/** Longer text is cut until the reader asks for the rest. */
 const mostCharacters = 4_000;
-/** What a person decides about is drawn whole, so many lines at a time: a page with many thousands would stand still. */
+/** The subject of a decision is never cut, but drawn in steps: thousands of lines at once would freeze the page. */
 const linesAtOnce = 2_000;
 const linesPerPart = 100;
 
-/** Text as it is, in lines. It can be scrolled by keyboard. */
+/** Text as it is, line by line. Scrollable by keyboard. */
 export function CodeBlock({
   label,
   text,
@@ -21,7 +21,7 @@ export function CodeBlock({
 }: {
   readonly label: string;
   readonly text: string;
-  /** Never cut: for what a person decides about. */
+  /** Never cut: for the subject of a decision. */
   readonly isWhole?: boolean;
 }): ReactNode {
   const [showsAll, setShowsAll] = useState(false);
@@ -29,7 +29,7 @@ export function CodeBlock({
   const shown = isCut ? cutText(text, mostCharacters) : text;
   return (
     <>
-      {/* What scrolls and cannot have the focus cannot be read without a mouse. */}
+      {/* A scrolling element without focus cannot be read by keyboard. */}
       <pre
         className="qt-code"
         dir="ltr"
@@ -46,7 +46,7 @@ export function CodeBlock({
   );
 }
 
-/** A value as JSON: every name and every text in a box of its own, so that a text cannot pass for lines of JSON. */
+/** A value as JSON. Every name and string has its own box, so a string cannot pose as lines of JSON. */
 export function JsonBlock({
   label,
   value,
@@ -107,10 +107,10 @@ const ShowAll = ({
   </button>
 );
 
-/** No character is cut in half. */
+/** Never splits a surrogate pair. */
 const cutText = (text: string, most: number): string => text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '');
 
-/** The first lines, of so many characters at most; undefined where that is all of them. */
+/** The first lines, up to the character limit; undefined if all lines fit. */
 function cutLines(
   all: readonly JsonLine[],
 ): { readonly lines: readonly JsonLine[]; readonly characters: number } | undefined {
@@ -133,7 +133,7 @@ function cutLines(
   return { lines, characters };
 }
 
-/** Lines that a browser lays out together, and only where they come into view. */
+/** Lines that the browser lays out together, once they scroll into view. */
 const Part = memo(
   function Part({
     lines,
@@ -197,10 +197,10 @@ const Line = memo(function Line({
   );
 });
 
-/** Longer texts, and those with lines of their own, get a box across the block. */
+/** Longer or multi-line strings get a box across the block. */
 const longestInline = 60;
 
-/** A text in quotes, as JSON writes it. In a box, lines are broken where the text breaks them, and only there. */
+/** A string in JSON quotes. In a box, lines break only at the string's own line breaks. */
 function Quoted({ text, kind }: { readonly text: string; readonly kind: 'name' | 'text' }): ReactNode {
   const json = JSON.stringify(text);
   const isBox = kind === 'text' && (json.length > longestInline || text.includes('\n'));
@@ -210,7 +210,7 @@ function Quoted({ text, kind }: { readonly text: string; readonly kind: 'name' |
         <Lines text={json} longestRun={1} />
       </bdi>
     );
-  // Escapes are read in pairs: a backslash before an n may itself be escaped.
+  // Escapes are read in pairs: the backslash before an n may itself be escaped.
   const broken = json.replaceAll(/\\(.)/g, (written, letter: string) => (letter === 'n' ? '\\n\n' : written));
   return (
     <bdi dir="ltr" className="qt-json-text qt-json-box">
@@ -219,7 +219,7 @@ function Quoted({ text, kind }: { readonly text: string; readonly kind: 'name' |
   );
 }
 
-/** Lines of text. Longer runs of spaces inside a line are counted: they push what follows out of its place. */
+/** Lines of text. Long runs of spaces are replaced by their count, because they push text out of view. */
 export function Lines({
   text,
   longestRun,

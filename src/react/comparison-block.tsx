@@ -3,7 +3,7 @@ import type { ShownConfirmation } from '../view/tool-call-view.ts';
 import { PreviewBlock } from './preview-block.tsx';
 import { ExactText } from './shown-text.tsx';
 
-/** What there is to see where the tool shows no preview: a comparison with an earlier call, or that there is nothing. */
+/** Replaces a missing preview: a comparison with an earlier call, or a note that there is none. */
 export function ComparisonBlock({
   comparison,
 }: {
@@ -12,14 +12,14 @@ export function ComparisonBlock({
   if (comparison === undefined)
     return (
       <p className="qt-note">
-        No preview: the tool shows none, and there is no earlier call on the same resource to compare with.
+        The tool has no preview, and there is no earlier call on the same resource to compare with.
       </p>
     );
   const { callId, fields, more } = comparison;
   return (
     <>
       <p className="qt-note">
-        The tool shows no preview. Compared with call <ExactText text={callId} /> on the same resource
+        The tool has no preview. Compared with call <ExactText text={callId} /> on the same resource
         {fields.length === 0 ? ': the arguments are the same.' : ':'}
       </p>
       {fields.length > 0 && (

@@ -6,7 +6,7 @@ import { readDiff } from '../view/diff-rows.ts';
 import { Lines } from './code-block.tsx';
 import { ExactText } from './shown-text.tsx';
 
-/** A diff, line by line: what goes, what comes, and within a line that changed, what changed. */
+/** A diff line by line, with the changed part of each changed line marked. */
 export function DiffBlock({ path, diff }: { readonly path: string; readonly diff: string }): ReactNode {
   const { rows, added, removed } = useMemo(() => readDiff(diff), [diff]);
   const shownPath = safeText(path);
@@ -39,7 +39,7 @@ export function DiffBlock({ path, diff }: { readonly path: string; readonly diff
   );
 }
 
-/** What the line above the diff says already. A head that names another file is shown. */
+/** Hides the file header that repeats the path above. A header that names another file is shown. */
 const isHeadOf = (row: DiffRow, path: string): boolean =>
   row.kind === 'note' && /^(?:---|\+\+\+) (?:[ab]\/)?/.exec(row.text)?.[0].concat(path) === row.text;
 
@@ -95,5 +95,5 @@ function Changed({
   );
 }
 
-/** Spaces that push what follows out of its place are counted. A line of a diff has no line breaks of its own. */
+/** Counts long runs of spaces, which push text out of view. A diff line has no line breaks of its own. */
 const Show = ({ text }: { readonly text: string }): ReactNode => <Lines text={text} longestRun={15} />;

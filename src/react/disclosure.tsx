@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** Something to open. */
+/** A section that the reader can open. */
 export function Disclosure({
   title,
   isOpen = false,

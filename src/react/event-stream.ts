@@ -1,14 +1,14 @@
 /**
- * The events a server sends (`text/event-stream`), as a source: those of `GET /v1/events` of `quittance/http`, or of
- * anything that sends an event as JSON in each message. The connection is opened when somebody reads and closed when
- * nobody does; where it breaks, the browser connects again and says what it saw last. Only what cannot be mended so,
- * such as a refusal, is thrown.
+ * A source that reads server-sent events (`text/event-stream`): `GET /v1/events` of `quittance/http`, or any endpoint
+ * that sends one JSON event per message. It connects when a component reads it and disconnects when the last one stops.
+ * After a broken connection, the browser reconnects and names the last event it saw. A permanent error, such as a
+ * rejected request, is thrown.
  */
 export function eventStream(url: string | URL, options: EventSourceInit = {}): AsyncIterable<unknown> {
   return { [Symbol.asyncIterator]: () => listen(url, options) };
 }
 
-/** By hand: a generator could not be stopped while it waits, and the connection would stay. */
+/** Written by hand: a waiting generator could not be stopped, and the connection would stay open. */
 function listen(url: string | URL, options: EventSourceInit): AsyncIterator<unknown, undefined> {
   const connection = new EventSource(url, options);
   const heard: string[] = [];
@@ -18,7 +18,7 @@ function listen(url: string | URL, options: EventSourceInit): AsyncIterator<unkn
     if (typeof data === 'string') heard.push(data);
     wake();
   };
-  // Messages without a name, and those of our own server.
+  // Unnamed messages, and those of our own server.
   connection.addEventListener('message', hear);
   connection.addEventListener('entry', hear);
   connection.addEventListener('error', () => {
@@ -32,9 +32,7 @@ function listen(url: string | URL, options: EventSourceInit): AsyncIterator<unkn
         if (data !== undefined) return { done: false, value: parse(data) };
         if (status === 'closed') return { done: true, value: undefined };
         if (status === 'refused')
-          throw new Error(
-            `${String(url)} does not send events. Is the address right, and are you signed in?`,
-          );
+          throw new Error(`${String(url)} does not send events. Check the URL and sign in.`);
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -49,7 +47,7 @@ function listen(url: string | URL, options: EventSourceInit): AsyncIterator<unkn
   };
 }
 
-/** What is no JSON is no event either, and is left out with everything else that is none. */
+/** Text that is not JSON is not an event, so it is skipped. */
 function parse(data: string): unknown {
   try {
     return JSON.parse(data);

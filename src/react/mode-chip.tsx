@@ -12,11 +12,11 @@ const modeWords: { readonly [Mode in ToolMode]: string } = {
 
 const originWords: { readonly [Origin in ToolModeOrigin]: string } = {
   declared: 'declared',
-  inferred: 'from its name',
-  default: 'nobody said',
+  inferred: 'inferred from name',
+  default: 'default',
 };
 
-/** How far a tool may reach, and how we know. */
+/** The mode of a tool and its origin. */
 export function ModeChip({
   mode,
   origin,

@@ -5,7 +5,7 @@ import type { ToolCallView } from '../view/tool-call-view.ts';
 import { CodeBlock, JsonBlock } from './code-block.tsx';
 import { Disclosure } from './disclosure.tsx';
 
-/** What a call gave. */
+/** The output of a call. */
 export function OutputBlock({ call: { outcome } }: { readonly call: ToolCallView }): ReactNode {
   switch (outcome?.type) {
     case undefined:
@@ -23,7 +23,7 @@ export function OutputBlock({ call: { outcome } }: { readonly call: ToolCallView
       );
     case 'ToolArtifactReference':
       return (
-        <Disclosure title={`Output, kept aside (${size(outcome.sizeBytes)})`}>
+        <Disclosure title={`Large output (${size(outcome.sizeBytes)})`}>
           <CodeBlock label="Beginning of the output" text={outcome.summary} />
           <p className="qt-note">
             Artifact{' '}
@@ -35,7 +35,7 @@ export function OutputBlock({ call: { outcome } }: { readonly call: ToolCallView
         </Disclosure>
       );
     case 'ToolFailure':
-      // The card shows what the tool says to the user; what it says to whoever debugs it is here.
+      // The card shows the tool's message for the user. This block shows its error for the developer.
       return userMessageOf(outcome) === undefined ? null : (
         <Disclosure title="Error">
           <CodeBlock label="Error" text={outcome.error} />

@@ -7,7 +7,7 @@ import type { ShownPreview } from '../view/tool-call-view.ts';
 import { CodeBlock, Lines } from './code-block.tsx';
 import { DiffBlock } from './diff-block.tsx';
 
-/** What a tool says it would do. */
+/** The tool's preview of its effect. */
 export function PreviewBlock({
   shown: { preview, ready, revision },
 }: {
@@ -18,12 +18,12 @@ export function PreviewBlock({
     <>
       {cut !== undefined && (
         <p className="qt-cut">
-          This is not all of it: the first {cut.shown.toLocaleString()} of {cut.of.toLocaleString()}{' '}
-          characters are shown.
+          The preview is cut: the first {cut.shown.toLocaleString()} of {cut.of.toLocaleString()} characters
+          are shown.
         </p>
       )}
       <Shown preview={preview} />
-      {!ready && <p className="qt-note">Version {revision} of the preview; it is still being made.</p>}
+      {!ready && <p className="qt-note">Preview revision {revision}, not final yet.</p>}
     </>
   );
 }
@@ -38,7 +38,7 @@ function textOf(preview: ShownPreview['preview']): string {
     case 'command':
       return preview.command;
     case 'fields':
-      return ''; // says of each field, and of those left out, in its place
+      return ''; // Each field shows its own cut.
   }
 }
 

@@ -3,9 +3,8 @@ import { safeSentence, shownId } from '../base/safe-id.ts';
 import { textPieces } from '../base/safe-text.ts';
 
 /**
- * Text that a tool, a model or a document wrote, on one line: what cannot be seen is drawn as a marked escape, and words
- * that are read from right to left are islands, so that they cannot move the amounts beside them. A sentence may name an
- * id that looks like a secret: that part is masked.
+ * Text from a tool, a model or a document, on one line. Invisible characters become visible escapes. Right-to-left
+ * words are isolated, so they cannot reorder nearby amounts. An id that looks like a secret is masked.
  */
 export const ShownText = ({ text }: { readonly text: string }): ReactNode => (
   <bdi dir="ltr">
@@ -13,21 +12,21 @@ export const ShownText = ({ text }: { readonly text: string }): ReactNode => (
   </bdi>
 );
 
-/** A part of what is approved: drawn as the ledger keeps it. The redactor has hidden what is to be hidden. */
+/** Part of the subject of an approval: shown exactly as stored. The redactor has already hidden its secrets. */
 export const ExactText = ({ text }: { readonly text: string }): ReactNode => (
   <bdi dir="ltr">
     <Pieces text={text} />
   </bdi>
 );
 
-/** The id of a call, a session or a turn, or the name of a tool: masked where it looks like a secret. */
+/** Id of a call, session or turn, or name of a tool. Masked if it looks like a secret. */
 export const ShownId = ({ id }: { readonly id: string }): ReactNode => (
   <bdi dir="ltr">
     <Pieces text={shownId(id)} />
   </bdi>
 );
 
-/** The same without an element around it, for places that have one. */
+/** The same without a wrapping element. */
 export function Pieces({ text }: { readonly text: string }): ReactNode {
   const pieces = textPieces(text);
   if (pieces.length === 1 && pieces[0]?.kind === 'plain') return text;

@@ -1,40 +1,40 @@
 /**
- * One reader for each source, however many components show it: an async iterable can be read only once.
+ * One reader per source, shared by all components, because an async iterable can be read only once.
  *
- * 1. Reading begins when somebody shows the source and ends when nobody does any more. React's strict mode takes a
- *    component away and puts it back at once; that is not an end.
- * 2. What was read stays with the source. Where it can be read again, events that come again change nothing.
- * 3. What the source throws is shown, never thrown.
+ * 1. Reading starts with the first component that shows the source and ends with the last. React's strict mode unmounts
+ * a component and mounts it again at once; that does not end the reading.
+ * 2. The calls read so far stay with the source. If it is read again, repeated events change nothing.
+ * 3. Errors of the source are shown, never thrown.
  */
 import { describeThrown } from '../tool/describe-thrown.ts';
 import type { ToolCalls } from '../view/tool-calls.ts';
 import { noToolCalls, reduceToolCalls } from '../view/tool-calls.ts';
 
 /**
- * Where calls are read from: events as they come, events that are all here, or calls that are already made of some
- * (`fromMessageParts`, `reduceToolCalls`).
+ * A source of calls: a stream of events, a list of events, or calls already built from events (`fromMessageParts`,
+ * `reduceToolCalls`).
  */
 export type ToolCallSource = AsyncIterable<unknown> | Iterable<unknown> | ToolCalls;
 
-/** What a source has told so far. */
+/** State read from a source so far. */
 export type SourceState = {
   readonly calls: ToolCalls;
-  /** What the source threw, if it did. */
+  /** Error thrown by the source. */
   readonly error: Error | undefined;
-  /** Nothing more will come. */
+  /** The source has ended. */
   readonly hasEnded: boolean;
 };
 
 export interface SourceReader {
   /** The same object until something changes. */
   readonly state: () => SourceState;
-  /** Calls the listener when something changed; the function it gives stops that. */
+  /** Calls the listener after every change. The returned function unsubscribes it. */
   readonly subscribe: (listener: () => void) => () => void;
-  /** Reads again a source that failed or ended. */
+  /** Reads a failed or ended source again. */
   readonly retry: () => void;
 }
 
-/** The reader of a source: always the same one for the same source. */
+/** Returns the reader of a source: one source always has the same reader. */
 export function readerOf(source: ToolCallSource | undefined): SourceReader {
   if (source === undefined) return standingReader(noToolCalls);
   if (!(Symbol.asyncIterator in source)) return standingReader(source);
@@ -45,10 +45,10 @@ export function readerOf(source: ToolCallSource | undefined): SourceReader {
   return reader;
 }
 
-/** Belongs to the sources: an entry lives and dies with its own, and no two of them meet here. */
+/** Keyed by source: an entry lives as long as its source, and entries share nothing. */
 const readers = new WeakMap<AsyncIterable<unknown>, SourceReader>();
 
-/** For what is all here: it can be shown at once, on a server too. */
+/** For complete sources: they can be shown at once, also on a server. */
 function standingReader(source: Iterable<unknown> | ToolCalls): SourceReader {
   const calls = source instanceof Map ? (source as ToolCalls) : reduceToolCalls(noToolCalls, source);
   const state: SourceState = { calls, error: undefined, hasEnded: true };
@@ -65,7 +65,7 @@ function createReader(source: AsyncIterable<unknown>): SourceReader {
     state = { ...state, ...next };
     for (const listener of listeners) listener();
   };
-  /** A burst of events is shown once. */
+  /** Handles a burst of events in one update. */
   const flush = (): void => {
     const events = news;
     news = [];
@@ -105,7 +105,7 @@ function createReader(source: AsyncIterable<unknown>): SourceReader {
     if (listeners.size > 0 || reading === undefined) return;
     const left = reading;
     reading = undefined;
-    // Nobody is left to show it to, whatever letting go of it brings.
+    // No component is left to show the source, so an error of its cleanup is ignored.
     void letGo(left).catch(() => undefined);
   };
 
@@ -132,4 +132,4 @@ async function letGo(iterator: AsyncIterator<unknown>): Promise<void> {
 }
 
 const toError = (thrown: unknown): Error =>
-  thrown instanceof Error ? thrown : new Error(`The source of events failed: ${describeThrown(thrown)}`);
+  thrown instanceof Error ? thrown : new Error(`The event source failed: ${describeThrown(thrown)}`);

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { DisplayStatus } from '../view/tool-call-view.ts';
 
-/** Shapes of their own: nobody has to tell colours apart. */
+/** Every status has its own shape, so that color is never the only difference. */
 const shapes: { readonly [Status in DisplayStatus]: ReactNode } = {
   requested: <path d="M8 4.5v3.8l2.4 1.5" />,
   held: <path d="M6.2 5v6M9.8 5v6" />,
@@ -14,7 +14,7 @@ const shapes: { readonly [Status in DisplayStatus]: ReactNode } = {
   undone: <path d="M5 7h4.2a2.1 2.1 0 0 1 0 4.2H6.6M6.8 4.9 4.7 7l2.1 2.1" />,
 };
 
-/** The status as a picture; the words beside it say the same. */
+/** Icon for a status; the label next to it says the same. */
 export function StatusIcon({ status }: { readonly status: DisplayStatus }): ReactNode {
   return (
     <span className="qt-icon" aria-hidden="true">

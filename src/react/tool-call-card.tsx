@@ -20,7 +20,7 @@ import { UndoBar } from './undo-bar.tsx';
 import { useRefocus } from './use-refocus.ts';
 import type { Reading } from './use-tool-calls.ts';
 
-/** Pieces of the card that a host draws itself. A slot that gives undefined leaves the card's own in place. */
+/** Parts of the card that the host renders. If a slot returns undefined, the card renders its own part. */
 export type ToolCallSlots = {
   readonly arguments?: (call: ToolCallView) => ReactNode;
   readonly preview?: (call: ToolCallView) => ReactNode;
@@ -33,13 +33,13 @@ export type ToolCallCardProps = ToolCallSubject &
   ToolCallHandlers & {
     readonly slots?: ToolCallSlots | undefined;
     readonly className?: string | undefined;
-    /** `light` or `dark` whatever the system says; `data-quittance-theme` on anything around it does the same. */
+    /** Overrides the system's color scheme. `data-quittance-theme` on an ancestor does the same. */
     readonly theme?: 'light' | 'dark' | undefined;
   };
 
 /**
- * A call, drawn: what it is, where it stands, what it would do or did, and what a person can do about it. Needs the
- * styles of `quittance/react.css`.
+ * A card for one call: its status, preview, arguments and output, and the actions a person can take. Needs the styles
+ * of `quittance/react.css`.
  */
 export function ToolCallCard(props: ToolCallCardProps): ReactNode {
   const { slots = {}, className, theme, ...rest } = props;
@@ -113,7 +113,7 @@ function Card({
       ) : (
         <>
           {call.preview !== undefined && (
-            <Disclosure title={call.status === 'succeeded' ? 'What it was to do' : 'What it would do'}>
+            <Disclosure title="Preview">
               {slots.preview?.(call) ?? <PreviewBlock shown={call.preview} />}
             </Disclosure>
           )}
@@ -136,14 +136,14 @@ function Elapsed({ call: { outcome, settledAt } }: { readonly call: ToolCallView
   return <span>{elapsedTime(outcome.elapsedMs)}</span>;
 }
 
-/** What nobody knows about the call, or what was found out since. */
+/** Doubt about the effect of the call, late results, and the resolution. */
 function Doubt({ call: { unresolved, resolution, late } }: { readonly call: ToolCallView }): ReactNode {
   const came = late.at(-1);
   return (
     <>
       {unresolved && (
         <p className="qt-doubt">
-          It may have taken effect. Find out before it is tried again, and say what you found.
+          The call may have taken effect. Check this before you retry it, and record the result.
         </p>
       )}
       {came !== undefined && (
@@ -151,7 +151,7 @@ function Doubt({ call: { unresolved, resolution, late } }: { readonly call: Tool
           <ShownText
             text={
               came.result.type === 'returned'
-                ? `A result came ${elapsedTime(came.elapsedMs)} after the start, too late to count.`
+                ? `A result arrived after the deadline, ${elapsedTime(came.elapsedMs)} after the start. It does not change the outcome.`
                 : `It failed after its deadline: ${came.result.error}`
             }
           />
@@ -160,7 +160,7 @@ function Doubt({ call: { unresolved, resolution, late } }: { readonly call: Tool
       {resolution !== undefined && (
         <p className="qt-doubt">
           <ShownText
-            text={`${resolutionWords[resolution.resolution]}, as ${describeDecider(resolution.by)} found out${resolution.reason === undefined ? '.' : `: ${resolution.reason}`}`}
+            text={`Resolved by ${describeDecider(resolution.by)}: ${resolutionWords[resolution.resolution].toLowerCase()}${resolution.reason === undefined ? '.' : `. ${resolution.reason}`}`}
           />
         </p>
       )}
@@ -178,21 +178,21 @@ function Waiting({ reading, classes, theme }: Look & { readonly reading: Reading
   return (
     <div className={`${classes} qt-waiting`} data-tone="quiet" data-quittance-theme={theme}>
       <p className="qt-sentence">
-        {reading.hasEnded ? 'Nothing is known about this call.' : 'Waiting for news of this call…'}
+        {reading.hasEnded ? 'This call was not found.' : 'Waiting for this call…'}
       </p>
     </div>
   );
 }
 
-/** What is shown stays; what comes is missing. */
+/** The shown state stays, but updates are missing. */
 function Trouble({ error, retry }: { readonly error: Error; readonly retry: () => void }): ReactNode {
   return (
     <div className="qt-trouble" role="alert">
       <p>
-        No more news arrive: <ShownText text={error.message} />
+        Updates stopped: <ShownText text={error.message} />
       </p>
       <button type="button" className="qt-button" onClick={retry}>
-        Try again
+        Retry
       </button>
     </div>
   );

@@ -12,52 +12,52 @@ import type { Reading } from './use-tool-calls.ts';
 import type { OnUndo, Undoing } from './use-undo.ts';
 import { useUndo } from './use-undo.ts';
 
-/** Which call is shown: a call that is here, or an id and where to read about it. */
+/** The call to show: a loaded call, or an id and its source. */
 export type ToolCallSubject =
   | { readonly call: ToolCallView }
   | {
       readonly callId: string;
       readonly source: ToolCallSource | undefined;
-      /** Where the source tells of several sessions. */
+      /** Needed if the source covers several sessions. */
       readonly sessionId?: string | undefined;
     };
 
-/** Who hears what people do with a call that is shown. */
+/** Handlers for the actions of people. */
 export type ToolCallHandlers = {
-  /** Without it questions are shown, and cannot be answered here. */
+  /** Without it, questions are shown but cannot be answered here. */
   readonly onDecide?: OnDecide | undefined;
-  /** Without it nothing can be undone here. */
+  /** Without it, calls cannot be undone here. */
   readonly onUndo?: OnUndo | undefined;
-  /** The ledger's clock, where this machine's may be wrong: milliseconds since 1970. Keep it in a variable. */
+  /** The ledger's clock, if this machine's may be wrong: milliseconds since 1970. Must be a stable reference. */
   readonly now?: (() => number) | undefined;
 };
 
-/** Everything about a call, and what can be done with it: for drawing it any way at all. */
+/** Everything needed to render a call in any form. */
 export type ToolCallParts = Reading & {
   readonly call: ToolCallView;
-  /** Where it stands, in one or two words. */
+  /** Status label of one or two words. */
   readonly label: string;
   readonly tone: StatusTone;
-  /** What there is to say about that: why it failed, who denied it. */
+  /** Explains the status: why it failed, who denied it. */
   readonly sentence: string | undefined;
-  /** What to put in a live region: read out when it changes. */
+  /** Text for a live region, read out when it changes. */
   readonly announcement: string;
-  /** There while a person is asked. */
+  /** Present while a question is open. */
   readonly consent: Consent | undefined;
-  /** There while the call can be undone. */
+  /** Present while the call can be undone. */
   readonly undoing: Undoing | undefined;
-  /** The time, while something runs out; undefined on a server and for a moment after. */
+  /** Current time while a countdown runs; undefined on a server and in the first render. */
   readonly now: number | undefined;
 };
 
 export type ToolCallStatusProps = ToolCallSubject &
   ToolCallHandlers & {
     readonly children: (parts: ToolCallParts) => ReactNode;
-    /** Drawn until the source tells of the call, and where it fails before it does. */
+    /** Rendered until the source delivers the call, or if it fails before that. */
     readonly fallback?: ((reading: Reading) => ReactNode) | undefined;
   };
 
-/** Draws nothing itself: gives everything about a call to a function that does. */
+/** Headless: passes everything about a call to a render function. */
 export function ToolCallStatus(props: ToolCallStatusProps): ReactNode {
   const { children, fallback, onDecide, onUndo } = props;
   const read = useToolCallStatus(
@@ -85,7 +85,7 @@ export function ToolCallStatus(props: ToolCallStatusProps): ReactNode {
   });
 }
 
-/** The ledger's sentences may name a call or a tool whose name looks like a secret. */
+/** Sentences from the ledger may contain a call id or tool name that looks like a secret. */
 function shownSentence(call: ToolCallView): string | undefined {
   const sentence = statusSentence(call);
   return sentence === undefined ? undefined : safeSentence(sentence);

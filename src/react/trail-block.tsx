@@ -7,7 +7,7 @@ import type { ShownAttempt, ToolCallView } from '../view/tool-call-view.ts';
 import { Disclosure } from './disclosure.tsx';
 import { outcomeTitle, outcomeWord } from '../view/outcome-words.ts';
 
-/** What an external tool reached, what bodies logged, and the attempts where there was more than one. */
+/** Destinations of an external tool, the log, and the attempts if there were several. */
 export function TrailBlock({ call }: { readonly call: ToolCallView }): ReactNode {
   const { attempts, reached, log, startedAt } = call;
   return (

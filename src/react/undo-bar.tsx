@@ -3,7 +3,7 @@ import { ShownText } from './shown-text.tsx';
 import { remainingTime } from '../view/remaining-time.ts';
 import type { Undoing } from './use-undo.ts';
 
-/** The way back, for as long as there is one. */
+/** Shown while the call can be undone. */
 export function UndoBar({
   undoing: { status, error, until, undo },
   now,
@@ -18,12 +18,12 @@ export function UndoBar({
         {status === 'sending'
           ? 'Undoing…'
           : status === 'sent'
-            ? 'Asked to undo it.'
+            ? 'Undo requested.'
             : left === undefined
               ? 'This can be undone.'
               : left > 0
                 ? `This can be undone for another ${remainingTime(left)}.`
-                : 'The time to undo this is up.'}
+                : 'The undo period has ended.'}
       </p>
       {error !== undefined && (
         <p className="qt-error" role="alert">
@@ -35,7 +35,7 @@ export function UndoBar({
         className="qt-button"
         aria-disabled={status !== 'ready'}
         onClick={({ detail }) => {
-          // The second click of a double click was meant for what stood here before.
+          // The second click of a double click was meant for the previous content.
           if (detail <= 1) undo();
         }}
       >

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ReadingProgress } from './use-reading.ts';
 
-/** Says how much has not been in view, and takes the choice to go on regardless. */
+/** Says how much has been in view, and offers to decide without the rest. */
 export function UnreadNote({
   id,
   reading: { lines, seen },
@@ -17,9 +17,9 @@ export function UnreadNote({
     <div className="qt-unread">
       <p id={id}>
         {lines > 0
-          ? `About ${seen.toLocaleString('en')} of ${lines.toLocaleString('en')} lines have been in view.`
-          : 'Not all of it has been in view.'}{' '}
-        Scroll from the start to the end to approve.
+          ? `About ${seen.toLocaleString('en')} of ${lines.toLocaleString('en')} lines viewed.`
+          : 'Not all of it has been viewed.'}{' '}
+        To approve, scroll from start to end.
       </p>
       <label>
         <input
@@ -27,7 +27,7 @@ export function UnreadNote({
           checked={isWaived}
           onChange={({ currentTarget }) => onWaive(currentTarget.checked)}
         />{' '}
-        I have not read to the end and decide anyway
+        Continue without reading to the end
       </label>
     </div>
   );

@@ -11,7 +11,7 @@ export type ToolCallDecision = {
   readonly reason?: string;
   readonly inputDigest?: string;
   readonly revision?: number;
-  /** The person approves and says that they have not read to the end. */
+  /** The person approves without having read to the end. */
   readonly notReadToEnd?: true;
 } & (
   | { readonly decision: 'approve' | 'deny' }
@@ -19,28 +19,28 @@ export type ToolCallDecision = {
   | { readonly decision: 'respond'; readonly response: string }
 );
 
-/** What a person says about reading when they let a call run. Nothing, where they have read to the end. */
+/** Reading statement sent with an answer that runs the call. Empty if the person read to the end. */
 export type HowRead = { readonly notReadToEnd?: true };
 
-/** Passes an answer on. What it throws, or its promise, is shown as the reason of a refusal. */
+/** Sends an answer to the host. An error it throws, or a rejected promise, is shown as the reason of a refusal. */
 export type OnDecide = (confirmationId: string, decision: ToolCallDecision, call: ToolCallView) => unknown;
 
-/** An open question and the ways to answer it. Each counts once: after the first, nothing is sent any more. */
+/** An open question and its possible answers. Only the first answer is sent. */
 export type Consent = Omit<Sending<ToolCallDecision>, 'send'> & {
   readonly confirmation: ShownConfirmation;
-  /** False where nobody listens, or what is asked about cannot be seen. */
+  /** False without a handler, or if the arguments or the preview are missing. */
   readonly canApprove: boolean;
   readonly canAnswer: boolean;
-  /** May be given to a button as it is. */
+  /** Can be passed to a button as is. */
   readonly approve: { (): void; (how: HowRead): void };
   readonly deny: (reason?: string) => void;
-  /** Approves other arguments. */
+  /** Approves with other arguments. */
   readonly edit: (replacement: JsonObject, reason?: string, how?: HowRead) => void;
-  /** Tells the model something instead of running the tool. */
+  /** Answers the model in place of the tool. */
   readonly respond: (response: string) => void;
 };
 
-/** The question a call asks now. Undefined where it asks none. */
+/** The open question of a call, if there is one. */
 export function useConsent(
   call: ToolCallView | undefined,
   onDecide: OnDecide | undefined,
@@ -61,7 +61,7 @@ export function useConsent(
   };
   const because = (reason: string | undefined): { readonly reason?: string } =>
     reason === undefined || reason.trim() === '' ? {} : { reason: reason.trim() };
-  // A host may give `approve` to a button as it is, and then this is the event of a click.
+  // A host may pass `approve` to a button as is. The argument is then a click event.
   const asRead = (how: HowRead | undefined): HowRead =>
     how?.notReadToEnd === true ? { notReadToEnd: true } : {};
   const canAnswer = onDecide !== undefined;

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
 
 /**
- * The time, every second, while somebody watches it. Undefined on a server and in the first moment on a page: both must
- * show the same.
+ * The time, updated every second while watched. Undefined on a server and in the first render on a page, because both
+ * must render the same.
  */
 export function useNow(isWatched: boolean, clock: () => number = Date.now): number | undefined {
   const [now, setNow] = useState<number | undefined>(undefined);

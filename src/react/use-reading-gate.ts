@@ -1,6 +1,6 @@
 /**
- * Whether a person may let a call run from what is in front of them: all of it has been in view, or they say that they
- * decide without that, and nothing moved a moment ago. The panels of the card and of the console share it.
+ * Decides whether a person may run a call from the current view. They must have viewed all of it or waived that, and
+ * nothing may have moved just before. The card and the console share this gate.
  */
 import type { RefObject } from 'react';
 import { useRef, useState } from 'react';
@@ -11,22 +11,22 @@ import { useReading } from './use-reading.ts';
 import { useStill } from './use-still.ts';
 
 export type ReadingGate = {
-  /** Put on the elements it watches: all that is asked about, the row of answers, the button that approves. */
+  /** Refs for the watched elements: the subject of the question, the answer bar and the approve button. */
   readonly panel: RefObject<HTMLDivElement | null>;
   readonly answers: RefObject<HTMLDivElement | null>;
   readonly approval: RefObject<HTMLButtonElement | null>;
   readonly reading: ReadingProgress;
-  /** The person has chosen to decide without reading to the end. */
+  /** The person chose to decide without reading to the end. */
   readonly isWaived: boolean;
   readonly waive: (isWaived: boolean) => void;
   readonly mayRun: boolean;
   readonly isStill: boolean;
-  /** Whether what is shown has been the same text for a while. */
+  /** Has the shown text stayed the same for a moment? */
   readonly isTextStill: () => boolean;
-  /** An approval was refused because what is shown changed or moved a moment before. */
+  /** An approval was rejected because the view had just changed or moved. */
   readonly hasMoved: boolean;
   readonly approve: () => void;
-  /** What an answer that lets the call run says about reading. */
+  /** Reading statement for an answer that runs the call. */
   readonly howRead: HowRead;
 };
 
@@ -34,7 +34,7 @@ export function useReadingGate(call: ToolCallView, consent: Consent): ReadingGat
   const { confirmation, canApprove } = consent;
   const [panel, answers] = [useRef<HTMLDivElement | null>(null), useRef<HTMLDivElement | null>(null)];
   const approval = useRef<HTMLButtonElement | null>(null);
-  // What was read, and waived, is this input with this preview, and no other.
+  // Reading and waiver apply to this input with this preview only.
   const subject = `${confirmation.inputDigest ?? ''} ${confirmation.revision ?? ''} ${call.preview?.revision ?? ''}`;
   const still = useStill(subject, approval);
   const reading = useReading(panel, answers, subject);

@@ -1,24 +1,24 @@
 import type { RefObject } from 'react';
 import { useEffect, useRef, useState } from 'react';
 
-/** How much of what a question is about has been in view. */
+/** How much of the question's subject has been in view. */
 export type ReadingProgress = {
   /** The first and the last line of every block have been in view. */
   readonly isRead: boolean;
   readonly lines: number;
-  /** About so many of them have been in view. */
+  /** Approximate number of lines that have been in view. */
   readonly seen: number;
 };
 
 type Seen = { start: boolean; end: boolean; pixels: number };
 
-/** A line that is cut by so little counts as seen. */
+/** A line cut by no more than this counts as seen. */
 const tolerance = 10;
 
 /**
- * Follows how far a person has scrolled through the blocks of a question: elements with `data-qt-lines`, which is how
- * many lines they have. What is folded away is not counted. `answers` may cover the end of what is above it. Begins
- * anew with another `subject`.
+ * Tracks how far a person has scrolled through the blocks of a question. A block is an element with `data-qt-lines`,
+ * its number of lines. Collapsed blocks do not count. The answer bar may cover the end of the content above it. Another
+ * `subject` starts over.
  */
 export function useReading(
   panel: RefObject<HTMLElement | null>,
@@ -64,7 +64,7 @@ export function useReading(
       sizes.observe(panel.current);
       for (const block of panel.current.querySelectorAll('[data-qt-lines]')) sizes.observe(block);
     }
-    // Whichever scrolls: the block, the page, or anything between.
+    // Either the block, the page or an element between them scrolls.
     window.addEventListener('scroll', later, { capture: true, passive: true });
     window.addEventListener('resize', later);
     document.addEventListener('visibilitychange', later);
@@ -81,7 +81,7 @@ export function useReading(
 }
 
 function look(block: HTMLElement, known: Seen, answers: HTMLElement | null): void {
-  // Without a layout, as in tests of components, nothing can be out of view.
+  // Without a layout, as in component tests, everything counts as in view.
   if (block.scrollHeight === 0) {
     known.start = known.end = true;
     return;
@@ -91,7 +91,7 @@ function look(block: HTMLElement, known: Seen, answers: HTMLElement | null): voi
   for (let around = block.parentElement; around !== null; around = around.parentElement) {
     if (getComputedStyle(around).overflowY === 'visible' || around === document.documentElement) continue;
     const edges = around.getBoundingClientRect();
-    // The body scrolls with the window where it has no scrolling of its own.
+    // A body without its own scrolling scrolls with the window.
     if (around === document.body && around.scrollHeight <= around.clientHeight) continue;
     [from, to] = [Math.max(from, edges.top), Math.min(to, edges.bottom)];
   }

@@ -2,8 +2,8 @@ import type { RefObject } from 'react';
 import { useEffect, useRef } from 'react';
 
 /**
- * Keeps the focus in the card when what had it goes away: whoever answered by keyboard would otherwise begin again at
- * the top of the page. Gives the ref of the element that gets it then.
+ * Keeps the focus in the card when the focused element disappears. Otherwise a keyboard user would start again at the
+ * top of the page. Returns the ref of the element that receives the focus.
  */
 export function useRefocus(isAsking: boolean): RefObject<HTMLParagraphElement | null> {
   const heading = useRef<HTMLParagraphElement | null>(null);
@@ -17,7 +17,7 @@ export function useRefocus(isAsking: boolean): RefObject<HTMLParagraphElement | 
     document.addEventListener('focusin', note);
     return () => {
       document.removeEventListener('focusin', note);
-      // An element that is removed takes the focus with it and says nothing.
+      // A removed element loses the focus without an event.
       if (hadFocus.current && (document.activeElement === document.body || document.activeElement === null))
         heading.current?.focus();
       hadFocus.current = false;

@@ -1,12 +1,12 @@
 import { useRef, useState } from 'react';
 import { describeThrown } from '../tool/describe-thrown.ts';
 
-/** Something that may be sent once: the answer to one question, the undoing of one call. */
+/** A request that is sent at most once: an answer to a question, or an undo. */
 export type Sending<Request> = {
   readonly status: 'ready' | 'sending' | 'sent';
-  /** What was sent, or is being sent. */
+  /** The request sent or being sent. */
   readonly request: Request | undefined;
-  /** Why the last one was refused; another may be sent then. */
+  /** Error of the last request. Another may be sent after it. */
   readonly error: Error | undefined;
   readonly send: (request: Request) => void;
 };
@@ -19,8 +19,8 @@ type Progress<Request> = {
 };
 
 /**
- * Sends at most one request about a subject, whatever is clicked meanwhile; only a refusal frees it again. With another
- * subject everything begins anew. The lock is no state: of two clicks in one moment the second must find it.
+ * Sends at most one request per subject, however often a person clicks. Only an error allows another. A new subject
+ * starts over. The lock is a ref, not state: the second of two clicks in the same moment must see it.
  */
 export function useSendOnce<Request>(
   subject: string | undefined,
@@ -48,7 +48,7 @@ export function useSendOnce<Request>(
   };
 }
 
-/** What went wrong, if anything did. */
+/** Returns the error, if there was one. */
 async function settle<Request>(
   deliver: (request: Request) => unknown,
   request: Request,

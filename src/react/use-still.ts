@@ -1,21 +1,21 @@
 import type { RefObject } from 'react';
 import { useCallback, useEffect, useRef, useState } from 'react';
 
-/** What is shown, and where, must have been the same for so long before it can be answered. */
+/** Text and position must stay unchanged for this long before a person can answer. */
 export const stillAfterMs = 400;
 const lookEveryMs = 100;
 
 export type Still = {
   readonly isStill: boolean;
-  /** Asked at the moment of a click: looks once more whether anything has moved. */
+  /** Called on click: checks once more whether anything moved. */
   readonly check: () => boolean;
-  /** The same without the place of the button, for forms, which move it themselves. */
+  /** The same without the position of the button, for forms that move it themselves. */
   readonly checkText: () => boolean;
 };
 
 /**
- * Guards a button against a click that was meant for something else: one that comes right after the text it answers
- * changed, or after the button moved under the pointer. `shown` names the text.
+ * Guards a button against a misdirected click: one right after the text changed or the button moved under the pointer.
+ * `shown` identifies the text.
  */
 export function useStill(shown: string, button: RefObject<HTMLElement | null>): Still {
   const last = useRef({

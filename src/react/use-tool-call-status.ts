@@ -6,21 +6,18 @@ import { useReader } from './use-reader.ts';
 import type { Reading } from './use-tool-calls.ts';
 
 export type ToolCallReading = Reading & {
-  /** Undefined until the source has told something about the call. */
+  /** Undefined until the source delivers an event of the call. */
   readonly status: DisplayStatus | undefined;
   readonly call: ToolCallView | undefined;
 };
 
-/** Which of the calls with one id. */
+/** Selects among calls with the same id. */
 export type WhichCall = {
-  /** Where the source tells of several sessions. Without it the call that was asked for last is meant. */
+  /** Needed if the source covers several sessions. Default: the most recently requested call. */
   readonly sessionId?: string | undefined;
 };
 
-/**
- * Where one call stands. Renders again when something happens to this call, not when it happens to another of the same
- * source.
- */
+/** The status of one call. Renders again for changes of this call only, not for other calls of the source. */
 export function useToolCallStatus(
   callId: string,
   source: ToolCallSource | undefined,

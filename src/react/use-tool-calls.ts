@@ -4,24 +4,24 @@ import { listToolCalls } from '../view/tool-calls.ts';
 import type { ToolCallSource } from './source-reader.ts';
 import { useReader } from './use-reader.ts';
 
-/** How the reading of a source goes. */
+/** Progress of reading a source. */
 export type Reading = {
-  /** What the source threw, if it did. What was read before stays. */
+  /** Error thrown by the source. Calls read before stay. */
   readonly error: Error | undefined;
-  /** The source has said everything. */
+  /** The source has ended. */
   readonly hasEnded: boolean;
-  /** Reads again a source that failed or ended. */
+  /** Reads a failed or ended source again. */
   readonly retry: () => void;
 };
 
 export type ToolCallsReading = Reading & {
-  /** In the order they were asked for. */
+  /** In order of request. */
   readonly calls: readonly ToolCallView[];
 };
 
 /**
- * All calls a source tells of. The source is read while a component shows it, once for all that do; keep it in a
- * variable, since another object is another source.
+ * All calls of a source. The source is read while components show it, once for all of them. Keep it in a variable:
+ * another object is another source.
  */
 export function useToolCalls(source: ToolCallSource | undefined): ToolCallsReading {
   const reader = useReader(source);

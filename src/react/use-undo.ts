@@ -5,17 +5,17 @@ import { useSendOnce } from './use-send-once.ts';
 /** Why it is taken back. With the name of whoever asks it is what `runtime.calls.undo` takes. */
 export type UndoAsked = { readonly reason?: string };
 
-/** Passes an undo on. What it throws, or its promise, is shown as the reason of a refusal. */
+/** Sends an undo to the host. An error it throws, or a rejected promise, is shown as the reason of a refusal. */
 export type OnUndo = (call: ToolCallView, request: UndoAsked) => unknown;
 
-/** What a call did can be taken back, once. */
+/** The undo of a call, possible once. */
 export type Undoing = Omit<Sending<UndoAsked>, 'send'> & {
-  /** Until when, by the ledger's clock; for ever where undefined. */
+  /** End of the undo period, by the ledger's clock; undefined if there is no limit. */
   readonly until: number | undefined;
   readonly undo: (reason?: string) => void;
 };
 
-/** The way to undo a call. Undefined where it cannot be undone, or nobody listens. */
+/** The undo of a call. Undefined without a handler, or if the call cannot be undone. */
 export function useUndo(call: ToolCallView | undefined, onUndo: OnUndo | undefined): Undoing | undefined {
   const handle = call?.undo;
   const { send, ...sending } = useSendOnce<UndoAsked>(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readDiff } from './diff-rows.ts';
 
-test('lines have their numbers before and after, and what changed within them is marked', () => {
+test('lines carry both line numbers, and the changed part of a line is marked', () => {
   const diff =
     '--- a/x\n+++ b/x\n@@ -3,3 +3,4 @@ head\n same\n-limit = 2_000;\n+limit = 5_000;\n+new line\n end\n';
   expect(readDiff(diff)).toEqual({
@@ -21,12 +21,12 @@ test('lines have their numbers before and after, and what changed within them is
   });
 });
 
-test('a line that only looks like the head of a file is a line', () => {
+test('a line that looks like a file header is still a line', () => {
   const { rows } = readDiff('@@ -1,2 +1,2 @@\n--- a comment in SQL\n+++ another\n same\n');
   expect(rows.map(({ kind }) => kind)).toEqual(['hunk', 'removed', 'added', 'same']);
 });
 
-test('a diff without hunks is one where its lines begin with a sign; what is said about a change is none', () => {
+test('text without hunks is a diff if its lines start with a sign; prose about a change is not', () => {
   expect(readDiff('--- a/x\n+++ b/x\n-1 Old Mill Lane\n+7 Harbour Row\n')).toMatchObject({
     added: 1,
     removed: 1,
@@ -38,7 +38,7 @@ test('a diff without hunks is one where its lines begin with a sign; what is sai
   expect(readDiff('What changes:\n- the address').rows.map(({ kind }) => kind)).toEqual(['note', 'note']);
 });
 
-test('no line of the text is lost, whatever it is', () => {
+test('no line of any text is lost', () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -53,7 +53,7 @@ test('no line of the text is lost, whatever it is', () => {
         if (written.at(-1) === '') written.pop();
         const sign = { added: '+', removed: '-', same: ' ', hunk: '', note: '' } as const;
         const shown = readDiff(diff).rows.map((row) => `${sign[row.kind]}${row.text}`);
-        // A line that is empty where a space should be stands for an empty one.
+        // An empty line stands for a context line whose space was stripped.
         expect(shown.map((line) => line.trimEnd())).toEqual(
           written.map((line, index) => (shown[index] === ' ' && line === '' ? '' : line.trimEnd())),
         );

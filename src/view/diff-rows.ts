@@ -1,24 +1,26 @@
-/** A unified diff as rows to show, with the parts of changed lines that differ. */
+/** Rows of a unified diff, with the changed part of each changed line. */
 
 export type DiffRow =
   | { readonly kind: 'hunk'; readonly text: string }
   | { readonly kind: 'note'; readonly text: string }
   | {
       readonly kind: 'same' | 'added' | 'removed';
-      /** Line numbers before and after; undefined where the line is not there. */
+      /** Line numbers before and after; undefined on the side that lacks the line. */
       readonly before: number | undefined;
       readonly after: number | undefined;
       readonly text: string;
-      /** From and to: what differs from the line it stands for. Undefined where the whole line is new or gone. */
+      /**
+       * Start and end of the part that differs from the paired line. Undefined if the whole line was added or removed.
+       */
       readonly changed: readonly [number, number] | undefined;
     };
 
 export type Diff = { readonly rows: readonly DiffRow[]; readonly added: number; readonly removed: number };
 
 /**
- * Reads what the tool wrote line by line. Inside a hunk the count in its head says which lines belong to it, so a
- * removed line that begins with `--` is not taken for the head of a file. A diff without any hunk, as a tool writes
- * that changes one line, has no line numbers. What is no diff is shown as notes.
+ * Reads the diff line by line. Inside a hunk, the counts in its header decide which lines belong to it. A removed line
+ * that starts with `--` is therefore not mistaken for a file header. A diff without hunks has no line numbers; some
+ * tools write one for a single changed line. Other text is shown as notes.
  */
 export function readDiff(diff: string): Diff {
   const lines = diff.split(/\r?\n/);
@@ -34,7 +36,7 @@ const kinds: Readonly<Partial<Record<string, 'added' | 'removed' | 'same'>>> = {
   ' ': 'same',
 };
 
-/** A first line with a sign says that lines have one. What has none, such as a word that the rest was cut, is a note. */
+/** If the first line has a sign, the text is a diff. Lines without a sign, such as "truncated", are notes. */
 function readBareLines(lines: readonly string[]): readonly DiffRow[] {
   const heads = lines[0]?.startsWith('--- ') === true && lines[1]?.startsWith('+++ ') === true ? 2 : 0;
   const isDiff = /^[-+ ]/.test(lines[heads] ?? '') && lines.slice(heads).some((line) => /^[-+]/.test(line));
@@ -80,7 +82,7 @@ function readHunks(lines: readonly string[]): readonly DiffRow[] {
 
 const hunkHead = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@/;
 
-/** Where lines go and others come, each stands for one that it replaces, as far as they are alike. */
+/** Pairs each removed line with the added line that replaces it, and marks the part that differs. */
 function markChanges(rows: readonly DiffRow[]): readonly DiffRow[] {
   const marked = [...rows];
   for (let at = 0; at < rows.length;) {
@@ -107,7 +109,7 @@ function markPair(rows: DiffRow[], removedAt: number, addedAt: number): void {
   while (start < shortest && removed.text[start] === added.text[start]) start++;
   let end = 0;
   while (end < shortest - start && removed.text.at(-1 - end) === added.text.at(-1 - end)) end++;
-  // With little in common they are two lines, not one that changed. No character is cut in half.
+  // Lines with little in common are shown as two lines. A surrogate pair is never split.
   if (start + end < shortest / 3 || isInsidePair(removed.text, start) || isInsidePair(added.text, start))
     return;
   rows[removedAt] = { ...removed, changed: [start, removed.text.length - end] };

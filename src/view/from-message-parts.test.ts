@@ -28,7 +28,7 @@ test.each([
   ]);
 });
 
-test('an outcome of ours in the output is what is shown', () => {
+test('an outcome of ours in the output is shown', () => {
   const outcome = {
     type: 'ToolDenied',
     callId: 'c',
@@ -46,7 +46,7 @@ test('an outcome of ours in the output is what is shown', () => {
   ]);
 });
 
-test('an approval is asked for with its words, and knows yes and no', () => {
+test('an approval shows its description and accepts approve and deny', () => {
   const [call] = view({
     ...part,
     state: 'approval-requested',
@@ -61,7 +61,7 @@ test('an approval is asked for with its words, and knows yes and no', () => {
   });
 });
 
-test('parts that share an id are calls of their own, as where a provider counts anew', () => {
+test('parts that share an id are separate calls, because some providers restart their ids', () => {
   const done = { ...part, state: 'output-available', output: 1 };
   expect(
     view(done, { ...part, state: 'input-available' }).map(({ callId, status }) => [callId, status]),
@@ -71,7 +71,7 @@ test('parts that share an id are calls of their own, as where a provider counts 
   ]);
 });
 
-test('what is no tool call is left out', () => {
+test('parts that are not tool calls are skipped', () => {
   expect(
     view(
       null,

@@ -1,6 +1,6 @@
 /**
- * Calls as the messages of the AI SDK tell of them (`tool-*` and `dynamic-tool` parts, versions 6 and 7). They know
- * less than events do: no attempts, no log, no preview, and a mode only as far as the name says one.
+ * Reads calls from AI SDK messages (`tool-*` and `dynamic-tool` parts, versions 6 and 7). Messages know less than
+ * events: no attempts, no log, no preview, and only the mode implied by the name.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
@@ -13,9 +13,9 @@ import type { ToolCalls } from './tool-calls.ts';
 import { statusOfOutcome } from './view-tool-call.ts';
 
 /**
- * The calls in the parts of one message or of many (`messages.flatMap((message) => message.parts)`), in their order.
- * Parts that are no tool calls are left out. Where an adapter of ours ran the tool, its output holds the outcome, and
- * that is what is shown.
+ * Returns the calls in the parts of one or more messages, in order: `messages.flatMap((message) => message.parts)`.
+ * Skips parts that are not tool calls. If one of our adapters ran the tool, the output holds the outcome, which is
+ * shown.
  */
 export function fromMessageParts(parts: Iterable<unknown>): ToolCalls {
   const calls = new Map<string, ToolCallView>();
@@ -73,7 +73,7 @@ function viewPart(part: JsonObject, calls: ToolCalls): ToolCallView | undefined 
   };
 }
 
-/** Some providers count their ids anew with every answer: a part with the id of an earlier one is another call. */
+/** Some providers restart their call ids with every response. A part that reuses an id is another call. */
 function freeId(id: string, calls: ToolCalls): string {
   for (let count = 1; ; count++) {
     const callId = count === 1 ? id : `${id}~${count}`;
@@ -133,17 +133,17 @@ function readState(part: JsonObject, toolName: string, callId: string): Standing
         details: text(approvalOf(part), 'reason') ?? '',
       });
     default:
-      // A state of a newer version: nothing can be said about it.
+      // A newer version's state: unknown here.
       return undefined;
   }
 }
 
-/** An outcome of ours. Of this very call: what a tool gives may well tell of another one. */
+/** Our own outcome, if the output holds one for this call. A tool may return the outcome of another call. */
 function outcomeIn(output: unknown, callId: string): ToolOutcome | undefined {
   if (!isOutcomeShaped(output)) return undefined;
-  // It has the type of an outcome and the fields that go with it.
+  // `isOutcomeShaped` has checked the type and its fields.
   const outcome = output as ToolOutcome;
-  // Under an id that a provider used before, the ledger has it with a number behind.
+  // If the provider reused the id, the ledger stored the call with a numeric suffix.
   return outcome.callId === callId || outcome.callId.startsWith(`${callId}~`) ? outcome : undefined;
 }
 
@@ -173,7 +173,7 @@ function confirmationOf(
     response: undefined,
     isOpen: part['state'] === 'approval-requested',
     isComplete: input !== undefined,
-    // The framework knows yes and no: neither other arguments nor an answer in the tool's place.
+    // The framework supports only approve and deny: no edited arguments, no response in place of the tool.
     answers: ['approve', 'deny'],
   };
 }

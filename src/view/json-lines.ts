@@ -1,15 +1,15 @@
 /**
- * JSON for people, line by line, as data: what draws it can give every name and every text a place of its own, so that
- * no text can pass for lines of JSON.
+ * JSON for people, as one data item per line. The renderer can give each name and string its own element, so a string
+ * cannot pose as lines of JSON.
  */
 import type { JsonValue } from '../base/json.ts';
 import { noteNames } from './name-notes.ts';
 
 export type JsonLine = {
   readonly depth: number;
-  /** The name of a member; undefined in lists, and on lines that only close. */
+  /** Member name; undefined in lists and on closing lines. */
   readonly name: string | undefined;
-  /** What is odd about the name. */
+  /** Warning about a misleading name. */
   readonly note: string | undefined;
   readonly value:
     | { readonly kind: 'text'; readonly text: string }
@@ -19,7 +19,7 @@ export type JsonLine = {
   readonly hasComma: boolean;
 };
 
-/** Everything we keep is less deep. What is not ours may be deeper, and a page must not die of it. */
+/** Stored values are less deep. Foreign values may be deeper and must not crash the page. */
 const deepest = 1_000;
 
 export function jsonLines(value: JsonValue): readonly JsonLine[] {
@@ -57,6 +57,6 @@ function write(value: JsonValue, line: Omit<JsonLine, 'value'>, lines: JsonLine[
   lines.push({ ...line, name: undefined, note: undefined, value: bracket(close ?? '') });
 }
 
-/** Every note about a name in the value, for outputs without a place beside the name. */
+/** All warnings about names in the value, for outputs that cannot show one next to each name. */
 export const nameNotes = (value: JsonValue): readonly string[] =>
   jsonLines(value).flatMap(({ note }) => (note === undefined ? [] : [note]));

@@ -21,7 +21,7 @@ test.each([
   for (const [index, each] of expected.entries()) expect(notes[index]).toContain(each);
 });
 
-test('ordinary names are not noted, in any script', () => {
+test('ordinary names get no warning, in any script', () => {
   const names = [
     'amount',
     'amounts',
@@ -40,10 +40,10 @@ test('ordinary names are not noted, in any script', () => {
   expect([...noteNames(names)]).toEqual([]);
 });
 
-test('a name that mixes scripts is noted without a sibling, wherever it stands', () => {
+test('a name that mixes scripts gets a warning even without siblings, at any depth', () => {
   const value = { list: [{ pаypal: 1 }], fine: true };
   expect(nameNotes(value)).toEqual([
-    'The name "p\\u0430ypal" has characters that are hard to see or look like others.',
+    'The name "p\\u0430ypal" contains characters that are invisible or look like other characters.',
   ]);
   expect(jsonLines(value).filter(({ note }) => note !== undefined)).toHaveLength(1);
 });

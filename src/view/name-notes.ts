@@ -1,5 +1,5 @@
 /**
- * Names of members that a reader could take for each other, or for names in other letters.
+ * Finds member names that look like each other, or like names in another script.
  *
  * `createNameNotes` refers to nothing outside itself: the decision page runs its source in a browser.
  */
@@ -8,7 +8,7 @@ import { safeText } from '../base/safe-text.ts';
 export function createNameNotes(
   show: (text: string) => string,
 ): (names: readonly string[]) => ReadonlyMap<string, string> {
-  /** Letters of other scripts, and the Latin ones they look like. */
+  /** Letters of other scripts and the Latin letters they resemble. */
   const alike: readonly (readonly [string, string])[] = [
     ['АВЕЗКМНОРСТУХЅІЈҺӀԌԚԜаезкорусхѕіјһӏԁԛԝьѵү', 'ABE3KMHOPCTYXSIJhlGQWae3kopycxsijhldqwbvy'],
     ['ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγικνορυωϲϳ', 'ABEZHIKMNOPTYXayiKvopuwcj'],
@@ -23,7 +23,7 @@ export function createNameNotes(
   );
   const quote = (name: string): string => `"${show(name)}"`;
 
-  /** What a name looks like: names with one skeleton are easily taken for each other. */
+  /** Names with the same skeleton look alike. */
   const skeletonOf = (name: string): string => {
     const letters = /^[ -~]*$/.test(name)
       ? name
@@ -48,7 +48,10 @@ export function createNameNotes(
       if (same === undefined) bySkeleton.set(skeleton, [name]);
       else same.push(name);
       if (show(name) !== name)
-        notes.set(name, `The name ${quote(name)} has characters that are hard to see or look like others.`);
+        notes.set(
+          name,
+          `The name ${quote(name)} contains characters that are invisible or look like other characters.`,
+        );
     }
     for (const same of bySkeleton.values())
       if (same.length > 1)
@@ -60,5 +63,5 @@ export function createNameNotes(
   };
 }
 
-/** What is odd about each of the names that stand beside each other, in words. */
+/** Warnings about misleading names among the given siblings, by name. */
 export const noteNames: (names: readonly string[]) => ReadonlyMap<string, string> = createNameNotes(safeText);

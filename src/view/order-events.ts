@@ -1,9 +1,9 @@
 import type { CallEvent } from '../call/event.ts';
 
 /**
- * The events of one call, each once, as they happened, however they arrived: a page that reconnects gets some again and
- * may get late what came early. Every event names the one before it, which settles the order wherever that one is here;
- * elsewhere the ledger's clock does, and within one millisecond the usual course of a call.
+ * Returns the events of one call in order, without duplicates. A page that reconnects may receive events twice or out
+ * of order. An event names its predecessor; if that one is present, it decides the order. Otherwise the ledger's clock
+ * decides, and within a millisecond the usual order of event types.
  */
 export function orderEvents(events: readonly CallEvent[]): readonly CallEvent[] {
   const byId = new Map<string, CallEvent>();
@@ -14,7 +14,7 @@ export function orderEvents(events: readonly CallEvent[]): readonly CallEvent[] 
       one.at - other.at ||
       usualCourse.indexOf(one.type) - usualCourse.indexOf(other.type),
   );
-  // A set keeps the order in which things were added, and so is both the answer and what has been seen to.
+  // A set keeps insertion order, so it serves as both result and visited marks.
   const ordered = new Set<CallEvent>();
   for (const event of sorted) {
     const chain = new Set<CallEvent>();

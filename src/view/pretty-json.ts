@@ -3,9 +3,8 @@ import { escapeJson } from '../base/safe-text.ts';
 import { jsonLines } from './json-lines.ts';
 
 /**
- * JSON for people as text. It parses to the same value; what would not be seen, or would make something else be seen,
- * is written as a JSON escape. Deep nesting is not indented for ever: a short text would become a page of hundreds of
- * megabytes.
+ * JSON text for people. It parses to the same value. Invisible or misleading characters become JSON escapes.
+ * Indentation has a limit, because a deeply nested short text would otherwise grow to hundreds of megabytes.
  */
 export const prettyJson = (value: JsonValue): string =>
   jsonLines(value)
@@ -18,5 +17,5 @@ export const prettyJson = (value: JsonValue): string =>
 
 export const deepestIndent = 24;
 
-/** Half a pair is escaped by `JSON.stringify` itself; the rest that cannot be seen by us. */
+/** `JSON.stringify` escapes lone surrogates; `escapeJson` escapes the other invisible characters. */
 const quote = (text: string): string => escapeJson(JSON.stringify(text));

@@ -1,7 +1,6 @@
 /**
- * Events for display come from wherever a page gets them: a stream of a server, a worker, a file. What is not an event
- * about a call that this version knows, with the fields it must have, is left out, so that nothing after this can
- * stumble over it and a newer server does no harm to an older page.
+ * Checks events for display, which come from a server, a worker or a file. Anything that is not a complete call event
+ * of a known type is skipped. Later code can rely on the fields, and a newer server cannot break an older page.
  */
 import { isJsonObject } from '../base/json.ts';
 import type { CallEvent } from '../call/event.ts';
@@ -9,14 +8,14 @@ import { isDenialReason } from '../call/outcome.ts';
 import { isReasonCode } from '../call/reason.ts';
 import { isToolMode } from '../tool/mode.ts';
 
-/** The value, if it is an event about a call that can be shown. */
+/** Returns the value if it is a call event that can be shown. */
 export function readCallEvent(value: unknown): CallEvent | undefined {
   if (!envelope(value)) return undefined;
-  // Its type is known and its fields are what the shape of that type says.
+  // The type is known and the fields match its shape.
   return isShaped(value as { readonly type: string }) ? (value as CallEvent) : undefined;
 }
 
-/** An outcome as an event carries it, spelled as in TypeScript. */
+/** Is this an outcome in the TypeScript spelling that events use? */
 export const isOutcomeShaped = (value: unknown): boolean =>
   isJsonObject(value) &&
   typeof value['type'] === 'string' &&
@@ -42,7 +41,7 @@ const oneOf =
   (...words: readonly string[]): Check =>
   (value) =>
     words.some((word) => word === value);
-/** Own properties only: what an event does not say, no prototype says for it. */
+/** Own properties only: a prototype cannot supply a missing field. */
 const record =
   (fields: Readonly<Record<string, Check>>): Check =>
   (value) =>

@@ -1,4 +1,4 @@
-/** The words for where a call stands: what is shown, and what is read out when it changes. */
+/** Words for the status of a call, shown on the page and read out by screen readers. */
 import { shownId } from '../base/safe-id.ts';
 import { describeDecider } from '../call/describe-identity.ts';
 import { troubleOf, userMessageOf } from '../call/outcome.ts';
@@ -8,7 +8,7 @@ import type { DisplayStatus, ToolCallView } from './tool-call-view.ts';
 /** How much attention a status asks for. */
 export type StatusTone = 'quiet' | 'active' | 'attention' | 'good' | 'bad' | 'unsure';
 
-/** One or two words and a tone for every status. */
+/** Label and tone of every status. */
 export const statusWords: {
   readonly [Status in DisplayStatus]: { readonly label: string; readonly tone: StatusTone };
 } = Object.freeze({
@@ -23,7 +23,7 @@ export const statusWords: {
   undone: { label: 'Undone', tone: 'quiet' },
 });
 
-/** Where the call stands, in one or two words. A held call that was answered needs no approval any more. */
+/** Label of the call's status. A held call that was answered is no longer labelled "Needs approval". */
 export function statusLabel({ status, confirmation }: ToolCallView): string {
   if (status === 'requested' && confirmation?.status === 'approved') return 'Approved';
   if (status !== 'held' || confirmation === undefined) return statusWords[status].label;
@@ -39,7 +39,7 @@ const confirmationWords = {
   expired: 'Expired',
 } as const;
 
-/** What there is to say about how a call stands, in a sentence; undefined where its status says everything. */
+/** One sentence about the state of the call, or undefined if the status label says everything. */
 export function statusSentence(call: ToolCallView): string | undefined {
   const { outcome, confirmation, undone } = call;
   if (undone !== undefined) return `Undone by ${describeDecider(undone.by)}${because(undone.reason)}`;
@@ -56,7 +56,7 @@ export function statusSentence(call: ToolCallView): string | undefined {
     case 'withdrawn':
       return `The question was withdrawn${because(reason)}`;
     case 'expired':
-      return 'Nobody answered in time.';
+      return 'The question expired without an answer.';
     case 'approved':
     case 'denied':
     case 'answered':
@@ -67,14 +67,14 @@ export function statusSentence(call: ToolCallView): string | undefined {
 const because = (reason: string | undefined): string =>
   reason === undefined || reason === '' ? '.' : `: ${reason}`;
 
-/** What was found out about a call in doubt. */
+/** Labels for the resolution of an unresolved call. */
 export const resolutionWords = {
-  succeeded: 'It did happen',
+  succeeded: 'It happened',
   failed: 'It did not happen',
-  safe_to_retry: 'Running it again does no harm',
+  safe_to_retry: 'Safe to retry',
 } as const;
 
-/** What is read out when the status of a call changes: which call, and where it stands. */
+/** Text for screen readers when a call changes status: the call and its new state. */
 export function announcement(call: ToolCallView): string {
   const sentence = statusSentence(call);
   const label = `${shownId(call.displayName || call.toolName || 'Tool call')}: ${statusLabel(call)}`;

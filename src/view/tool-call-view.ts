@@ -1,4 +1,4 @@
-/** A call as it is shown to people: one value per call, made from its events and from nothing else. */
+/** A call as shown to people: one value per call, computed from its events alone. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ConfirmationStatus } from '../call/call.ts';
 import type { ArgumentComparison, ArtifactArgument, InputForm } from '../call/event.ts';
@@ -12,113 +12,110 @@ import type { OutcomeWord } from './outcome-words.ts';
 /** Where a call stands, in one word. */
 export type DisplayStatus = 'requested' | 'held' | 'running' | OutcomeWord | 'undone';
 
-/** Everything there is to show about a call. Inputs and outputs are in their kept form. */
+/** Everything a page can show about a call. Inputs and outputs are redacted, as stored. */
 export type ToolCallView = {
-  /** Session and call id in one text: what tells two calls apart. */
+  /** Session and call id in one string: the identity of the call. */
   readonly key: string;
-  /** Undefined where the source does not say, as with the message parts of a framework. */
+  /** Undefined if the source does not say, as with a framework's message parts. */
   readonly sessionId: string | undefined;
   readonly callId: string;
   readonly toolName: string;
   readonly displayName: string;
   readonly status: DisplayStatus;
   readonly mode: ToolMode;
-  /** How we came to know the mode: `default` means that nobody said. */
+  /** Origin of the mode: `default` means that neither the tool nor its name determined it. */
   readonly modeOrigin: ToolModeOrigin;
   readonly principal: Principal | undefined;
-  /** As the model asked; undefined where that was not seen. */
+  /** As the model requested it; undefined if the request was not seen. */
   readonly requestedInput: JsonValue | undefined;
-  /** As the body would get it, or got it. */
+  /** As the tool body receives it. */
   readonly input: JsonValue | undefined;
-  /** `typed`: the input is a rendering of a value that JSON cannot hold. Undefined where nobody said. */
+  /** `typed`: the input is a rendering of a value that JSON cannot hold. Undefined if the events do not say. */
   readonly inputForm: InputForm | undefined;
-  /** The arguments as the schema accepted them: what an edit starts from. */
+  /** Arguments as accepted by the schema. An edit starts from these. */
   readonly acceptedInput: JsonValue | undefined;
-  /** The artifacts that stand in the arguments. */
+  /** Artifacts used in the arguments. */
   readonly artifacts: readonly ArtifactArgument[];
-  /** Paths whose values are not shown. */
+  /** Paths of redacted values. */
   readonly hidden: readonly string[];
   readonly wasCoerced: boolean;
-  /** A person put other arguments in the place of those that were asked for. */
+  /** A person replaced the requested arguments. */
   readonly wasEdited: boolean;
-  /** What the tool says it would do, or would have done; the version a person is asked about, while one is. */
+  /** Preview of the tool's effect. While a question is open, the revision that the question is about. */
   readonly preview: ShownPreview | undefined;
   readonly confirmation: ShownConfirmation | undefined;
   readonly attempts: readonly ShownAttempt[];
-  /** When it is tried again, where a behaviour asked for that. */
+  /** Time of the next attempt, if a behavior asked for a retry. */
   readonly nextAttemptAt: number | undefined;
   readonly decidedBy: DecidedBy | undefined;
-  /** The standing permission that answered for a person. */
+  /** The grant that approved the call in place of a person. */
   readonly grantId: string | undefined;
   readonly outcome: ToolOutcome | undefined;
-  /** The effect may have happened, and nobody has found out. */
+  /** The effect may have happened, and the call has no resolution yet. */
   readonly unresolved: boolean;
   readonly resolution: ToolResolved | undefined;
   readonly late: readonly ToolLate[];
-  /** There while what the call did can be taken back. */
+  /** Present while the call can be undone. */
   readonly undo: UndoHandle | undefined;
   readonly undone: ToolUndone | undefined;
-  /** Where an external tool said it went. */
+  /** Destinations that an external tool reported. */
   readonly reached: readonly string[];
   readonly log: readonly LogLine[];
-  /** Milliseconds since 1970 by the ledger's clock. */
+  /** Milliseconds since 1970, by the ledger's clock. */
   readonly requestedAt: number | undefined;
   readonly startedAt: number | undefined;
   readonly settledAt: number | undefined;
-  /** In the order they happened. Empty where the source has none. */
+  /** In order. Empty if the source has no events. */
   readonly events: readonly CallEvent[];
 };
 
 export type ShownPreview = {
   readonly revision: number;
-  /** The last version: what it shows is what would be done. */
+  /** True for the final revision, which shows exactly what the call would do. */
   readonly ready: boolean;
   readonly preview: Preview;
   readonly snapshot: JsonObject | undefined;
-  /** When it goes stale. */
+  /** Expiry of the preview. */
   readonly expiresAt: number | undefined;
 };
 
-/** A question to a person, and the answer where there is one. */
+/** A question to a person and, once given, the answer. */
 export type ShownConfirmation = {
   readonly confirmationId: string;
   readonly description: string;
   readonly asks: readonly Ask[];
   readonly risk: readonly string[];
-  /** What an answer is bound to. Undefined where a framework asks, which binds to nothing. */
+  /** Digest that an answer is bound to. Undefined for a framework's approval, which is bound to nothing. */
   readonly inputDigest: string | undefined;
   readonly revision: number | undefined;
-  /** With the last call on the same resource, where the tool shows no preview. */
+  /** Comparison with the last call on the same resource, if the tool has no preview. */
   readonly comparison: ArgumentComparison | undefined;
   readonly expiresAt: number | undefined;
-  /** What happens when nobody answers in time. */
+  /** Effect of an expired question. */
   readonly timeoutEffect: 'block' | 'allow';
   readonly status: ConfirmationStatus;
   readonly decision: ConfirmationDecision | undefined;
   readonly by: DecidedBy | undefined;
   readonly reason: string | undefined;
   readonly response: string | undefined;
-  /** Whether an answer is still awaited. */
+  /** Is the question still open? */
   readonly isOpen: boolean;
-  /**
-   * Whether what is asked about is here to be seen: the arguments and the preview of exactly this question. Without
-   * them nobody should say yes.
-   */
+  /** Are the arguments and the preview of exactly this question present? If not, a person should not approve it. */
   readonly isComplete: boolean;
-  /** The answers whoever asks can take. */
+  /** Answers that the asking side accepts. */
   readonly answers: readonly ConfirmationDecision[];
 };
 
 /** One run of the tool's body. */
 export type ShownAttempt = {
-  /** From 1. */
+  /** Starts at 1. */
   readonly attempt: number;
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
-  /** How it ended; undefined while it runs. */
+  /** Outcome of the attempt; undefined while it runs. */
   readonly outcome: ToolOutcome | undefined;
 };
 
-/** What tells two calls apart: call ids are unique in a session only. */
+/** Identity of a call. Call ids are unique only within a session. */
 export const toolCallKey = (sessionId: string | undefined, callId: string): string =>
   JSON.stringify([sessionId ?? null, callId]);

@@ -40,19 +40,19 @@ test.each([...states.values()].map((events) => [events[0]?.sessionId, events] as
   },
 );
 
-test('any part of the events of a call can be shown', () => {
+test('any subset of the events of a call can be shown', () => {
   for (const events of states.values())
     fc.assert(
       fc.property(fc.subarray([...events], { minLength: 1 }), (some) => {
         const call = viewOf(some);
         expect(call.callId).toBe(events[0] && 'callId' in events[0] ? events[0].callId : undefined);
-        // What was not seen is not made up.
+        // A missing request is not invented.
         expect(call.requestedInput !== undefined).toBe(some.some(({ type }) => type === 'tool.requested'));
       }),
     );
 });
 
-test('every event about a call that can be kept can be shown, after a trip through JSON', () => {
+test('every call event that can be stored can be shown, also after a round trip through JSON', () => {
   fc.assert(
     fc.property(anyEvent, (event: QuittanceEvent) => {
       const sent: unknown = JSON.parse(JSON.stringify(event));
@@ -64,7 +64,7 @@ test('every event about a call that can be kept can be shown, after a trip throu
   );
 });
 
-test('what is no event about a call leaves everything as it was', () => {
+test('a value that is not a call event changes nothing', () => {
   const calls = reduceToolCalls(noToolCalls, states.get('held') ?? []);
   const requested = states.get('requested')?.[0];
   const others: unknown[] = [
@@ -85,7 +85,7 @@ test('what is no event about a call leaves everything as it was', () => {
   expect(reduceToolCalls(calls, states.get('held') ?? [])).toBe(calls);
 });
 
-test('events may come as the runtime tails them, or in the entries a server sends', () => {
+test('events may arrive as tail items or in ledger entries', () => {
   const events = states.get('failed') ?? [];
   const plain = reduceToolCalls(noToolCalls, events);
   const tailed = events.map((event, position) => ({ position, event }));
@@ -95,7 +95,7 @@ test('events may come as the runtime tails them, or in the entries a server send
     expect(reduceToolCalls(plain, [other])).toBe(plain);
 });
 
-test('a call nothing happened to stays the same object', () => {
+test('a call without new events stays the same object', () => {
   const before = reduceToolCalls(noToolCalls, [
     ...(states.get('held') ?? []),
     ...(states.get('running') ?? []),
@@ -105,7 +105,7 @@ test('a call nothing happened to stays the same object', () => {
   expect(after.size).toBe(before.size + 1);
 });
 
-test('calls of one id in two sessions are two calls', () => {
+test('the same call id in two sessions means two calls', () => {
   const events = states.get('failed') ?? [];
   const elsewhere = events.map((event) => ({
     ...event,
@@ -122,7 +122,7 @@ test('calls of one id in two sessions are two calls', () => {
 });
 
 describe('a question', () => {
-  test('is open and complete while it waits, and bound to what is shown', () => {
+  test('is open and complete while it waits, and bound to the shown arguments and preview', () => {
     const { confirmation, preview, input } = inState('held');
     expect(confirmation).toMatchObject({ isOpen: true, isComplete: true, revision: 1, status: 'pending' });
     expect(preview).toMatchObject({ revision: 1, preview: { kind: 'diff', path: 'billing/refunds.ts' } });
@@ -130,14 +130,14 @@ describe('a question', () => {
   });
 
   test.each(['tool.requested', 'tool.decided', 'tool.previewed'] as const)(
-    'is incomplete without %s: nobody should say yes to what cannot be seen',
+    'is incomplete without %s: a person cannot approve unseen parts',
     (type) => {
       const events = (states.get('held') ?? []).filter((event) => event.type !== type);
       expect(viewOf(events).confirmation).toMatchObject({ isOpen: true, isComplete: false });
     },
   );
 
-  test('is about the version of the preview it names, not about a later one', () => {
+  test('is about the preview revision it names, not a later one', () => {
     const events = states.get('held') ?? [];
     const shown = events.find(
       (event): event is Extract<CallEvent, { type: 'tool.previewed' }> => event.type === 'tool.previewed',
@@ -152,7 +152,7 @@ describe('a question', () => {
     expect(viewOf([...events, later]).preview).toMatchObject({ revision: 1, preview: { kind: 'diff' } });
   });
 
-  test('is closed by its answer before the outcome is there', () => {
+  test('is closed by its answer, before the outcome exists', () => {
     const events = (states.get('denied') ?? []).filter(({ type }) => type !== 'tool.responded');
     expect(viewOf(events)).toMatchObject({
       status: 'held',
@@ -160,7 +160,7 @@ describe('a question', () => {
     });
   });
 
-  test('that was approved leaves the call requested until its intent is kept', async () => {
+  test('that was approved leaves the call requested until its intent is stored', async () => {
     const { runtime, begin, until, eventsOf } = stageCalls();
     const told = begin('c', 'drop_table', { table: 'carts' });
     await until('c', 'tool.held');
@@ -187,7 +187,7 @@ describe('a question', () => {
   });
 });
 
-test('what an external tool reached and logged is shown, and how long it took', () => {
+test('destinations, log and duration of an external tool are shown', () => {
   expect(inState('succeeded')).toMatchObject({
     mode: 'external',
     modeOrigin: 'declared',
@@ -197,12 +197,12 @@ test('what an external tool reached and logged is shown, and how long it took', 
   });
 });
 
-test('the way back is there while it can be gone, and says who went it', () => {
+test('undo is offered while possible, and names the person who used it', () => {
   expect(inState('succeeded, to be undone').undo).toEqual({ until: expect.any(Number) as number });
   expect(inState('undone')).toMatchObject({ undo: undefined, undone: { by: { name: 'ada' } } });
 });
 
-test('a call in doubt says so until somebody found out', async () => {
+test('an unresolved call says so until it is resolved', async () => {
   expect(inState('indeterminate').unresolved).toBe(true);
   expect(inState('timed_out').unresolved).toBe(true);
   const { runtime, turn, begin, until, advance, eventsOf } = stageCalls();
@@ -219,7 +219,7 @@ test('a call in doubt says so until somebody found out', async () => {
   });
 });
 
-test('a call between two attempts is running, and says that one has failed', () => {
+test('a call between two attempts is running, and says that one failed', () => {
   const events = (states.get('failed') ?? []).map((event) =>
     event.type === 'tool.responded' ? { ...event, final: false } : event,
   );
@@ -241,5 +241,5 @@ test('a call between two attempts is running, and says that one has failed', () 
     nextAttemptAt: retry.notBefore,
     attempts: [{ attempt: 1, outcome: { type: 'ToolFailure' } }],
   });
-  expect(statusSentence(call)).toBe('Attempt 1 failed; it may be tried again.');
+  expect(statusSentence(call)).toBe('Attempt 1 failed. It may be retried.');
 });

@@ -5,16 +5,16 @@ import type { ToolCallView } from './tool-call-view.ts';
 import { toolCallKey } from './tool-call-view.ts';
 import { viewToolCall } from './view-tool-call.ts';
 
-/** Calls as they are shown, by their key. */
+/** Calls for display, by key. */
 export type ToolCalls = ReadonlyMap<string, ToolCallView>;
 
-/** What is shown before anything happened. */
+/** The state before the first event. */
 export const noToolCalls: ToolCalls = new Map();
 
 /**
- * The reducer behind everything that shows calls: calls and events give calls. Pure; the order of events and whether
- * one comes twice make no difference; what is not an event about a call is left out. A call nothing happened to stays
- * the same object, and so does the whole where nothing happened at all.
+ * The reducer behind every display of calls: calls plus events give calls. It is pure. Order and duplicates of events
+ * do not matter, and values that are not call events are skipped. A call without new events stays the same object, and
+ * so does the map if nothing changed.
  */
 export function reduceToolCalls(calls: ToolCalls, events: Iterable<unknown>): ToolCalls {
   const news = new Map<string, CallEvent[]>();
@@ -47,13 +47,13 @@ function* callEventsIn(values: Iterable<unknown>): Generator<CallEvent> {
   }
 }
 
-/** In the order they were asked for; those whose request was not seen stand where their first event does. */
+/** Sorts by request time. A call without a known request sorts by its first event. */
 export const listToolCalls = (calls: ToolCalls): readonly ToolCallView[] =>
   [...calls.values()].toSorted((one, other) => beganAt(one) - beganAt(other));
 
 const beganAt = ({ requestedAt, events: [first] }: ToolCallView): number => requestedAt ?? first?.at ?? 0;
 
-/** The call with this id. Where several sessions have one, that of the session named, else the one asked for last. */
+/** Finds a call by id. Without a session id, the most recently requested call with that id wins. */
 export function findToolCall(calls: ToolCalls, callId: string, sessionId?: string): ToolCallView | undefined {
   if (sessionId !== undefined) return calls.get(toolCallKey(sessionId, callId));
   let found: ToolCallView | undefined;

@@ -16,7 +16,7 @@ import type {
 import { toolCallKey } from './tool-call-view.ts';
 import { outcomeWord } from './outcome-words.ts';
 
-/** What its events say about a call, in whatever order and however often they came. Needs at least one. */
+/** Builds the view of a call from its events, in any order and with duplicates. Needs at least one event. */
 export function viewToolCall(known: readonly [CallEvent, ...CallEvent[]]): ToolCallView {
   const events = orderEvents(known);
   const [first = known[0]] = events;
@@ -63,12 +63,12 @@ export function viewToolCall(known: readonly [CallEvent, ...CallEvent[]]): ToolC
   };
 }
 
-/** A server of an earlier version does not say. */
+/** Servers of earlier versions do not send artifacts. */
 const artifactsOf = (call: Partial<Pick<Call, 'artifacts'>>): Call['artifacts'] => call.artifacts ?? [];
 
 /**
- * Stands in for a request that was not seen: the page came later. The mode is what the name says, as for any tool
- * nobody spoke for; without a name it is the one that means least is known.
+ * Stands in for a request that the page missed because it connected later. The mode is inferred from the name; without
+ * a name it is the default mode.
  */
 function unseenRequest(events: readonly CallEvent[], first: CallEvent): ToolRequested {
   const told = events.find((event) => event.type === 'tool.responded');
@@ -105,7 +105,7 @@ function statusOf({ undone, settled, status }: Call): DisplayStatus {
     case 'running':
       return status;
     case 'requested':
-    // Nothing runs before its intent is kept: until then an approved call is one that was asked for.
+    // The body starts only after its intent is stored. Until then an approved call counts as requested.
     case 'approved':
       return 'requested';
   }
@@ -114,7 +114,7 @@ function statusOf({ undone, settled, status }: Call): DisplayStatus {
 /** How a call that ended so is shown. */
 export const statusOfOutcome = (outcome: ToolOutcome): DisplayStatus => outcomeWord(outcome);
 
-/** While a person is asked, the version they are asked about; else the last one, if it is about these arguments. */
+/** While a question is open, the revision it asks about; otherwise the latest revision for the current arguments. */
 function previewOf(call: Call, events: readonly CallEvent[]): ShownPreview | undefined {
   const { confirmation, inputDigest } = call;
   const shown = confirmation?.status === 'pending' ? previewAskedAbout(call, events) : call.preview;
@@ -157,7 +157,7 @@ function attemptsOf(events: readonly CallEvent[]): readonly ShownAttempt[] {
   const attempts = new Map<number, ShownAttempt>();
   for (const event of events) {
     if (event.type !== 'tool.started' && event.type !== 'tool.responded') continue;
-    // Zero stands for a body that never ran.
+    // Attempt 0 means that the body never ran.
     if (event.attempt === 0) continue;
     const { startedAt } = attempts.get(event.attempt) ?? { startedAt: undefined };
     attempts.set(
@@ -172,7 +172,7 @@ function attemptsOf(events: readonly CallEvent[]): readonly ShownAttempt[] {
 
 function undoOf({ settled, undone, copiedFrom }: Call): ToolCallView['undo'] {
   const outcome = settled?.outcome;
-  // A copy did nothing itself: the call it was answered by is the one to undo.
+  // A copy had no effect of its own: the original call is the one to undo.
   if (outcome === undefined || undone !== undefined || copiedFrom !== undefined) return undefined;
   return 'undo' in outcome ? outcome.undo : undefined;
 }

@@ -98,15 +98,15 @@ describe('the waterfall', () => {
     const steps = barsOf('call_retried').filter(({ kind }) => kind === 'attempt' || kind === 'wait');
     expect(steps.map(({ name }) => name)).toEqual([
       'attempt 1',
-      'before trying again',
+      'waiting to retry',
       'attempt 2',
-      'before trying again',
+      'waiting to retry',
       'attempt 3',
     ]);
   });
 
   test('shows that the call was asked for again', () => {
-    expect(barsOf('call_coerced').at(-1)).toMatchObject({ name: 'asked again', kind: 'moment' });
+    expect(barsOf('call_coerced').at(-1)).toMatchObject({ name: 'requested again', kind: 'moment' });
   });
 });
 
@@ -180,7 +180,7 @@ describe('the way of the arguments', () => {
       'none',
       'none',
     ]);
-    expect(toInputPath(eventsOf('call_held')).stages[2].note).toBe('waits for a person');
+    expect(toInputPath(eventsOf('call_held')).stages[2].note).toBe('waiting for approval');
     expect(toInputPath(eventsOf('call_invalid')).stages[3].note).toBe('not executed');
   });
 });

@@ -88,7 +88,7 @@ test('the waterfall shows every gate with its time, and where a call was stopped
     ]);
     expect(await rows.filter({ hasText: 'policy' }).innerText()).toContain('stopped here');
     expect(await panelOf(page, 'Rules that fired').innerText()).toContain('no-large-refunds');
-    expect(await panelOf(page, 'Attempts').innerText()).toContain('The body never ran.');
+    expect(await panelOf(page, 'Attempts').innerText()).toContain('The tool was not executed.');
     expect(await panelOf(page, 'Records').innerText()).toContain('blocked');
   });
 });
@@ -97,18 +97,16 @@ test('inputs are shown from what was asked to what ran, with what changed and a 
   await open('call_edited', async ({ page }) => {
     const inputs = panelOf(page, 'Inputs');
     expect(await inputs.locator('.stages li').allInnerTexts()).toEqual([
-      expect.stringContaining('as the model gave them'),
-      expect.stringContaining('fit the schema as they were'),
+      expect.stringContaining('from the model'),
+      expect.stringContaining('valid without changes'),
       expect.stringContaining('edited by Ada'),
-      expect.stringContaining('given to the tool'),
+      expect.stringContaining('passed to the tool'),
     ]);
-    await inputs.getByText('What ran is exactly what was approved').waitFor();
+    await inputs.getByText('The executed arguments match the approved ones').waitFor();
     const diff = inputs.getByRole('group', { name: 'Changes to coerced → approved' });
     expect(await diff.locator('del').innerText()).toContain('all of it');
     expect(await diff.locator('ins').innerText()).toContain('keep the invoices');
-    expect(await panelOf(page, 'What the model was told').innerText()).toContain(
-      'A person changed the arguments',
-    );
+    expect(await panelOf(page, 'Model content').innerText()).toContain('A person changed the arguments');
   });
 });
 
@@ -136,8 +134,8 @@ test('late results stand beside the outcome, and retries in their order', async 
 
 test('an output that was kept aside is read in pieces', async () => {
   await open('call_artifact', async ({ page }) => {
-    const told = panelOf(page, 'What the model was told');
-    await told.getByRole('button', { name: 'Read it' }).click();
+    const told = panelOf(page, 'Model content');
+    await told.getByRole('button', { name: 'Show' }).click();
     await told.getByText('Mei Tanaka').first().waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -149,7 +147,7 @@ test('an output that was kept aside is read in pieces', async () => {
 
 test('the same call is one command away', async () => {
   await open('call_read', async ({ page }) => {
-    const elsewhere = panelOf(page, 'The same elsewhere');
+    const elsewhere = panelOf(page, 'View via CLI or API');
     expect(await elsewhere.innerText()).toContain('quittance show call_read --session ticket-42');
     expect(await elsewhere.innerText()).toContain('/v1/sessions/ticket-42/calls/call_read');
   });
@@ -170,7 +168,7 @@ test('a call is undone once, by keyboard, with a reason, and both calls lead to 
     await page.getByRole('heading', { name: 'Undone' }).waitFor();
     await page.locator('.notice').getByText('Wrong ticket.').waitFor();
     expect(await page.getByRole('button', { name: 'Undo…' }).count()).toBe(0);
-    const related = panelOf(page, 'Cause and effect');
+    const related = panelOf(page, 'Related calls');
     await related.getByRole('link').click();
     await related.getByText('Undoes').waitFor();
     await related.getByRole('link', { name: 'call_undoable' }).click();
@@ -205,14 +203,14 @@ test('a held call leads to the inbox, and the page follows what is decided elsew
       inputDigest: held.inputDigest,
     });
     await page.getByRole('heading', { level: 1 }).getByText('succeeded').waitFor();
-    await panelOf(page, 'Inputs').getByText('What ran is exactly what was approved').waitFor();
+    await panelOf(page, 'Inputs').getByText('The executed arguments match the approved ones').waitFor();
   });
 });
 
 test('a call whose end nobody knows leads to where that is said', async () => {
   await open('call_unsure', async ({ page }) => {
     await page.getByRole('heading', { level: 1 }).getByText('indeterminate').waitFor();
-    expect(await page.getByRole('link', { name: 'Say what was found out' }).getAttribute('href')).toBe(
+    expect(await page.getByRole('link', { name: 'Resolve it' }).getAttribute('href')).toBe(
       '/reconcile/ticket-42/call_unsure',
     );
   });
@@ -221,7 +219,7 @@ test('a call whose end nobody knows leads to where that is said', async () => {
 test('a call that is not there is said to be not there', async () => {
   const { page, goTo, context } = await stage.visit();
   await goTo('/calls/ticket-42/call_nowhere');
-  await page.getByRole('heading', { name: 'There is no such call' }).waitFor();
+  await page.getByRole('heading', { name: 'Call not found' }).waitFor();
   expect(await findBarriers(page)).toEqual([]);
   await context.close();
 });

@@ -106,7 +106,7 @@ test('facets count, narrow the list, stand in the address, and still offer the o
     await expect.poll(() => countRows(page)).toBe(2);
     await page.goBack();
     await expect.poll(() => countRows(page)).toBe(3);
-    await page.getByRole('button', { name: 'Remove the filter outcome denied' }).click();
+    await page.getByRole('button', { name: 'Remove filter outcome denied' }).click();
     await linkOf(page, 'call_read').waitFor();
   });
 });
@@ -138,11 +138,11 @@ test('a choice that counting did not reach says how many calls are listed, never
     const filters = page.getByRole('group', { name: 'Filters' });
     await filters.getByRole('button', { name: /^denied 3$/ }).waitFor();
     await filters.getByRole('button', { name: /^succeeded ≥ 3,000$/ }).waitFor();
-    await filters.getByText('≥ counted among the newest calls only: 3,000 that fit.').waitFor();
+    await filters.getByText('≥ counted among the newest calls only: 3,000 matching.').waitFor();
     listed = { total: 0, exact: false, cap: 30_000, capOf: 'looked_at' };
     await page.reload();
-    await filters.getByRole('button', { name: /^denied none lately$/ }).waitFor();
-    await filters.getByText('3,000 that fit, or about 30,000 that were looked at.').waitFor();
+    await filters.getByRole('button', { name: /^denied none recent$/ }).waitFor();
+    await filters.getByText('3,000 matching, or about 30,000 checked.').waitFor();
     expect(await filters.textContent()).not.toContain('≥ 0');
   });
 });
@@ -163,7 +163,7 @@ test('a search looks into ids, tools, codes and messages', async () => {
       await linkOf(page, callId).waitFor();
     }
     await field.fill('nothing says this');
-    await page.getByRole('heading', { name: 'No call fits' }).waitFor();
+    await page.getByRole('heading', { name: 'No matching calls' }).waitFor();
     await page.getByRole('button', { name: 'Show all calls' }).click();
     await linkOf(page, 'call_read').waitFor();
     await expect.poll(() => field.inputValue()).toBe('');
@@ -177,11 +177,11 @@ test('a view is saved under a name, found again and forgotten', async () => {
     await page.getByLabel('Name').fill('Dangerous');
     await page.keyboard.press('Enter');
     // Whoever works by keyboard goes on from where they were.
-    await expect.poll(() => page.locator(':focus').textContent()).toBe('Forget view');
+    await expect.poll(() => page.locator(':focus').textContent()).toBe('Delete view');
     await goTo('/calls');
     await page.getByRole('link', { name: 'Dangerous' }).click();
     await expect.poll(() => new URL(page.url()).search).toBe('?mode=destructive');
-    await page.getByRole('button', { name: 'Forget view' }).click();
+    await page.getByRole('button', { name: 'Delete view' }).click();
     await expect.poll(() => page.getByRole('link', { name: 'Dangerous' }).count()).toBe(0);
   });
 });
@@ -226,7 +226,7 @@ test('calls appear as they are made, and wait while the tail is paused', async (
     const hidden = await makeCall();
     await page.getByText('Paused, 1 new').waitFor();
     expect(await linkOf(page, hidden).count()).toBe(0);
-    await page.getByRole('button', { name: 'Follow' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await linkOf(page, hidden).waitFor();
   });
 });
@@ -320,7 +320,7 @@ describe('a long list', () => {
         async () => {
           await table.evaluate((node) => node.scrollTo({ top: node.scrollHeight }));
           expect(await countRows(page)).toBeLessThan(80);
-          return page.getByText('That is all of them.').count();
+          return page.getByText('End of list.').count();
         },
         { interval: 50 },
       )
@@ -344,7 +344,7 @@ test('a ledger without calls says how to make the first one', async () => {
   const { page, goTo } = await empty.visit();
   await goTo('/calls');
   await page.getByRole('heading', { name: 'No calls yet' }).waitFor();
-  await page.getByRole('button', { name: 'Copy the snippet' }).waitFor();
+  await page.getByRole('button', { name: 'Copy snippet' }).waitFor();
   expect(await findBarriers(page)).toEqual([]);
   // What is to be copied is wider than a telephone; the page is not.
   await page.setViewportSize({ width: 390, height: 844 });
@@ -398,7 +398,7 @@ test('a server that does not answer is told of once, and no more when it does ag
   try {
     await expect
       .poll(() => page.getByRole('alert').allTextContents())
-      .toEqual([expect.stringContaining('The server does not answer')]);
+      .toEqual([expect.stringContaining('The server does not respond')]);
   } finally {
     wire.mend();
   }

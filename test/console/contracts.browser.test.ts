@@ -245,7 +245,7 @@ test('a viewer reads and checks rules, and is not offered what only others may d
       await page.getByText('valid', { exact: true }).waitFor();
       expect(await page.getByRole('button', { name: 'Backtest the draft' }).isDisabled()).toBe(true);
       await goTo('/contracts/nothing-like-it');
-      await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     },
     { as: 'viewer' },
   );

@@ -53,7 +53,7 @@ test('a page whose part is gone says what to do, and the others go on', async ()
 
   await page.getByRole('navigation').getByRole('link', { name: 'Contracts' }).click();
   await page.unroute(/assets\/contracts-.*\.js/);
-  await page.getByRole('button', { name: 'Load it again' }).click();
+  await page.getByRole('button', { name: 'Reload' }).click();
   await page.getByRole('main').getByRole('heading', { level: 1, name: 'Contracts' }).waitFor();
 });
 

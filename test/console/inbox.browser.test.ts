@@ -176,10 +176,12 @@ describe('a held call', () => {
     const visitor = await visit();
     await open(visitor, held);
     await button(visitor.page, 'Respond…').click();
-    await button(visitor.page, 'Send answer').click();
-    await expect.poll(() => question(visitor.page).getByRole('alert').textContent()).toContain('Write what');
-    await visitor.page.getByLabel('Answer for the model').fill('Ask the office.');
-    await button(visitor.page, 'Send answer').click();
+    await button(visitor.page, 'Send response').click();
+    await expect
+      .poll(() => question(visitor.page).getByRole('alert').textContent())
+      .toContain('Enter a response');
+    await visitor.page.getByLabel('Response for the model').fill('Ask the office.');
+    await button(visitor.page, 'Send response').click();
     await expectVerdict(visitor.page, 'You answered the model, and nothing ran.');
     await expect.poll(held.outcome).toMatchObject({ code: 'confirmation.answered' });
   });
@@ -200,7 +202,7 @@ describe('a held call', () => {
     const visitor = await visit();
     await open(visitor, held);
     expect(await question(visitor.page).textContent()).toMatch(
-      /This is not all of it: the first 20,000 of 48,\d{3} characters are shown\./,
+      /The preview is cut: the first 20,000 of 48,\d{3} characters are shown\./,
     );
     expect(await findBarriers(visitor.page)).toEqual([]);
   });
@@ -440,7 +442,7 @@ test('an empty inbox says how calls come there, and an unknown question that the
   const { page, goTo, complaints } = await stage.visit();
   await goTo('/inbox');
   await page.getByText('Nothing waits for you').waitFor();
-  await page.getByRole('button', { name: 'Copy the snippet' }).waitFor();
+  await page.getByRole('button', { name: 'Copy snippet' }).waitFor();
   await goTo('/inbox/no-such');
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('There is no confirmation');
   // The browser notes that it was told so.

@@ -101,9 +101,9 @@ test('a time in which nothing happened is said to be one, in words instead of em
     });
     await goTo('/');
     const main = page.getByRole('main');
-    await main.getByText('No call was made in this time.').waitFor();
-    await main.getByText('No body ran in this time.').waitFor();
-    await main.getByText('No call ended in this time.').waitFor();
+    await main.getByText('No calls in this period. Choose').waitFor();
+    await main.getByText('No tool ran in this period.').waitFor();
+    await main.getByText('No call ended in this period.').waitFor();
     expect(await main.getByText('Every call succeeded.').count()).toBe(0);
     expect(await main.getByRole('figure').count()).toBe(0);
     // The numbers may be read again at any moment, and the page is about to be closed.
@@ -139,7 +139,7 @@ test('the overview counts what happened, draws it, and leads to what waits for s
     await goTo('/');
     const main = page.getByRole('main');
     const leading = (name: string): Promise<string | null> => main.getByRole('link', { name }).textContent();
-    await expect.poll(() => leading('Held for a person')).toContain('2');
+    await expect.poll(() => leading('Awaiting approval')).toContain('2');
     await expect.poll(() => leading('To reconcile')).toMatch(/[12]/);
     const chart = main.getByRole('figure', { name: 'Outcomes over time' });
     await expect.poll(() => chart.locator('svg rect').count()).toBeGreaterThan(2);
@@ -152,7 +152,7 @@ test('the overview counts what happened, draws it, and leads to what waits for s
     await page.goBack();
     await page.getByRole('combobox', { name: 'Time' }).selectOption('24h');
     await expect.poll(() => page.url()).toContain('span=24h');
-    await main.getByRole('link', { name: 'Held for a person' }).click();
+    await main.getByRole('link', { name: 'Awaiting approval' }).click();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   });
 });
@@ -276,7 +276,7 @@ test('where nothing is there yet the pages say how to begin, in a snippet that c
     await goTo('/contracts');
     await page.getByRole('heading', { name: 'No rules are in force' }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Copy the snippet' }).click();
+    await page.getByRole('button', { name: 'Copy snippet' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     // What is copied is right as it is.
@@ -293,12 +293,12 @@ test('a server that does not answer is said to be gone, and trying again brings 
   const { page, goTo, context } = await stage.visit();
   await page.clock.install();
   const openTool = (): Promise<void> => page.getByRole('link', { name: 'refund', exact: true }).click();
-  const problem = page.getByRole('alert').getByText('Is quittance serve still running?');
+  const problem = page.getByRole('alert').getByText('Check that quittance serve is running.');
   await goTo('/tools');
   await page.route('**/v1/tools/**', (route) => route.abort());
   await openTool();
   await problem.waitFor();
-  expect(await page.getByRole('alert').textContent()).toContain('The server does not answer.');
+  expect(await page.getByRole('alert').textContent()).toContain('The server does not respond.');
   expect(await findBarriers(page)).toEqual([]);
   await goTo('/tools');
   // The page's clock stands still, so that it does not try again by itself.
@@ -312,7 +312,7 @@ test('a server that does not answer is said to be gone, and trying again brings 
     })
     .toBe(true);
   await page.unroute('**/v1/tools/**');
-  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByRole('button', { name: 'Retry' }).click();
   await page.getByRole('table', { name: 'Latest calls' }).waitFor();
   await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   await context.close();

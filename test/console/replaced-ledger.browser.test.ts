@@ -28,7 +28,7 @@ test('a page that follows a ledger which was replaced says so and begins anew', 
     const { port } = stage.server;
     const server = await createHttpServer({ ledger, ledgerUrl: ledgerPath, ...shop, port, localName: 'ada' });
     try {
-      await page.getByText('The server has another ledger than before').waitFor();
+      await page.getByText('The server now uses another ledger').waitFor();
       await page.getByRole('link', { name: 'call call_other' }).waitFor();
       expect(await page.getByRole('link', { name: 'call call_read' }).count()).toBe(0);
       await page.getByText('Live', { exact: true }).waitFor();
@@ -37,7 +37,7 @@ test('a page that follows a ledger which was replaced says so and begins anew', 
         .turn({ sessionId: 'restored' })
         .call({ id: 'call_after', name: 'say', arguments: {} });
       await page.getByRole('link', { name: 'call call_after' }).waitFor();
-      expect(await page.getByText('The server has another ledger than before').count()).toBe(1);
+      expect(await page.getByText('The server now uses another ledger').count()).toBe(1);
     } finally {
       await server.close();
       await shop.runtime.close();

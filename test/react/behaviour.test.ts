@@ -136,7 +136,7 @@ describe('a question', () => {
     await feed('call_price');
     await page.clock.runFor(1); // events of a moment are shown together
     const card = cardOf(page, 'call_price');
-    const refusal = card.getByText('This changed a moment ago, or moved.');
+    const refusal = card.getByText('This just changed or moved.');
     await card.locator('button[aria-disabled="false"]', { hasText: 'Approve' }).waitFor();
     await page.clock.runFor(100);
     await card.getByRole('button', { name: 'Approve' }).click();
@@ -166,12 +166,12 @@ describe('a question', () => {
     const { page, card, decisions } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
     const block = card.getByRole('group', { name: 'Arguments' });
     const button = card.getByRole('button', { name: 'Approve' });
-    await card.getByText(/About [\d,]+ of [\d,]+ lines have been in view/).waitFor();
+    await card.getByText(/About [\d,]+ of [\d,]+ lines viewed/).waitFor();
     expect(await button.getAttribute('aria-disabled')).toBe('true');
     await button.click({ force: true });
     expect(decisions).toEqual([]);
     // The choice can be taken back.
-    const choice = card.getByLabel('I have not read to the end and decide anyway');
+    const choice = card.getByLabel('Continue without reading to the end');
     await choice.check();
     await expect.poll(() => button.getAttribute('aria-disabled')).toBe('false');
     await choice.uncheck();
@@ -188,8 +188,8 @@ describe('a question', () => {
   test('sends the choice not to read to the end with the approval, and the runtime records it', async () => {
     const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, index]));
     const { page, card, decisions, staged } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
-    await card.getByText(/About [\d,]+ of [\d,]+ lines have been in view/).waitFor();
-    await card.getByLabel('I have not read to the end and decide anyway').check();
+    await card.getByText(/About [\d,]+ of [\d,]+ lines viewed/).waitFor();
+    await card.getByLabel('Continue without reading to the end').check();
     await approve(card);
     await expect.poll(() => decisions).toMatchObject([{ decision: 'approve', notReadToEnd: true }]);
     const events = await staged.eventsOf('call_price');
@@ -257,8 +257,8 @@ describe('a question', () => {
     const field = card.getByRole('textbox');
     expect(await field.inputValue()).toBe(JSON.stringify(priceOf, null, 2));
     for (const [text, problem] of [
-      ['{"bread": ', 'No JSON'],
-      ['[1]', 'Arguments are an object'],
+      ['{"bread": ', 'Invalid JSON'],
+      ['[1]', 'Arguments must be an object'],
       ['{"bread": "rye", "cents": 12345678901234567890}', 'cents'],
     ] as const) {
       await field.fill(text);
@@ -279,10 +279,12 @@ describe('a question', () => {
   test('is answered in the place of the tool', async () => {
     const { page, card, told, feed } = await ask();
     await card.getByRole('button', { name: 'Respond…' }).click();
-    await card.getByRole('button', { name: 'Send answer' }).click();
-    await expect.poll(() => card.getByRole('alert').textContent()).toContain('Write what the model');
+    await card.getByRole('button', { name: 'Send response' }).click();
+    await expect
+      .poll(() => card.getByRole('alert').textContent())
+      .toContain('Enter a response for the model');
     await card.getByRole('textbox').fill('Rye stays at 450.');
-    await card.getByRole('button', { name: 'Send answer' }).click();
+    await card.getByRole('button', { name: 'Send response' }).click();
     expect(await told).toMatchObject({ type: 'ToolDenied', code: 'confirmation.answered' });
     await feed('call_price');
     await expectStatus(page, 'call_price', 'denied');
@@ -381,10 +383,10 @@ describe('a source', () => {
     const { page, staged, feed, complaints } = await open();
     await staged.begin('call_get', 'get_order', { id: '1' });
     await page.evaluate(() => window.show({ type: 'one', callId: 'call_get' }));
-    await page.getByText('Waiting for news').waitFor();
+    await page.getByText('Waiting for this call').waitFor();
     await page.evaluate(() => window.feed.fail('the line is down'));
     await expect.poll(() => page.getByRole('alert').textContent()).toContain('the line is down');
-    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: 'Retry' }).click();
     await feed('call_get');
     await expectStatus(page, 'call_get', 'succeeded');
     expect(await page.getByRole('alert').count()).toBe(0);

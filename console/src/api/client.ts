@@ -1,8 +1,8 @@
-/** Asks the server. The browser sends its cookie; every request carries the page key as well. */
+/** Requests to the server. The browser sends its cookie; every request also carries the page key. */
 import type { Problem } from '../../../src/http/api/problem.ts';
 import { pageKeyHeaders } from './page-key.ts';
 
-/** What the server refused, or why it could not be asked. */
+/** The error in the server's response, or the reason why the request failed. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -35,10 +35,10 @@ export async function send<Answer>(
   });
 }
 
-/** The path of something by its ids, which may hold anything. */
+/** API path with encoded ids, which may contain any character. */
 export const pathOf = (...steps: readonly string[]): string => `/v1/${steps.map(encodeStep).join('/')}`;
 
-/** A step of an address. A model may call half a character for a tool, and no address can hold that. */
+/** Encodes one path step. A model may request a tool name with a lone surrogate, which a URL cannot hold. */
 export const encodeStep = (step: string): string => encodeURIComponent(step.toWellFormed());
 
 export function withQuery(path: string, query: Query): string {
@@ -66,17 +66,17 @@ async function ask<Answer>(
       status: 0,
       code: 'console.offline',
       detail:
-        'The server does not answer. Is `quittance serve` still running? This page tries again by itself.',
+        'The server does not respond. Check that `quittance serve` is running. This page retries automatically.',
     });
   }
   const text = await answer.text();
   const read = readJson(text);
-  if (answer.ok) return read as Answer; // what the route says it answers
+  if (answer.ok) return read as Answer; // The route's response type.
   const problem = (typeof read === 'object' && read !== null ? read : {}) as Partial<Problem>;
   throw new ApiError({
     status: answer.status,
     code: problem.code ?? 'http.error',
-    detail: problem.detail ?? `The server answered ${answer.status} and did not say why.`,
+    detail: problem.detail ?? `The server responded with status ${answer.status} and no explanation.`,
     ...(problem.facts && { facts: problem.facts }),
   });
 }

@@ -1,14 +1,14 @@
-/** Server-sent events, read by `fetch`: an `EventSource` cannot send the page key. */
+/** Server-sent events read with `fetch`, because an `EventSource` cannot send the page key. */
 import { pageKeyHeaders } from './page-key.ts';
 
 export type EventStreamHandlers = {
   readonly onOpen?: () => void;
   readonly onMessage: (type: string, data: string) => void;
-  /** It ended or broke. `refused`: the server answered with an error, and asking again alone will not help. */
+  /** The stream ended or broke. `refused`: the server responded with an error, so reconnecting alone does not help. */
   readonly onEnd: (refused: boolean) => void;
 };
 
-/** Opens the stream; gives what closes it, after which nothing is reported. */
+/** Opens the stream. The returned function closes it; after that, no handler is called. */
 export function openEventStream(address: string, handlers: EventStreamHandlers): () => void {
   const left = new AbortController();
   void read(address, handlers, left.signal).then((refused) => {

@@ -1,18 +1,18 @@
 import type { LargeCallRef } from '../../../src/http/api/confirmation.ts';
 
-/** A list that is read a page at a time, newest first, and whose first page is read again now and then. */
+/** A list read page by page, newest first. Its first page is read again from time to time. */
 export type PageOf<Row> = {
   readonly rows: readonly Row[];
   readonly next: string | undefined;
-  /** Calls left out of the first page because they are too large to be sent. */
+  /** Calls missing from the first page because they are too large to send. */
   readonly large?: readonly LargeCallRef[];
-  /** The same of the pages after it. */
+  /** Large calls missing from the following pages. */
   readonly largeAfter?: readonly LargeCallRef[];
 };
 
 /**
- * What was read before, with its beginning as it is now. Where the new page does not reach what was read before, the
- * rows between are not known, and the rest is read again when somebody goes there.
+ * Replaces the start of the list with the newest first page. If the new page does not overlap the old rows, rows
+ * between them are unknown. The rest is then loaded again on demand.
  */
 export function mergePages<Row>(
   before: PageOf<Row>,
@@ -32,7 +32,7 @@ export function mergePages<Row>(
   };
 }
 
-/** The page after what was read before. A row that moved between the two is there once. */
+/** Appends the next page. A row that moved between the two requests appears only once. */
 export function appendPage<Row>(
   before: PageOf<Row>,
   more: PageOf<Row>,

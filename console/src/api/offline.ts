@@ -1,5 +1,5 @@
 import type { Context } from 'react';
 import { createContext } from 'react';
 
-/** Whether the frame says already that the server does not answer: no part of a page need say it again. */
+/** True while the frame already shows that the server does not respond, so that pages need not repeat it. */
 export const OfflineContext: Context<boolean> = createContext(false);

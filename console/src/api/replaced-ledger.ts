@@ -1,5 +1,5 @@
 import type { Context } from 'react';
 import { createContext } from 'react';
 
-/** Called where the server turns out to have another ledger than the one that was read. */
+/** Called when the server turns out to use another ledger than before. */
 export const ReplacedLedgerContext: Context<() => void> = createContext<() => void>(() => undefined);

@@ -1,25 +1,26 @@
-/** What the server says, read when a page shows it and again when asked for. */
+/** Reads a response when a page shows it, and again on request. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { Query } from './client.ts';
 import { ApiError, get, withQuery } from './client.ts';
+import { usePolling } from './use-polling.ts';
 
 export type Answered<Answer> = {
-  /** The last answer: kept while a newer one is read, so that pages do not flicker. */
+  /** The last response. It stays while a newer one loads, so that pages do not flicker. */
   readonly data: Answer | undefined;
   readonly error: ApiError | undefined;
   readonly loading: boolean;
   readonly reload: () => void;
 };
 
-/** After a read that failed for the moment, the next one waits so long, and twice as long each time after. */
+/** Wait after a temporary failure; doubled after each further failure. */
 const retryMs = { first: 1_000, longest: 30_000 };
 
-/** The server did not answer, or was busy: the same read may go well a moment later. */
+/** No response, or a busy server: the same request may succeed a moment later. */
 const isPassing = ({ status }: ApiError): boolean => status === 0 || status === 429 || status >= 500;
 
 /**
- * `everyMs`: reads again that often while the page is looked at. A path of undefined asks nothing. A read that failed
- * for the moment is repeated by itself, so that what changed meanwhile is shown.
+ * `everyMs`: interval for reading again while the page is visible. An undefined path sends no request. Temporary
+ * failures are retried automatically.
  */
 export function useAnswer<Answer>(
   path: string | undefined,
@@ -42,9 +43,9 @@ export function useAnswer<Answer>(
     const stop = new AbortController();
     setState((before) => ({
       address,
-      // Of another question, the old answer would be a wrong one.
+      // The response to another request would be wrong here.
       data: before.address === address ? before.data : undefined,
-      // And what went wrong stands until it goes well.
+      // An error stays until a request succeeds.
       error: before.address === address ? before.error : undefined,
       loading: true,
     }));
@@ -73,20 +74,9 @@ export function useAnswer<Answer>(
     return () => clearTimeout(timer);
   }, [state, reload]);
 
-  useEffect(() => {
-    if (everyMs === undefined) return;
-    const look = (): void => {
-      if (document.visibilityState === 'visible' && !latest.current.loading) reload();
-    };
-    const timer = setInterval(look, everyMs);
-    document.addEventListener('visibilitychange', look);
-    return () => {
-      clearInterval(timer);
-      document.removeEventListener('visibilitychange', look);
-    };
-  }, [everyMs, reload]);
+  usePolling(everyMs, () => latest.current.loading, reload);
 
-  // Until the effect above has run, the state is still that of the address before.
+  // Before the effect above runs, the state still belongs to the previous address.
   const here = state.address === address ? state : undefined;
   return {
     data: here?.data,

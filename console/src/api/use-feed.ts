@@ -1,7 +1,6 @@
 /**
- * The ledger as it grows. A connection that breaks is opened again from the entry that was seen last, and a gap, should
- * there ever be one, is noticed. So is a ledger that does not reach to that entry: it is another one, or an older copy,
- * and nothing that was read of the one before is true of it.
+ * Follows the ledger as it grows. A broken connection is reopened after the last entry seen, and gaps are detected. A
+ * ledger that ends before that entry is another one or an older copy, so everything read before is invalid.
  */
 import { useContext, useEffect, useRef, useState } from 'react';
 import type { FeedEntry, LargeEntry } from '../../../src/http/api/feed.ts';
@@ -17,7 +16,7 @@ export const isLarge = (message: FeedMessage): message is LargeEntry => !('event
 
 export type FeedStatus = 'connecting' | 'live' | 'reconnecting' | 'paused' | 'gap';
 
-/** After a connection that broke, and after a refusal, which a busy server or a proxy may send. */
+/** Wait after a broken connection, and after a refusal by a busy server or a proxy. */
 const againMs = { broken: 1_000, refused: 3_000 };
 
 export function useFeed(
@@ -86,7 +85,7 @@ export function useFeed(
   return status;
 }
 
-/** Whether the server refuses the position because its ledger does not reach so far. The browser does not say why. */
+/** Did the server refuse the position because its ledger ends before it? The browser does not say why. */
 async function isReplaced(position: number | undefined, signal: AbortSignal): Promise<boolean> {
   if (position === undefined) return false;
   try {

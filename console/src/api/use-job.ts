@@ -1,4 +1,4 @@
-/** Work the server does for a while: started here, followed, stopped, and found again after a reload or elsewhere. */
+/** A long-running job on the server. A page can start, follow and stop it, and finds it again after a reload. */
 import { useCallback, useEffect, useState } from 'react';
 import type { Job, JobList } from '../../../src/http/api/job.ts';
 import type { ApiError } from './client.ts';
@@ -7,11 +7,13 @@ import { openEventStream } from './event-stream.ts';
 import { toApiError } from './use-answer.ts';
 import { useMe } from './use-me.ts';
 
+type JobOf<Kind extends Job['kind']> = Job & { readonly kind: Kind };
+
 export type FollowedJob<Kind extends Job['kind']> = {
-  readonly job: (Job & { readonly kind: Kind }) | undefined;
-  /** Why it could not be started, followed or stopped. */
+  readonly job: JobOf<Kind> | undefined;
+  /** Error from starting, following or stopping the job. */
   readonly error: ApiError | undefined;
-  /** Asked for, and not yet answered. */
+  /** The start request is pending. */
   readonly starting: boolean;
   readonly start: (body: unknown) => void;
   readonly stop: () => void;
@@ -25,76 +27,31 @@ const startPaths: Readonly<Record<Job['kind'], string>> = {
 };
 
 /**
- * The last job of its kind that this tab started; where it started none, the one that runs. A verification is
- * everybody's; a backtest is of a draft, and so of whoever started it alone.
+ * The last job of this kind started in this tab, or else the one that is running. All users share a verification. A
+ * backtest belongs to the user who started it, because its draft does.
  */
 export function useJob<Kind extends Job['kind']>(kind: Kind): FollowedJob<Kind> {
-  const { name } = useMe();
   const storeName = `quittance.job.${kind}`;
-  type Own = Job & { readonly kind: Kind };
   const [jobId, setJobId] = useState(() => window.sessionStorage.getItem(storeName));
-  const [job, setJob] = useState<Own | undefined>(undefined);
+  const [job, setJob] = useState<JobOf<Kind> | undefined>(undefined);
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [starting, setStarting] = useState(false);
 
-  useEffect(() => {
-    if (jobId !== null) return;
-    const left = new AbortController();
-    get<JobList>('/v1/jobs', { kind, limit: 10 }, left.signal).then(
-      ({ rows }) => {
-        const found = rows.find(
-          ({ status, startedBy }) => status === 'running' && (kind === 'verify' || startedBy === name),
-        );
-        // One that was started here meanwhile goes before.
-        if (found !== undefined && !left.signal.aborted) setJobId((now) => now ?? found.jobId);
-      },
-      () => undefined, // nothing was asked for yet: there is nothing to tell
-    );
-    return () => left.abort();
-  }, [jobId, kind, name]);
+  // A job started here in the meantime takes precedence.
+  const find = useCallback((found: string) => setJobId((now) => now ?? found), []);
+  useRunningJob(kind, jobId === null, find);
 
-  useEffect(() => {
-    if (jobId === null) return;
-    let heard = false;
-    let close = (): void => undefined;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const listen = (): void => {
-      close = openEventStream(`${pathOf('jobs', jobId)}/events`, {
-        onMessage: (type, data) => {
-          if (type !== 'job') return;
-          heard = true;
-          const told = JSON.parse(data) as Job;
-          if (told.kind === kind) setJob(told as Own); // which is what was just compared
-          if (told.status !== 'running') close();
-        },
-        onEnd: (refused) => {
-          if (refused) askWhy();
-          else timer = setTimeout(listen, againMs);
-        },
-      });
-    };
-    const askWhy = (): void => {
-      get<Own>(pathOf('jobs', jobId)).then(setJob, (reason: unknown) => {
-        const refused = toApiError(reason);
-        // Of an earlier visit, and the server has been started again: nothing to tell.
-        if (refused.status === 404 && !heard) {
-          window.sessionStorage.removeItem(storeName);
-          setJobId(null);
-        } else setError(refused);
-      });
-    };
-    listen();
-    return () => {
-      clearTimeout(timer);
-      close();
-    };
-  }, [jobId, kind, storeName]);
+  const forget = useCallback(() => {
+    window.sessionStorage.removeItem(storeName);
+    setJobId(null);
+  }, [storeName]);
+  useJobEvents<Kind>(kind, jobId, { onJob: setJob, onGone: forget, onError: setError });
 
   const start = useCallback(
     (body: unknown) => {
       setStarting(true);
       setError(undefined);
-      send<Own>(startPaths[kind], body)
+      send<JobOf<Kind>>(startPaths[kind], body)
         .then(
           (started) => {
             window.sessionStorage.setItem(storeName, started.jobId);
@@ -114,4 +71,73 @@ export function useJob<Kind extends Job['kind']>(kind: Kind): FollowedJob<Kind> 
   }, [jobId]);
 
   return { job, error, starting, start, stop };
+}
+
+/** Looks for a running job that this user may follow, unless one is known. */
+function useRunningJob(kind: Job['kind'], isWanted: boolean, onFound: (jobId: string) => void): void {
+  const { name } = useMe();
+  useEffect(() => {
+    if (!isWanted) return;
+    const left = new AbortController();
+    get<JobList>('/v1/jobs', { kind, limit: 10 }, left.signal).then(
+      ({ rows }) => {
+        const found = rows.find(
+          ({ status, startedBy }) => status === 'running' && (kind === 'verify' || startedBy === name),
+        );
+        if (found !== undefined && !left.signal.aborted) onFound(found.jobId);
+      },
+      () => undefined, // The user did not ask for this, so the error is not shown.
+    );
+    return () => left.abort();
+  }, [isWanted, kind, name, onFound]);
+}
+
+/** Follows the events of a job. The handlers must be stable. */
+function useJobEvents<Kind extends Job['kind']>(
+  kind: Kind,
+  jobId: string | null,
+  {
+    onJob,
+    onGone,
+    onError,
+  }: {
+    readonly onJob: (job: JobOf<Kind>) => void;
+    /** The server does not know the job: it has restarted since an earlier visit. */
+    readonly onGone: () => void;
+    readonly onError: (error: ApiError) => void;
+  },
+): void {
+  useEffect(() => {
+    if (jobId === null) return;
+    let heard = false;
+    let close = (): void => undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const listen = (): void => {
+      close = openEventStream(`${pathOf('jobs', jobId)}/events`, {
+        onMessage: (type, data) => {
+          if (type !== 'job') return;
+          heard = true;
+          const job = JSON.parse(data) as Job;
+          if (job.kind === kind) onJob(job as JobOf<Kind>); // The kind was just compared.
+          if (job.status !== 'running') close();
+        },
+        onEnd: (refused) => {
+          if (refused) askWhy();
+          else timer = setTimeout(listen, againMs);
+        },
+      });
+    };
+    const askWhy = (): void => {
+      get<JobOf<Kind>>(pathOf('jobs', jobId)).then(onJob, (reason: unknown) => {
+        const refused = toApiError(reason);
+        if (refused.status === 404 && !heard) onGone();
+        else onError(refused);
+      });
+    };
+    listen();
+    return () => {
+      clearTimeout(timer);
+      close();
+    };
+  }, [jobId, kind, onJob, onGone, onError]);
 }

@@ -1,4 +1,4 @@
-/** A list read a page at a time: the first when it is shown and again while it is looked at, the others on demand. */
+/** A list read page by page: the first page regularly while it is visible, the others on demand. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { LargeCallRef } from '../../../src/http/api/confirmation.ts';
 import type { ApiError, Query } from './client.ts';
@@ -6,13 +6,14 @@ import { get, withQuery } from './client.ts';
 import type { PageOf } from './merge-pages.ts';
 import { appendPage, mergePages } from './merge-pages.ts';
 import { toApiError } from './use-answer.ts';
+import { usePolling } from './use-polling.ts';
 
 export type Pages<Row> = {
-  /** Undefined until the first page is there. */
+  /** Undefined until the first page is loaded. */
   readonly rows: readonly Row[] | undefined;
   readonly error: ApiError | undefined;
   readonly hasMore: boolean;
-  /** Calls that the server left out because they are too large to be sent. */
+  /** Calls missing from the list because they are too large to send. */
   readonly large: readonly LargeCallRef[];
   readonly loadingMore: boolean;
   readonly loadMore: () => void;
@@ -68,18 +69,7 @@ export function usePages<Row>(
     return () => stop.abort();
   }, [address, round]);
 
-  useEffect(() => {
-    if (everyMs === undefined) return;
-    const look = (): void => {
-      if (document.visibilityState === 'visible' && !busy.current) reload();
-    };
-    const timer = setInterval(look, everyMs);
-    document.addEventListener('visibilitychange', look);
-    return () => {
-      clearInterval(timer);
-      document.removeEventListener('visibilitychange', look);
-    };
-  }, [everyMs, reload]);
+  usePolling(everyMs, () => busy.current, reload);
 
   const here = state.address === address ? state : fresh<Row>(address);
   const next = here.page?.next;

@@ -6,14 +6,14 @@ import { useAnswer } from './use-answer.ts';
 
 const buckets = 48;
 
-/** Numbers of the last while, of all tools or of one. Without a span nothing is asked. */
+/** Statistics for the span, of all tools or of one. Without a span, no request is sent. */
 export function useStats(spanMs: number | undefined, toolName?: string): Answered<Stats> {
   const skewMs = useContext(SkewContext);
-  // A whole minute, so that the question stays the same while it is asked again and again.
+  // Whole minutes keep the request the same between polls.
   const since = Math.floor((Date.now() + skewMs - (spanMs ?? 0)) / 60_000) * 60_000;
   const path = spanMs === undefined ? undefined : '/v1/stats';
   const answered = useAnswer<Stats>(path, { since, buckets, toolName }, { everyMs: 5_000 });
-  // With a new minute the question is new, and until it is answered the minute before is shown.
+  // A new minute means a new request. Until its response arrives, the previous minute stays.
   const last = useRef<{ readonly of: string; readonly data: Stats } | undefined>(undefined);
   const of = JSON.stringify([spanMs, toolName]);
   if (answered.data !== undefined) last.current = { of, data: answered.data };

@@ -1,4 +1,4 @@
-/** How calls ended and how long their bodies took, over time: the same pictures on every page. */
+/** Outcomes and execution times over time, drawn the same on every page. */
 import type { ReactNode } from 'react';
 import type { Stats } from '../../../src/http/api/stats.ts';
 import { outcomeWords } from '../../../src/view/outcome-words.ts';

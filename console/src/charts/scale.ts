@@ -1,4 +1,4 @@
-/** Numbers to places: a round top, a few round steps, and where a value stands between. */
+/** Maps numbers to positions: a round maximum with a few round steps. */
 export type Scale = {
   readonly top: number;
   readonly ticks: readonly number[];
@@ -8,8 +8,8 @@ export type Scale = {
 const rounds = [1, 2, 2.5, 5, 10];
 
 /**
- * A scale from 0 to a round number that holds `most`; `at` gives 0 at the bottom and 1 at the top. Steps are whole: calls
- * and milliseconds are.
+ * A scale from 0 to a round number of at least `most`. `at` returns 0 at the bottom and 1 at the top. Steps are
+ * integers, because calls and milliseconds are.
  */
 export function scaleFor(most: number, steps = 4): Scale {
   const wanted = Math.max(most / steps, 1);
@@ -41,7 +41,7 @@ const intervals = [
   ...[1, 2, 7, 14, 28].map((count) => count * day),
 ];
 
-/** Moments for the axis of time: as many as fit, at times of the clock that people can read. */
+/** Tick times for the time axis: as many as fit, at round times of day. */
 export function momentsFor(
   times: readonly number[],
   bucketMs: number,
@@ -56,11 +56,11 @@ export function momentsFor(
   return { moments: times.filter((_, index) => index % every === 0), everyMs: bucketMs };
 }
 
-/** `withZone`: where one moment stands alone, not on an axis of them. */
+/** `withZone`: adds the time zone, for a time outside an axis. */
 export function formatMomentOf(bucketMs: number, withZone = false): (at: number) => string {
   const options: Intl.DateTimeFormatOptions =
     bucketMs >= day
-      ? // Days are counted as the ledger's budgets are, by UTC.
+      ? // Days are UTC days, as in the ledger's budgets.
         { month: 'short', day: 'numeric', timeZone: 'UTC', timeZoneName: 'short' }
       : bucketMs >= hour
         ? { weekday: 'short', hour: 'numeric', minute: '2-digit' }

@@ -1,4 +1,4 @@
-/** Values over time: bars stacked by what they are, or lines. The numbers behind it are there as a table too. */
+/** Values over time, as stacked bars or lines. Screen readers get the same numbers as a table. */
 import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import { formatMomentOf, formatNumber, momentsFor, scaleFor } from './scale.ts';
@@ -6,7 +6,7 @@ import { useWidth } from './use-width.ts';
 
 export type Series = {
   readonly name: string;
-  /** A colour of the tokens, e.g. `var(--good)`. */
+  /** A color token, for example `var(--good)`. */
   readonly colour: string;
   readonly values: readonly (number | undefined)[];
 };
@@ -24,7 +24,7 @@ type Props = {
 const left = 56;
 const bottom = 22;
 const top = 8;
-/** Where a moment no longer fits beside its bucket. */
+/** Labels closer to the right edge than this are right-aligned. */
 const edge = 72;
 
 export function TimeChart({
@@ -44,15 +44,9 @@ export function TimeChart({
       ? series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
       : Math.max(0, ...series.map(({ values }) => values[index] ?? 0)),
   );
-  const scale = scaleFor(Math.max(0, ...totals));
-  const inner = { width: Math.max(0, width - left), height: height - top - bottom };
-  const step = times.length === 0 ? 0 : inner.width / times.length;
-  const x = (index: number): number => left + step * index;
-  const y = (value: number): number => top + inner.height * (1 - scale.at(value));
-  const moment = formatMomentOf(bucketMs, true);
-  const { moments, everyMs } = momentsFor(times, bucketMs, Math.max(2, Math.floor(inner.width / 110)));
-  const tick = formatMomentOf(everyMs);
+  const step = times.length === 0 ? 0 : Math.max(0, width - left) / times.length;
   const index = pointed === undefined ? undefined : Math.min(times.length - 1, Math.max(0, pointed));
+  const moment = formatMomentOf(bucketMs, true);
   return (
     <figure className="chart" aria-labelledby={label}>
       <figcaption id={label} className="hidden">
@@ -73,7 +67,7 @@ export function TimeChart({
       <div
         ref={box}
         className="chart-box"
-        // Its place is kept until it is known how wide it is: nothing below may jump.
+        // Reserves the space until the width is known, so that the content below does not jump.
         style={{ height }}
         onPointerMove={(event) => {
           const place = event.clientX - event.currentTarget.getBoundingClientRect().left - left;
@@ -82,75 +76,126 @@ export function TimeChart({
         onPointerLeave={() => setPointed(undefined)}
       >
         {width > 0 && (
-          <svg width={width} height={height} aria-hidden="true">
-            {scale.ticks.map((value) => (
-              <g key={value}>
-                <line className="grid" x1={left} x2={width} y1={y(value)} y2={y(value)} />
-                <text className="tick" x={left - 8} y={y(value)} dy="0.32em" textAnchor="end">
-                  {format(value)}
-                </text>
-              </g>
-            ))}
-            {moments.map((at) => {
-              const place = x(times.indexOf(at)) + 2;
-              const isAtEdge = place > width - edge;
-              return (
-                <text
-                  key={at}
-                  className="tick"
-                  x={isAtEdge ? width : place}
-                  y={height - 6}
-                  textAnchor={isAtEdge ? 'end' : 'start'}
-                >
-                  {tick(at)}
-                </text>
-              );
-            })}
-            {index !== undefined && (
-              <rect className="pointed" x={x(index)} y={top} width={step} height={inner.height} />
-            )}
-            {kind === 'bars'
-              ? times.map((at, bucket) => <Stack key={at} {...{ bucket, series, x, y, step }} />)
-              : series.map(({ name, colour, values }) => (
-                  <path
-                    key={name}
-                    className="trend"
-                    stroke={colour}
-                    d={lineOf(values, (bucket) => x(bucket) + step / 2, y)}
-                  />
-                ))}
-          </svg>
+          <Plot
+            {...{ kind, times, bucketMs, series, format, width, height, step, index }}
+            most={Math.max(0, ...totals)}
+          />
         )}
       </div>
-      {/* A table is as wide as its content, whatever it is told, so what hides it stands around it. */}
-      <div className="hidden">
-        <table>
-          <caption>{title}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              {series.map(({ name }) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {times.map((at, bucket) =>
-              totals[bucket] === 0 ? null : (
-                <tr key={at}>
-                  <th scope="row">{moment(at)}</th>
-                  {series.map(({ name, values }) => (
-                    <td key={name}>{values[bucket] === undefined ? 'none' : format(values[bucket])}</td>
-                  ))}
-                </tr>
-              ),
-            )}
-          </tbody>
-        </table>
-      </div>
+      <ChartTable {...{ title, times, totals, series, format, moment }} />
     </figure>
+  );
+}
+
+type PlotProps = Pick<Props, 'kind' | 'times' | 'bucketMs' | 'series'> & {
+  readonly format: (value: number) => string;
+  readonly width: number;
+  readonly height: number;
+  /** Width of a bucket in pixels. */
+  readonly step: number;
+  /** The bucket under the pointer. */
+  readonly index: number | undefined;
+  readonly most: number;
+};
+
+/** The drawing: axes, the bucket under the pointer, and the bars or lines. */
+function Plot({
+  kind,
+  times,
+  bucketMs,
+  series,
+  format,
+  width,
+  height,
+  step,
+  index,
+  most,
+}: PlotProps): ReactNode {
+  const scale = scaleFor(most);
+  const inner = { width: Math.max(0, width - left), height: height - top - bottom };
+  const x = (bucket: number): number => left + step * bucket;
+  const y = (value: number): number => top + inner.height * (1 - scale.at(value));
+  const { moments, everyMs } = momentsFor(times, bucketMs, Math.max(2, Math.floor(inner.width / 110)));
+  const tick = formatMomentOf(everyMs);
+  return (
+    <svg width={width} height={height} aria-hidden="true">
+      {scale.ticks.map((value) => (
+        <g key={value}>
+          <line className="grid" x1={left} x2={width} y1={y(value)} y2={y(value)} />
+          <text className="tick" x={left - 8} y={y(value)} dy="0.32em" textAnchor="end">
+            {format(value)}
+          </text>
+        </g>
+      ))}
+      {moments.map((at) => {
+        const place = x(times.indexOf(at)) + 2;
+        const isAtEdge = place > width - edge;
+        return (
+          <text
+            key={at}
+            className="tick"
+            x={isAtEdge ? width : place}
+            y={height - 6}
+            textAnchor={isAtEdge ? 'end' : 'start'}
+          >
+            {tick(at)}
+          </text>
+        );
+      })}
+      {index !== undefined && (
+        <rect className="pointed" x={x(index)} y={top} width={step} height={inner.height} />
+      )}
+      {kind === 'bars'
+        ? times.map((at, bucket) => <Stack key={at} {...{ bucket, series, x, y, step }} />)
+        : series.map(({ name, colour, values }) => (
+            <path
+              key={name}
+              className="trend"
+              stroke={colour}
+              d={lineOf(values, (bucket) => x(bucket) + step / 2, y)}
+            />
+          ))}
+    </svg>
+  );
+}
+
+type ChartTableProps = Pick<Props, 'title' | 'times' | 'series'> & {
+  readonly totals: readonly number[];
+  readonly format: (value: number) => string;
+  readonly moment: (at: number) => string;
+};
+
+/** The same numbers as a table, for screen readers. */
+function ChartTable({ title, times, totals, series, format, moment }: ChartTableProps): ReactNode {
+  return (
+    // A table ignores a fixed width, so its container hides it.
+    <div className="hidden">
+      <table>
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {times.map((at, bucket) =>
+            totals[bucket] === 0 ? null : (
+              <tr key={at}>
+                <th scope="row">{moment(at)}</th>
+                {series.map(({ name, values }) => (
+                  <td key={name}>{values[bucket] === undefined ? 'none' : format(values[bucket])}</td>
+                ))}
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -187,7 +232,7 @@ function Stack({ bucket, series, x, y, step }: StackProps): ReactNode {
   );
 }
 
-/** A line that breaks where there is nothing; a lone value is a dot. */
+/** A line with gaps for missing values; a single value becomes a dot. */
 function lineOf(
   values: readonly (number | undefined)[],
   x: (index: number) => number,

@@ -1,7 +1,7 @@
 import type { RefObject } from 'react';
 import { useEffect, useRef, useState } from 'react';
 
-/** How wide an element is, kept true: charts are drawn in real pixels so that their text is never stretched. */
+/** Current width of an element. Charts are drawn in real pixels so that their text is never stretched. */
 export function useWidth(): readonly [RefObject<HTMLDivElement | null>, number] {
   const element = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);

@@ -5,8 +5,8 @@ export function LoggedOut(): ReactNode {
     <main className="alone" id="page" tabIndex={-1}>
       <h1>You are not logged in</h1>
       <p>
-        The terminal that runs <code>quittance serve</code> shows a link that logs you in. With a token of
-        your own, <a href="/login">log in here</a>.
+        Use the login link in the terminal that runs <code>quittance serve</code>. If you have a token,{' '}
+        <a href="/login">log in here</a>.
       </p>
     </main>
   );

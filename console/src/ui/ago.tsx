@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { formatAge, formatTime, useNow } from './time.tsx';
 
-/** When something was, as people say it: `4m ago`, `just now`. */
+/** A relative time: `4m ago`, `just now`. */
 export function Ago({ at }: { readonly at: number }): ReactNode {
   const now = useNow(1_000);
   const age = formatAge(Math.max(0, now - at));

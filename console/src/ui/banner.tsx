@@ -4,7 +4,7 @@ import type { Tone } from './outcome-badge.tsx';
 
 type Props = { readonly tone: Tone; readonly title: string; readonly children?: ReactNode };
 
-/** What came of something that was asked for. */
+/** The result of an action. */
 export function Banner({ tone, title, children }: Props): ReactNode {
   return (
     <div className="banner" data-tone={tone} role="status">

@@ -1,2 +1,2 @@
-/** A long path is known by its end. */
+/** The last part of a path. */
 export const baseName = (path: string): string => path.split(/[\\/]/).at(-1) || path;

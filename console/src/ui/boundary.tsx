@@ -2,13 +2,13 @@ import type { ErrorInfo, ReactNode } from 'react';
 import { Component } from 'react';
 
 type Props = {
-  /** Somewhere else it is tried again. */
+  /** A change of place renders the page again. */
   readonly place: string;
   readonly children: ReactNode;
 };
 type State = { readonly error: Error | undefined };
 
-/** Keeps a page that cannot be read or drawn from taking the whole console with it, and says what to do. */
+/** Catches errors of a page, so that the rest of the console keeps working. */
 export class Boundary extends Component<Props, State> {
   override state: State = { error: undefined };
 
@@ -17,7 +17,7 @@ export class Boundary extends Component<Props, State> {
   }
 
   override componentDidCatch(_: Error, { componentStack }: ErrorInfo): void {
-    console.error('The page was taken down.', componentStack);
+    console.error('The page failed to render.', componentStack);
   }
 
   override componentDidUpdate({ place }: Props): void {
@@ -32,15 +32,15 @@ export class Boundary extends Component<Props, State> {
         <h1>This page cannot be shown</h1>
         <p>
           {isMissingChunk(error)
-            ? 'A part of the console could not be read from the server. It may have stopped, or be a newer one than the page you have open.'
-            : 'The console met something it did not expect. Nothing was changed by that, and nothing is lost: it only shows what the server has.'}
+            ? 'Part of the console could not be loaded. The server may have stopped, or may run a newer version than this page.'
+            : 'The console hit an unexpected error. Your data is not affected: the console only displays it.'}
         </p>
         <p className="muted">
           <code>{error.message}</code>
         </p>
         <p>
           <button type="button" onClick={() => window.location.reload()}>
-            Load it again
+            Reload
           </button>
         </p>
       </div>
@@ -48,6 +48,6 @@ export class Boundary extends Component<Props, State> {
   }
 }
 
-/** What browsers throw where a module cannot be fetched; each has words of its own. */
+/** Each browser has its own message for a module that cannot be fetched. */
 const isMissingChunk = (error: Error): boolean =>
   /dynamically imported module|importing a module script|unable to preload/i.test(error.message);

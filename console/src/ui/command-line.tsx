@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { CopyButton } from './copy-button.tsx';
 
-/** A command to type in a terminal, ready to be copied. */
+/** A terminal command with a copy button. */
 export function CommandLine({ text }: { readonly text: string }): ReactNode {
   return (
     <div className="snippet command-line">

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** How many wait for somebody. Nothing where nobody does. */
+/** Number of waiting items. Hidden if zero. */
 export function Count({ value, label }: { readonly value: number; readonly label: string }): ReactNode {
   if (value === 0) return null;
   return (

@@ -1,16 +1,16 @@
 import type { HTMLAttributes, ReactNode } from 'react';
 
 export type Column<Row> = {
-  /** What stands over it; `hidden` where the cells speak for themselves, for whoever hears the table. */
+  /** Column header. With `hidden`, only screen readers get it. */
   readonly head: string;
   readonly hidden?: boolean;
-  /** `num`: to the right. `wraps`: may take several lines. `roomy`: left out where there is little room. */
+  /** `num`: right-aligned. `wraps`: may take several lines. `roomy`: dropped on narrow screens. */
   readonly className?: string;
   readonly cell: (row: Row) => ReactNode;
 };
 
 type Props<Row> = {
-  /** What the rows are. */
+  /** Accessible name of the table. */
   readonly name: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -19,7 +19,7 @@ type Props<Row> = {
   readonly onMouseLeave?: () => void;
 };
 
-/** Rows that are alike, each column said once. Where it is wider than its place it scrolls, by keyboard too. */
+/** A table that scrolls, also by keyboard, when it is wider than its container. */
 export function DataTable<Row>({ name, columns, rows, keyOf, propsOf, onMouseLeave }: Props<Row>): ReactNode {
   return (
     <div className="wide-table" tabIndex={0} role="group" aria-label={name}>

@@ -7,7 +7,7 @@ type Props = {
   readonly children: ReactNode;
 };
 
-/** A modal dialog of the platform: it holds the focus, Escape closes it, and the focus goes back where it was. */
+/** A native modal dialog: it traps the focus, closes on Escape and restores the focus. */
 export function Dialog({ title, onClose, children }: Props): ReactNode {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
@@ -15,7 +15,7 @@ export function Dialog({ title, onClose, children }: Props): ReactNode {
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
-    // Whoever opened it wants to fill it in, not to close it.
+    // Focus the first field, not the close button.
     dialog?.querySelector<HTMLElement>('input, select, textarea')?.focus();
     return () => {
       dialog?.close();

@@ -8,7 +8,7 @@ type Props = {
   readonly label?: string;
 };
 
-/** Saves what a path gives. A form, because a link cannot send the page key; the browser streams the file to disk. */
+/** Downloads a path. It is a form, because a link cannot send the page key. The browser streams the file to disk. */
 export const DownloadButton = ({ path, children, className, label }: Props): ReactNode => (
   <form
     method="post"

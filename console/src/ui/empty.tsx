@@ -4,11 +4,11 @@ import { CopyButton } from './copy-button.tsx';
 type Props = {
   readonly title: string;
   readonly children: ReactNode;
-  /** What to type or paste to have something here. */
+  /** Code or command that fills this page. */
   readonly snippet?: string;
 };
 
-/** Nothing to show yet: says why, and what to do about it. */
+/** Empty state: says why there is nothing to show, and what to do about it. */
 export function Empty({ title, children, snippet }: Props): ReactNode {
   return (
     <div className="empty">
@@ -19,7 +19,7 @@ export function Empty({ title, children, snippet }: Props): ReactNode {
           <pre>
             <code>{snippet}</code>
           </pre>
-          <CopyButton text={snippet} label="Copy the snippet" />
+          <CopyButton text={snippet} label="Copy snippet" />
         </div>
       )}
     </div>

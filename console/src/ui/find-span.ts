@@ -1,4 +1,4 @@
-/** Stretches of time a page can show, and which of them has something to see. */
+/** Time spans a page can show, and the choice of a useful one. */
 import type { CallPage } from '../../../src/http/api/call.ts';
 
 export const spans = [
@@ -11,12 +11,12 @@ export const spans = [
 ] as const;
 export type SpanKey = (typeof spans)[number][0];
 
-/** The newest call made before then, or of all. */
+/** Reads the newest call before a time, or the newest of all. */
 type AskNewest = (until: number | undefined) => Promise<Pick<CallPage, 'rows'>>;
 
 /**
- * The usual span, unless it would show little: a longer one where nothing was called in it, a shorter one where all
- * there is would be crowded at its end.
+ * The usual span, unless another shows more. A longer one if the usual span has no calls; a shorter one if all calls
+ * would crowd its end.
  */
 export async function findSpan(usual: SpanKey, now: number, askNewest: AskNewest): Promise<SpanKey> {
   const [newest] = (await askNewest(undefined)).rows;

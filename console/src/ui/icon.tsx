@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** Lines on a grid of 20. */
+/** Paths on a 20 × 20 grid. */
 const paths = {
   mark: 'M4 10.5l4 4 8-9',
   overview: 'M3 16V9m5 7V4m5 12v-5m4 5H2',
@@ -26,7 +26,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** For show: whatever it means is said in words beside it. */
+/** Decorative: the text next to it says the same. */
 export function Icon({ name }: { readonly name: IconName }): ReactNode {
   return (
     <svg className="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false">

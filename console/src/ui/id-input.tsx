@@ -8,8 +8,8 @@ type Props = Omit<InputHTMLAttributes<HTMLInputElement>, 'value' | 'onChange' | 
 };
 
 /**
- * A field for an id, or for a search that may hold one. It masks a value that looks like a secret, except while a person
- * types it. What it sends is always the exact value.
+ * A field for an id, or for a search that may contain one. It masks a value that looks like a secret, except while the
+ * user types. It always submits the exact value.
  */
 export function IdInput({ value, onValue, ...rest }: Props): ReactNode {
   const [typed, setTyped] = useState<string | undefined>(undefined);

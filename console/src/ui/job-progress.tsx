@@ -6,19 +6,19 @@ import '../styles/job.css';
 
 type Props = {
   readonly job: Job;
-  /** What is being done, e.g. "Verifying". */
+  /** Title of the job, for example "Verifying". */
   readonly title: string;
   readonly onStop: () => void;
 };
 
-/** What is counted, by the word the server has for the part of the work it is at. */
+/** Unit counted in each phase of a job, by the server's name of the phase. */
 const counted: Readonly<Record<string, string>> = {
   verify: 'entries',
   'read tables': 'calls in the read tables',
   calls: 'calls',
 };
 
-/** How far a job is, and the way to stop it. */
+/** Progress of a job, with a stop button. */
 export function JobProgress({ job: { progress }, title, onStop }: Props): ReactNode {
   const mayStop = useMay('operator');
   const { done, total, label } = progress;

@@ -4,7 +4,7 @@ import type { LargeCallRef } from '../../../src/http/api/confirmation.ts';
 import { CommandLine } from './command-line.tsx';
 import { ForeignId } from './foreign-text.tsx';
 
-/** Calls that the server does not send because of their size: how large each is, and how to see it. */
+/** Calls that are too large to send, with their size and the command that shows them. */
 export function LargeCalls({ calls }: { readonly calls: readonly LargeCallRef[] }): ReactNode {
   if (calls.length === 0) return null;
   return (
@@ -16,8 +16,8 @@ export function LargeCalls({ calls }: { readonly calls: readonly LargeCallRef[] 
         {calls.map(({ sessionId, callId, bytes }) => (
           <li key={JSON.stringify([sessionId, callId])}>
             <p>
-              Call <ForeignId id={callId} /> of session <ForeignId id={sessionId} /> has {formatBytes(bytes)}.
-              This command shows it on the machine of the ledger:
+              Call <ForeignId id={callId} /> of session <ForeignId id={sessionId} /> has {formatBytes(bytes)}{' '}
+              of data. Run this command on the machine of the ledger to see it:
             </p>
             <CommandLine text={showCommand(sessionId, callId)} />
           </li>
@@ -27,7 +27,7 @@ export function LargeCalls({ calls }: { readonly calls: readonly LargeCallRef[] 
   );
 }
 
-/** The command that shows a call. It takes ids in the form they are shown. */
+/** The CLI command that shows a call. It accepts ids as displayed. */
 export const showCommand = (sessionId: string, callId: string): string =>
   `quittance show ${shellWord(safeId(callId))} --session ${shellWord(safeId(sessionId))}`;
 

@@ -6,7 +6,7 @@ type Props = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & {
   readonly children: ReactNode;
 };
 
-/** A real link, so that it can be opened in another tab; a plain click stays in the page. */
+/** A real link, so it can be opened in a new tab. A plain click navigates within the page. */
 export function Link({ to, children, onClick, ...rest }: Props): ReactNode {
   const follow = (event: MouseEvent<HTMLAnchorElement>): void => {
     onClick?.(event);

@@ -2,7 +2,7 @@ import { safeSentence, shownId } from '../../../src/base/safe-id.ts';
 import type { JsonValue } from '../../../src/base/json.ts';
 import { isJsonObject } from '../../../src/base/json.ts';
 
-/** Fields of events that hold an id or the name of a tool. */
+/** Event fields that hold an id or a tool name. */
 const idFields = new Set([
   'sessionId',
   'callId',
@@ -13,7 +13,7 @@ const idFields = new Set([
   'idempotencyKey',
 ]);
 
-/** A value as people may read it: every id and every sentence in it that looks like a secret is masked. */
+/** Masks every id and sentence in a value that looks like a secret. */
 export function maskedValue(value: JsonValue): JsonValue {
   if (typeof value === 'string') return safeSentence(value);
   if (Array.isArray(value)) return value.map(maskedValue);

@@ -1,6 +1,6 @@
 import type { ToolMode, ToolModeOrigin } from '../../../src/tool/mode.ts';
 
-/** How far a tool may reach, as people say it. */
+/** Labels of the tool modes. */
 export const modeWords: { readonly [Mode in ToolMode]: string } = {
   read: 'read',
   safe_write: 'safe write',
@@ -9,9 +9,9 @@ export const modeWords: { readonly [Mode in ToolMode]: string } = {
   external: 'external',
 };
 
-/** Who said so. */
+/** Labels of the mode's origin. */
 export const modeOriginWords: { readonly [Origin in ToolModeOrigin]: string } = {
   declared: 'declared',
-  inferred: 'from its name',
-  default: 'nobody said',
+  inferred: 'inferred from name',
+  default: 'default',
 };

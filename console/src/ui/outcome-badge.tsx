@@ -6,7 +6,7 @@ import { outcomeWord, outcomeWords } from '../../../src/view/outcome-words.ts';
 type Shown = Pick<CallSummary, 'outcome' | 'status' | 'code' | 'unresolved'>;
 export type Tone = 'good' | 'bad' | 'attention' | 'unsure' | 'active' | 'quiet';
 
-/** How a call stands, in a word and a tone. One place, so that it is the same word on every page. */
+/** Label and tone of a call's state, the same on every page. */
 export function describeOutcome({ outcome, status, code }: Shown): {
   readonly word: string;
   readonly tone: Tone;

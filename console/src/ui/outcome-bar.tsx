@@ -21,7 +21,7 @@ const parts: readonly {
 
 type Props = { readonly outcomes: OutcomeCounts; readonly legend?: boolean };
 
-/** How calls ended, as shares of one bar. The numbers are said in words too. */
+/** Share of each outcome in one bar. The numbers are also given as text. */
 export function OutcomeBar({ outcomes, legend = false }: Props): ReactNode {
   const present = parts.filter(({ name }) => outcomes[name] > 0);
   const words = present.map(({ name, word }) => `${outcomes[name].toLocaleString()} ${word}`).join(', ');

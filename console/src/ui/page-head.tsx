@@ -2,12 +2,12 @@ import type { ReactNode } from 'react';
 
 type Props = {
   readonly title: ReactNode;
-  /** One line about what the page is for. */
+  /** One line about the purpose of the page. */
   readonly about?: ReactNode;
   readonly children?: ReactNode;
 };
 
-/** The heading of a page with what can be done on it. */
+/** Page heading with its actions. */
 export function PageHead({ title, about, children }: Props): ReactNode {
   return (
     <header className="page-head">

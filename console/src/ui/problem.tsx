@@ -4,7 +4,7 @@ import type { ApiError } from '../api/client.ts';
 import { OfflineContext } from '../api/offline.ts';
 import { Prose } from './prose.tsx';
 
-/** What went wrong, in the server's words, and the way to try again. */
+/** An error in the server's words, with a retry button. */
 export function Problem({
   error,
   onRetry,
@@ -13,7 +13,7 @@ export function Problem({
   readonly onRetry?: () => void;
 }): ReactNode {
   const isSaid = useContext(OfflineContext);
-  // What was to be read is read again by itself. What was to be sent was not, and must be said.
+  // Failed reads are retried automatically. A failed write is not, so its error is always shown.
   if (isSaid && error.code === 'console.offline' && onRetry !== undefined) return null;
   return (
     <div className="problem" role="alert">
@@ -25,7 +25,7 @@ export function Problem({
       </p>
       {onRetry !== undefined && (
         <button type="button" onClick={onRetry}>
-          Try again
+          Retry
         </button>
       )}
     </div>

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { ForeignText } from './foreign-text.tsx';
 
-/** Words of ours, in which backticks mark what is typed. */
+/** Our own text; backticks mark code. */
 export const Prose = ({ text }: { readonly text: string }): ReactNode =>
   text.split(/`([^`]*)`/).map((part, index) =>
     index % 2 === 1 ? (

@@ -1,4 +1,4 @@
-/** Arguments to begin with: every field a JSON Schema needs, with something of its type in it. */
+/** Sample arguments: every required field of a JSON Schema, with a value of its type. */
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { isJsonObject } from '../../../src/base/json.ts';
 
@@ -21,7 +21,7 @@ export function sampleOf(schema: JsonObject | undefined, depth = 0): JsonValue {
 }
 
 function sampleNumber({ minimum, exclusiveMinimum }: JsonObject): number {
-  // The least integer there is, is no example of anything.
+  // The smallest safe integer is not a useful example.
   if (typeof minimum === 'number' && minimum > Number.MIN_SAFE_INTEGER) return minimum;
   return typeof exclusiveMinimum === 'number' && exclusiveMinimum > Number.MIN_SAFE_INTEGER
     ? exclusiveMinimum + 1

@@ -1,4 +1,4 @@
-/** Enough of a digest to tell two apart by eye, without the name of its kind. */
+/** Enough of a digest to compare by eye, without its algorithm prefix. */
 export const shortDigest = (digest: string): string => {
   const rest = digest.replace(/^[\w-]+:/, '');
   return rest.length <= 16 ? rest : `${rest.slice(0, 12)}…`;

@@ -10,17 +10,17 @@ const everywhere: readonly (readonly [string, string])[] = [
   ['/', 'Search'],
   ['j, k', 'Next and previous row'],
   ['Enter', 'Open the row'],
-  ['p', 'Pause or follow the live tail'],
-  ['a', 'Approve, once Ctrl and Enter follow'],
+  ['p', 'Pause or resume the live tail'],
+  ['a', 'Approve, then confirm with Ctrl+Enter'],
   ['d', 'Deny'],
   ['e', 'Edit the arguments'],
-  ['r', 'Respond instead'],
-  ['?', 'This help'],
+  ['r', 'Respond in place of the tool'],
+  ['?', 'Show this help'],
 ];
 
 export function ShortcutHelp({ entries, onClose }: Props): ReactNode {
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl className="keys">
         {entries.map(({ label, key }) => (
           <div key={key}>

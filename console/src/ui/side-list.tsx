@@ -1,4 +1,4 @@
-/** A list beside what is looked at. However many there are, only those in sight are in the page. */
+/** The list next to the selected item. Only visible rows are in the DOM. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ReactNode, RefObject } from 'react';
 import { useEffect, useRef } from 'react';
@@ -15,9 +15,9 @@ type Props<Item> = {
   readonly to: (item: Item) => string;
   readonly toneOf: (item: Item) => Tone;
   readonly selected: string | undefined;
-  /** Grows when the selection was moved by keys: the row gets the focus then. */
+  /** Increases when the user moves the selection by keyboard; the row then receives the focus. */
   readonly moves: number;
-  /** Told when the last row is in sight. */
+  /** Called when the last row becomes visible. */
   readonly onEnd: () => void;
   readonly children: (item: Item) => ReactNode;
 };
@@ -46,7 +46,7 @@ export function SideList<Item>(props: Props<Item>): ReactNode {
     if (handled.current === moves || at === -1) return;
     handled.current = moves;
     rows.scrollToIndex(at);
-    // The row may only come with the next frame.
+    // The row may not be rendered before the next frame.
     const frame = requestAnimationFrame(() =>
       scroller.current?.querySelector<HTMLElement>('[aria-current]')?.focus({ preventScroll: true }),
     );
@@ -78,7 +78,9 @@ export function SideList<Item>(props: Props<Item>): ReactNode {
   );
 }
 
-/** A row that leaves the list takes the focus with it and says nothing: what is looked at gets it then. */
+/**
+ * Moves the focus to the detail heading when the focused row leaves the list. A removed row loses it without an event.
+ */
 function useKeptFocus(scroller: RefObject<HTMLElement | null>, items: readonly unknown[]): void {
   const hadFocus = useRef(false);
   useEffect(() => {

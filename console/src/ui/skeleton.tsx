@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** Holds the place of what is being read. */
+/** Placeholder while content loads. */
 export function Skeleton({ rows = 3 }: { readonly rows?: number }): ReactNode {
   return (
     <div className="skeleton" aria-busy="true">

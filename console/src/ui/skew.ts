@@ -1,13 +1,13 @@
-/** How far the clock of the server is ahead of this machine's: moments are the server's, and ages count from them. */
+/** Offset of the server's clock from this machine's. Timestamps come from the server, so ages need it. */
 import type { Context } from 'react';
 import { createContext, useEffect, useState } from 'react';
 
 export const SkewContext: Context<number> = createContext(0);
 
-/** An answer is a little old when it is read. Less than this is not a wrong clock. */
+/** A response is slightly old when it arrives. A smaller offset is not a wrong clock. */
 const leastMs = 5_000;
 
-/** `serverTime`: what the server's clock said, as soon as it is known. */
+/** `serverTime`: the server's clock, once known. */
 export function useSkew(serverTime: number | undefined): number {
   const [skewMs, setSkewMs] = useState(0);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Which stretch of time a page shows, kept in its address. */
+/** The time span that a page shows, stored in its address. */
 import type { ReactNode } from 'react';
 import { useContext, useEffect, useState } from 'react';
 import type { CallPage } from '../../../src/http/api/call.ts';
@@ -10,7 +10,7 @@ import { SkewContext } from './skew.ts';
 
 export type Span = { readonly key: SpanKey; readonly ms: number };
 
-/** The one in the address, or one in which there is something to see. Undefined until that is known. */
+/** The span in the address, or one that contains calls. Undefined until it is known. */
 export function useSpan(usual: SpanKey, toolName?: string): Span | undefined {
   const asked = useRoute().query.get('span');
   const isAsked = spans.some(([key]) => key === asked);
@@ -22,7 +22,7 @@ export function useSpan(usual: SpanKey, toolName?: string): Span | undefined {
     findSpan(usual, Date.now() + skewMs, (until) =>
       get<CallPage>('/v1/calls', { limit: 1, toolName, until }, stop.signal),
     ).then(setFound, () => {
-      // What cannot be asked is said by the page that asks for more.
+      // The page's own request shows the error.
       if (!stop.signal.aborted) setFound(usual);
     });
     return () => stop.abort();

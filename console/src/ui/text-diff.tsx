@@ -5,16 +5,16 @@ import '../../../src/react/react.css';
 import { unifiedDiff } from './unified-diff.ts';
 
 type Props = {
-  /** What the texts are of. */
+  /** Name of the compared text. */
   readonly name: string;
   readonly before: string;
   readonly after: string;
 };
 
-/** What changed from one text to the other. */
+/** Diff of two texts. */
 export function TextDiff({ name, before, after }: Props): ReactNode {
   const diff = useMemo(() => unifiedDiff(before, after), [before, after]);
-  if (diff === '') return <p className="muted">Nothing differs.</p>;
+  if (diff === '') return <p className="muted">No differences.</p>;
   return (
     <div className="qt-card text-diff">
       <DiffBlock path={name} diff={diff} />

@@ -6,7 +6,7 @@ type Theme = 'system' | 'light' | 'dark';
 const next: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 const storeName = 'quittance.theme';
 
-/** Light, dark, or as the system has it. Remembered by this browser. */
+/** Light, dark or system theme, stored in this browser. */
 export function ThemeSwitch(): ReactNode {
   const [theme, setTheme] = useState<Theme>(() => {
     const kept = window.localStorage.getItem(storeName);

@@ -20,7 +20,7 @@ export function formatAge(ms: number): string {
   return rest === 0 || name === 's' || name === 'm' ? whole : `${whole} ${rest}${smaller?.[0] ?? ''}`;
 }
 
-/** `8 ms`, `1.24 s`, `3m 20s`, `2h 5m`. Rounded before it is cut into parts: no minute has 60 seconds. */
+/** `8 ms`, `1.24 s`, `3m 20s`, `2h 5m`. Rounded before it is split, so that 60 seconds become a minute. */
 export function formatDuration(ms: number | undefined): string {
   if (ms === undefined) return '–';
   if (ms < 1) return '<1 ms';
@@ -34,11 +34,11 @@ export function formatDuration(ms: number | undefined): string {
 export const formatTime = (at: number): string =>
   new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
-/** Integer micro-units as people write amounts: 1,234,567 is 1.234567. */
+/** Formats integer micro-units as an amount: 1,234,567 is 1.234567. */
 export const formatCost = (micros: number): string =>
   micros === 0 ? '–' : (micros / 1_000_000).toLocaleString(undefined, { maximumFractionDigits: 6 });
 
-/** How long ago, kept true by itself; the moment itself on hover and for machines. */
+/** A relative time that updates itself. Hovering shows the exact time. */
 export function Age({ at }: { readonly at: number }): ReactNode {
   const now = useNow(1_000);
   return (
@@ -48,7 +48,7 @@ export function Age({ at }: { readonly at: number }): ReactNode {
   );
 }
 
-/** The time of the server, again and again, while the page is looked at. */
+/** The server's time, updated while the page is visible. */
 export function useNow(everyMs: number): number {
   const skewMs = useContext(SkewContext);
   const [now, setNow] = useState(() => Date.now());

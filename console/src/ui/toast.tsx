@@ -1,4 +1,4 @@
-/** Short news in a corner: that something was done, or why not. Read aloud, and gone after a while unless it is trouble. */
+/** Short notices in a corner, also read out. Success notices disappear after a while; errors stay. */
 import type { ReactNode } from 'react';
 import { createContext, useCallback, useContext, useMemo, useRef, useState } from 'react';
 import { ForeignText } from './foreign-text.tsx';

@@ -1,13 +1,13 @@
-/** Two texts as a unified diff, which is what diffs are shown from. */
+/** Computes a unified diff of two texts. */
 
-/** Lines that stay around those that change. */
+/** Context lines around a change. */
 const context = 3;
-/** So many pairs of lines are compared; past that, all that differs goes and comes as a whole. */
+/** Limit of compared line pairs. Beyond it, the whole difference is shown as one removal and one addition. */
 const mostPairs = 4_000_000;
 
 type Step = { readonly sign: ' ' | '-' | '+'; readonly text: string };
 
-/** Empty where nothing differs. */
+/** Returns an empty string if the texts are equal. */
 export function unifiedDiff(before: string, after: string): string {
   const steps = stepsBetween(linesOf(before), linesOf(after));
   const changed = steps.flatMap(({ sign }, index) => (sign === ' ' ? [] : [index]));
@@ -33,7 +33,7 @@ function writeHunk(steps: readonly Step[], from: number, to: number): string {
   const [earlier, here] = [steps.slice(0, from), steps.slice(from, to)];
   const head = (sign: '-' | '+'): string => {
     const lines = count(here, sign);
-    // A side without lines is named by the line before it.
+    // A side without lines is addressed by the line before it.
     return `${sign}${count(earlier, sign) + (lines === 0 ? 0 : 1)},${lines}`;
   };
   return `@@ ${head('-')} ${head('+')} @@\n${here.map(({ sign, text }) => `${sign}${text}\n`).join('')}`;
@@ -53,7 +53,7 @@ function stepsBetween(before: readonly string[], after: readonly string[]): read
   ];
 }
 
-/** By the longest common subsequence, what goes before what comes. */
+/** Longest common subsequence, with removals before additions. */
 function compare(before: readonly string[], after: readonly string[]): readonly Step[] {
   const width = after.length + 1;
   const all = (): readonly Step[] => [

@@ -1,7 +1,7 @@
-/** Keys for those who do not reach for the mouse. Never while something is typed, and never with a modifier held. */
+/** Keyboard shortcuts. Ignored while the user types or holds a modifier. */
 import { useEffect, useRef } from 'react';
 
-/** By what is pressed: `j`, `?`, or two in a row as `g c`. */
+/** Handlers by key: `j`, `?`, or a sequence such as `g c`. */
 export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
 const secondKeyMs = 1_000;

@@ -1,11 +1,11 @@
-/** Goes through a list beside what is looked at by `j` and `k`. */
+/** `j` and `k` move through a side list. */
 import { useRef, useState } from 'react';
 import { useShortcuts } from './use-shortcuts.ts';
 
 export type SideKeys = {
-  /** Grows with every move. */
+  /** Increases with every move. */
   readonly moves: number;
-  /** What to look at when the selected one is done: whatever has taken its place. */
+  /** The item to select after the current one is done: the one that takes its place. */
   readonly next: string | undefined;
 };
 
@@ -19,7 +19,7 @@ export function useSideKeys(
   if (at !== -1) lastAt.current = at;
   const [moves, setMoves] = useState(0);
   const move = (step: 1 | -1): void => {
-    // One that is done has left the list: what took its place is the next.
+    // A finished item has left the list: the item in its place is the next.
     const from = at === -1 ? (step === 1 ? lastAt.current - 1 : lastAt.current) : at;
     const next = keys[Math.min(Math.max(from + step, 0), keys.length - 1)];
     if (next === undefined) return;

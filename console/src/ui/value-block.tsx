@@ -3,7 +3,7 @@ import type { JsonValue } from '../../../src/base/json.ts';
 import { CodeBlock, JsonBlock } from '../../../src/react/code-block.tsx';
 import '../../../src/react/react.css';
 
-/** A value as JSON, a text as it is. */
+/** Shows a string as text and any other value as JSON. */
 export function ValueBlock({
   label,
   value,

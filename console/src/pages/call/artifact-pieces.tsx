@@ -16,7 +16,7 @@ type Props = {
   readonly name: string;
 };
 
-/** An output that was kept aside, read a piece at a time: it may be larger than a page can hold. */
+/** A large output or a file, read in pieces: it may be larger than a page can hold. */
 export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props): ReactNode {
   const path = pathOf('sessions', sessionId, 'artifacts', artifactId);
   const [state, setState] = useState<{
@@ -33,7 +33,7 @@ export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props
         credentials: 'same-origin',
         headers: { range: `bytes=${bytes}-${bytes + pieceBytes - 1}`, ...pageKeyHeaders() },
       });
-      if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+      if (!answer.ok) throw new Error(`The server responded with status ${answer.status}.`);
       const piece = await answer.arrayBuffer();
       const isAll = answer.status === 200 || piece.byteLength < pieceBytes;
       setState((before) => ({
@@ -50,20 +50,20 @@ export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props
   return (
     <div className="artifact">
       <p>
-        <ForeignText text={name} />, {sizeBytes.toLocaleString()} bytes, kept as{' '}
+        <ForeignText text={name} />, {sizeBytes.toLocaleString()} bytes, stored as{' '}
         <code>
           <ForeignId id={artifactId} />
         </code>
       </p>
       {state.text !== '' && (
         <div className="qt-card plain">
-          <CodeBlock label={`${safeWords(name)}, the first ${state.bytes} bytes`} text={state.text} isWhole />
+          <CodeBlock label={`${safeWords(name)}: first ${state.bytes} bytes`} text={state.text} isWhole />
         </div>
       )}
       <div className="actions">
         {state.status !== 'end' && (
           <button type="button" disabled={state.status === 'reading'} onClick={() => void read()}>
-            {state.bytes === 0 ? 'Read it' : 'Read more'}
+            {state.bytes === 0 ? 'Show' : 'Show more'}
           </button>
         )}
         <DownloadButton path={path}>Download</DownloadButton>

@@ -1,17 +1,17 @@
 import type { CallEvent, LogLine, ToolLate, ToolResponded } from '../../../../src/call/event.ts';
 
-/** One run of a call's body, and what is known of it. */
+/** One attempt of a call. */
 export type Attempt = {
   readonly attempt: number;
   readonly startedAt: number | undefined;
-  /** Undefined while it runs, or where nobody knows how it ended. */
+  /** Undefined while it runs, or if its end was lost. */
   readonly ended: ToolResponded | undefined;
   readonly idempotencyKey: string | undefined;
   readonly worker: string | undefined;
   readonly reached: readonly string[];
   readonly log: readonly LogLine[];
   readonly late: readonly ToolLate[];
-  /** Of this attempt alone. */
+  /** Cost of this attempt alone. */
   readonly costMicros: number;
 };
 
@@ -35,9 +35,9 @@ export function attemptsOf(events: readonly CallEvent[]): readonly Attempt[] {
   for (const event of events) {
     if (event.type === 'tool.started')
       change(event.attempt, () => ({ startedAt: event.at, idempotencyKey: event.idempotencyKey }));
-    // Attempt 0 is no attempt: the body never ran.
+    // Attempt 0 means that the body never ran.
     if (event.type === 'tool.responded' && event.attempt > 0) {
-      // The last one carries the cost of all of them.
+      // The final event carries the cost of all attempts.
       const before = event.final ? spentMicros : 0;
       change(event.attempt, () => ({
         ended: event,

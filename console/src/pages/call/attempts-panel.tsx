@@ -9,10 +9,10 @@ import type { Attempt } from './attempts-of.ts';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
-/** Every run of the body: how it ended, what it touched and said, and what came after its end. */
+/** Every attempt: its outcome, destinations and log, and late results. */
 export function AttemptsPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
   const attempts = attemptsOf(events);
-  if (attempts.length === 0) return <p className="muted">The body never ran.</p>;
+  if (attempts.length === 0) return <p className="muted">The tool was not executed.</p>;
   return (
     <ol className="attempts">
       {attempts.map((attempt) => (
@@ -24,13 +24,8 @@ export function AttemptsPanel({ events }: { readonly events: readonly CallEvent[
   );
 }
 
-function OneAttempt({
-  attempt: { attempt, startedAt, ended, ...more },
-}: {
-  readonly attempt: Attempt;
-}): ReactNode {
-  const outcome = ended?.outcome;
-  const elapsedMs = outcome !== undefined && 'elapsedMs' in outcome ? outcome.elapsedMs : undefined;
+function OneAttempt({ attempt }: { readonly attempt: Attempt }): ReactNode {
+  const { startedAt, ended, idempotencyKey, reached, log, late } = attempt;
   return (
     <>
       <div className="attempt-head">
@@ -59,57 +54,98 @@ function OneAttempt({
           <code>{ended.error.reason}</code> <ForeignText text={ended.error.message} />
         </p>
       )}
-      {more.idempotencyKey !== undefined && (
+      {idempotencyKey !== undefined && (
         <p className="muted">
           Idempotency key{' '}
           <code>
-            <ForeignId id={more.idempotencyKey} />
+            <ForeignId id={idempotencyKey} />
           </code>
         </p>
       )}
-      {more.reached.length > 0 && (
+      {reached.length > 0 && (
         <p>
-          <span className="muted">Touched</span>{' '}
-          {more.reached.map((place, index) => (
+          <span className="muted">Reached</span>{' '}
+          {reached.map((place, index) => (
             <code key={index} className="place">
               <ForeignText text={place} />
             </code>
           ))}
         </p>
       )}
-      {more.log.length > 0 && (
-        <ol className="log">
-          {more.log.map(({ at, message, fields }, index) => (
-            <li key={index}>
-              {startedAt !== undefined && (
-                <span className="muted num">+{formatDuration(Math.max(0, at - startedAt))}</span>
-              )}
-              <span>
-                <ForeignText text={message} />{' '}
-                {fields !== undefined && <code className="muted">{safeSentence(safeJson(fields))}</code>}
-              </span>
-            </li>
-          ))}
-        </ol>
-      )}
+      {log.length > 0 && <AttemptLog log={log} startedAt={startedAt} />}
       {ended?.payloadExtras !== undefined && (
-        <ValueBlock label={`What attempt ${attempt} left behind`} value={ended.payloadExtras} />
+        <ValueBlock label={`Partial output of attempt ${attempt.attempt}`} value={ended.payloadExtras} />
       )}
-      {more.late.map((late) => (
-        <div key={late.id} className="late">
-          <p>
-            <span className="badge" data-tone="attention">
-              late result
-            </span>{' '}
-            {late.result.type} after {formatDuration(late.elapsedMs)}. It is kept, and changes nothing about
-            the outcome.
-          </p>
-          <ValueBlock
-            label={`Late result of attempt ${attempt}`}
-            value={late.result.type === 'returned' ? late.result.output : late.result.error}
-          />
-        </div>
+      {late.map((result) => (
+        <LateResult key={result.id} late={result} />
       ))}
     </>
   );
 }
+
+function AttemptHead({
+  attempt: { attempt, startedAt, ended, costMicros, worker },
+}: {
+  readonly attempt: Attempt;
+}): ReactNode {
+  const outcome = ended?.outcome;
+  const elapsedMs = outcome !== undefined && 'elapsedMs' in outcome ? outcome.elapsedMs : undefined;
+  return (
+    <div className="attempt-head">
+      <strong>Attempt {attempt}</strong>
+      <OutcomeBadge
+        call={{
+          outcome: outcome?.type,
+          status: ended === undefined ? 'running' : 'settled',
+          code: outcome !== undefined && 'code' in outcome ? outcome.code : undefined,
+          unresolved: false,
+        }}
+      />
+      <span className="muted">
+        {startedAt !== undefined && formatMoment(startedAt)}
+        {elapsedMs !== undefined && `, ${formatDuration(elapsedMs)}`}
+        {costMicros > 0 && `, cost ${formatCost(costMicros)}`}
+        {worker !== undefined && (
+          <>
+            , worker <ForeignText text={worker} />
+          </>
+        )}
+      </span>
+    </div>
+  );
+}
+
+const AttemptLog = ({ log, startedAt }: Pick<Attempt, 'log' | 'startedAt'>): ReactNode => (
+  <ol className="log">
+    {log.map(({ at, message, fields }, index) => (
+      <li key={index}>
+        {startedAt !== undefined && (
+          <span className="muted num">+{formatDuration(Math.max(0, at - startedAt))}</span>
+        )}
+        <span>
+          <ForeignText text={message} />{' '}
+          {fields !== undefined && <code className="muted">{safeSentence(safeJson(fields))}</code>}
+        </span>
+      </li>
+    ))}
+  </ol>
+);
+
+const LateResult = ({
+  late: { attempt, elapsedMs, result },
+}: {
+  readonly late: Attempt['late'][number];
+}): ReactNode => (
+  <div className="late">
+    <p>
+      <span className="badge" data-tone="attention">
+        late result
+      </span>{' '}
+      {result.type} after {formatDuration(elapsedMs)}. It is recorded and does not change the outcome.
+    </p>
+    <ValueBlock
+      label={`Late result of attempt ${attempt}`}
+      value={result.type === 'returned' ? result.output : result.error}
+    />
+  </div>
+);

@@ -8,7 +8,7 @@ import { shortDigest } from '../../ui/short-digest.ts';
 import { formatCost, formatDuration, formatTime } from '../../ui/time.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
-/** Who, where, when and under what. */
+/** Basic facts about the call: who, where, when and under which policy. */
 export function CallFacts({
   detail: { call, summary, version },
 }: {
@@ -75,7 +75,7 @@ export function CallFacts({
         </code>
       ),
     ],
-    ['Asked again', call.recalls > 0 && `${call.recalls} ${call.recalls === 1 ? 'time' : 'times'}`],
+    ['Repeated requests', call.recalls > 0 && `${call.recalls} ${call.recalls === 1 ? 'time' : 'times'}`],
     ['Version', version],
   ];
   return (
@@ -109,11 +109,10 @@ const relations: { readonly [How in RelatedCall['how']]: string } = {
   duplicate_of: 'Duplicate of',
 };
 
-/** Cause and effect: the calls this one names, and the event that brought it about. */
+/** Related calls, and the event that caused this one. */
 export function RelatedCalls({ detail: { related, events } }: { readonly detail: CallDetail }): ReactNode {
   const cause = events.find(({ type }) => type === 'tool.requested')?.cause;
-  if (related.length === 0 && cause === undefined)
-    return <p className="muted">It stands alone: no other call brought it about or came of it.</p>;
+  if (related.length === 0 && cause === undefined) return <p className="muted">No related calls.</p>;
   return (
     <dl className="facts">
       {related.map(({ how, sessionId, callId }) => (

@@ -12,7 +12,7 @@ import { Prose } from '../../ui/prose.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import { formatTime } from '../../ui/time.tsx';
 
-/** What somebody should know before all else: that it waits for them, that nobody knows, or why it did not succeed. */
+/** The most important fact about the call: it waits for approval, its effect is unknown, or why it did not succeed. */
 export function CallNotice({ detail: { call, summary } }: { readonly detail: CallDetail }): ReactNode {
   const { confirmation, resolution, undone } = call;
   const { code, message } = summary;
@@ -20,7 +20,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
   return (
     <>
       {call.status === 'held' && confirmation !== undefined && (
-        <Notice tone="attention" title="It waits for a person">
+        <Notice tone="attention" title="Waiting for approval">
           <p>
             <ForeignText text={confirmation.description} />
           </p>
@@ -45,10 +45,10 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
         </Notice>
       )}
       {summary.unresolved && (
-        <Notice tone="unsure" title="Nobody can say whether its effect happened">
+        <Notice tone="unsure" title="Unknown whether the call took effect">
           <p>
-            <Link to={addressOf(['reconcile', call.sessionId, call.callId])}>Say what was found out</Link>, so
-            that it can be told from a call that did nothing.
+            <Link to={addressOf(['reconcile', call.sessionId, call.callId])}>Resolve it</Link> once you know
+            whether the effect happened.
           </p>
         </Notice>
       )}
@@ -62,7 +62,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
               </>
             )}
           </p>
-          {resolution.result !== undefined && <ValueBlock label="What it gave" value={resolution.result} />}
+          {resolution.result !== undefined && <ValueBlock label="Result" value={resolution.result} />}
         </Notice>
       )}
       {undone !== undefined && (

@@ -1,4 +1,4 @@
-/** One call: why it ended as it did, what it waited for, what it was given, what it did, and what was said about it. */
+/** One call: its outcome, timing, arguments, attempts, model content, rules and records. */
 import { looksSecret, safeId, shownId } from '../../../../src/base/safe-id.ts';
 import { escapeRightToLeft } from '../../../../src/base/safe-text.ts';
 import type { ReactNode } from 'react';
@@ -35,7 +35,7 @@ type Props = { readonly sessionId: string; readonly callId: string };
 
 export default function CallPage({ sessionId, callId }: Props): ReactNode {
   const { data, error, reload } = useAnswer<CallDetail>(pathOf('sessions', sessionId, 'calls', callId));
-  // It may go on while it is looked at: decided in another tab, tried again, resolved weeks later.
+  // The call may change while it is shown: decided in another tab, retried, or resolved weeks later.
   const status = useFeed({ after: 'now', sessionId, callId }, reload);
   useEffect(() => {
     if (status === 'live') reload();
@@ -48,10 +48,10 @@ export default function CallPage({ sessionId, callId }: Props): ReactNode {
         <Skeleton rows={10} />
       ) : error.code === 'call.unknown' ? (
         <Empty
-          title="There is no such call"
+          title="Call not found"
           snippet={`quittance calls --session ${JSON.stringify(safeId(sessionId))}`}
         >
-          <ForeignText text={error.message} /> A call has its id in its session only: both must be right.
+          <ForeignText text={error.message} /> Call ids are unique within a session: check both ids.
         </Empty>
       ) : error.code === 'http.too_large' && error.facts['bytes'] !== undefined ? (
         <LargeCalls calls={[{ sessionId, callId, bytes: Number(error.facts['bytes']) }]} />
@@ -62,35 +62,16 @@ export default function CallPage({ sessionId, callId }: Props): ReactNode {
   );
 }
 
-function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reload: () => void }): ReactNode {
-  const { call, summary, equivalents } = detail;
-  // What a newer version wrote stands in the list of events as it came.
+function Whole({ detail, reload }: Detail & { readonly reload: () => void }): ReactNode {
+  const { call } = detail;
+  // Events of newer versions appear only in the list of events.
   const events = useMemo(() => detail.events.flatMap((event) => readCallEvent(event) ?? []), [detail.events]);
   useEffect(() => {
     document.title = `${escapeRightToLeft(shownId(call.toolName))} · Quittance`;
   }, [call.toolName]);
   return (
     <>
-      <PageHead
-        title={
-          <span className="call-title">
-            <ForeignId id={call.toolName} />
-            <OutcomeBadge call={summary} />
-            <span className="chip">{call.mode.replaceAll('_', ' ')}</span>
-          </span>
-        }
-        about={
-          <>
-            <Link to="/calls">Calls</Link> /{' '}
-            <Link to={addressOf(['sessions', call.sessionId])}>
-              <ForeignId id={call.sessionId} />
-            </Link>{' '}
-            / <ForeignId id={call.callId} /> · <Age at={call.requestedAt} />
-          </>
-        }
-      >
-        <UndoButton detail={detail} onDone={reload} />
-      </PageHead>
+      <CallHead detail={detail} reload={reload} />
       <CallNotice detail={detail} />
       <div className="call-columns">
         <div className="call-main">
@@ -103,7 +84,7 @@ function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reloa
             <InputPanel events={events} />
           </Panel>
           {call.preview !== undefined && (
-            <Panel title="What it said it would do">
+            <Panel title="Preview">
               <div className="qt-card plain">
                 <PreviewBlock shown={call.preview} />
               </div>
@@ -129,28 +110,64 @@ function Whole({ detail, reload }: { readonly detail: CallDetail; readonly reloa
             <EventsPanel events={detail.events} />
           </Panel>
         </div>
-        <aside className="call-side" aria-label="About the call">
-          <Panel title="Facts">
-            <CallFacts detail={detail} />
-          </Panel>
-          <Panel title="Cause and effect">
-            <RelatedCalls detail={detail} />
-          </Panel>
-          <Panel title="The same elsewhere">
-            <h3>Command line</h3>
-            <Equivalent text={equivalents.cli} call={call} label="Copy the command" />
-            <p className="muted">
-              Beside the ledger; from elsewhere with <code>--ledger</code>.
-            </p>
-            <h3>curl</h3>
-            <Equivalent text={equivalents.curl} call={call} label="Copy the curl command" />
-            <p className="muted">
-              With a token of yours: <code>quittance tokens create</code>.
-            </p>
-          </Panel>
-        </aside>
+        <CallSide detail={detail} />
       </div>
     </>
+  );
+}
+
+type Detail = { readonly detail: CallDetail };
+
+function CallHead({ detail, reload }: Detail & { readonly reload: () => void }): ReactNode {
+  const { call, summary } = detail;
+  return (
+    <PageHead
+      title={
+        <span className="call-title">
+          <ForeignId id={call.toolName} />
+          <OutcomeBadge call={summary} />
+          <span className="chip">{call.mode.replaceAll('_', ' ')}</span>
+        </span>
+      }
+      about={
+        <>
+          <Link to="/calls">Calls</Link> /{' '}
+          <Link to={addressOf(['sessions', call.sessionId])}>
+            <ForeignId id={call.sessionId} />
+          </Link>{' '}
+          / <ForeignId id={call.callId} /> · <Age at={call.requestedAt} />
+        </>
+      }
+    >
+      <UndoButton detail={detail} onDone={reload} />
+    </PageHead>
+  );
+}
+
+/** Facts, related calls, and the same call in other interfaces. */
+function CallSide({ detail }: Detail): ReactNode {
+  const { call, equivalents } = detail;
+  return (
+    <aside className="call-side" aria-label="About the call">
+      <Panel title="Facts">
+        <CallFacts detail={detail} />
+      </Panel>
+      <Panel title="Related calls">
+        <RelatedCalls detail={detail} />
+      </Panel>
+      <Panel title="View via CLI or API">
+        <h3>Command line</h3>
+        <Equivalent text={equivalents.cli} call={call} label="Copy command" />
+        <p className="muted">
+          Run it in the folder of the ledger, or add <code>--ledger</code>.
+        </p>
+        <h3>curl</h3>
+        <Equivalent text={equivalents.curl} call={call} label="Copy curl command" />
+        <p className="muted">
+          Needs a token: <code>quittance tokens create</code>.
+        </p>
+      </Panel>
+    </aside>
   );
 }
 
@@ -165,7 +182,7 @@ function Panel({ title, children }: { readonly title: string; readonly children:
   );
 }
 
-/** What is wider than its place can be scrolled, by keyboard too. */
+/** Scrolls wide content, also by keyboard. */
 const ScrollArea = ({
   label,
   children,
@@ -178,7 +195,7 @@ const ScrollArea = ({
   </div>
 );
 
-/** Shows ids that look like secrets masked. The button copies a command that works. */
+/** Masks ids that look like secrets. The button copies the working command. */
 function Equivalent({ text, call, label }: EquivalentProps): ReactNode {
   const shown = [call.sessionId, call.callId]
     .filter(looksSecret)

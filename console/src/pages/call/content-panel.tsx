@@ -10,7 +10,7 @@ import { maskedValue } from '../../ui/masked-value.ts';
 /** What the model was told, part by part: the same bytes the ledger holds. */
 export function ContentPanel({ detail: { content, call } }: { readonly detail: CallDetail }): ReactNode {
   if (content === undefined || call.settled === undefined)
-    return <p className="muted">Nothing yet: the call has no outcome.</p>;
+    return <p className="muted">No content yet: the call has no outcome.</p>;
   const { outcome } = call.settled;
   const files = 'files' in outcome ? (outcome.files ?? []) : [];
   return (
@@ -18,15 +18,12 @@ export function ContentPanel({ detail: { content, call } }: { readonly detail: C
       {content.map((part, index) =>
         part.type === 'text' ? (
           <div key={index} className="told-part">
-            <ValueBlock
-              label={`Part ${index + 1} of what the model was told`}
-              value={maskedValue(readable(part.text))}
-            />
-            <CopyButton text={part.text} label={`Copy part ${index + 1} as it was told`} />
+            <ValueBlock label={`Model content, part ${index + 1}`} value={maskedValue(readable(part.text))} />
+            <CopyButton text={part.text} label={`Copy part ${index + 1} as sent`} />
           </div>
         ) : (
           <p key={index}>
-            A file,{' '}
+            File,{' '}
             <code>
               <ForeignText text={part.mimeType} />
             </code>
@@ -38,7 +35,7 @@ export function ContentPanel({ detail: { content, call } }: { readonly detail: C
           sessionId={call.sessionId}
           artifactId={outcome.artifactId}
           sizeBytes={outcome.sizeBytes}
-          name="The whole output"
+          name="Full output"
         />
       )}
       {files.map((file) => (
@@ -54,10 +51,10 @@ export function ContentPanel({ detail: { content, call } }: { readonly detail: C
   );
 }
 
-/** JSON in lines for people; anything else as it is. */
+/** Parsed JSON, or the text as it is. */
 function readable(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue; // what JSON.parse gives is JSON
+    return JSON.parse(text) as JsonValue; // JSON.parse returns JSON.
   } catch {
     return text;
   }

@@ -12,7 +12,7 @@ import { toInputPath } from './input-stages.ts';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 
-/** The arguments, stage by stage, with what changed between them and whether what ran is what was approved. */
+/** The arguments at every stage, with the changes between stages. Shows whether the approved arguments ran. */
 export function InputPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
   const path = toInputPath(events);
   const { stages, changes, hidden } = path;
@@ -32,7 +32,7 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
             ) : (
               <span className="digest">
                 <code title={stage.digest}>{shortDigest(stage.digest)}</code>
-                <CopyButton text={stage.digest} label={`Copy the digest of what was ${stage.name}`} />
+                <CopyButton text={stage.digest} label={`Copy digest of the ${stage.name} arguments`} />
               </span>
             )}
           </li>
@@ -59,14 +59,16 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
       {last?.value !== undefined && (
         <>
           <h3>
-            {there.some(({ status }, at) => at > 0 && status === 'there') ? `As ${last.name}` : 'Arguments'}
+            {there.some(({ status }, at) => at > 0 && status === 'there')
+              ? `Arguments (${last.name})`
+              : 'Arguments'}
           </h3>
-          <ValueBlock label={`Arguments as ${last.name}`} value={last.value} />
+          <ValueBlock label={`Arguments (${last.name})`} value={last.value} />
         </>
       )}
       {hidden.length > 0 && (
         <p className="muted">
-          Hidden and sealed, so that nothing here can show them:{' '}
+          Hidden values:{' '}
           {hidden.map((path, index) => (
             <Fragment key={path}>
               {index > 0 && ', '}
@@ -75,24 +77,24 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
               </code>
             </Fragment>
           ))}
-          . The tool gets the real values.
+          . They are encrypted, and the tool receives the real values.
         </p>
       )}
     </div>
   );
 }
 
-/** Whether what ran is what was agreed to: by a person, or, where none was asked, by whoever asked for it. */
+/** Did the approved arguments run? If no one approved, did the requested arguments run? */
 function MatchBadge({ path: { isAsApproved, isAsRequested } }: { readonly path: InputPath }): ReactNode {
   if (isAsRequested === undefined) return null;
   const [tone, text] =
     isAsApproved === true
-      ? (['good', 'What ran is exactly what was approved'] as const)
+      ? (['good', 'The executed arguments match the approved ones'] as const)
       : isAsApproved === false
-        ? (['bad', 'What ran is not what was approved: the digests differ'] as const)
+        ? (['bad', 'The executed arguments differ from the approved ones'] as const)
         : isAsRequested
-          ? (['good', 'What ran is exactly what the model asked for'] as const)
-          : (['active', 'What ran was mended first: the digests differ as shown'] as const);
+          ? (['good', 'The executed arguments match the requested ones'] as const)
+          : (['active', 'The requested arguments were changed before execution, as shown'] as const);
   return (
     <p className="badge match" data-tone={tone}>
       <Icon name={tone === 'bad' ? 'close' : 'check'} />

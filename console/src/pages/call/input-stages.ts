@@ -1,4 +1,4 @@
-/** The arguments on their way: as the model gave them, as they were mended, as a person approved them, as they ran. */
+/** The arguments at every stage: requested by the model, coerced, approved by a person, executed. */
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { JsonValue } from '../../../../src/base/json.ts';
 import type { CallEvent, InputChange } from '../../../../src/call/event.ts';
@@ -6,7 +6,7 @@ import type { CallEvent, InputChange } from '../../../../src/call/event.ts';
 export type InputStage = {
   readonly name: 'requested' | 'coerced' | 'approved' | 'executed';
   readonly status: 'there' | 'same' | 'none';
-  /** Kept form. Undefined where there is nothing of this kind. */
+  /** Redacted, as stored. Undefined if this stage does not exist. */
   readonly value: JsonValue | undefined;
   readonly digest: string | undefined;
   readonly note: string;
@@ -15,20 +15,20 @@ export type InputStage = {
 export type InputPath = {
   readonly stages: readonly [InputStage, InputStage, InputStage, InputStage];
   readonly changes: readonly InputChange[];
-  /** Paths whose values are not shown. */
+  /** Paths of redacted values. */
   readonly hidden: readonly string[];
-  /** Whether what ran is what a person approved; undefined where nobody approved, or nothing ran. */
+  /** Did the approved arguments run? Undefined without an approval or an execution. */
   readonly isAsApproved: boolean | undefined;
-  /** Whether what ran is what the model asked for; undefined where nothing ran. */
+  /** Did the requested arguments run? Undefined without an execution. */
   readonly isAsRequested: boolean | undefined;
 };
 
 export function toInputPath(events: readonly CallEvent[]): InputPath {
-  let requested: InputStage = none('requested', 'not on record');
+  let requested: InputStage = none('requested', 'not recorded');
   let coerced: InputStage = none('coerced', 'not checked');
-  let approved: InputStage = none('approved', 'nobody was asked');
+  let approved: InputStage = none('approved', 'no approval needed');
   let executed: InputStage = none('executed', 'not executed');
-  /** What the body would get, as things stand. */
+  /** The arguments that the body would receive at this point. */
   let value: JsonValue | undefined;
   let digest: string | undefined;
   const changes: InputChange[] = [];
@@ -39,7 +39,7 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
         value = event.requestedInput;
         digest = event.requestDigest;
         event.hidden.forEach((path) => hidden.add(path));
-        requested = { name: 'requested', status: 'there', value, digest, note: 'as the model gave them' };
+        requested = { name: 'requested', status: 'there', value, digest, note: 'from the model' };
         break;
       case 'tool.decided': {
         if (event.inputDigest === undefined) break;
@@ -53,7 +53,7 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
         break;
       }
       case 'tool.held':
-        approved = none('approved', 'waits for a person');
+        approved = none('approved', 'waiting for approval');
         break;
       case 'confirmation.decided':
         if (event.decision === 'edit' && event.editedInput !== undefined) {
@@ -66,20 +66,20 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
       case 'confirmation.expired':
         approved = none(
           'approved',
-          event.effect === 'allow' ? 'the time was up: allowed' : 'nobody answered',
+          event.effect === 'allow' ? 'expired: allowed' : 'expired without an answer',
         );
         break;
       case 'confirmation.withdrawn':
-        approved = none('approved', 'the question was withdrawn');
+        approved = none('approved', 'question withdrawn');
         break;
       case 'tool.started':
         executed = executedAs(value, digest, event.attempt === 1 ? '' : `, ${event.attempt} times`);
         break;
       case 'tool.responded':
-        // A read under no limit needs no intent: that it ran is known by its end.
+        // A read without limits stores no intent: its end proves that it ran.
         if (event.attempt > 0 && executed.status === 'none') executed = executedAs(value, digest, '');
         break;
-      // None of these touches the arguments.
+      // These events do not change the arguments.
       case 'tool.previewed':
       case 'tool.recalled':
       case 'tool.late':
@@ -111,7 +111,7 @@ const executedAs = (
   value: JsonValue | undefined,
   digest: string | undefined,
   howOften: string,
-): InputStage => ({ name: 'executed', status: 'same', value, digest, note: `given to the tool${howOften}` });
+): InputStage => ({ name: 'executed', status: 'same', value, digest, note: `passed to the tool${howOften}` });
 
 /** `value`: the arguments after this decision. */
 function approvedBy(
@@ -128,11 +128,11 @@ function approvedBy(
 }
 
 function noteOf({ effectiveInput, changes, inputForm }: CallEvent & { type: 'tool.decided' }): string {
-  // An earlier version recorded what the schema was given, not what it made of that.
-  if (inputForm === undefined && changes.length === 0) return 'fit the schema; defaults are not on record';
-  if (effectiveInput === undefined) return 'fit the schema as they were';
-  if (changes.length > 0) return 'mended to fit the schema';
-  return inputForm === 'typed' ? 'rendering of what the schema made of them' : 'what the schema made of them';
+  // Earlier versions recorded the schema's input, not its output.
+  if (inputForm === undefined && changes.length === 0) return 'valid; defaults were not recorded';
+  if (effectiveInput === undefined) return 'valid without changes';
+  if (changes.length > 0) return 'coerced to fit the schema';
+  return inputForm === 'typed' ? 'transformed by the schema, shown as JSON' : 'transformed by the schema';
 }
 
 const none = (name: InputStage['name'], note: string): InputStage => ({

@@ -9,9 +9,9 @@ import type { JsonValue } from '../../../../src/base/json.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { maskedValue } from '../../ui/masked-value.ts';
 
-/** The audit records of the call, in the order of its life. */
+/** The audit records of the call, in order. */
 export function RecordsPanel({ records }: { readonly records: readonly ToolAuditRecord[] }): ReactNode {
-  if (records.length === 0) return <p className="muted">No record yet.</p>;
+  if (records.length === 0) return <p className="muted">No records yet.</p>;
   return (
     <table>
       <thead>
@@ -19,7 +19,7 @@ export function RecordsPanel({ records }: { readonly records: readonly ToolAudit
           <th scope="col">When</th>
           <th scope="col">Record</th>
           <th scope="col">Decided by</th>
-          <th scope="col">What it says</th>
+          <th scope="col">Details</th>
         </tr>
       </thead>
       <tbody>
@@ -56,13 +56,13 @@ function wordsOf(outcome: ToolAuditRecord['outcome'], attempt: number): string {
     case 'requires_confirmation':
       return outcome.description;
     case 'cached':
-      return 'Answered from what was recorded; nothing ran.';
+      return 'Answered from the record; nothing ran.';
     case 'replayed':
-      return 'Reported again, and answered from what was recorded.';
+      return 'Reported again and answered from the record.';
     case 'completed':
       return attempt === 0
         ? 'Not executed.'
-        : `Attempt ${attempt} ${outcome.result.success === false ? 'was no success' : 'succeeded'}.`;
+        : `Attempt ${attempt} ${outcome.result.success === false ? 'failed' : 'succeeded'}.`;
     case 'persistence_failed':
       return `${outcome.boundary}: ${outcome.error}`;
     default:
@@ -71,7 +71,7 @@ function wordsOf(outcome: ToolAuditRecord['outcome'], attempt: number): string {
   }
 }
 
-/** Everything the ledger holds of the call, as it was written; ids that look like secrets are masked. */
+/** All events of the call, as stored. Ids that look like secrets are masked. */
 export function EventsPanel({ events }: { readonly events: readonly ReadEvent[] }): ReactNode {
   return (
     <ol className="events">
@@ -87,7 +87,7 @@ export function EventsPanel({ events }: { readonly events: readonly ReadEvent[] 
                 <ForeignText text={event.id} />
               </code>
             </summary>
-            {/* What came as JSON is JSON. */}
+            {/* Events arrived as JSON. */}
             <ValueBlock
               label={`Event ${safeWords(event.type)}`}
               value={maskedValue(event as unknown as JsonValue)}

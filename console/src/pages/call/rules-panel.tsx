@@ -4,7 +4,7 @@ import { ForeignText } from '../../ui/foreign-text.tsx';
 
 type Fired = RuleMark & { readonly when: 'before' | 'after' };
 
-/** The rules that had something to say, before the body ran and about what it gave. */
+/** The rules that fired on the call or on its result. */
 export function RulesPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
   const fired = events.flatMap((event): readonly Fired[] =>
     event.type === 'tool.decided'
@@ -13,15 +13,15 @@ export function RulesPanel({ events }: { readonly events: readonly CallEvent[] }
         ? event.rules.map((rule) => ({ ...rule, when: 'after' }))
         : [],
   );
-  if (fired.length === 0) return <p className="muted">No rule had anything to say.</p>;
+  if (fired.length === 0) return <p className="muted">No rule fired.</p>;
   return (
     <table>
       <thead>
         <tr>
           <th scope="col">Rule</th>
-          <th scope="col">Said</th>
-          <th scope="col">When</th>
-          <th scope="col">In words</th>
+          <th scope="col">Action</th>
+          <th scope="col">Phase</th>
+          <th scope="col">Message</th>
         </tr>
       </thead>
       <tbody>
@@ -37,10 +37,10 @@ export function RulesPanel({ events }: { readonly events: readonly CallEvent[] }
                 {observed ? `would ${action}` : action}
               </span>
             </td>
-            <td className="muted">{when === 'before' ? 'before it ran' : 'about the result'}</td>
+            <td className="muted">{when === 'before' ? 'before execution' : 'on the result'}</td>
             <td>
               <ForeignText text={message} />
-              {policyError && <em> It met a value of the wrong type, and so it fired.</em>}
+              {policyError && <em> It fired because a value had the wrong type.</em>}
               {tags.map((tag) => (
                 <span key={tag} className="chip">
                   <ForeignText text={tag} />

@@ -1,13 +1,13 @@
-/** Where a moment is drawn, from 0 to 1. A wait of hours beside gates of microseconds is drawn shorter than it was. */
+/** Maps a time to a position from 0 to 1. Long waits are shortened so that gates of microseconds stay visible. */
 import type { Bar } from './waterfall.ts';
 
 export type TimeScale = {
   readonly at: (ms: number) => number;
-  /** Whether waits are drawn shorter than they were. */
+  /** Are waits drawn shorter than they were? */
   readonly isBroken: boolean;
 };
 
-/** A wait takes no more room than this times everything else. */
+/** Largest share of a wait, relative to all other time. */
 const widestWait = 0.6;
 
 export function createTimeScale(bars: readonly Bar[], now: number): TimeScale {
@@ -17,7 +17,7 @@ export function createTimeScale(bars: readonly Bar[], now: number): TimeScale {
     .filter(({ kind }) => kind === 'wait')
     .map((bar) => ({ from: bar.from, ms: endOf(bar) - bar.from }))
     .filter(({ ms }) => ms > 0);
-  // Nothing happens between the last bar and what was found out days later, either.
+  // The gap before a late resolution is also idle time.
   for (const gap of gapsOf(bars, endOf)) waits.push(gap);
   const busy = Math.max(0.001, end - waits.reduce((sum, { ms }) => sum + ms, 0));
   const room = (ms: number): number => Math.min(ms, Math.max(busy * widestWait, 0.001));
@@ -36,7 +36,7 @@ export function createTimeScale(bars: readonly Bar[], now: number): TimeScale {
   };
 }
 
-/** Stretches in which nothing was going on. */
+/** Idle periods between the bars. */
 function gapsOf(
   bars: readonly Bar[],
   endOf: (bar: Bar) => number,

@@ -11,7 +11,7 @@ import { Problem } from '../../ui/problem.tsx';
 import { formatTime, useNow } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
 
-/** Takes back what the call did, where the tool can and the time is not up. It asks why, and does it once. */
+/** Undoes the call, if the tool supports it and the undo period has not ended. Asks for a reason. */
 export function UndoButton({
   detail: { call },
   onDone,
@@ -32,7 +32,7 @@ export function UndoButton({
       <button
         type="button"
         disabled={!may}
-        title={may ? undefined : 'To undo a call one must be an operator or an admin.'}
+        title={may ? undefined : 'Only operators and admins can undo calls.'}
         onClick={() => setOpen(true)}
       >
         Undo…
@@ -84,14 +84,14 @@ function UndoDialog({
   return (
     <Dialog title={`Undo ${safeId(toolName)}`} onClose={onClose}>
       <form className="undo-form" onSubmit={submit}>
-        <p>The tool takes back what this call did. That is a call of its own, with its own records.</p>
+        <p>The tool reverses the effect of this call. The undo is a separate call with its own records.</p>
         <label>
-          Why
+          Reason
           <textarea rows={3} value={reason} onChange={(event) => setReason(event.target.value)} />
         </label>
         {error !== undefined && <Problem error={error} />}
         <button type="submit" className="primary" disabled={status === 'sending'}>
-          Undo the call
+          Undo call
         </button>
       </form>
     </Dialog>
@@ -101,13 +101,13 @@ function UndoDialog({
 function describe(answer: CallAnswer): string {
   switch (answer.decision) {
     case 'settled':
-      return answer.isError ? 'The tool could not undo it.' : 'Undone.';
+      return answer.isError ? 'The tool could not undo the call.' : 'Undone.';
     case 'deny':
-      return 'Undoing it was denied.';
+      return 'The undo was denied.';
     case 'held':
-      return 'Undoing it waits for a person: it is in the inbox.';
+      return 'The undo needs approval: see the inbox.';
     case 'running':
     case 'allow':
-      return 'It is being undone.';
+      return 'Undo in progress.';
   }
 }

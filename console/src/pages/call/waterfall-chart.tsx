@@ -6,7 +6,7 @@ import type { Bar } from './waterfall.ts';
 import { toWaterfall } from './waterfall.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 
-/** Gates, waits and attempts as a table with bars: the numbers are there for whoever does not see them. */
+/** Gates, waits and attempts as a table with bars. Screen readers get the numbers. */
 export function WaterfallChart({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
   const bars = toWaterfall(events);
   const isOpen = bars.some(({ ms }) => ms === undefined);
@@ -19,15 +19,15 @@ export function WaterfallChart({ events }: { readonly events: readonly CallEvent
           <tr>
             <th scope="col">Step</th>
             <th scope="col" className="num">
-              At
+              Start
             </th>
             <th scope="col" className="num">
-              Took
+              Duration
             </th>
             <th scope="col" className="waterfall-time">
               Time
             </th>
-            <th scope="col">What happened</th>
+            <th scope="col">Details</th>
           </tr>
         </thead>
         <tbody>
@@ -57,7 +57,7 @@ export function WaterfallChart({ events }: { readonly events: readonly CallEvent
           })}
         </tbody>
       </table>
-      {scale.isBroken && <p className="muted waterfall-note">Waits are drawn shorter than they were.</p>}
+      {scale.isBroken && <p className="muted waterfall-note">Waits are shortened in this chart.</p>}
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** The life of a call as bars in time: every gate it came to, what it waited for, and what ran. */
+/** The life of a call as bars on a time axis: gates, waits and attempts. */
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { CallEvent, DecidedBy } from '../../../../src/call/event.ts';
 import type { Tone } from '../../ui/outcome-badge.tsx';
@@ -7,7 +7,7 @@ import { formatDuration } from '../../ui/time.tsx';
 
 export type Bar = {
   readonly name: string;
-  /** `gate`: inside the bar of gates before it. `wait`: nobody was at it. `moment`: has no length. */
+  /** `gate`: part of the preceding bar of gates. `wait`: the call is idle. `moment`: has no duration. */
   readonly kind: 'gates' | 'gate' | 'wait' | 'attempt' | 'moment';
   /** Milliseconds after the request. */
   readonly from: number;
@@ -17,7 +17,7 @@ export type Bar = {
   readonly tone: Tone;
 };
 
-/** The order of the gates before a person is asked, and after one agreed. A test holds it against the runtime's. */
+/** Order of the gates before an approval, and after it. A test compares it with the runtime's. */
 export const gateOrder: readonly string[] = [
   'resolve',
   'deadline',
@@ -39,16 +39,16 @@ const by = (decider: DecidedBy): string =>
 /** Without `ms`: a moment. */
 type Words = Pick<Bar, 'name' | 'note' | 'tone'> & Partial<Pick<Bar, 'ms'>>;
 
-/** Needs the events of one call in their order. */
+/** Needs the events of one call, in order. */
 export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
   const startedAt = events[0]?.at ?? 0;
   let since = startedAt;
   const bars: Bar[] = [];
-  /** Bars that have begun stand where they began, and are filled in when they end. */
+  /** An open bar is added when it starts and completed when it ends. */
   let held: number | undefined;
   let running: number | undefined;
   let wasApproved = false;
-  /** Previews are made by a gate, and told of before what the gates decided. */
+  /** A gate makes the previews, and their events precede the gates' decision. */
   const previews: Bar[] = [];
   const toBar = (event: CallEvent, kind: Bar['kind'], words: Words): Bar => {
     return { ms: 0, ...words, kind, from: event.at - startedAt };
@@ -85,7 +85,7 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
         break;
       case 'confirmation.expired':
         wasApproved = event.effect === 'allow';
-        endHold(event, wasApproved ? 'nobody answered: allowed' : 'nobody answered', 'attention');
+        endHold(event, wasApproved ? 'expired: allowed' : 'expired without an answer', 'attention');
         break;
       case 'confirmation.withdrawn':
         endHold(event, `withdrawn: ${event.reason}`, 'quiet');
@@ -96,7 +96,7 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
         break;
       case 'tool.responded':
         if (running !== undefined) end(running, event, endedBy(event, elapsedOf(event)));
-        // Where no intent was needed, the attempt is known by its end alone.
+        // An attempt without an intent is known only from its end.
         else if (event.attempt > 0) bars.push(attemptBar(event, since, startedAt));
         running = undefined;
         since = event.at;
@@ -111,19 +111,19 @@ export function toWaterfall(events: readonly CallEvent[]): readonly Bar[] {
   return [...bars, ...previews];
 }
 
-const heldWords: Words = { name: 'held', ms: undefined, note: 'waits for a person', tone: 'attention' };
+const heldWords: Words = { name: 'held', ms: undefined, note: 'waiting for approval', tone: 'attention' };
 
 const begunBy = ({ attempt }: CallEvent & { readonly type: 'tool.started' }): Words => ({
   name: `attempt ${attempt}`,
   ms: undefined,
-  note: 'no end on record yet',
+  note: 'no end recorded yet',
   tone: 'active',
 });
 
 const pauseOf = (event: CallEvent & { readonly type: 'retry.requested' }): Words => ({
-  name: 'before trying again',
+  name: 'waiting to retry',
   ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
-  note: `attempt ${event.attempt}, as ${event.by} asked`,
+  note: `attempt ${event.attempt}, requested by ${event.by}`,
   tone: 'quiet',
 });
 
@@ -131,7 +131,7 @@ type Responded = CallEvent & { readonly type: 'tool.responded' };
 
 const elapsedOf = ({ outcome }: Responded): number => ('elapsedMs' in outcome ? outcome.elapsedMs : 0);
 
-/** `bodyMs`: the bar goes from the intent to the outcome, both on disk; the body is only a part of that. */
+/** `bodyMs`: the bar spans from the stored intent to the stored outcome; the body is only part of it. */
 function endedBy({ outcome }: Responded, bodyMs: number): Pick<Bar, 'note' | 'tone'> {
   const code = 'code' in outcome ? outcome.code : undefined;
   const { word, tone } = describeOutcome({
@@ -140,18 +140,18 @@ function endedBy({ outcome }: Responded, bodyMs: number): Pick<Bar, 'note' | 'to
     code,
     unresolved: false,
   });
-  const body = bodyMs > 0 ? `; the body took ${formatDuration(bodyMs)}` : '';
+  const body = bodyMs > 0 ? `; execution took ${formatDuration(bodyMs)}` : '';
   return { note: (code === undefined ? word : `${word}, ${code}`) + body, tone };
 }
 
-/** An attempt without an intent on record. */
+/** An attempt without a recorded intent. */
 function attemptBar(event: Responded, since: number, startedAt: number): Bar {
   const from = Math.max(since, event.at - elapsedOf(event));
   const name = `attempt ${event.attempt}`;
   return { name, kind: 'attempt', from: from - startedAt, ms: event.at - from, ...endedBy(event, 0) };
 }
 
-/** Events that have no length. */
+/** Events without a duration. */
 const momentTypes = [
   'tool.previewed',
   'tool.late',
@@ -171,7 +171,7 @@ function momentOf(event: Moment): Words {
   const tone = 'quiet';
   switch (event.type) {
     case 'tool.previewed': {
-      const more = event.ready ? '' : ', not the last';
+      const more = event.ready ? '' : ', not final';
       return { name: 'preview shown', note: `revision ${event.revision}${more}`, tone };
     }
     case 'tool.late':
@@ -183,19 +183,19 @@ function momentOf(event: Moment): Words {
     case 'tool.taken_over':
       return {
         name: 'taken over',
-        note: `its process is gone, takeover ${event.takeover}`,
+        note: `its process ended; takeover ${event.takeover}`,
         tone: 'attention',
       };
     case 'tool.reported':
       return {
-        name: event.what.type === 'claimed' ? 'handed over' : 'reported',
+        name: event.what.type === 'claimed' ? 'claimed' : 'reported',
         note: reportNote(event),
         tone,
       };
     case 'tool.recalled':
       return event.how === 'conflict'
-        ? { name: 'asked again', note: `conflict: ${event.details}`, tone: 'attention' }
-        : { name: 'asked again', note: `answered from ${event.fromCallId}`, tone };
+        ? { name: 'requested again', note: `conflict: ${event.details}`, tone: 'attention' }
+        : { name: 'requested again', note: `answered from ${event.fromCallId}`, tone };
     case 'tool.resolved': {
       const what = event.resolution.replaceAll('_', ' ');
       return { name: 'resolved', note: `${what}, by ${by(event.by)}`, tone: 'good' };
@@ -203,7 +203,7 @@ function momentOf(event: Moment): Words {
     case 'tool.undone':
       return { name: 'undone', note: `by ${by(event.by)}`, tone: 'attention' };
     case 'persistence.failed':
-      return { name: 'not kept', note: `${event.boundary}: ${event.error}`, tone: 'bad' };
+      return { name: 'not stored', note: `${event.boundary}: ${event.error}`, tone: 'bad' };
     case 'runtime.budget_exhausted': {
       const note = `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`;
       return { name: 'budget', note, tone: 'bad' };
@@ -214,28 +214,28 @@ function momentOf(event: Moment): Words {
 const decisionWords = {
   approve: 'approved',
   deny: 'denied',
-  edit: 'approved with other arguments',
+  edit: 'approved with edited arguments',
   respond: 'answered',
 } as const;
 
 function reportNote({ what, worker }: CallEvent & { readonly type: 'tool.reported' }): string {
   switch (what.type) {
     case 'claimed':
-      return `taken by ${worker}`;
+      return `claimed by ${worker}`;
     case 'given':
-      return `${worker} said how it went`;
+      return `result reported by ${worker}`;
     case 'differs':
-      return `${worker} said otherwise later`;
+      return `different result reported later by ${worker}`;
   }
 }
 
-/** Moments are whole milliseconds, so less than this is no time of its own. */
+/** Timestamps are whole milliseconds, so a shorter rest is not meaningful. */
 const leastRestMs = 1;
 const restNote = 'writing to the ledger';
 
 type Decided = CallEvent & { readonly type: 'tool.decided' };
 
-/** Every gate the call came to, with how long it took there, and where it was stopped. */
+/** Every gate the call reached, its duration, and the gate that stopped the call. */
 function gateBars(event: Decided, again: boolean, since: number, startedAt: number): readonly Bar[] {
   const took = new Map(event.gates.map(({ gate, elapsedUs }) => [gate, elapsedUs / 1_000]));
   const sum = [...took.values()].reduce((total, ms) => total + ms, 0);
@@ -249,7 +249,7 @@ function gateBars(event: Decided, again: boolean, since: number, startedAt: numb
       kind: 'gates',
       from: since - startedAt,
       ms: Math.max(event.at - since, sum),
-      note: `${rulingWords[event.decision]}${who}${event.grantId === undefined ? '' : ', under a grant'}`,
+      note: `${rulingWords[event.decision]}${who}${event.grantId === undefined ? '' : ', by a grant'}`,
       tone: event.decision === 'deny' ? 'bad' : event.decision === 'ask' ? 'attention' : 'active',
     },
   ];
@@ -269,13 +269,13 @@ function gateBars(event: Decided, again: boolean, since: number, startedAt: numb
   }
   const rest = (bars[0]?.ms ?? 0) - sum;
   if (rest >= leastRestMs)
-    bars.push({ name: 'the rest', kind: 'gate', from: at, ms: rest, note: restNote, tone: 'quiet' });
+    bars.push({ name: 'other', kind: 'gate', from: at, ms: rest, note: restNote, tone: 'quiet' });
   return bars;
 }
 
-const rulingWords = { allow: 'let through', deny: 'stopped', ask: 'a person is asked' } as const;
+const rulingWords = { allow: 'allowed', deny: 'denied', ask: 'approval required' } as const;
 
-/** Hooks and rules speak at the policy gate. */
+/** Hooks and rules decide at the policy gate. */
 function stoppedAt({ decidedBy }: Decided, names: readonly string[]): string | undefined {
   const name = decidedBy?.type === 'hook' || decidedBy?.type === 'rule' ? 'policy' : decidedBy?.name;
   return name !== undefined && names.includes(name) ? name : undefined;

@@ -1,17 +1,17 @@
 /**
- * Calls as they are listed, newest first, read a page at a time and kept true while more arrive.
+ * The list of calls, newest first, read page by page and updated as calls arrive.
  *
- * 1. No call stands in it twice, and their order is the server's.
- * 2. What the head of the list says now counts for everything down to its last row.
+ * 1. Each call appears once, in the server's order.
+ * 2. A new first page replaces every row down to its own last row.
  */
 import type { CallPage } from '../../../../src/http/api/call.ts';
 import type { CallSummary } from '../../../../src/ledger/call-query.ts';
 
 export type CallList = {
   readonly rows: readonly CallSummary[];
-  /** The cursor of what follows; undefined at the end. */
+  /** Cursor of the next page; undefined at the end. */
   readonly next: string | undefined;
-  /** How far back a search has come. */
+  /** How far back the search has read. */
   readonly searchedTo: number | undefined;
 };
 
@@ -20,27 +20,27 @@ export const noCalls: CallList = { rows: [], next: undefined, searchedTo: undefi
 export const callKey = ({ sessionId, callId }: Pick<CallSummary, 'sessionId' | 'callId'>): string =>
   JSON.stringify([sessionId, callId]);
 
-/** The next page, at the end. */
+/** Appends the next page. */
 export function appendPage(list: CallList, page: CallPage): CallList {
   return { ...take(page), rows: [...list.rows, ...without(page.rows, list.rows)] };
 }
 
-/** The first page as it is now. */
+/** Replaces the head of the list with a new first page. */
 export function renewHead(list: CallList, page: CallPage): CallList {
-  // A search that stopped early says nothing about what lies further back.
+  // A search that stopped early says nothing about older calls.
   if (page.searchedTo !== undefined && list.rows.length + (list.searchedTo ?? 0) > 0)
     return { ...list, rows: [...page.rows, ...without(list.rows, page.rows)] };
   const last = page.rows.at(-1);
   const joint = last === undefined ? -1 : findIndex(list.rows, callKey(last));
-  // Everything is on this page, or so much is new that the pages do not touch: then what was below is read again.
+  // The page holds everything, or does not overlap the list: then the rest is loaded again.
   if (page.next === undefined || joint === -1) return take(page);
   return { ...list, rows: [...page.rows, ...without(list.rows.slice(joint + 1), page.rows)] };
 }
 
-/** How many calls of a first page are not in the list yet. */
+/** Number of calls on a first page that are not yet in the list. */
 export const countNew = (list: CallList, page: CallPage): number => without(page.rows, list.rows).length;
 
-/** One call as it is now, where it stands. */
+/** Updates one call in place. */
 export function replaceCall(list: CallList, call: CallSummary): CallList {
   const at = findIndex(list.rows, callKey(call));
   return at === -1 ? list : { ...list, rows: list.rows.with(at, call) };

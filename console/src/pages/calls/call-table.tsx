@@ -1,9 +1,10 @@
 /**
- * A table of as many calls as there are: only the rows in sight are in the page. A row is one link; `j` and `k` go from
- * row to row, and what has the focus is what Enter opens.
+ * The table of calls. Only visible rows are in the DOM. A row is one link: `j` and `k` move between rows, and Enter
+ * opens the focused one.
  */
+import type { Virtualizer } from '@tanstack/react-virtual';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import type { ReactNode } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import { useCallback, useEffect, useRef } from 'react';
 import { safeId, safeWords } from '../../../../src/base/safe-id.ts';
 import type { CallSummary } from '../../../../src/ledger/call-query.ts';
@@ -23,14 +24,14 @@ const columns: readonly { readonly name: string; readonly isNumber?: true; reado
   { name: 'Session' },
   { name: 'Principal' },
   { name: 'Attempts', isNumber: true },
-  { name: 'Duration', isNumber: true, hint: 'How long the body took' },
+  { name: 'Duration', isNumber: true, hint: 'Execution time' },
   { name: 'Cost', isNumber: true },
   { name: 'Decision' },
-  { name: 'Age', isNumber: true, hint: 'Since it was asked for' },
+  { name: 'Age', isNumber: true, hint: 'Time since the request' },
 ];
 
 const rowPixels = 36;
-/** So many rows before the end the next page is asked for. */
+/** The next page is requested this many rows before the end. */
 const ahead = 30;
 
 type Props = {
@@ -38,9 +39,9 @@ type Props = {
   readonly hasMore: boolean;
   readonly onNearEnd: () => void;
   readonly onTop: (isAtTop: boolean) => void;
-  /** What stands after the last row. */
+  /** Shown after the last row. */
   readonly foot: ReactNode;
-  /** Changes when the table is to begin at its top again. */
+  /** A change scrolls the table to the top. */
   readonly topKey: string;
 };
 
@@ -63,33 +64,7 @@ export function CallTable({ rows, hasMore, onNearEnd, onTop, foot, topKey }: Pro
     scroller.current?.scrollTo({ top: 0 });
   }, [topKey]);
 
-  /** The row the focus is on its way to: keys may come faster than rows are drawn. */
-  const wanted = useRef(-1);
-  const goToRow = (index: number): void => {
-    if (index < 0 || index >= rows.length) return;
-    wanted.current = index;
-    virtual.scrollToIndex(index);
-    // The row may only be drawn by that.
-    requestAnimationFrame(() => {
-      if (wanted.current !== index) return;
-      wanted.current = -1;
-      scroller.current
-        ?.querySelector<HTMLElement>(`[data-index="${index}"] a`)
-        ?.focus({ preventScroll: true });
-    });
-  };
-  const focused = (): number => {
-    if (wanted.current !== -1) return wanted.current;
-    const row = document.activeElement?.closest('[data-index]');
-    return row === null || row === undefined ? -1 : Number(row.getAttribute('data-index'));
-  };
-  const step = (by: number): void => {
-    const at = focused();
-    goToRow(
-      at === -1 ? (items.find(({ start }) => start >= (virtual.scrollOffset ?? 0))?.index ?? 0) : at + by,
-    );
-  };
-  useShortcuts({ j: () => step(1), k: () => step(-1) });
+  const { focused, step } = useRowFocus(rows.length, virtual, scroller);
 
   return (
     <div
@@ -124,6 +99,43 @@ export function CallTable({ rows, hasMore, onNearEnd, onTop, foot, topKey }: Pro
       {foot}
     </div>
   );
+}
+
+/** Moves the focus from row to row: `j`, `k` and the arrow keys. */
+function useRowFocus(
+  count: number,
+  virtual: Virtualizer<HTMLDivElement, Element>,
+  scroller: RefObject<HTMLDivElement | null>,
+): { readonly focused: () => number; readonly step: (by: number) => void } {
+  /** The row that is about to receive the focus: keys may come faster than rows render. */
+  const wanted = useRef(-1);
+  const goToRow = (index: number): void => {
+    if (index < 0 || index >= count) return;
+    wanted.current = index;
+    virtual.scrollToIndex(index);
+    // The row may not be rendered before the next frame.
+    requestAnimationFrame(() => {
+      if (wanted.current !== index) return;
+      wanted.current = -1;
+      scroller.current
+        ?.querySelector<HTMLElement>(`[data-index="${index}"] a`)
+        ?.focus({ preventScroll: true });
+    });
+  };
+  const focused = (): number => {
+    if (wanted.current !== -1) return wanted.current;
+    const row = document.activeElement?.closest('[data-index]');
+    return row === null || row === undefined ? -1 : Number(row.getAttribute('data-index'));
+  };
+  const step = (by: number): void => {
+    const at = focused();
+    const firstVisible = virtual
+      .getVirtualItems()
+      .find(({ start }) => start >= (virtual.scrollOffset ?? 0))?.index;
+    goToRow(at === -1 ? (firstVisible ?? 0) : at + by);
+  };
+  useShortcuts({ j: () => step(1), k: () => step(-1) });
+  return { focused, step };
 }
 
 const keyAt = (rows: readonly CallSummary[], index: number): string => {

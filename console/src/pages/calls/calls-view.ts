@@ -1,4 +1,4 @@
-/** What of the calls is looked at. It stands in the address, so that it can be kept, shared and gone back to. */
+/** Filters of the calls page. They are stored in the address, so a view can be saved and shared. */
 import type { Query } from '../../api/client.ts';
 import { addressOf } from '../../route.ts';
 import { formatTime } from '../../ui/time.tsx';
@@ -21,7 +21,7 @@ const names = [
 export type ViewField = (typeof names)[number];
 export type CallsView = Readonly<Partial<Record<ViewField, string>>>;
 
-/** The time looked back on, from now. */
+/** Time span back from now. */
 export const spans: Readonly<Record<string, { readonly ms: number; readonly label: string }>> = {
   '15m': { ms: 15 * 60_000, label: 'Last 15 minutes' },
   '1h': { ms: 3_600_000, label: 'Last hour' },
@@ -41,7 +41,7 @@ export function readView(query: URLSearchParams): CallsView {
 
 export const viewAddress = (view: CallsView): string => addressOf(['calls'], inOrder(view));
 
-/** The same view in one text, however it was put together. */
+/** One key per view, whatever the order of its fields. */
 export const viewKey = (view: CallsView): string => JSON.stringify(inOrder(view));
 
 const inOrder = (view: CallsView): Record<string, string | undefined> =>
@@ -52,7 +52,7 @@ export const changeView = (
   change: Partial<Record<ViewField, string | undefined>>,
 ): CallsView => readView(new URLSearchParams(addressOf([], { ...view, ...change }).slice(2)));
 
-/** What the server is asked. A span begins at a whole minute: asked again soon after, it is the same question. */
+/** The request for a view. A span starts at a whole minute, so that repeated requests are the same. */
 export function toQuery({ within, ...view }: CallsView, now: number): Query {
   const span = within === undefined || !Object.hasOwn(spans, within) ? undefined : spans[within];
   return {
@@ -61,7 +61,7 @@ export function toQuery({ within, ...view }: CallsView, now: number): Query {
   };
 }
 
-/** Views that everybody has. */
+/** Predefined views. */
 export const commonViews: readonly { readonly name: string; readonly view: CallsView }[] = [
   { name: 'All', view: {} },
   { name: 'Held', view: { status: 'held' } },

@@ -1,4 +1,4 @@
-/** All calls: narrowed by what the address says, and followed as they arrive. */
+/** All calls, filtered by the address and updated as they arrive. */
 import type { ReactNode } from 'react';
 import { useCallback, useContext, useMemo, useRef, useState } from 'react';
 import { goTo } from '../../route.ts';
@@ -25,7 +25,7 @@ import { ViewTabs } from './view-tabs.tsx';
 
 export default function Calls({ query: asked }: { readonly query: URLSearchParams }): ReactNode {
   const key = viewKey(readView(asked));
-  // The address is the state: the same address gives the same view, however often the page is drawn.
+  // The address is the state: the same address always gives the same view.
   const view = useMemo(() => readView(asked), [key]);
   const skewMs = useContext(SkewContext);
   const query = useMemo(() => toQuery(view, Date.now() + skewMs), [view, skewMs]);
@@ -91,16 +91,16 @@ export default function Calls({ query: asked }: { readonly query: URLSearchParam
   );
 }
 
-/** From the counts; where they stopped early and the list is read to its end, from the list. */
+/** The total from the facet counts. If counting stopped early and the list is complete, from the list. */
 function HowMany({ calls, facets }: { readonly calls: ListedCalls; readonly facets: Facets }): ReactNode {
   const isWhole = calls.status === 'ready' && calls.list.next === undefined;
   const total = !facets.isTotalExact && isWhole ? calls.list.rows.length : facets.total;
-  // Keeps the line: what stands beside it must not jump when the number comes.
+  // Reserves the line, so that the layout does not jump when the number arrives.
   if (total === undefined) return 'Counting calls';
   return `${facets.isTotalExact || isWhole ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
 }
 
-/** Beside the list where there is room; folded away above it where there is none. */
+/** Next to the list on wide screens; collapsed above it on narrow ones. */
 function Sidebar({ children }: { readonly children: ReactNode }): ReactNode {
   const [isOpen, setOpen] = useState(() => window.matchMedia('(min-width: 60.01rem)').matches);
   return (
@@ -114,8 +114,8 @@ function Sidebar({ children }: { readonly children: ReactNode }): ReactNode {
 function Nothing({ view }: { readonly view: CallsView }): ReactNode {
   if (Object.keys(view).length > 0)
     return (
-      <Empty title="No call fits">
-        Nothing in this ledger fits all of that.{' '}
+      <Empty title="No matching calls">
+        No call in this ledger matches all filters.{' '}
         <button type="button" onClick={() => goTo(viewAddress({}))}>
           Show all calls
         </button>
@@ -138,7 +138,7 @@ const runtime = createRuntime({ tools: [greet], ledger });
 const turn = runtime.turn({ sessionId: 'first' });
 await turn.call({ id: 'call_1', name: 'greet', arguments: { name: 'Ada' } });`}
     >
-      Calls that agents make through this ledger appear here as they are made. This makes the first one:
+      Calls appear here as agents make them. To make a first call, run:
     </Empty>
   );
 }

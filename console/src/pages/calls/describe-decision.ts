@@ -1,6 +1,6 @@
 import type { CallSummary } from '../../../../src/ledger/call-query.ts';
 
-/** What was decided about a call, as far as its line tells: the call's own page says by whom. */
+/** The decision about a call, for its row. The call's page names the decider. */
 export function describeDecision({
   outcome,
   status,
@@ -11,13 +11,13 @@ export function describeDecision({
   if (attempts > 0) return 'allowed';
   switch (status) {
     case 'held':
-      return 'asks a person';
+      return 'needs approval';
     case 'approved':
       return 'approved';
     case 'running':
       return 'allowed';
     case 'requested':
-      return 'not yet';
+      return 'pending';
     case 'settled':
       return 'not executed';
   }
@@ -25,14 +25,14 @@ export function describeDecision({
 
 const denials: { readonly [Reason in NonNullable<CallSummary['reason']>]: string } = {
   duplicate: 'duplicate',
-  blocked: 'tool closed',
+  blocked: 'tool blocked',
   pre_hook: 'by a hook',
   validation: 'invalid input',
-  deadline: 'too late',
+  deadline: 'deadline passed',
   write_denied: 'by a person',
   contract: 'by a rule',
   budget: 'over budget',
-  expired: 'nobody answered',
+  expired: 'expired',
   conflict: 'conflict',
   ended: 'turn ended',
 };

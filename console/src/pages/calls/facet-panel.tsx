@@ -15,10 +15,10 @@ const titles: Readonly<Record<FacetName, string>> = {
   code: 'Reason code',
 };
 
-/** Shown before somebody asks for more. */
+/** Number of values shown before "All". */
 const fewest = 7;
 
-/** What there is to choose from, with how many calls each choice leaves. Choosing again takes a choice back. */
+/** Filter values with the number of calls each would leave. Clicking a selected value clears it. */
 export function FacetPanel({
   view,
   facets,
@@ -48,8 +48,8 @@ function Facet({
   const [showsAll, setShowsAll] = useState(false);
   const chosen = view[name];
   const counted = facets.values[name] ?? [];
-  // A choice nobody fits is still a choice that was made. Where only the newest calls were counted it may be missing
-  // among them although the list shows calls that fit it: those are what is listed.
+  // A selected value without counted calls is still shown. If only the newest calls were counted, the list may hold
+  // matching older ones, so its own total is used.
   const isMissing = chosen !== undefined && !counted.some(({ value }) => value === chosen);
   const values = isMissing ? [{ value: chosen, count: facets.total ?? 0 }, ...counted] : counted;
   if (values.length === 0) return null;
@@ -79,24 +79,24 @@ function Facet({
       </ul>
       {values.length > fewest && (
         <button type="button" className="facet-more" onClick={() => setShowsAll(!showsAll)}>
-          {showsAll ? 'Fewer' : `All ${values.length}`}
+          {showsAll ? 'Show fewer' : `Show all ${values.length}`}
         </button>
       )}
     </section>
   );
 }
 
-/** Among how many of the newest calls those were found that are counted. */
+/** Explains which of the newest calls were counted. */
 function describeCaps({ counted, looked_at: lookedAt }: Facets['caps']): string {
   const among = [
-    ...(counted === undefined ? [] : [`${counted.toLocaleString()} that fit`]),
-    ...(lookedAt === undefined ? [] : [`about ${lookedAt.toLocaleString()} that were looked at`]),
+    ...(counted === undefined ? [] : [`${counted.toLocaleString()} matching`]),
+    ...(lookedAt === undefined ? [] : [`about ${lookedAt.toLocaleString()} checked`]),
   ];
   return among.length === 0
     ? '≥ counted among the newest calls only.'
     : `≥ counted among the newest calls only: ${among.join(', or ')}.`;
 }
 
-/** None among the newest is not none at all, and says nothing about how many there are. */
+/** Zero among the newest calls does not mean zero overall. */
 const countOf = (count: number, isExact: boolean): string =>
-  isExact ? count.toLocaleString() : count === 0 ? 'none lately' : `≥ ${count.toLocaleString()}`;
+  isExact ? count.toLocaleString() : count === 0 ? 'none recent' : `≥ ${count.toLocaleString()}`;

@@ -9,7 +9,7 @@ import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const typingMs = 250;
 
-/** Search, time, and what else narrows the list, each to be taken away again. */
+/** Search, time and active filters, each removable. */
 export function FilterBar({ view }: { readonly view: CallsView }): ReactNode {
   const set = (change: Partial<Record<ViewField, string | undefined>>): void =>
     goTo(viewAddress(changeView(view, change)));
@@ -40,8 +40,7 @@ export function FilterBar({ view }: { readonly view: CallsView }): ReactNode {
       </label>
       {chips.map((name) => (
         <button key={name} type="button" className="filter-chip" onClick={() => set({ [name]: undefined })}>
-          <span className="hidden">Remove the filter</span>{' '}
-          <span className="muted">{labelOfField(name)}</span>{' '}
+          <span className="hidden">Remove filter</span> <span className="muted">{labelOfField(name)}</span>{' '}
           <span className="clip">
             <ForeignId id={labelOfValue(name, view[name] ?? '')} />
           </span>
@@ -50,14 +49,14 @@ export function FilterBar({ view }: { readonly view: CallsView }): ReactNode {
       ))}
       {Object.keys(view).length > 0 && (
         <button type="button" className="ghost clear" onClick={() => goTo(viewAddress({}))}>
-          Clear
+          Clear all
         </button>
       )}
     </div>
   );
 }
 
-/** What is typed goes to the address after a moment; what the address says otherwise comes back. */
+/** The search text goes to the address after a pause in typing. A changed address updates the field. */
 function SearchField({ view }: { readonly view: CallsView }): ReactNode {
   const wanted = view.search ?? '';
   const [text, setText] = useState(wanted);
@@ -99,7 +98,7 @@ function SearchField({ view }: { readonly view: CallsView }): ReactNode {
   );
 }
 
-/** Milliseconds since 1970 as the field wants them: local time without a zone. */
+/** Formats milliseconds since 1970 for the field: local time without a zone. */
 function toLocal(until: string | undefined): string {
   const at = Number(until);
   if (until === undefined || !(at < 8.64e15)) return '';

@@ -8,7 +8,7 @@ import { changeView, viewAddress } from './calls-view.ts';
 import type { ListedCalls } from './use-call-list.ts';
 import { mostRows } from './use-call-list.ts';
 
-/** What follows the last row: more, that there is no more, or why not. `isAlone`: a search that has found nothing yet. */
+/** Shown after the last row: loading, the end of the list, or an error. `isAlone`: a search without a match so far. */
 export function ListEnd({
   calls: { list, status, error, loadMore },
   view,
@@ -41,5 +41,5 @@ export function ListEnd({
           : `Searched back to ${formatTime(list.searchedTo)}, going on…`}
       </p>
     );
-  return <p className="list-end muted">That is all of them.</p>;
+  return <p className="list-end muted">End of list.</p>;
 }

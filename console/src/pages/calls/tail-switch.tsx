@@ -9,7 +9,7 @@ type Props = {
   readonly onToggle: () => void;
 };
 
-/** Whether calls appear as they arrive, and whether they can. */
+/** State of the live tail, and the button that pauses it. */
 export function TailSwitch({ status, isPaused, arrived, onToggle }: Props): ReactNode {
   const { word, tone } = describe(status, isPaused, arrived);
   return (
@@ -18,9 +18,9 @@ export function TailSwitch({ status, isPaused, arrived, onToggle }: Props): Reac
         <span className="dot" aria-hidden="true" />
         {word}
       </span>
-      <button type="button" onClick={onToggle} title={`${isPaused ? 'Follow' : 'Pause'} (p)`}>
+      <button type="button" onClick={onToggle} title={`${isPaused ? 'Resume' : 'Pause'} (p)`}>
         <Icon name={isPaused ? 'play' : 'pause'} />
-        {isPaused ? 'Follow' : 'Pause'}
+        {isPaused ? 'Resume' : 'Pause'}
       </button>
     </>
   );
@@ -38,7 +38,7 @@ function describe(
     };
   switch (status) {
     case 'live':
-    // The list is read again whenever something is missing, so a gap is over by the time it is seen.
+    // The list reloads after a gap, so it is closed by the time it is shown.
     case 'gap':
       return { word: 'Live', tone: 'good' };
     case 'connecting':

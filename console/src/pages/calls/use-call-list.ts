@@ -1,4 +1,4 @@
-/** Reads the list of calls: pages as they are scrolled to, and its head again as calls arrive and change. */
+/** Loads the list of calls: pages on scrolling, and the first page again as calls arrive or change. */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { CallDetail, CallPage } from '../../../../src/http/api/call.ts';
 import type { ApiError, Query } from '../../api/client.ts';
@@ -8,22 +8,22 @@ import type { CallList } from './call-list.ts';
 import { appendPage, callKey, countNew, noCalls, renewHead, replaceCall } from './call-list.ts';
 
 const pageSize = 100;
-/** More is not kept in a page: one goes on from where it ends. */
+/** Limit of rows in memory. Beyond it, the user continues from the last row. */
 export const mostRows = 20_000;
-/** Calls that changed further down are read one by one, as long as they are few. */
+/** Limit of changed calls further down that are read one by one. */
 const mostRenewed = 20;
 
 export type ListedCalls = {
   readonly list: CallList;
   readonly status: 'loading' | 'ready' | 'more' | 'failed';
   readonly error: ApiError | undefined;
-  /** Calls that came since and are not shown, since nobody is at the top to see them. */
+  /** Number of new calls that are not shown because the user has scrolled down. */
   readonly arrived: number;
   readonly loadMore: () => void;
   readonly reload: () => void;
   /**
-   * Reads the head again. `show` puts it in place; otherwise only what came is counted. Calls in the list that are
-   * `changed` are read again wherever they stand.
+   * Reads the first page again. `show` displays it; otherwise new calls are only counted. `changed` calls in the list
+   * are read again at any position.
    */
   readonly renew: (changed: readonly CallName[], show: boolean) => Promise<void>;
 };
@@ -56,12 +56,12 @@ export function useCallList(query: Query): ListedCalls {
       (error: unknown) => fail(mine, error),
     );
     return () => mine.abort();
-    // `ask` asks what `address` says.
+    // `ask` uses the query in `address`.
   }, [address, round]);
 
   const ask = (more: Query, signal: AbortSignal): Promise<CallPage> =>
     get<CallPage>('/v1/calls', { ...query, ...more }, signal);
-  /** Of another question, or of a page that is gone, nothing is told. */
+  /** Ignores responses to an earlier request or after unmounting. */
   const settle = (mine: AbortController, change: (before: State) => State): void => {
     if (!mine.signal.aborted) setState(change);
   };
@@ -73,7 +73,7 @@ export function useCallList(query: Query): ListedCalls {
     if (status === 'loading' || status === 'more' || list.next === undefined) return;
     if (list.rows.length >= mostRows) return;
     const mine = stop.current;
-    // At once, so that two of them in one moment ask once.
+    // Set at once, so that two calls in the same moment send one request.
     latest.current = { ...latest.current, status: 'more' };
     setState((before) => ({ ...before, status: 'more', error: undefined }));
     ask({ limit: pageSize, cursor: list.next }, mine.signal).then(
@@ -86,7 +86,7 @@ export function useCallList(query: Query): ListedCalls {
   const renew = useCallback(
     async (changed: readonly CallName[], show: boolean): Promise<void> => {
       const { status, list } = latest.current;
-      // There is no head yet, or nothing fits what the address asks: the page says why, and reads it again when told.
+      // Nothing is loaded yet, or the request failed: the page shows the error and retries on demand.
       if (status === 'loading' || (status === 'failed' && list.rows.length === 0)) return;
       const mine = stop.current;
       const page = await ask({ limit: pageSize }, mine.signal);

@@ -8,22 +8,22 @@ export type FacetName = (typeof facetNames)[number];
 
 export type Facets = {
   readonly total: number | undefined;
-  /** False where there may be more calls than `total`. */
+  /** False if there may be more calls than `total`. */
   readonly isTotalExact: boolean;
-  /** False where counting stopped early: then counts are at least so many. */
+  /** False if counting stopped early: the counts are then lower bounds. */
   readonly isExact: boolean;
-  /** Where counting stopped, for each of the reasons there were. */
+  /** Where counting stopped, by reason. */
   readonly caps: Readonly<Partial<Record<NonNullable<CallFacets['capOf']>, number>>>;
   readonly values: Readonly<Record<FacetName, readonly FacetCount[] | undefined>>;
 };
 
-/** All calls are counted from counters that are kept; under filters the server has to look, and looks less often. */
+/** Counters answer an unfiltered request cheaply. A filtered one makes the server scan, so it is polled less often. */
 const everyMs = (query: Query): number =>
   Object.values(query).every((value) => value === undefined) ? 5_000 : 15_000;
 
 /**
- * Counts under the filters there are. A facet with a choice made is counted without that choice, so that the other
- * choices stay there to be made.
+ * Counts for the current filters. A facet with a selected value is counted without it, so that the other values stay
+ * available.
  */
 export function useFacets(query: Query): Facets {
   const all = useAnswer<CallFacets>('/v1/calls/facets', query, { everyMs: everyMs(query) });
@@ -55,7 +55,7 @@ function useFacet(name: FacetName, query: Query, all: CallFacets | undefined): C
   const path = isChosen ? '/v1/calls/facets' : undefined;
   const without = useAnswer<CallFacets>(path, { ...query, [name]: undefined }, { everyMs: everyMs(query) });
   const now = isChosen ? without.data : all;
-  // Until it is counted anew, what was counted last stays: a panel that goes and comes back is hard to click on.
+  // The previous counts stay until new ones arrive: a panel that disappears is hard to click.
   const last = useRef(now);
   if (now !== undefined) last.current = now;
   return now ?? last.current;

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { CallsView } from './calls-view.ts';
 import { readView, viewAddress } from './calls-view.ts';
 
-/** A view under a name of one's own. The name is kept by this browser; the view itself is an address. */
+/** A named view. This browser stores the name; the view itself is an address. */
 export type SavedView = { readonly name: string; readonly view: CallsView };
 
 const storeName = 'quittance.views';
@@ -26,7 +26,7 @@ export function useSavedViews(): {
   };
 }
 
-/** What a browser kept may be of another version, or of anybody. */
+/** Stored views may come from another version, so they are checked. */
 function readKept(): readonly SavedView[] {
   try {
     const kept: unknown = JSON.parse(window.localStorage.getItem(storeName) ?? '[]');

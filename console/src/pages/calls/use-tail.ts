@@ -1,4 +1,6 @@
-/** Has the list follow the ledger: what arrives is gathered for a moment, so that a flood is a few looks and not a thousand. */
+/**
+ * Updates the list as the ledger grows. Entries are collected for a moment, so that a flood causes only a few requests.
+ */
 import { useCallback, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { FeedEntry } from '../../../../src/http/api/feed.ts';
 import type { FeedMessage, FeedStatus } from '../../api/use-feed.ts';
@@ -6,11 +8,11 @@ import { isLarge, useFeed } from '../../api/use-feed.ts';
 import type { CallName } from './use-call-list.ts';
 
 const gatherMs = 300;
-/** At least so long from one look to the next. */
+/** Shortest time between two reads. */
 const restMs = 700;
 const afterFailureMs = 5_000;
 
-/** `look` is told which calls changed; it is called one at a time, and again after a connection was lost. */
+/** `look` receives the changed calls. It runs once at a time, and again after a lost connection. */
 export function useTail(look: (changed: readonly CallName[]) => Promise<void>): FeedStatus {
   const latest = useRef(look);
   latest.current = look;
@@ -29,7 +31,7 @@ export function useTail(look: (changed: readonly CallName[]) => Promise<void>): 
       let rest = restMs;
       void latest
         .current(names)
-        // What could not be read now is read with what comes next; the connection itself is shown elsewhere.
+        // Calls that could not be read now are read with the next ones. The connection state is shown elsewhere.
         .catch(() => {
           names.forEach((name) => changed.current.set(keyOf(name), name));
           rest = afterFailureMs;
@@ -41,7 +43,7 @@ export function useTail(look: (changed: readonly CallName[]) => Promise<void>): 
     }, afterMs);
   }, []);
 
-  // A browser has few connections to one server: pages that nobody looks at keep none of them.
+  // A browser allows few connections per server, so hidden pages keep none.
   const isHidden = useSyncExternalStore(subscribe, () => document.visibilityState !== 'visible');
   const onEntry = (message: FeedMessage): void => {
     const { sessionId } = message;
@@ -53,7 +55,7 @@ export function useTail(look: (changed: readonly CallName[]) => Promise<void>): 
   const status = useFeed({ after: 'now' }, onEntry, { paused: isHidden });
 
   useEffect(() => {
-    // Between what was read first and where the feed begins, or while it was gone, something may have happened.
+    // Entries may be missing between the first read and the start of the feed, or during a lost connection.
     if (status === 'live' || status === 'gap') plan(gatherMs);
   }, [status, plan]);
 

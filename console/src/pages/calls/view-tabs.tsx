@@ -7,7 +7,7 @@ import type { CallsView } from './calls-view.ts';
 import { commonViews, viewAddress, viewKey } from './calls-view.ts';
 import { useSavedViews } from './use-saved-views.ts';
 
-/** Views to go to: those everybody has and one's own. Each is an address. */
+/** Predefined and saved views. Each view is an address. */
 export function ViewTabs({ view }: { readonly view: CallsView }): ReactNode {
   const saved = useSavedViews();
   const [naming, setNaming] = useState(false);
@@ -27,17 +27,17 @@ export function ViewTabs({ view }: { readonly view: CallsView }): ReactNode {
         </Link>
       ))}
       <span className="view-actions">
-        {/* One button for both, so that it keeps the focus. */}
+        {/* One button for both actions, so that it keeps the focus. */}
         {(isOwn !== undefined || !isNamed) && (
           <button
             type="button"
             className="ghost"
             onClick={() => (isOwn === undefined ? setNaming(true) : saved.drop(isOwn.name))}
           >
-            {isOwn === undefined ? 'Save view' : 'Forget view'}
+            {isOwn === undefined ? 'Save view' : 'Delete view'}
           </button>
         )}
-        <CopyButton text={window.location.origin + viewAddress(view)} label="Copy the link to this view" />
+        <CopyButton text={window.location.origin + viewAddress(view)} label="Copy link to this view" />
       </span>
       {naming && (
         <NameDialog
@@ -71,7 +71,7 @@ function NameDialog({
           Name
           <input value={name} maxLength={40} required onChange={(event) => setName(event.target.value)} />
         </label>
-        <p className="muted">This browser keeps the name. The view is its address: share it with anybody.</p>
+        <p className="muted">The name is stored in this browser. To share the view, copy its link.</p>
         <button type="submit" className="primary">
           Save
         </button>

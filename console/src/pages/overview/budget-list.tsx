@@ -4,13 +4,13 @@ import { Ago } from '../../ui/ago.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { formatCost } from '../../ui/time.tsx';
 
-/** How much of each budget is used, where the limit is known. */
+/** Usage of each budget, with its share if the limit is known. */
 export function BudgetList({ budgets }: { readonly budgets: readonly BudgetBurn[] }): ReactNode {
   if (budgets.length === 0)
     return (
       <p className="muted">
-        No call drew on a budget.{' '}
-        <code>{"createRuntime({ budgets: [{ scope: 'session', toolCalls: 50 }] })"}</code> sets one.
+        No budget has been used. Set one with{' '}
+        <code>{"createRuntime({ budgets: [{ scope: 'session', toolCalls: 50 }] })"}</code>.
       </p>
     );
   return (
@@ -57,13 +57,13 @@ export function BudgetList({ budgets }: { readonly budgets: readonly BudgetBurn[
 const words: Readonly<Record<BudgetBurn['metric'], string>> = {
   tool_calls: 'tool calls',
   cost_micros: 'cost',
-  attempts: 'calls that rules looked at',
+  attempts: 'calls checked by rules',
 };
 
 const amount = ({ metric }: BudgetBurn, value: number): string =>
   metric === 'cost_micros' && value !== 0 ? formatCost(value) : value.toLocaleString();
 
-/** `named/"shop"/tool_calls/2026-11-15` as people would say it: `shop, 2026-11-15`. */
+/** Readable name of a counter: `named/"shop"/tool_calls/2026-11-15` becomes `shop, 2026-11-15`. */
 function nameOf(counter: string): string {
   const [, scope = '', name = '', , day] =
     /^(\w+)\/(.*?)\/(tool_calls|cost_micros|attempts)(?:\/(.+))?$/.exec(counter) ?? [];

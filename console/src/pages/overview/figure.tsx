@@ -7,19 +7,19 @@ type Props = {
   readonly value: string;
   readonly note?: string;
   readonly tone?: Tone;
-  /** Where the calls behind the number are. */
+  /** Address of the calls behind the number. */
   readonly to?: string;
-  /** There may be more than were counted. */
+  /** The count stopped early: there may be more. */
   readonly approximate?: boolean;
 };
 
-/** One number that matters. */
+/** One key figure. */
 export function Figure({ label, value, note, tone = 'quiet', to, approximate = false }: Props): ReactNode {
   const inside = (
     <>
       <span className="figure-label">{label}</span>
       <span className="figure-value" data-tone={tone}>
-        {approximate && <span title="At least: more than were counted">≥ </span>}
+        {approximate && <span title="At least this many: counting stopped early">≥ </span>}
         {value}
       </span>
       {note !== undefined && <span className="figure-note">{note}</span>}

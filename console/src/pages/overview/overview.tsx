@@ -29,7 +29,7 @@ export default function Overview(): ReactNode {
   const stats = useStats(span?.ms);
   return (
     <>
-      <PageHead title="Overview" about="How the calls of this ledger end, and what waits for somebody.">
+      <PageHead title="Overview" about="Outcomes of the calls in this ledger, and calls that need a person.">
         {span && <SpanPicker span={span} />}
       </PageHead>
       {stats.error !== undefined && <Problem error={stats.error} onRetry={stats.reload} />}
@@ -45,118 +45,120 @@ export default function Overview(): ReactNode {
 function Board({ stats }: { readonly stats: Stats }): ReactNode {
   const { totals, now, latency } = stats;
   const ended = totals.calls - totals.open;
-  const broken = totals.failed + totals.timedOut + totals.indeterminate;
   if (totals.calls === 0 && now.held + now.open + now.unresolved === 0)
     return (
-      <Empty title="No calls in this time" snippet={firstSnippet}>
-        As soon as an agent calls a tool through this ledger, it is shown here. Choose a longer time above, or
+      <Empty title="No calls in this period" snippet={firstSnippet}>
+        Calls appear here as soon as an agent makes one through this ledger. Choose a longer period above, or
         make a first call:
       </Empty>
     );
   return (
     <>
-      <div className="figures">
-        <Figure label="Calls" value={formatNumber(totals.calls)} to="/calls" approximate={!stats.exact} />
-        <Figure
-          label="Error rate"
-          value={ended === 0 ? '–' : `${((100 * broken) / ended).toFixed(1)} %`}
-          tone={ended === 0 ? 'quiet' : broken > 0 ? 'bad' : 'good'}
-          to={addressOf(['calls'], { outcome: 'ToolFailure' })}
-        />
-        <Figure
-          label="Held for a person"
-          value={formatNumber(now.held)}
-          tone={now.held > 0 ? 'attention' : 'quiet'}
-          to="/inbox"
-          approximate={!now.exact}
-        />
-        <Figure
-          label="To reconcile"
-          value={formatNumber(now.unresolved)}
-          tone={now.unresolved > 0 ? 'unsure' : 'quiet'}
-          to="/reconcile"
-          approximate={!now.exact}
-        />
-        <Figure
-          label="Latency p95"
-          value={formatDuration(latency.p95Ms)}
-          note={`p50 ${formatDuration(latency.p50Ms)}`}
-        />
-        <Figure label="Cost" value={formatCost(totals.costMicros)} />
-      </div>
-      <section className="card">
-        <header>
-          <h2>Outcomes over time</h2>
-        </header>
-        <div className="body">
-          {totals.calls === 0 ? (
-            <p className="muted">No call was made in this time. Choose a longer one above.</p>
-          ) : (
-            <OutcomesChart title="Outcomes over time" stats={stats} />
-          )}
-        </div>
-      </section>
+      <Figures stats={stats} />
+      <Card title="Outcomes over time">
+        {totals.calls === 0 ? (
+          <p className="muted">No calls in this period. Choose a longer one above.</p>
+        ) : (
+          <OutcomesChart title="Outcomes over time" stats={stats} />
+        )}
+      </Card>
       <div className="grid-2">
-        <section className="card">
-          <header>
-            <h2>How long bodies take</h2>
-          </header>
-          <div className="body">
-            {latency.count === 0 ? (
-              <p className="muted">No body ran in this time.</p>
-            ) : (
-              <LatencyChart title="How long bodies take" stats={stats} />
-            )}
-          </div>
-        </section>
-        <section className="card">
-          <header>
-            <h2>Budgets</h2>
-          </header>
-          <div className="body">
-            <BudgetList budgets={stats.budgets} />
-          </div>
-        </section>
-        <section className="card">
-          <header>
-            <h2>Tools that fail most</h2>
-            <Link to="/tools">All tools</Link>
-          </header>
-          <div className="body">
-            <RankedList
-              none="No tool failed in this time."
-              rows={stats.failingTools.map(({ toolName, failures, calls, topCode }) => ({
-                key: toolName,
-                label: toolName,
-                note: topCode,
-                count: failures,
-                of: calls,
-                to: addressOf(['tools', toolName]),
-                tone: 'bad',
-              }))}
-            />
-          </div>
-        </section>
-        <section className="card">
-          <header>
-            <h2>Why calls did not succeed</h2>
-          </header>
-          <div className="body">
-            <RankedList
-              none={ended === 0 ? 'No call ended in this time.' : 'Every call succeeded.'}
-              rows={stats.codes.map(({ code, title, count }) => ({
-                key: code,
-                label: code,
-                note: title,
-                count,
-                of: ended,
-                to: addressOf(['calls'], { code }),
-                tone: 'quiet',
-              }))}
-            />
-          </div>
-        </section>
+        <Card title="Execution time">
+          {latency.count === 0 ? (
+            <p className="muted">No tool ran in this period.</p>
+          ) : (
+            <LatencyChart title="Execution time" stats={stats} />
+          )}
+        </Card>
+        <Card title="Budgets">
+          <BudgetList budgets={stats.budgets} />
+        </Card>
+        <Card title="Failing tools" link={<Link to="/tools">All tools</Link>}>
+          <RankedList
+            none="No tool failed in this period."
+            rows={stats.failingTools.map(({ toolName, failures, calls, topCode }) => ({
+              key: toolName,
+              label: toolName,
+              note: topCode,
+              count: failures,
+              of: calls,
+              to: addressOf(['tools', toolName]),
+              tone: 'bad',
+            }))}
+          />
+        </Card>
+        <Card title="Reasons for unsuccessful calls">
+          <RankedList
+            none={ended === 0 ? 'No call ended in this period.' : 'Every call succeeded.'}
+            rows={stats.codes.map(({ code, title, count }) => ({
+              key: code,
+              label: code,
+              note: title,
+              count,
+              of: ended,
+              to: addressOf(['calls'], { code }),
+              tone: 'quiet',
+            }))}
+          />
+        </Card>
       </div>
     </>
+  );
+}
+
+/** The key figures at the top of the page. */
+function Figures({ stats: { totals, now, latency, exact } }: { readonly stats: Stats }): ReactNode {
+  const ended = totals.calls - totals.open;
+  const broken = totals.failed + totals.timedOut + totals.indeterminate;
+  return (
+    <div className="figures">
+      <Figure label="Calls" value={formatNumber(totals.calls)} to="/calls" approximate={!exact} />
+      <Figure
+        label="Error rate"
+        value={ended === 0 ? '–' : `${((100 * broken) / ended).toFixed(1)} %`}
+        tone={ended === 0 ? 'quiet' : broken > 0 ? 'bad' : 'good'}
+        to={addressOf(['calls'], { outcome: 'ToolFailure' })}
+      />
+      <Figure
+        label="Awaiting approval"
+        value={formatNumber(now.held)}
+        tone={now.held > 0 ? 'attention' : 'quiet'}
+        to="/inbox"
+        approximate={!now.exact}
+      />
+      <Figure
+        label="To reconcile"
+        value={formatNumber(now.unresolved)}
+        tone={now.unresolved > 0 ? 'unsure' : 'quiet'}
+        to="/reconcile"
+        approximate={!now.exact}
+      />
+      <Figure
+        label="Latency p95"
+        value={formatDuration(latency.p95Ms)}
+        note={`p50 ${formatDuration(latency.p50Ms)}`}
+      />
+      <Figure label="Cost" value={formatCost(totals.costMicros)} />
+    </div>
+  );
+}
+
+function Card({
+  title,
+  link,
+  children,
+}: {
+  readonly title: string;
+  readonly link?: ReactNode;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <section className="card">
+      <header>
+        <h2>{title}</h2>
+        {link}
+      </header>
+      <div className="body">{children}</div>
+    </section>
   );
 }

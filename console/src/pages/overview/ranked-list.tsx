@@ -13,7 +13,7 @@ type Row = {
   readonly tone: Tone;
 };
 
-/** The most of something first, each with its share. */
+/** Rows with their share, largest first. */
 export function RankedList({
   rows,
   none,
