@@ -29,7 +29,7 @@ beforeAll(async () => {
 const eventsOf = (callId: string): readonly CallEvent[] => calls.get(callId) ?? [];
 /** Without what a slow machine takes beside the gates. */
 const barsOf = (callId: string): readonly Bar[] =>
-  toWaterfall(eventsOf(callId)).filter(({ name }) => name !== 'the rest');
+  toWaterfall(eventsOf(callId)).filter(({ name }) => name !== 'overhead');
 
 describe('the waterfall', () => {
   test('leaves out events of types that a newer version added', () => {
@@ -57,7 +57,7 @@ describe('the waterfall', () => {
     const bars = barsOf('call_edited');
     expect(bars.find(({ name }) => name === 'held')).toMatchObject({
       kind: 'wait',
-      note: 'approved with other arguments by Ada (self-asserted name)',
+      note: 'approved with edited arguments by Ada (self-asserted name)',
     });
     expect(bars.map(({ name }) => name)).toContain('gates again');
   });
@@ -69,7 +69,7 @@ describe('the waterfall', () => {
         : event,
     );
     const [whole, ...parts] = toWaterfall(slow).filter(({ kind }) => kind === 'gates' || kind === 'gate');
-    expect(parts.at(-1)?.name).toBe('the rest');
+    expect(parts.at(-1)?.name).toBe('overhead');
     expect(parts.reduce((sum, { ms }) => sum + (ms ?? 0), 0)).toBeCloseTo(whole?.ms ?? 0);
     for (const [index, part] of parts.entries())
       expect(part.from).toBeCloseTo(

@@ -45,7 +45,7 @@ test('a page whose part is gone says what to do, and the others go on', async ()
   const said = page.getByRole('alert');
   await said.getByRole('heading', { name: 'This page cannot be shown' }).waitFor();
   expect(await said.textContent()).toContain(
-    'It may have stopped, or be a newer one than the page you have open.',
+    'The server may have stopped, or may run a newer version than this page.',
   );
   expect(await findBarriers(page)).toEqual([]);
   expect(await follow(page, 'Tools')).toBe('Tools');

@@ -167,7 +167,7 @@ describe('a held call', () => {
     expect(await button(visitor.page, 'Approve').getAttribute('aria-disabled')).toBe('true');
     expect(sent).toEqual([]);
     await button(visitor.page, 'Run with these').click();
-    await expectVerdict(visitor.page, 'You approved this with other arguments.');
+    await expectVerdict(visitor.page, 'You approved this with edited arguments.');
     await expect.poll(held.outcome).toMatchObject({ output: { refunded: 100 } });
   });
 
@@ -182,7 +182,7 @@ describe('a held call', () => {
       .toContain('Enter a response');
     await visitor.page.getByLabel('Response for the model').fill('Ask the office.');
     await button(visitor.page, 'Send response').click();
-    await expectVerdict(visitor.page, 'You answered the model, and nothing ran.');
+    await expectVerdict(visitor.page, 'You responded to the model, and the tool did not run.');
     await expect.poll(held.outcome).toMatchObject({ code: 'confirmation.answered' });
   });
 
@@ -294,7 +294,7 @@ describe('two tabs', () => {
     expect((await refused).status()).toBe(409);
     isCut = false;
     await expectVerdict(other.page, 'Already decided by approver-person (token ');
-    await expectVerdict(other.page, 'Your answer came after that and changed nothing.');
+    await expectVerdict(other.page, 'Your answer came later and had no effect.');
     expect(await decisionsIn(held)).toMatchObject([{ decision: 'approve' }]);
   });
 });
@@ -378,7 +378,7 @@ describe('an answer', () => {
     await expect.poll(() => page.url()).toContain(second.confirmationId);
     await seen(page);
     await page.keyboard.press('a');
-    await page.getByText('to approve, any other key').waitFor();
+    await page.getByText('to approve, or any other key').waitFor();
     await page.keyboard.press('Control+Enter');
     await expectVerdict(page, 'You approved this.');
     await expect.poll(second.outcome).toMatchObject({ output: { refunded: 6_000 } });
@@ -394,14 +394,14 @@ describe('grants', () => {
     const visitor = await visit({ as: 'approver' });
     const { page, goTo } = visitor;
     await open(visitor, held);
-    await button(page, 'Allow such calls…').click();
+    await button(page, 'Grant similar calls…').click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Only where (JSON)').fill('[1]');
-    await dialog.getByRole('button', { name: 'Give the grant' }).click();
-    await expect.poll(() => dialog.getByRole('alert').textContent()).toContain('A condition is an object');
-    await dialog.getByLabel('Only where (JSON)').fill('{"args.cents": {"lte": 9000}}');
+    await dialog.getByLabel('Condition (JSON)').fill('[1]');
+    await dialog.getByRole('button', { name: 'Add grant' }).click();
+    await expect.poll(() => dialog.getByRole('alert').textContent()).toContain('A condition must be an object');
+    await dialog.getByLabel('Condition (JSON)').fill('{"args.cents": {"lte": 9000}}');
     await dialog.getByLabel('Number of calls').fill('2');
-    await dialog.getByRole('button', { name: 'Give the grant' }).click();
+    await dialog.getByRole('button', { name: 'Add grant' }).click();
     await expect.poll(() => dialog.count()).toBe(0);
     const turn = stage.runtime.turn({ sessionId: held.sessionId });
     const call = { id: 'call_granted', name: 'refund', arguments: { order: 'B-1', cents: 8_000 } };
@@ -432,7 +432,7 @@ describe('grants', () => {
     await goTo('/inbox?tab=decided');
     const row = page.getByRole('row').filter({ hasText: 'No budget.' });
     await expect.poll(() => row.textContent()).toContain('grace');
-    expect(await page.getByRole('button', { name: 'Give a grant…' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Add grant…' }).count()).toBe(0);
     await row.getByRole('link').click();
     await expectVerdict(page, 'Already decided by grace (self-asserted name): denied: No budget.');
   });
@@ -441,7 +441,7 @@ describe('grants', () => {
 test('an empty inbox says how calls come there, and an unknown question that there is none', async () => {
   const { page, goTo, complaints } = await stage.visit();
   await goTo('/inbox');
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('No open questions').waitFor();
   await page.getByRole('button', { name: 'Copy snippet' }).waitFor();
   await goTo('/inbox/no-such');
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('There is no confirmation');
@@ -469,7 +469,7 @@ test.each(['light', 'dark'] as const)('everybody can use the inbox, %s', async (
     expect(await findBarriers(page)).toEqual([]);
   }
   await page.keyboard.press('Escape');
-  await button(page, 'Allow such calls…').click();
+  await button(page, 'Grant similar calls…').click();
   await page.getByRole('dialog').waitFor();
   expect(await findBarriers(page)).toEqual([]);
   await page.keyboard.press('Escape');

@@ -27,7 +27,7 @@ test('the inbox names a question that is too large, with its size and the comman
   await note.waitFor();
   expect(await note.textContent()).toMatch(/1 call is too large to show here.*has (?:4\.\d|8\.\d) MB/s);
   expect(await note.locator('code').textContent()).toBe(command);
-  expect(await page.getByText('Nothing waits for you').count()).toBe(0);
+  expect(await page.getByText('No open questions').count()).toBe(0);
   expect(await findBarriers(page)).toEqual([]);
 });
 

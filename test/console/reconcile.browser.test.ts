@@ -48,24 +48,24 @@ test('a call in doubt is shown with where to look, and what was found is kept, w
   await expect.poll(() => page.locator('.side-row').count()).toBe(2);
   await expect.poll(() => page.url()).toContain(addressOf(newer));
   await expect.poll(() => page.locator('article.question').textContent()).toContain('mei');
-  await page.getByRole('button', { name: 'Record for ever' }).click();
-  await expect.poll(() => page.getByRole('alert').textContent()).toContain('Choose what you found');
-  await page.getByLabel('It did happen').check();
+  await page.getByRole('button', { name: 'Save permanently' }).click();
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('Select what you found');
+  await page.getByLabel('It happened').check();
   await page.getByLabel('How do you know?').fill('It is on the list of the bank.');
-  await page.getByLabel('What it gave').fill('{"transfer": ');
-  await page.getByRole('button', { name: 'Record for ever' }).click();
-  await expect.poll(() => page.getByRole('alert').textContent()).toContain('no JSON');
+  await page.getByLabel('Result as JSON').fill('{"transfer": ');
+  await page.getByRole('button', { name: 'Save permanently' }).click();
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('not valid JSON');
   expect(await resolutionOf(newer)).toBeUndefined();
-  await page.getByLabel('What it gave').fill('{"transfer": 4711}');
-  await page.getByRole('button', { name: 'Record for ever' }).dblclick();
-  await expectVerdict(page, 'You recorded: it did happen: It is on the list of the bank.');
+  await page.getByLabel('Result as JSON').fill('{"transfer": 4711}');
+  await page.getByRole('button', { name: 'Save permanently' }).dblclick();
+  await expectVerdict(page, 'Resolved by you: it happened. It is on the list of the bank.');
   expect(await resolutionOf(newer)).toMatchObject({
     resolution: 'succeeded',
     by: { type: 'person', name: 'approver-person' },
     result: { transfer: 4711 },
   });
   await expect.poll(() => page.locator('.side-row').count()).toBe(1);
-  await page.getByRole('link', { name: 'Next in doubt' }).click();
+  await page.getByRole('link', { name: 'Next call' }).click();
   await expect.poll(() => page.url()).toContain(addressOf(older));
 });
 
@@ -87,13 +87,13 @@ test('whoever is second hears who was first', async () => {
     reason: 'Asked the bank.',
   });
   const refused = page.waitForResponse((response) => response.url().endsWith('/resolution'));
-  await page.getByRole('button', { name: 'Record for ever' }).click();
+  await page.getByRole('button', { name: 'Save permanently' }).click();
   expect((await refused).status()).toBe(409);
   await expectVerdict(
     page,
-    'Already found out by grace (self-asserted name): it did happen: Asked the bank.',
+    'Already resolved by grace (self-asserted name): it happened. Asked the bank.',
   );
-  await expectVerdict(page, 'What you said came after that and changed nothing.');
+  await expectVerdict(page, 'Your resolution came later and had no effect.');
   await page.context().close();
 });
 
@@ -110,10 +110,10 @@ test('a tool that can say what happened is asked: as long as it cannot tell the 
     await ask.click();
     expect((await answered).status()).toBe(200);
     if ((await resolutionOf(call)) === undefined)
-      await page.getByText('The tool cannot say either. The call stays in doubt.').first().waitFor();
+      await page.getByText('The tool does not know either. The call stays unresolved.').first().waitFor();
     await expect.poll(() => ask.or(page.locator('.verdict')).first().textContent()).not.toBe('Asking…');
   }
-  await expectVerdict(page, 'The tool said: it did happen: Asked by approver-person.');
+  await expectVerdict(page, 'Resolved by the tool: it happened. Asked by approver-person.');
   expect(await resolutionOf(call)).toMatchObject({
     resolution: 'succeeded',
     by: { type: 'hook', name: 'reconcile' },
@@ -151,8 +151,8 @@ test('an operator cannot say what was found, and can have the tool asked', async
   const answered = page.waitForResponse((response) => response.url().endsWith('/resolution'));
   await ask.click();
   expect((await answered).status()).toBe(200);
-  await page.getByText('The tool cannot say either. The call stays in doubt.').first().waitFor();
-  await page.getByText('A person with the role approver can record what was found.').waitFor();
+  await page.getByText('The tool does not know either. The call stays unresolved.').first().waitFor();
+  await page.getByText('A user with the role approver can resolve this call.').waitFor();
   expect(await page.getByRole('radio').count()).toBe(0);
 });
 
@@ -160,7 +160,7 @@ test('a viewer reads, and is offered neither', async () => {
   const call = await doubt();
   const { page, goTo } = await visit({ as: 'viewer' });
   await goTo(addressOf(call));
-  await page.getByText('A person with the role approver can record what was found.').waitFor();
+  await page.getByText('A user with the role approver can resolve this call.').waitFor();
   expect(await page.getByRole('button', { name: 'Ask the tool' }).count()).toBe(0);
   expect(await page.getByRole('radio').count()).toBe(0);
 });
@@ -198,14 +198,14 @@ test('everything can be done by keyboard', async () => {
   await page.keyboard.press('Tab');
   await page.keyboard.type('Not on the list.');
   await page.keyboard.press('Control+Enter');
-  await expectVerdict(page, 'You recorded: it did not happen: Not on the list.');
+  await expectVerdict(page, 'Resolved by you: it did not happen. Not on the list.');
   await expect.poll(() => page.evaluate(() => document.activeElement !== document.body)).toBe(true);
 });
 
 test('where nothing is in doubt the page says how calls come there', async () => {
   const { page, goTo } = await visit();
   await goTo('/reconcile');
-  await page.getByText('Nothing is in doubt').waitFor();
+  await page.getByText('No unresolved calls').waitFor();
   expect(await findBarriers(page)).toEqual([]);
 });
 
@@ -213,10 +213,10 @@ test.each(['light', 'dark'] as const)('everybody can use the page, %s', async (c
   await doubt();
   const { page, goTo } = await visit({ colorScheme });
   await goTo('/reconcile');
-  await page.getByLabel('It did happen').check();
+  await page.getByLabel('It happened').check();
   expect(await findBarriers(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Record for ever' }).click();
-  await expectVerdict(page, 'You recorded: it did happen.');
+  await page.getByRole('button', { name: 'Save permanently' }).click();
+  await expectVerdict(page, 'Resolved by you: it happened.');
   expect(await findBarriers(page)).toEqual([]);
   await page.setViewportSize({ width: 800, height: 900 });
   expect(await findBarriers(page)).toEqual([]);

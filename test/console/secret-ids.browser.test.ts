@@ -167,12 +167,12 @@ describe('the console masks ids that look like secrets', () => {
   test('the form of a grant shows the mask and gives the grant to the exact tool', async () => {
     const { page, goTo } = visitor;
     await goTo(at('inbox', confirmationId));
-    await page.getByRole('button', { name: 'Allow such calls…' }).click();
+    await page.getByRole('button', { name: 'Grant similar calls…' }).click();
     const form = page.getByRole('dialog');
     expect(await form.getByLabel('Session').inputValue()).toBe(safeId(session));
     expect(await form.getByLabel('Tool', { exact: true }).inputValue()).toBe(safeId(tool));
     expect(await scan(visitor)).toEqual([]);
-    await form.getByRole('button', { name: 'Give the grant' }).click();
+    await form.getByRole('button', { name: 'Add grant' }).click();
     await form.waitFor({ state: 'detached' });
     expect(await scan(visitor)).toEqual([]);
     expect((await runtime.grants.list({ sessionId: session })).map(({ toolName }) => toolName)).toEqual([

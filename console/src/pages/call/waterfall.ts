@@ -269,7 +269,7 @@ function gateBars(event: Decided, again: boolean, since: number, startedAt: numb
   }
   const rest = (bars[0]?.ms ?? 0) - sum;
   if (rest >= leastRestMs)
-    bars.push({ name: 'other', kind: 'gate', from: at, ms: rest, note: restNote, tone: 'quiet' });
+    bars.push({ name: 'overhead', kind: 'gate', from: at, ms: rest, note: restNote, tone: 'quiet' });
   return bars;
 }
 

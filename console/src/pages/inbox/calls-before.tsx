@@ -27,7 +27,7 @@ const columns: readonly Column<CallSummary>[] = [
   { head: 'Age', className: 'num', cell: ({ requestedAt }) => <Age at={requestedAt} /> },
 ];
 
-/** What else the agent did lately in the session: whether a call makes sense is seldom seen from the call alone. */
+/** Other recent calls of the session: context for the decision. */
 export function CallsBefore({
   sessionId,
   callId,
@@ -41,10 +41,15 @@ export function CallsBefore({
   return (
     <section className="card">
       <header>
-        <h3>Also in this session</h3>
+        <h3>Other calls in this session</h3>
         <Link to={addressOf(['sessions', sessionId])}>Timeline</Link>
       </header>
-      <DataTable name="Also in this session" columns={columns} rows={others} keyOf={(call) => call.callId} />
+      <DataTable
+        name="Other calls in this session"
+        columns={columns}
+        rows={others}
+        keyOf={(call) => call.callId}
+      />
     </section>
   );
 }

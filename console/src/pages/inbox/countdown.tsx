@@ -5,13 +5,13 @@ import { useNow } from '../../ui/time.tsx';
 type Props = {
   readonly expiresAt: number | undefined;
   readonly timeoutEffect: 'block' | 'allow';
-  /** For a row of a list: the time alone. */
+  /** For list rows: only the time. */
   readonly short?: boolean;
 };
 
 const soonMs = 60_000;
 
-/** How long there is to answer. The ledger decides, and to the millisecond, so nothing is switched off here. */
+/** Time left to answer. The ledger's clock decides, so the buttons stay enabled. */
 export function Countdown({ expiresAt, timeoutEffect, short = false }: Props): ReactNode {
   const now = useNow(1_000);
   if (expiresAt === undefined) return null;
@@ -22,8 +22,8 @@ export function Countdown({ expiresAt, timeoutEffect, short = false }: Props): R
       {left > 0
         ? `${remainingTime(left)} left${short ? '' : `, then ${then}`}`
         : short
-          ? 'time is up'
-          : 'The time is up; an answer may come too late'}
+          ? 'expired'
+          : 'Expired. An answer may come too late'}
     </span>
   );
 }

@@ -1,4 +1,4 @@
-/** Questions that are answered, newest first. */
+/** Decided questions, newest first. */
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
@@ -57,9 +57,7 @@ export function Decided(): ReactNode {
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       <LargeCalls calls={large} />
       {decided.length === 0 && !hasMore ? (
-        <Empty title="Nothing was decided yet">
-          Who approved or denied what, when and why, stands here for ever.
-        </Empty>
+        <Empty title="No decisions yet">Every decision appears here with its person, time and reason.</Empty>
       ) : (
         <div className="card">
           <DataTable
@@ -73,7 +71,7 @@ export function Decided(): ReactNode {
       {hasMore && (
         <div className="actions">
           <button type="button" onClick={loadMore} disabled={loadingMore}>
-            {loadingMore ? 'Reading…' : 'Older ones'}
+            {loadingMore ? 'Loading…' : 'Load older'}
           </button>
         </div>
       )}

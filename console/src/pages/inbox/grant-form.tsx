@@ -14,7 +14,7 @@ import type { TypedGrant } from './read-grant.ts';
 import { durations, readGrant, sameArguments } from './read-grant.ts';
 
 type Props = {
-  /** What it begins with: a call such as this. */
+  /** The call that the form starts from. */
   readonly like: {
     readonly sessionId: string;
     readonly toolName: string;
@@ -25,8 +25,92 @@ type Props = {
   readonly onGiven?: () => void;
 };
 
-/** Permits calls of a tool in a session beforehand. Begins narrow: one hour, the arguments of the call it is like. */
+/** Grants calls of a tool in a session. The default is narrow: one hour, and the arguments of the given call. */
 export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
+  const stem = useId();
+  const { typed, set, problem, error, sending, give } = useNewGrant(like, stem, () => {
+    onGiven?.();
+    onClose();
+  });
+  const common = { stem, problem };
+  return (
+    <Dialog title="Grant calls in advance" onClose={onClose}>
+      <form
+        className="dialog-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void give();
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          void give();
+        }}
+      >
+        <Field {...common} name="sessionId" label="Session">
+          {(field) => (
+            <IdInput {...field} value={typed.sessionId} onValue={(sessionId) => set({ sessionId })} />
+          )}
+        </Field>
+        <Field {...common} name="toolName" label="Tool" hint="A name, or a pattern such as get_*.">
+          {(field) => <IdInput {...field} value={typed.toolName} onValue={(toolName) => set({ toolName })} />}
+        </Field>
+        <Field
+          {...common}
+          name="where"
+          label="Condition (JSON)"
+          hint="Uses the operators of rules: equals, lte, starts_with, in… Leave empty for any arguments."
+        >
+          {(field) => (
+            <textarea
+              {...field}
+              rows={6}
+              spellCheck={false}
+              value={typed.where}
+              onChange={(event) => set({ where: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+        <GrantLimits {...common} typed={typed} set={set} />
+        <Field {...common} name="reason" label="Reason (optional)">
+          {(field) => (
+            <input
+              {...field}
+              maxLength={1_000}
+              value={typed.reason}
+              onChange={(event) => set({ reason: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+        {error !== undefined && <Problem error={error} />}
+        <div className="actions">
+          <button type="submit" className="primary" disabled={sending}>
+            Add grant
+          </button>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+type GrantProblem = { readonly field: keyof TypedGrant; readonly text: string };
+
+/** The state of the form, and the request. `stem`: prefix of the field ids. */
+function useNewGrant(
+  like: Props['like'],
+  stem: string,
+  onGiven: () => void,
+): {
+  readonly typed: TypedGrant;
+  readonly set: (change: Partial<TypedGrant>) => void;
+  readonly problem: GrantProblem | undefined;
+  readonly error: ApiError | undefined;
+  readonly sending: boolean;
+  readonly give: () => Promise<void>;
+} {
   const [typed, setTyped] = useState<TypedGrant>(() => ({
     sessionId: like.sessionId,
     toolName: like.toolName,
@@ -35,7 +119,7 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
     uses: '',
     reason: '',
   }));
-  const [problem, setProblem] = useState<{ readonly field: keyof TypedGrant; readonly text: string }>();
+  const [problem, setProblem] = useState<GrantProblem>();
   const [error, setError] = useState<ApiError>();
   const [sending, setSending] = useState(false);
   const showToast = useToast();
@@ -64,124 +148,97 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
       setSending(false);
     }
   };
-  const field = (
-    name: keyof TypedGrant,
-    label: string,
-    hint: string | undefined,
-    control: (attributes: {
-      readonly id: string;
-      readonly 'aria-describedby': string | undefined;
-      readonly 'aria-invalid': boolean;
-    }) => ReactNode,
-  ): ReactNode => {
-    const hasProblem = problem?.field === name;
-    const about = [
-      hasProblem ? `${stem}${name}-problem` : '',
-      hint === undefined ? '' : `${stem}${name}-hint`,
-    ]
-      .filter((id) => id !== '')
-      .join(' ');
-    return (
-      <div className="field">
-        <label htmlFor={`${stem}${name}`}>{label}</label>
-        {control({
-          id: `${stem}${name}`,
-          'aria-describedby': about === '' ? undefined : about,
-          'aria-invalid': hasProblem,
-        })}
-        {hasProblem && (
-          <p className="field-problem" id={`${stem}${name}-problem`} role="alert">
-            {problem.text}
-          </p>
-        )}
-        {hint !== undefined && (
-          <p className="muted" id={`${stem}${name}-hint`}>
-            {hint}
-          </p>
-        )}
-      </div>
-    );
-  };
+  return { typed, set, problem, error, sending, give };
+}
+
+type Common = { readonly stem: string; readonly problem: GrantProblem | undefined };
+
+/** How long the grant lasts, and for how many calls. */
+function GrantLimits({
+  typed,
+  set,
+  ...common
+}: Common & {
+  readonly typed: TypedGrant;
+  readonly set: (change: Partial<TypedGrant>) => void;
+}): ReactNode {
   return (
-    <Dialog title="Permit calls beforehand" onClose={onClose}>
-      <form
-        className="dialog-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void give();
-        }}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-          event.preventDefault();
-          void give();
-        }}
-      >
-        {field('sessionId', 'Session', undefined, (attributes) => (
-          <IdInput {...attributes} value={typed.sessionId} onValue={(sessionId) => set({ sessionId })} />
-        ))}
-        {field('toolName', 'Tool', 'A name, or a pattern such as get_*.', (attributes) => (
-          <IdInput {...attributes} value={typed.toolName} onValue={(toolName) => set({ toolName })} />
-        ))}
-        {field(
-          'where',
-          'Only where (JSON)',
-          'As rules say it: equals, lte, starts_with, in… Empty permits any arguments.',
-          (attributes) => (
-            <textarea
-              {...attributes}
-              rows={6}
-              spellCheck={false}
-              value={typed.where}
-              onChange={(event) => set({ where: event.currentTarget.value })}
-            />
-          ),
+    <div className="field-pair">
+      <Field {...common} name="forMs" label="Duration">
+        {(field) => (
+          <select
+            {...field}
+            value={String(typed.forMs)}
+            onChange={(event) =>
+              set({
+                forMs: durations.find(({ forMs }) => String(forMs) === event.currentTarget.value)?.forMs,
+              })
+            }
+          >
+            {durations.map(({ label, forMs }) => (
+              <option key={label} value={String(forMs)}>
+                {label}
+              </option>
+            ))}
+          </select>
         )}
-        <div className="field-pair">
-          {field('forMs', 'For', undefined, (attributes) => (
-            <select
-              {...attributes}
-              value={String(typed.forMs)}
-              onChange={(event) =>
-                set({
-                  forMs: durations.find(({ forMs }) => String(forMs) === event.currentTarget.value)?.forMs,
-                })
-              }
-            >
-              {durations.map(({ label, forMs }) => (
-                <option key={label} value={String(forMs)}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          ))}
-          {field('uses', 'Number of calls', undefined, (attributes) => (
-            <input
-              {...attributes}
-              inputMode="numeric"
-              placeholder="any"
-              value={typed.uses}
-              onChange={(event) => set({ uses: event.currentTarget.value })}
-            />
-          ))}
-        </div>
-        {field('reason', 'Reason (optional)', undefined, (attributes) => (
+      </Field>
+      <Field {...common} name="uses" label="Number of calls">
+        {(field) => (
           <input
-            {...attributes}
-            maxLength={1_000}
-            value={typed.reason}
-            onChange={(event) => set({ reason: event.currentTarget.value })}
+            {...field}
+            inputMode="numeric"
+            placeholder="no limit"
+            value={typed.uses}
+            onChange={(event) => set({ uses: event.currentTarget.value })}
           />
-        ))}
-        {error !== undefined && <Problem error={error} />}
-        <div className="actions">
-          <button type="submit" className="primary" disabled={sending}>
-            Give the grant
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
+        )}
+      </Field>
+    </div>
+  );
+}
+
+/** A label, its control, and the problem or hint that describes it. */
+function Field({
+  stem,
+  problem,
+  name,
+  label,
+  hint,
+  children,
+}: Common & {
+  readonly name: keyof TypedGrant;
+  readonly label: string;
+  readonly hint?: string;
+  readonly children: (attributes: {
+    readonly id: string;
+    readonly 'aria-describedby': string | undefined;
+    readonly 'aria-invalid': boolean;
+  }) => ReactNode;
+}): ReactNode {
+  const id = `${stem}${name}`;
+  const hasProblem = problem?.field === name;
+  const about = [hasProblem ? `${id}-problem` : '', hint === undefined ? '' : `${id}-hint`]
+    .filter((each) => each !== '')
+    .join(' ');
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children({
+        id,
+        'aria-describedby': about === '' ? undefined : about,
+        'aria-invalid': hasProblem,
+      })}
+      {hasProblem && (
+        <p className="field-problem" id={`${id}-problem`} role="alert">
+          {problem.text}
+        </p>
+      )}
+      {hint !== undefined && (
+        <p className="muted" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
   );
 }

@@ -1,4 +1,4 @@
-/** What was permitted beforehand: by whom, for how long, and how often it was used. */
+/** Standing grants: who gave them, until when, and how often they were used. */
 import { describePerson } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
@@ -67,7 +67,7 @@ export function Grants({ sessionId }: { readonly sessionId: string }): ReactNode
         </label>
         {may && (
           <button type="button" className="primary" onClick={() => setGiving(true)}>
-            Give a grant…
+            Add grant…
           </button>
         )}
       </div>
@@ -75,12 +75,9 @@ export function Grants({ sessionId }: { readonly sessionId: string }): ReactNode
       {data === undefined ? (
         error === undefined && <Skeleton rows={5} />
       ) : rows.length === 0 ? (
-        <Empty
-          title={sessionId === '' ? 'Nothing is permitted beforehand' : 'This session has no grants'}
-          snippet={snippet}
-        >
-          A grant answers for you: such calls of this tool, in this session, for so long. Give one here, from
-          a question in the inbox, or from code:
+        <Empty title={sessionId === '' ? 'No grants' : 'This session has no grants'} snippet={snippet}>
+          A grant approves matching calls of one tool in one session, for a limited time. Add one here, from a
+          question in the inbox, or in code:
         </Empty>
       ) : (
         <div className="card">
@@ -93,7 +90,9 @@ export function Grants({ sessionId }: { readonly sessionId: string }): ReactNode
         </div>
       )}
       {data?.capped === true && (
-        <p className="muted">Those of the newest sessions. Name a session to see all of its grants.</p>
+        <p className="muted">
+          Showing grants of the newest sessions. Enter a session to see all of its grants.
+        </p>
       )}
       {giving && (
         <GrantForm
@@ -109,7 +108,7 @@ export function Grants({ sessionId }: { readonly sessionId: string }): ReactNode
   );
 }
 
-/** Those in force first, newest on top. */
+/** Active grants first, newest on top. */
 const byUse = (one: GrantView, other: GrantView): number =>
   Number(other.status === 'active') - Number(one.status === 'active') || other.givenAt - one.givenAt;
 
@@ -132,7 +131,7 @@ const columns: readonly Column<GrantView>[] = [
     ),
   },
   {
-    head: 'Where',
+    head: 'Condition',
     className: 'wraps',
     cell: ({ where }) =>
       where === undefined ? <span className="muted">any arguments</span> : <code>{safeJson(where)}</code>,
@@ -181,7 +180,7 @@ const revokeColumn = (onRevoke: (grant: GrantView) => void): Column<GrantView> =
         type="button"
         className="danger small"
         onClick={() => onRevoke(grant)}
-        aria-label={`Revoke the grant for ${safeId(grant.toolName)}`}
+        aria-label={`Revoke grant for ${safeId(grant.toolName)}`}
       >
         Revoke…
       </button>
@@ -190,5 +189,5 @@ const revokeColumn = (onRevoke: (grant: GrantView) => void): Column<GrantView> =
 
 function Left({ grant: { status, until } }: { readonly grant: GrantView }): ReactNode {
   const now = useNow(1_000);
-  return status !== 'active' ? '–' : until === undefined ? 'no end' : remainingTime(until - now);
+  return status !== 'active' ? '–' : until === undefined ? 'no limit' : remainingTime(until - now);
 }

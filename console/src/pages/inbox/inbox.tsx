@@ -1,4 +1,4 @@
-/** Held calls and what was decided about them; and what people permitted beforehand. */
+/** Calls awaiting approval, past decisions, and grants. */
 import type { ReactNode } from 'react';
 import { addressOf, useRoute } from '../../route.ts';
 import { Link } from '../../ui/link.tsx';
@@ -27,7 +27,7 @@ export default function Inbox({
     <>
       <PageHead
         title="Inbox"
-        about="Calls that wait for a person, gravest first. What you approve is exactly what is shown."
+        about="Calls awaiting approval, riskiest first. Your approval covers exactly the shown arguments."
       />
       <nav className="tabs" aria-label="Inbox">
         {tabs.map(({ id, label }) => (

@@ -5,7 +5,7 @@ import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
-/** Where the question comes from: on whose behalf, which model, which call of which session. */
+/** Origin of the question: principal, model, session and call. */
 export function QuestionFacts({ question }: { readonly question: ConfirmationView }): ReactNode {
   const { principal, provenance, sessionId, callId, inputDigest, policyVersion } = question;
   const who = [principal?.userId, principal?.serviceId, principal?.orgId, principal?.role].filter(
@@ -16,13 +16,13 @@ export function QuestionFacts({ question }: { readonly question: ConfirmationVie
     <section className="card">
       <header>
         <h3>About the call</h3>
-        <Link to={addressOf(['calls', sessionId, callId])}>Everything about it</Link>
+        <Link to={addressOf(['calls', sessionId, callId])}>Open call</Link>
       </header>
       <dl className="facts body">
-        <dt>On behalf of</dt>
-        <dd>{who.length === 0 ? 'nobody named' : <ForeignText text={who.join(' · ')} />}</dd>
-        <dt>Asked for by</dt>
-        <dd>{model.length === 0 ? 'a model nobody named' : <ForeignText text={model.join(' · ')} />}</dd>
+        <dt>Principal</dt>
+        <dd>{who.length === 0 ? 'not given' : <ForeignText text={who.join(' · ')} />}</dd>
+        <dt>Model</dt>
+        <dd>{model.length === 0 ? 'not given' : <ForeignText text={model.join(' · ')} />}</dd>
         <dt>Session</dt>
         <dd>
           <Link to={addressOf(['sessions', sessionId])}>
@@ -37,7 +37,7 @@ export function QuestionFacts({ question }: { readonly question: ConfirmationVie
         </dd>
         {policyVersion !== undefined && (
           <>
-            <dt>Rules</dt>
+            <dt>Policy</dt>
             <dd>
               <code title={policyVersion}>
                 <ForeignText text={policyVersion.slice(0, 16)} />
@@ -48,7 +48,7 @@ export function QuestionFacts({ question }: { readonly question: ConfirmationVie
         <dt>Input digest</dt>
         <dd className="digest">
           <code>{inputDigest}</code>
-          <CopyButton text={inputDigest} label="Copy the digest" />
+          <CopyButton text={inputDigest} label="Copy digest" />
         </dd>
       </dl>
     </section>

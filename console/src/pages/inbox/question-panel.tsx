@@ -1,6 +1,7 @@
-/** A question to whoever looks: why it is asked, all that it is about, and the ways to answer. */
+/** An open question: its reasons, the preview and arguments, and the possible answers. */
 import type { ReactNode } from 'react';
 import { useEffect, useId, useRef, useState } from 'react';
+import { IncompleteWarning } from '../../../../src/react/answer-bar.tsx';
 import type { AnswerKind } from '../../../../src/react/answer-form.tsx';
 import { AnswerForm } from '../../../../src/react/answer-form.tsx';
 import { ArgumentsBlock } from '../../../../src/react/arguments-block.tsx';
@@ -9,6 +10,7 @@ import { ComparisonBlock } from '../../../../src/react/comparison-block.tsx';
 import { PreviewBlock } from '../../../../src/react/preview-block.tsx';
 import { UnreadNote } from '../../../../src/react/unread-note.tsx';
 import type { Consent } from '../../../../src/react/use-consent.ts';
+import type { ReadingGate } from '../../../../src/react/use-reading-gate.ts';
 import { useReadingGate } from '../../../../src/react/use-reading-gate.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
@@ -25,63 +27,34 @@ const openers: readonly { readonly kind: AnswerKind; readonly label: string; rea
 type Props = {
   readonly call: ToolCallView;
   readonly consent: Consent;
-  /** Beside the answers: what else can be done about the question. */
+  /** Further actions next to the answers. */
   readonly children?: ReactNode;
 };
 
 export function QuestionPanel({ call, consent, children }: Props): ReactNode {
-  const { confirmation, status, canAnswer, canApprove, error } = consent;
-  const [form, setForm] = useState<AnswerKind>();
-  const opener = useRef<HTMLElement | null>(null);
-  const [whyNot, unread] = [useId(), useId()];
+  const { confirmation, status, canAnswer, error } = consent;
   const isBusy = status !== 'ready';
   const gate = useReadingGate(call, consent);
-  const { reading, mayRun, hasMoved } = gate;
-  const can = (kind: AnswerKind): boolean =>
-    canAnswer && !isBusy && confirmation.answers.includes(kind) && (kind !== 'edit' || mayRun);
-  const open = (kind: AnswerKind): void => {
-    if (!can(kind)) return;
-    opener.current = document.activeElement instanceof HTMLElement ? document.activeElement : null;
-    setForm(form === kind ? undefined : kind);
-  };
-  const close = (): void => {
-    setForm(undefined);
-    opener.current?.focus();
-  };
+  const { form, can, toggle, close } = useAnswerForm(consent, gate.mayRun);
   const approval = useApproval(
-    { ...consent, canApprove: mayRun, approve: gate.approve },
+    { ...consent, canApprove: gate.mayRun, approve: gate.approve },
     form === undefined && !isBusy,
   );
   useShortcuts({
     a: approval.arm,
-    ...Object.fromEntries(openers.map(({ kind, key }) => [key, () => open(kind)])),
+    ...Object.fromEntries(openers.map(({ kind, key }) => [key, () => toggle(kind)])),
   });
+  const [whyNot, unread] = [useId(), useId()];
   return (
-    <div className="question-panel" ref={gate.panel} data-read={reading.isRead} data-still={gate.isStill}>
+    <div
+      className="question-panel"
+      ref={gate.panel}
+      data-read={gate.reading.isRead}
+      data-still={gate.isStill}
+    >
       <WhyAsked confirmation={confirmation} />
-      {call.preview === undefined && confirmation.inputDigest !== undefined && (
-        <section className="question-part">
-          <h3>{confirmation.comparison === undefined ? 'No preview' : 'Compared with the last call'}</h3>
-          <ComparisonBlock comparison={confirmation.comparison} />
-        </section>
-      )}
-      {call.preview !== undefined && (
-        <section className="question-part">
-          <h3>What it would do</h3>
-          <PreviewBlock shown={call.preview} />
-        </section>
-      )}
-      <section className="question-part">
-        <h3>Arguments</h3>
-        <ArgumentsBlock call={call} isWhole />
-        <ArtifactArguments artifacts={call.artifacts} />
-      </section>
-      {!confirmation.isComplete && (
-        <p className="qt-warning" id={whyNot}>
-          Not everything this question is about is here to be seen, so it cannot be approved. Reload the page,
-          or deny it.
-        </p>
-      )}
+      <QuestionSubject call={call} />
+      {!confirmation.isComplete && <IncompleteWarning id={whyNot} />}
       {form !== undefined && !isBusy && (
         <AnswerForm
           key={form}
@@ -93,83 +66,168 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
           onClose={close}
         />
       )}
-      {canAnswer && canApprove && !reading.isRead && (
-        <UnreadNote id={unread} reading={reading} isWaived={gate.isWaived} onWaive={gate.waive} />
+      {canAnswer && consent.canApprove && !gate.reading.isRead && (
+        <UnreadNote id={unread} reading={gate.reading} isWaived={gate.isWaived} onWaive={gate.waive} />
       )}
       <footer className="question-answers" data-armed={approval.isArmed} ref={gate.answers}>
         {canAnswer ? (
-          <div className="actions" role="group" aria-label="Answer">
-            {confirmation.answers.includes('approve') && (
-              <button
-                type="button"
-                className="primary"
-                // It would approve what was asked, and drop what is being written.
-                ref={gate.approval}
-                aria-disabled={isBusy || !mayRun || form !== undefined}
-                aria-describedby={mayRun ? undefined : canApprove ? unread : whyNot}
-                title={
-                  form === undefined ? 'a, then Ctrl+Enter' : 'Send or cancel what you are writing first'
-                }
-                onClick={({ detail }) => {
-                  // The second click of a double click was meant for what stood here before.
-                  if (detail <= 1 && form === undefined && mayRun) gate.approve();
-                }}
-              >
-                Approve
-              </button>
-            )}
-            {openers
-              .filter(({ kind }) => confirmation.answers.includes(kind))
-              .map(({ kind, label, key }) => (
-                <button
-                  key={kind}
-                  type="button"
-                  className={kind === 'deny' ? 'danger' : ''}
-                  aria-expanded={form === kind}
-                  aria-disabled={!can(kind)}
-                  title={key}
-                  onClick={() => open(kind)}
-                >
-                  {label}
-                </button>
-              ))}
+          <AnswerButtons
+            consent={consent}
+            gate={gate}
+            form={form}
+            can={can}
+            onToggle={toggle}
+            describedBy={consent.canApprove ? unread : whyNot}
+          >
             {children}
-          </div>
+          </AnswerButtons>
         ) : (
           <p className="muted">
-            Your role reads and does not decide. Somebody with the role <code>approver</code> can answer this.
+            Your role cannot decide. A user with the role <code>approver</code> can answer this.
           </p>
         )}
         <Countdown expiresAt={confirmation.expiresAt} timeoutEffect={confirmation.timeoutEffect} />
         <p className="question-progress" role="status">
           {approval.isArmed && (
             <>
-              Press <kbd>Ctrl</kbd>+<kbd>Enter</kbd> to approve, any other key to leave it.
+              Press <kbd>Ctrl</kbd>+<kbd>Enter</kbd> to approve, or any other key to cancel.
             </>
           )}
           {status === 'sending' && 'Sending…'}
-          {status === 'sent' && 'Sent. Waiting for the record.'}
+          {status === 'sent' && 'Sent. Waiting for the ledger to record it.'}
         </p>
-        {hasMoved && !isBusy && (
-          <p className="question-refusal" role="alert">
-            This changed a moment ago, or moved. Look at what it shows now, then answer.
-          </p>
+        {gate.hasMoved && !isBusy && (
+          <Refusal>This just changed or moved. Check it again before you answer.</Refusal>
         )}
         {error !== undefined && (
-          <p className="question-refusal" role="alert">
+          <Refusal>
             <ForeignText text={error.message} />
-          </p>
+          </Refusal>
         )}
       </footer>
     </div>
   );
 }
 
+const Refusal = ({ children }: { readonly children: ReactNode }): ReactNode => (
+  <p className="question-refusal" role="alert">
+    {children}
+  </p>
+);
+
+/** The preview and the arguments that the answer is about. */
+function QuestionSubject({ call }: { readonly call: ToolCallView }): ReactNode {
+  const { preview, confirmation } = call;
+  return (
+    <>
+      {preview === undefined && confirmation?.inputDigest !== undefined && (
+        <section className="question-part">
+          <h3>{confirmation.comparison === undefined ? 'No preview' : 'Compared with the last call'}</h3>
+          <ComparisonBlock comparison={confirmation.comparison} />
+        </section>
+      )}
+      {preview !== undefined && (
+        <section className="question-part">
+          <h3>Preview</h3>
+          <PreviewBlock shown={preview} />
+        </section>
+      )}
+      <section className="question-part">
+        <h3>Arguments</h3>
+        <ArgumentsBlock call={call} isWhole />
+        <ArtifactArguments artifacts={call.artifacts} />
+      </section>
+    </>
+  );
+}
+
+type AnswerButtonsProps = {
+  readonly consent: Consent;
+  readonly gate: ReadingGate;
+  readonly form: AnswerKind | undefined;
+  readonly can: (kind: AnswerKind) => boolean;
+  readonly onToggle: (kind: AnswerKind) => void;
+  /** Element that says why the call cannot be approved yet. */
+  readonly describedBy: string;
+  readonly children: ReactNode;
+};
+
+function AnswerButtons(props: AnswerButtonsProps): ReactNode {
+  const { consent, gate, form, can, onToggle, describedBy, children } = props;
+  const { answers } = consent.confirmation;
+  return (
+    <div className="actions" role="group" aria-label="Answer">
+      {answers.includes('approve') && (
+        <button
+          type="button"
+          className="primary"
+          ref={gate.approval}
+          // Approving while a form is open would discard the user's edit.
+          aria-disabled={consent.status !== 'ready' || !gate.mayRun || form !== undefined}
+          aria-describedby={gate.mayRun ? undefined : describedBy}
+          title={form === undefined ? 'a, then Ctrl+Enter' : 'Send or cancel the open form first'}
+          onClick={({ detail }) => {
+            // The second click of a double click was meant for the previous content.
+            if (detail <= 1 && form === undefined && gate.mayRun) gate.approve();
+          }}
+        >
+          Approve
+        </button>
+      )}
+      {openers
+        .filter(({ kind }) => answers.includes(kind))
+        .map(({ kind, label, key }) => (
+          <button
+            key={kind}
+            type="button"
+            className={kind === 'deny' ? 'danger' : ''}
+            aria-expanded={form === kind}
+            aria-disabled={!can(kind)}
+            title={key}
+            onClick={() => onToggle(kind)}
+          >
+            {label}
+          </button>
+        ))}
+      {children}
+    </div>
+  );
+}
+
+/** Which answer form is open. Closing it restores the focus. */
+function useAnswerForm(
+  { confirmation, canAnswer, status }: Consent,
+  mayRun: boolean,
+): {
+  readonly form: AnswerKind | undefined;
+  readonly can: (kind: AnswerKind) => boolean;
+  readonly toggle: (kind: AnswerKind) => void;
+  readonly close: () => void;
+} {
+  const [form, setForm] = useState<AnswerKind>();
+  const opener = useRef<HTMLElement | null>(null);
+  const can = (kind: AnswerKind): boolean =>
+    canAnswer && status === 'ready' && confirmation.answers.includes(kind) && (kind !== 'edit' || mayRun);
+  return {
+    form,
+    can,
+    toggle: (kind) => {
+      if (!can(kind)) return;
+      opener.current = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+      setForm(form === kind ? undefined : kind);
+    },
+    close: () => {
+      setForm(undefined);
+      opener.current?.focus();
+    },
+  };
+}
+
 const armedMs = 6_000;
 
 /**
- * Approval by keys takes two: `a`, and Ctrl or Command with Enter. Somebody who types into the wrong window presses one
- * of them sooner or later; any other key in between takes the first back.
+ * Approval by keyboard takes two steps: `a`, then Ctrl or Command with Enter. Any other key in between cancels it, which
+ * protects against keys typed into the wrong window.
  */
 function useApproval(
   consent: Consent,

@@ -5,7 +5,7 @@ import { Countdown } from './countdown.tsx';
 import { riskLevel, riskWords } from './risk.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
-/** A question in the list: what wants to run, why it asks, how grave that is, and how long there is. */
+/** A question in the list: tool, reason, risk and time left. */
 export function QuestionRow({ question }: { readonly question: ConfirmationView }): ReactNode {
   const { displayName, toolName, description, sessionId, createdAt, risk } = question;
   return (

@@ -1,6 +1,7 @@
-/** One question: open, with the ways to answer it, or decided, with what became of the call. */
-import type { ReactNode } from 'react';
+/** One question: open with its possible answers, or decided with the result of the call. */
+import type { ReactNode, RefObject } from 'react';
 import { useEffect, useRef, useState } from 'react';
+import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
 import { useConsent } from '../../../../src/react/use-consent.ts';
 import { useMay } from '../../api/use-me.ts';
@@ -16,17 +17,18 @@ import { QuestionPanel } from './question-panel.tsx';
 import { riskLevel, riskWords } from './risk.ts';
 import { useAnswering } from './use-answering.ts';
 import { useQuestion } from './use-question.ts';
+import type { Verdict } from './verdict.ts';
 import { describeVerdict } from './verdict.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = {
   readonly confirmationId: string;
-  /** Grows when something happened to the call that asks. */
+  /** Increases when the call of this question changes. */
   readonly news: number;
-  /** Told which call it is that asks. */
+  /** Called with the call of this question. */
   readonly onCall: (sessionId: string, callId: string) => void;
   readonly onDecided: () => void;
-  /** What to look at next, once this is decided. */
+  /** Link to the next question, shown after the decision. */
   readonly next: ReactNode;
 };
 
@@ -57,8 +59,6 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
 
   if (question === undefined)
     return error === undefined ? <Skeleton rows={8} /> : <Problem error={error} onRetry={reload} />;
-  const name = question.displayName || question.toolName;
-  const level = riskWords[riskLevel(question.risk)];
   const verdict = describeVerdict(isCurrent && current !== undefined ? current : question, answering.isMine);
   return (
     <article
@@ -67,43 +67,16 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
       data-seen={answering.isSeen}
       data-status={question.status}
     >
-      <header className="question-head">
-        <p className="question-line">
-          <span className="badge" data-tone={level.tone}>
-            <span className="dot" aria-hidden="true" />
-            {level.word}
-          </span>
-          <span className="muted">
-            asked <Ago at={question.createdAt} />
-          </span>
-        </p>
-        <h2 id="question-title" ref={heading} tabIndex={-1}>
-          <ForeignId id={name} />
-        </h2>
-        <p className="question-description">
-          <ForeignText text={question.description} />
-        </p>
-      </header>
+      <QuestionHead question={question} heading={heading} />
       {verdict !== undefined && (
-        <div className="verdict" data-tone={verdict.tone} role="status">
-          <p>
-            <strong>
-              <ForeignText text={verdict.sentence} />
-            </strong>
-            {answering.isTooLate && ' Your answer came after that and changed nothing.'}
-          </p>
-          {question.decidedAt !== undefined && (
-            <p className="muted">
-              <Ago at={question.decidedAt} />
-            </p>
-          )}
+        <VerdictBlock verdict={verdict} question={question} isTooLate={answering.isTooLate}>
           {next}
-        </div>
+        </VerdictBlock>
       )}
       {!isCurrent && current !== undefined && (
         <p className="qt-note">
-          The call has asked again since:{' '}
-          <Link to={addressOf(['inbox', current.confirmationId])}>see the newer question</Link>.
+          This call has a newer question:{' '}
+          <Link to={addressOf(['inbox', current.confirmationId])}>open it</Link>.
         </p>
       )}
       {call === undefined ? (
@@ -113,7 +86,7 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
           <QuestionPanel key={confirmationId} call={call} consent={consent}>
             {mayGrant && (
               <button type="button" className="ghost question-grant" onClick={() => setGranting(true)}>
-                Allow such calls…
+                Grant similar calls…
               </button>
             )}
           </QuestionPanel>
@@ -139,7 +112,65 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
   );
 }
 
-/** What had the focus goes away when a question is decided: whoever works by keyboard goes on from its heading. */
+function QuestionHead({
+  question,
+  heading,
+}: {
+  readonly question: ConfirmationView;
+  readonly heading: RefObject<HTMLHeadingElement | null>;
+}): ReactNode {
+  const level = riskWords[riskLevel(question.risk)];
+  return (
+    <header className="question-head">
+      <p className="question-line">
+        <span className="badge" data-tone={level.tone}>
+          <span className="dot" aria-hidden="true" />
+          {level.word}
+        </span>
+        <span className="muted">
+          asked <Ago at={question.createdAt} />
+        </span>
+      </p>
+      <h2 id="question-title" ref={heading} tabIndex={-1}>
+        <ForeignId id={question.displayName || question.toolName} />
+      </h2>
+      <p className="question-description">
+        <ForeignText text={question.description} />
+      </p>
+    </header>
+  );
+}
+
+function VerdictBlock({
+  verdict,
+  question,
+  isTooLate,
+  children,
+}: {
+  readonly verdict: Verdict;
+  readonly question: ConfirmationView;
+  readonly isTooLate: boolean;
+  readonly children: ReactNode;
+}): ReactNode {
+  return (
+    <div className="verdict" data-tone={verdict.tone} role="status">
+      <p>
+        <strong>
+          <ForeignText text={verdict.sentence} />
+        </strong>
+        {isTooLate && ' Your answer came later and had no effect.'}
+      </p>
+      {question.decidedAt !== undefined && (
+        <p className="muted">
+          <Ago at={question.decidedAt} />
+        </p>
+      )}
+      {children}
+    </div>
+  );
+}
+
+/** Moves the focus to the heading when the decided question's buttons disappear, for keyboard users. */
 function useKeptFocus(isOpen: boolean, heading: { readonly current: HTMLElement | null }): void {
   const wasOpen = useRef(isOpen);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A grant as it is typed, read into what the server takes. */
+/** Converts the grant form into a request. */
 import { formatPath, isJsonObject, parseJson } from '../../../../src/base/json.ts';
 import type { JsonObject, JsonValue } from '../../../../src/base/json.ts';
 import type { NewGrant } from '../../../../src/http/api/confirmation.ts';
@@ -18,7 +18,7 @@ export const durations: readonly { readonly label: string; readonly forMs: numbe
   { label: '1 hour', forMs: 3_600_000 },
   { label: '8 hours', forMs: 28_800_000 },
   { label: '7 days', forMs: 604_800_000 },
-  { label: 'as long as the session', forMs: undefined },
+  { label: 'for the whole session', forMs: undefined },
 ];
 
 export type GrantReading =
@@ -27,15 +27,19 @@ export type GrantReading =
 
 export function readGrant({ sessionId, toolName, where, forMs, uses, reason }: TypedGrant): GrantReading {
   if (sessionId.trim() === '')
-    return { ok: false, field: 'sessionId', problem: 'A grant is for one session: write its name.' };
+    return { ok: false, field: 'sessionId', problem: 'Enter a session. A grant applies to one session.' };
   if (toolName.trim() === '')
     return {
       ok: false,
       field: 'toolName',
-      problem: 'Write the name of a tool, or a pattern such as "get_*".',
+      problem: 'Enter a tool name, or a pattern such as "get_*".',
     };
   if (uses.trim() !== '' && !/^[1-9]\d{0,8}$/.test(uses.trim()))
-    return { ok: false, field: 'uses', problem: 'A whole number from 1 on, or nothing for any number.' };
+    return {
+      ok: false,
+      field: 'uses',
+      problem: 'Enter a whole number from 1, or leave the field empty for no limit.',
+    };
   const condition = readWhere(where);
   if (typeof condition === 'string') return { ok: false, field: 'where', problem: condition };
   return {
@@ -51,22 +55,22 @@ export function readGrant({ sessionId, toolName, where, forMs, uses, reason }: T
   };
 }
 
-/** The condition, nothing where nothing was typed, or what is wrong with it. */
+/** Returns the condition, undefined for empty text, or an error message. */
 function readWhere(text: string): JsonObject | string | undefined {
   if (text.trim() === '') return undefined;
   const reading = parseJson(text);
   if (!reading.ok)
     return reading.path.length === 0
-      ? `No JSON: ${reading.problem}`
+      ? `Invalid JSON: ${reading.problem}`
       : `${formatPath(reading.path)}: ${reading.problem}`;
   return isJsonObject(reading.value)
     ? reading.value
-    : 'A condition is an object: {"args.cents": {"lte": 5000}}.';
+    : 'A condition must be an object: {"args.cents": {"lte": 5000}}.';
 }
 
 /**
- * A condition that lets through calls with exactly these plain arguments. Lists and objects have no such condition, so
- * they are left out; so are names a selector cannot say, and values that are hidden: what is shown of those is a mask.
+ * A condition that matches calls with exactly these scalar arguments. It omits lists and objects, names that a selector
+ * cannot express, and hidden values, which are shown as a mask.
  */
 export function sameArguments(input: JsonValue | undefined, hidden: readonly string[] = []): string {
   if (!isJsonObject(input)) return '';
@@ -77,7 +81,7 @@ export function sameArguments(input: JsonValue | undefined, hidden: readonly str
       typeof value !== 'object' &&
       !hidden.includes(formatPath([name])),
   );
-  // An expression says one thing; several are put together.
+  // An expression holds one condition; `all` combines several.
   const all = entries.map(([name, value]) => ({ [`args.${name}`]: { equals: value } }));
   const [only] = all;
   if (only === undefined) return '';

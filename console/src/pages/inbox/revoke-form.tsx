@@ -15,7 +15,7 @@ type Props = {
   readonly onRevoked: () => void;
 };
 
-/** Takes a grant back. What it let through before stays let through. */
+/** Revokes a grant. Calls it already approved are not affected. */
 export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
   const { sessionId, grantId, toolName } = grant;
   const [reason, setReason] = useState('');
@@ -40,7 +40,7 @@ export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
     }
   };
   return (
-    <Dialog title={`Revoke the grant for ${safeId(toolName)}`} onClose={onClose}>
+    <Dialog title={`Revoke grant for ${safeId(toolName)}`} onClose={onClose}>
       <form
         className="dialog-form"
         onSubmit={(event) => {
@@ -48,7 +48,7 @@ export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
           void revoke();
         }}
       >
-        <p>From now on such calls ask a person again. Calls it has let through already are not touched.</p>
+        <p>Matching calls need approval again. Calls that this grant already approved are not affected.</p>
         <div className="field">
           <label htmlFor={field}>Reason (optional)</label>
           <input

@@ -1,10 +1,10 @@
-/** How much harm an answer could do, and the order in which questions should be looked at. */
+/** Risk level of a question, and the order of the inbox. */
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 
 export type RiskLevel = 'high' | 'medium' | 'low';
 
-/** The words of the runtime that mean harm which cannot be made good, or that nobody knows. */
+/** Risks named by the runtime that mean irreversible or unknown harm. */
 const grave: ReadonlySet<string> = new Set([
   'destructive',
   'irreversible',
@@ -13,7 +13,7 @@ const grave: ReadonlySet<string> = new Set([
   'unknown kind of tool',
 ]);
 
-/** Any word at all is a risk somebody saw; none of ours says "safe". */
+/** Every risk word raises the level: none of them means "safe". */
 export const riskLevel = (risk: readonly string[]): RiskLevel =>
   risk.some((word) => grave.has(word.replace(/: .*$/s, ''))) ? 'high' : risk.length > 0 ? 'medium' : 'low';
 
@@ -31,7 +31,7 @@ type Ranked = Pick<ConfirmationView, 'risk' | 'createdAt' | 'confirmationId'>;
 
 const rank: { readonly [Level in RiskLevel]: number } = { high: 0, medium: 1, low: 2 };
 
-/** Gravest first, and of those alike whoever waits longest. By age: whoever waits longest. */
+/** Highest risk first, then longest wait. By age: longest wait first. */
 export function orderQuestions<Question extends Ranked>(
   questions: readonly Question[],
   order: InboxOrder,
@@ -40,7 +40,7 @@ export function orderQuestions<Question extends Ranked>(
     (one, other) =>
       (order === 'age' ? 0 : rank[riskLevel(one.risk)] - rank[riskLevel(other.risk)]) ||
       one.createdAt - other.createdAt ||
-      // Never left to chance: rows that change places under the pointer are clicked by mistake.
+      // A fixed order for ties: rows that swap places cause wrong clicks.
       (one.confirmationId < other.confirmationId ? -1 : 1),
   );
 }

@@ -1,10 +1,10 @@
 /**
- * The way from a click to a decision on record.
+ * From a click to a recorded decision.
  *
- * 1. An answer is about what was shown, and what was shown must have stood there long enough to be seen: what changes
- *    under the pointer, or under a finger on a key, is not answered by it.
- * 2. One answer is sent about one question, whatever is pressed meanwhile (`useConsent`).
- * 3. Whoever is second hears who was first.
+ * 1. An answer applies to the shown content, which must have been visible long enough to read. A click or key right
+ * after a change does not count.
+ * 2. Each question gets one answer, whatever the user presses meanwhile (`useConsent`).
+ * 3. A second person learns who decided first.
  */
 import { useEffect, useState } from 'react';
 import { shownId } from '../../../../src/base/safe-id.ts';
@@ -19,13 +19,13 @@ import { useToast } from '../../ui/toast.tsx';
 export const seenAfterMs = 400;
 
 export type Answering = {
-  /** Undefined for somebody who may not decide. */
+  /** Undefined for users who may not decide. */
   readonly onDecide: OnDecide | undefined;
-  /** Whether what is shown has been there long enough. */
+  /** Has the content been visible long enough? */
   readonly isSeen: boolean;
-  /** The answer of this page is the one on record. */
+  /** The recorded answer came from this page. */
   readonly isMine: boolean;
-  /** An answer was given here and somebody else's was first. */
+  /** This page sent an answer, but another person was first. */
   readonly isTooLate: boolean;
 };
 
@@ -41,7 +41,7 @@ export function useAnswering(call: ToolCallView | undefined, reload: () => void)
   const [answered, setAnswered] = useState<{ readonly id: string; readonly how: 'mine' | 'late' }>();
 
   const onDecide: OnDecide = async (confirmationId, decision) => {
-    if (!isSeen) throw new Error('This changed a moment ago. Look at what it shows now, then answer.');
+    if (!isSeen) throw new Error('The question just changed. Check it again before you answer.');
     try {
       const view = await send<ConfirmationView>(
         pathOf('confirmations', confirmationId, 'decision'),
@@ -53,7 +53,7 @@ export function useAnswering(call: ToolCallView | undefined, reload: () => void)
     } catch (thrown) {
       const error = toApiError(thrown);
       if (error.code === 'confirmation.decided') setAnswered({ id: confirmationId, how: 'late' });
-      // What it refuses may be because things moved on: show how they stand.
+      // The refusal may mean that the state changed: show the current state.
       reload();
       throw error;
     }
@@ -70,11 +70,11 @@ export function useAnswering(call: ToolCallView | undefined, reload: () => void)
 const doneWords = {
   approve: 'Approved',
   deny: 'Denied',
-  edit: 'Approved with other arguments:',
+  edit: 'Approved with edited arguments:',
   respond: 'Answered',
 } as const;
 
-/** Whether the same thing has been shown for a while. */
+/** Has the same content been shown for a while? */
 function useSeen(shown: string | undefined): boolean {
   const [seen, setSeen] = useState<string | undefined>(undefined);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** A question as it stands, and the call that asks it, made of the call's events as everywhere. */
+/** A question and its call, built from the call's events. */
 import { useCallback, useMemo } from 'react';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
@@ -15,7 +15,7 @@ export type ShownQuestion = {
   readonly reload: () => void;
 };
 
-/** Should the feed be down, nobody decides for long about what was true a while ago. */
+/** Polling limits how long a stale question stays if the feed is down. */
 const againMs = 5_000;
 
 export function useQuestion(confirmationId: string): ShownQuestion {

@@ -1,4 +1,4 @@
-/** What became of a question, in words. */
+/** The result of a question, in words. */
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import { safeWords } from '../../../../src/base/safe-id.ts';
 import type { ConfirmationStatus } from '../../../../src/call/call.ts';
@@ -18,12 +18,12 @@ const done: {
   readonly [Decision in ConfirmationDecision]: { readonly mine: string; readonly theirs: string };
 } = {
   approve: { mine: 'You approved this', theirs: 'approved' },
-  edit: { mine: 'You approved this with other arguments', theirs: 'approved with other arguments' },
+  edit: { mine: 'You approved this with edited arguments', theirs: 'approved with edited arguments' },
   deny: { mine: 'You denied this', theirs: 'denied' },
-  respond: { mine: 'You answered the model, and nothing ran', theirs: 'answered, and nothing ran' },
+  respond: { mine: 'You responded to the model, and the tool did not run', theirs: 'responded to the model' },
 };
 
-/** Undefined while somebody is still asked. `isMine`: the answer was given on this page. */
+/** Undefined while the question is open. `isMine`: the answer was given on this page. */
 export function describeVerdict(
   { status, decision, by, reason }: Decided,
   isMine: boolean,
@@ -32,7 +32,7 @@ export function describeVerdict(
     case 'pending':
       return undefined;
     case 'expired':
-      return { word: 'expired', sentence: 'Nobody answered in time.', tone: 'quiet' };
+      return { word: 'expired', sentence: 'The question expired without an answer.', tone: 'quiet' };
     case 'withdrawn':
       return {
         word: 'withdrawn',
@@ -42,7 +42,7 @@ export function describeVerdict(
     case 'approved':
     case 'denied':
     case 'answered': {
-      const who = by === undefined ? 'somebody' : safeWords(describeDecider(by));
+      const who = by === undefined ? 'another person' : safeWords(describeDecider(by));
       const said = decision === undefined ? undefined : done[decision];
       return {
         word: status,

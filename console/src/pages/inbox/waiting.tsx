@@ -1,4 +1,4 @@
-/** The questions that wait beside the one that is looked at. Which one that is stands in the address, and nowhere else. */
+/** Open questions, with the selected one next to the list. Only the address stores the selection. */
 import type { ReactNode } from 'react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
@@ -11,6 +11,7 @@ import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { SideList } from '../../ui/side-list.tsx';
+import { useFirstSelected } from '../../ui/use-first-selected.ts';
 import { useSideKeys } from '../../ui/use-side-keys.ts';
 import { Question } from './question.tsx';
 import { QuestionRow } from './question-row.tsx';
@@ -20,7 +21,7 @@ import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const pageSize = 100;
 const againMs = 10_000;
-/** Several commits in a moment are one piece of news. */
+/** Commits within this time cause one reload. */
 const gatherMs = 150;
 
 type Props = { readonly confirmationId: string | undefined; readonly order: InboxOrder };
@@ -41,14 +42,7 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
     [query],
   );
 
-  // With a place beside the list there is something to put there; once only, so that nothing changes under a hand.
-  const first = questions[0]?.confirmationId;
-  const greeted = useRef(false);
-  useEffect(() => {
-    if (rows === undefined || greeted.current) return;
-    greeted.current = true;
-    if (confirmationId === undefined && first !== undefined && wide()) select(first);
-  }, [rows, confirmationId, first, select]);
+  useFirstSelected(rows !== undefined, confirmationId, questions[0]?.confirmationId, select);
 
   const keys = useMemo(() => questions.map(({ confirmationId: id }) => id), [questions]);
   const { moves, next } = useSideKeys(keys, confirmationId, select);
@@ -71,39 +65,17 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
         pages.large.length === 0 && <NothingWaits />
       ) : (
         <div className="desk" data-opened={confirmationId !== undefined}>
-          <section className="desk-list" aria-label="Waiting">
-            <header>
-              <h2>
-                {questions.length}
-                {hasMore ? '+' : ''} waiting
-              </h2>
-              <OrderSwitch order={order} confirmationId={confirmationId} />
-            </header>
-            {questions.length === 0 && <p className="muted desk-none">Nothing else waits.</p>}
-            <SideList
-              label="Questions that wait"
-              items={questions}
-              keyOf={({ confirmationId: id }) => id}
-              to={({ confirmationId: id }) => addressOf(['inbox', id], query)}
-              toneOf={({ risk }) => riskWords[riskLevel(risk)].tone}
-              selected={confirmationId}
-              moves={moves}
-              onEnd={onEnd}
-            >
-              {(question) => <QuestionRow question={question} />}
-            </SideList>
-            <p className="muted desk-keys">
-              <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd>, then <kbd>Ctrl</kbd>+<kbd>Enter</kbd> approve ·{' '}
-              <kbd>d</kbd> deny · <kbd>e</kbd> edit · <kbd>r</kbd> respond
-            </p>
-          </section>
+          <WaitingList
+            {...{ questions, hasMore, order, confirmationId, moves, onEnd }}
+            to={(id) => addressOf(['inbox', id], query)}
+          />
           <div className="desk-detail">
             {confirmationId === undefined ? (
-              <p className="muted desk-none">Choose a call to see what it wants to do.</p>
+              <p className="muted desk-none">Select a call to see its question.</p>
             ) : (
               <>
                 <Link to={addressOf(['inbox'], query)} className="desk-back">
-                  ← All that wait
+                  ← All questions
                 </Link>
                 <Question
                   key={confirmationId}
@@ -129,9 +101,49 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
   );
 }
 
-const wide = (): boolean => window.matchMedia('(min-width: 60.01rem)').matches;
+type WaitingListProps = {
+  readonly questions: readonly ConfirmationView[];
+  readonly hasMore: boolean;
+  readonly order: InboxOrder;
+  readonly confirmationId: string | undefined;
+  readonly moves: number;
+  readonly onEnd: () => void;
+  readonly to: (confirmationId: string) => string;
+};
 
-/** Follows the ledger, on one connection: browsers have few. Reads the list again when somebody is asked or answers. */
+function WaitingList(props: WaitingListProps): ReactNode {
+  const { questions, hasMore, order, confirmationId, moves, onEnd, to } = props;
+  return (
+    <section className="desk-list" aria-label="Waiting">
+      <header>
+        <h2>
+          {questions.length}
+          {hasMore ? '+' : ''} waiting
+        </h2>
+        <OrderSwitch order={order} confirmationId={confirmationId} />
+      </header>
+      {questions.length === 0 && <p className="muted desk-none">No other questions.</p>}
+      <SideList
+        label="Open questions"
+        items={questions}
+        keyOf={({ confirmationId: id }) => id}
+        to={({ confirmationId: id }) => to(id)}
+        toneOf={({ risk }) => riskWords[riskLevel(risk)].tone}
+        selected={confirmationId}
+        moves={moves}
+        onEnd={onEnd}
+      >
+        {(question) => <QuestionRow question={question} />}
+      </SideList>
+      <p className="muted desk-keys">
+        <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd>, then <kbd>Ctrl</kbd>+<kbd>Enter</kbd> approve ·{' '}
+        <kbd>d</kbd> deny · <kbd>e</kbd> edit · <kbd>r</kbd> respond
+      </p>
+    </section>
+  );
+}
+
+/** Follows the ledger on one connection, because browsers allow few. Reloads the list after a question or an answer. */
 function useNews(reload: () => void): {
   readonly news: number;
   readonly watch: (sessionId: string, callId: string) => void;
@@ -144,7 +156,7 @@ function useNews(reload: () => void): {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   const status = useFeed({ after: 'now' }, (heard) => {
-    // An entry that is too large to be sent may be about any call.
+    // An entry too large to send may belong to any call.
     const events = isLarge(heard) ? [] : heard.events;
     const isAbout = events.some(
       (event) => 'callId' in event && JSON.stringify([event.sessionId, event.callId]) === watched.current,
@@ -160,7 +172,7 @@ function useNews(reload: () => void): {
       timer.current = setTimeout(reload, gatherMs);
     }
   });
-  // What happened before the connection stood was not heard.
+  // Changes before the connection opened were missed.
   useEffect(() => {
     if (status !== 'live') return;
     reload();
@@ -202,10 +214,9 @@ rules:
 
 function NothingWaits(): ReactNode {
   return (
-    <Empty title="Nothing waits for you" snippet={askingRule}>
-      Calls come here when a person should look first: tools that destroy and cannot undo, tools on this
-      machine, and whatever a rule asks about. This rule, in a file given with <code>--contracts</code>, asks
-      about larger refunds:
+    <Empty title="No open questions" snippet={askingRule}>
+      Calls appear here when they need approval: destructive tools without undo, local tools, and calls that a
+      rule asks about. Load this rule with <code>--contracts</code> to ask about larger refunds:
     </Empty>
   );
 }

@@ -5,12 +5,12 @@ import { addressOf } from '../../route.ts';
 import { Link } from '../../ui/link.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 
-/** Who wants a person to look, and why: gates, hooks, rules and stages, each in its own words. */
+/** Who asks for approval, and why: gates, hooks, rules and workflow stages. */
 export function WhyAsked({ confirmation }: { readonly confirmation: ShownConfirmation }): ReactNode {
   const { asks, risk } = confirmation;
   return (
     <section className="question-part">
-      <h3>Why it asks</h3>
+      <h3>Reasons for approval</h3>
       <ul className="question-asks">
         {asks.map(({ by, description, code }, index) => (
           <li key={index}>

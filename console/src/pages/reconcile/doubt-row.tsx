@@ -3,7 +3,7 @@ import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-cal
 import { Age } from '../../ui/time.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
-/** A call in the list: what was done, what was said about it, and since when nobody knows. */
+/** An unresolved call in the list: its tool, error and age. */
 export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode {
   const { displayName, toolName, outcome, sessionId, settledAt, late } = call;
   return (
@@ -15,14 +15,14 @@ export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode
         <Age at={settledAt} />
       </span>
       <span className="clip">
-        {'error' in outcome ? <ForeignText text={outcome.error} /> : 'It was given up in time.'}
+        {'error' in outcome ? <ForeignText text={outcome.error} /> : 'The call timed out.'}
       </span>
       <span className="side-row-foot">
         <span className="risk-word">{doubtWord(call)}</span>
         <span className="clip muted">
           <ForeignId id={sessionId} />
         </span>
-        {late.length > 0 && <span className="countdown">result came late</span>}
+        {late.length > 0 && <span className="countdown">late result</span>}
       </span>
     </>
   );
@@ -30,5 +30,5 @@ export function DoubtRow({ call }: { readonly call: UnresolvedCall }): ReactNode
 
 function doubtWord({ outcome }: UnresolvedCall): string {
   if (outcome.type === 'ToolTimeout') return 'timed out';
-  return 'code' in outcome && outcome.code === 'tool.indeterminate' ? 'unknown' : 'broke off';
+  return 'code' in outcome && outcome.code === 'tool.indeterminate' ? 'unknown' : 'interrupted';
 }

@@ -1,8 +1,9 @@
-/** One call in doubt: what is known, where to look, and the way to say what was found. */
+/** One unresolved call: the known facts, where to look, and the form that resolves it. */
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { useMemo, useRef, useState } from 'react';
-import type { DecidedBy } from '../../../../src/call/event.ts';
+import type { JsonValue } from '../../../../src/base/json.ts';
+import type { DecidedBy, ToolResolved } from '../../../../src/call/event.ts';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import type { NewResolution } from '../../../../src/http/api/confirmation.ts';
 import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
@@ -28,7 +29,7 @@ import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 type Props = {
   readonly sessionId: string;
   readonly callId: string;
-  /** As the list has it; undefined where it is not in doubt, or further down. */
+  /** The call's list entry; undefined if it is resolved or not loaded yet. */
   readonly known: UnresolvedCall | undefined;
   readonly onResolved: () => void;
   readonly next: ReactNode;
@@ -69,13 +70,7 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
     }
     reload();
     onResolved();
-  };
-  const askTool = async (): Promise<void> => {
-    if (asking) return;
-    setAsking(true);
-    await resolve({ ask: 'tool' });
-    setAsking(false);
-  };
+  });
 
   if (call === undefined)
     return error === undefined ? (
@@ -85,72 +80,146 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
     ) : (
       <Problem error={error} onRetry={reload} />
     );
-  const { resolution } = call;
-  const given = data?.call.resolution?.result;
   return (
     <article className="question" aria-labelledby="doubt-title">
       <header className="question-head">
         <p className="question-line">
           <span className="badge" data-tone="unsure">
             <span className="dot" aria-hidden="true" />
-            {call.unresolved ? 'in doubt' : 'known'}
+            {call.unresolved ? 'unresolved' : 'resolved'}
           </span>
           {call.settledAt !== undefined && (
             <span className="muted">
-              given up <Ago at={call.settledAt} />
+              ended <Ago at={call.settledAt} />
             </span>
           )}
-          <Link to={addressOf(['calls', sessionId, callId])}>Everything about it</Link>
+          <Link to={addressOf(['calls', sessionId, callId])}>Open call</Link>
         </p>
         <h2 id="doubt-title" ref={heading} tabIndex={-1}>
           <ForeignId id={call.displayName || call.toolName} />
         </h2>
       </header>
-      {resolution !== undefined && (
-        <div className="verdict" data-tone="good" role="status">
-          <p>
-            <strong>
-              <ForeignText
-                text={`${foundBy(resolution.by, sent === 'mine')}: ${resolutionWords[resolution.resolution].toLowerCase()}${resolution.reason === undefined ? '.' : `: ${resolution.reason}`}`}
-              />
-            </strong>
-            {sent === 'late' && ' What you said came after that and changed nothing.'}
-          </p>
-          {given !== undefined && <ValueBlock label="What it gave" value={given} />}
+      {call.resolution !== undefined && (
+        <ResolutionBlock
+          resolution={call.resolution}
+          result={data?.call.resolution?.result}
+          sent={resolving.sent}
+        >
           {next}
-        </div>
+        </ResolutionBlock>
       )}
       {known !== undefined && <WhereToLook call={known} reached={call.reached} />}
-      {call.unresolved && (
-        <section className="card">
-          <header>
-            <h3>{may ? 'What did you find?' : 'What happened?'}</h3>
-            {mayAskTool && known?.canAskTool === true && (
-              <button type="button" onClick={() => void askTool()} aria-disabled={asking}>
-                {asking ? 'Asking…' : 'Ask the tool'}
-              </button>
-            )}
-          </header>
-          {may ? (
-            <ResolveForm onResolve={resolve} />
-          ) : (
-            <p className="muted dialog-form">
-              A person with the role approver can record what was found.
-              {mayAskTool && known?.canAskTool === true && ' You can have the tool asked.'}
-            </p>
-          )}
-          {refusal !== undefined && <Problem error={refusal} />}
-        </section>
-      )}
+      {call.unresolved && <ResolveSection resolving={resolving} canAskTool={known?.canAskTool === true} />}
       <ToolCallCard call={call} />
     </article>
   );
 }
 
-/** A tool that was asked answers for itself, whoever had it asked. */
-const foundBy = (by: DecidedBy, isMine: boolean): string =>
+type Resolving = {
+  readonly resolve: (resolution: NewResolution) => Promise<void>;
+  /** `mine`: the resolution of this page was recorded. `late`: another one was recorded first. */
+  readonly sent: 'mine' | 'late' | undefined;
+  readonly refusal: ApiError | undefined;
+};
+
+/** Sends a resolution. `path`: the call. `onDone` learns whether this page's resolution was recorded. */
+function useResolving(path: string, onDone: (isRecorded: boolean) => void): Resolving {
+  const tell = useTell();
+  const [sent, setSent] = useState<'mine' | 'late'>();
+  const [refusal, setRefusal] = useState<ApiError>();
+  const resolve = async (resolution: NewResolution): Promise<void> => {
+    setRefusal(undefined);
+    let isRecorded = false;
+    try {
+      const { call } = await send<CallDetail>(`${path}/resolution`, resolution);
+      if (call.resolution === undefined)
+        tell('The tool does not know either. The call stays unresolved.', 'bad');
+      else {
+        isRecorded = true;
+        setSent('mine');
+        tell(`Recorded: ${resolutionWords[call.resolution.resolution].toLowerCase()}.`);
+      }
+    } catch (thrown) {
+      const problem = toApiError(thrown);
+      if (problem.code === 'call.resolved') setSent('late');
+      setRefusal(problem);
+    }
+    onDone(isRecorded);
+  };
+  return { resolve, sent, refusal };
+}
+
+function ResolutionBlock({
+  resolution: { by, resolution, reason },
+  result,
+  sent,
+  children,
+}: {
+  readonly resolution: ToolResolved;
+  readonly result: JsonValue | undefined;
+  readonly sent: Resolving['sent'];
+  readonly children: ReactNode;
+}): ReactNode {
+  const words = `${resolvedBy(by, sent === 'mine')}: ${resolutionWords[resolution].toLowerCase()}`;
+  return (
+    <div className="verdict" data-tone="good" role="status">
+      <p>
+        <strong>
+          <ForeignText text={`${words}.${reason === undefined ? '' : ` ${reason}`}`} />
+        </strong>
+        {sent === 'late' && ' Your resolution came later and had no effect.'}
+      </p>
+      {result !== undefined && <ValueBlock label="Result" value={result} />}
+      {children}
+    </div>
+  );
+}
+
+/** The form for people, and the button that asks the tool. */
+function ResolveSection({
+  resolving: { resolve, refusal },
+  canAskTool,
+}: {
+  readonly resolving: Resolving;
+  readonly canAskTool: boolean;
+}): ReactNode {
+  const may = useMay('approver');
+  // Operators may also ask the tool, because its answer does not rely on a person's word.
+  const mayAskTool = useMay('operator') || may;
+  const [asking, setAsking] = useState(false);
+  const askTool = async (): Promise<void> => {
+    if (asking) return;
+    setAsking(true);
+    await resolve({ ask: 'tool' });
+    setAsking(false);
+  };
+  return (
+    <section className="card">
+      <header>
+        <h3>{may ? 'What did you find?' : 'What happened?'}</h3>
+        {mayAskTool && canAskTool && (
+          <button type="button" onClick={() => void askTool()} aria-disabled={asking}>
+            {asking ? 'Asking…' : 'Ask the tool'}
+          </button>
+        )}
+      </header>
+      {may ? (
+        <ResolveForm onResolve={resolve} />
+      ) : (
+        <p className="muted dialog-form">
+          A user with the role <code>approver</code> can resolve this call.
+          {mayAskTool && canAskTool && ' You can ask the tool.'}
+        </p>
+      )}
+      {refusal !== undefined && <Problem error={refusal} />}
+    </section>
+  );
+}
+
+/** If the tool was asked, the answer is the tool's, not the asking person's. */
+const resolvedBy = (by: DecidedBy, isMine: boolean): string =>
   by.type !== 'person'
-    ? 'The tool said'
+    ? 'Resolved by the tool'
     : isMine
-      ? 'You recorded'
-      : `Already found out by ${describeDecider(by)}`;
+      ? 'Resolved by you'
+      : `Already resolved by ${describeDecider(by)}`;

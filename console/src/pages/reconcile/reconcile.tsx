@@ -1,6 +1,6 @@
-/** Calls that may have taken effect although nobody can say so, until somebody finds out. */
+/** Calls with an unknown effect, until a person or the tool resolves them. */
 import type { ReactNode } from 'react';
-import { useCallback, useEffect, useMemo, useRef } from 'react';
+import { useCallback, useMemo } from 'react';
 import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-call.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo, useRoute } from '../../route.ts';
@@ -11,6 +11,7 @@ import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { SideList } from '../../ui/side-list.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
+import { useFirstSelected } from '../../ui/use-first-selected.ts';
 import { useSideKeys } from '../../ui/use-side-keys.ts';
 import { DoubtRow } from './doubt-row.tsx';
 import { DoubtfulCall } from './doubtful-call.tsx';
@@ -43,19 +44,12 @@ export default function Reconcile(): ReactNode {
   const onEnd = useCallback(() => {
     if (hasMore) loadMore();
   }, [hasMore, loadMore]);
-  const [first] = keys;
-  const greeted = useRef(false);
-  useEffect(() => {
-    if (rows === undefined || greeted.current) return;
-    greeted.current = true;
-    if (selected === undefined && first !== undefined && window.matchMedia('(min-width: 60.01rem)').matches)
-      select(first);
-  }, [rows, selected, first, select]);
+  useFirstSelected(rows !== undefined, selected, keys[0], select);
   return (
     <>
       <PageHead
         title="Needs reconciliation"
-        about="These may have taken effect, and nobody knows. Find out where the effect would be seen, then say what you found."
+        about="These calls may or may not have taken effect. Check the target system, then record what you found."
       />
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       <LargeCalls calls={large} />
@@ -65,38 +59,14 @@ export default function Reconcile(): ReactNode {
         large.length === 0 && <NothingUnknown />
       ) : (
         <div className="desk" data-opened={selected !== undefined}>
-          <section className="desk-list" aria-label="In doubt">
-            <header>
-              <h2>
-                {rows.length}
-                {hasMore ? '+' : ''} in doubt
-              </h2>
-              <span className="muted">newest first</span>
-            </header>
-            {rows.length === 0 && <p className="muted desk-none">Nothing else is in doubt.</p>}
-            <SideList
-              label="Calls in doubt"
-              items={rows}
-              keyOf={keyOf}
-              to={(call) => addressOfKey(keyOf(call))}
-              toneOf={() => 'unsure'}
-              selected={selected}
-              moves={moves}
-              onEnd={onEnd}
-            >
-              {(call) => <DoubtRow call={call} />}
-            </SideList>
-            <p className="muted desk-keys">
-              <kbd>j</kbd> <kbd>k</kbd> move
-            </p>
-          </section>
+          <UnresolvedList {...{ rows, hasMore, selected, moves, onEnd }} />
           <div className="desk-detail">
             {sessionId === undefined || callId === undefined ? (
-              <p className="muted desk-none">Choose a call to see what is known about it.</p>
+              <p className="muted desk-none">Select a call to see its facts.</p>
             ) : (
               <>
                 <Link to="/reconcile" className="desk-back">
-                  ← All in doubt
+                  ← All unresolved calls
                 </Link>
                 <DoubtfulCall
                   key={selected}
@@ -108,7 +78,7 @@ export default function Reconcile(): ReactNode {
                     next !== undefined &&
                     next !== selected && (
                       <Link className="button" to={addressOfKey(next)}>
-                        Next in doubt
+                        Next call
                       </Link>
                     )
                   }
@@ -122,11 +92,53 @@ export default function Reconcile(): ReactNode {
   );
 }
 
+function UnresolvedList({
+  rows,
+  hasMore,
+  selected,
+  moves,
+  onEnd,
+}: {
+  readonly rows: readonly UnresolvedCall[];
+  readonly hasMore: boolean;
+  readonly selected: string | undefined;
+  readonly moves: number;
+  readonly onEnd: () => void;
+}): ReactNode {
+  return (
+    <section className="desk-list" aria-label="Unresolved">
+      <header>
+        <h2>
+          {rows.length}
+          {hasMore ? '+' : ''} unresolved
+        </h2>
+        <span className="muted">newest first</span>
+      </header>
+      {rows.length === 0 && <p className="muted desk-none">No other unresolved calls.</p>}
+      <SideList
+        label="Unresolved calls"
+        items={rows}
+        keyOf={keyOf}
+        to={(call) => addressOfKey(keyOf(call))}
+        toneOf={() => 'unsure'}
+        selected={selected}
+        moves={moves}
+        onEnd={onEnd}
+      >
+        {(call) => <DoubtRow call={call} />}
+      </SideList>
+      <p className="muted desk-keys">
+        <kbd>j</kbd> <kbd>k</kbd> move
+      </p>
+    </section>
+  );
+}
+
 const snippet = `defineTool({
   name: 'pay_supplier',
   mode: 'external',
   run: pay,
-  // Asked before people are, wherever it can tell.
+  // Called before a person is asked.
   reconcile: async ({ idempotencyKey }) => {
     const transfer = await bank.find(idempotencyKey);
     return transfer
@@ -137,10 +149,9 @@ const snippet = `defineTool({
 
 function NothingUnknown(): ReactNode {
   return (
-    <Empty title="Nothing is in doubt" snippet={snippet}>
-      A call comes here when its body began and nobody saw how it ended: a process died, or a service hung up.
-      Calls that may be repeated safely are repeated instead, and a tool that can say what happened is asked
-      first:
+    <Empty title="No unresolved calls" snippet={snippet}>
+      A call appears here when the tool started and its end is unknown: the process died, or a service hung
+      up. A call that is safe to repeat is retried instead. A tool with <code>reconcile</code> is asked first:
     </Empty>
   );
 }

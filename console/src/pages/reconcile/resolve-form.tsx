@@ -3,68 +3,31 @@ import { useId, useRef, useState } from 'react';
 import { formatPath, parseJson } from '../../../../src/base/json.ts';
 import type { Resolution } from '../../../../src/call/event.ts';
 import type { NewResolution } from '../../../../src/http/api/confirmation.ts';
+import { resolutionWords } from '../../../../src/view/describe-status.ts';
 
-const choices: readonly {
-  readonly resolution: Resolution;
-  readonly label: string;
-  readonly means: string;
-}[] = [
+const choices: readonly { readonly resolution: Resolution; readonly means: string }[] = [
   {
     resolution: 'succeeded',
-    label: 'It did happen',
-    means: 'The effect is there. A repeat of the same call still asks a person first.',
+    means: 'The effect exists. Repeating the same call still needs approval.',
   },
   {
     resolution: 'failed',
-    label: 'It did not happen',
-    means: 'The effect is not there. The agent may make the same call again.',
+    means: 'The effect does not exist. The agent may make the same call again.',
   },
   {
     resolution: 'safe_to_retry',
-    label: 'Running it again does no harm',
-    means: 'Whether it happened or not. The agent may make the same call again.',
+    means: 'Repeating the call does no harm, whether it happened or not. The agent may make it again.',
   },
 ];
 
-/** Says what was found. It is kept for ever beside the outcome, so it takes a choice and then a button. */
+/** Records the resolution of a call. It is permanent, so it takes a choice and a button. */
 export function ResolveForm({
   onResolve,
 }: {
   readonly onResolve: (resolution: NewResolution) => Promise<void>;
 }): ReactNode {
-  const [chosen, setChosen] = useState<Resolution>();
-  const [reason, setReason] = useState('');
-  const [result, setResult] = useState('');
-  const [problem, setProblem] = useState<string>();
-  const [sending, setSending] = useState(false);
-  // No state: of two clicks in one moment the second must find it.
-  const locked = useRef(false);
+  const { typed, set, problem, sending, submit } = useNewResolution(onResolve);
   const stem = useId();
-
-  const submit = async (): Promise<void> => {
-    if (locked.current) return;
-    if (chosen === undefined) {
-      setProblem('Choose what you found.');
-      return;
-    }
-    const given = chosen === 'succeeded' && result.trim() !== '' ? parseJson(result) : undefined;
-    if (given?.ok === false) {
-      setProblem(
-        `What it gave is no JSON: ${given.path.length === 0 ? '' : `${formatPath(given.path)}: `}${given.problem}`,
-      );
-      return;
-    }
-    setProblem(undefined);
-    locked.current = true;
-    setSending(true);
-    await onResolve({
-      resolution: chosen,
-      ...(reason.trim() !== '' && { reason: reason.trim() }),
-      ...(given?.ok === true && { result: given.value }),
-    });
-    locked.current = false;
-    setSending(false);
-  };
   return (
     <form
       className="dialog-form"
@@ -78,27 +41,11 @@ export function ResolveForm({
         void submit();
       }}
     >
-      <fieldset className="choices">
-        <legend className="hidden">What did you find?</legend>
-        {choices.map(({ resolution, label, means }) => (
-          <label key={resolution} className="choice">
-            <input
-              type="radio"
-              name={`${stem}resolution`}
-              value={resolution}
-              checked={chosen === resolution}
-              onChange={() => {
-                setChosen(resolution);
-                setProblem(undefined);
-              }}
-            />
-            <span>
-              <strong>{label}</strong>
-              <span className="muted">{means}</span>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <Choices
+        name={`${stem}resolution`}
+        chosen={typed.resolution}
+        onChoose={(resolution) => set({ resolution })}
+      />
       <div className="field">
         <label htmlFor={`${stem}reason`}>How do you know? (optional)</label>
         <textarea
@@ -106,23 +53,20 @@ export function ResolveForm({
           className="prose"
           rows={2}
           maxLength={10_000}
-          placeholder="e.g. the transfer is on the bank's list, no. 4711"
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
+          placeholder="e.g. the bank lists the transfer as no. 4711"
+          value={typed.reason}
+          onChange={(event) => set({ reason: event.currentTarget.value })}
         />
       </div>
-      {chosen === 'succeeded' && (
+      {typed.resolution === 'succeeded' && (
         <div className="field">
-          <label htmlFor={`${stem}result`}>What it gave, as JSON (optional)</label>
+          <label htmlFor={`${stem}result`}>Result as JSON (optional)</label>
           <textarea
             id={`${stem}result`}
             rows={3}
             spellCheck={false}
-            value={result}
-            onChange={(event) => {
-              setResult(event.currentTarget.value);
-              setProblem(undefined);
-            }}
+            value={typed.result}
+            onChange={(event) => set({ result: event.currentTarget.value })}
           />
         </div>
       )}
@@ -133,10 +77,90 @@ export function ResolveForm({
       )}
       <div className="actions">
         <button type="submit" className="primary" aria-disabled={sending}>
-          {sending ? 'Recording…' : 'Record for ever'}
+          {sending ? 'Saving…' : 'Save permanently'}
         </button>
-        <span className="muted">The outcome the model was told stays as it is.</span>
+        <span className="muted">The outcome that the model received does not change.</span>
       </div>
     </form>
   );
+}
+
+const Choices = ({
+  name,
+  chosen,
+  onChoose,
+}: {
+  readonly name: string;
+  readonly chosen: Resolution | undefined;
+  readonly onChoose: (resolution: Resolution) => void;
+}): ReactNode => (
+  <fieldset className="choices">
+    <legend className="hidden">What did you find?</legend>
+    {choices.map(({ resolution, means }) => (
+      <label key={resolution} className="choice">
+        <input
+          type="radio"
+          name={name}
+          value={resolution}
+          checked={chosen === resolution}
+          onChange={() => onChoose(resolution)}
+        />
+        <span>
+          <strong>{resolutionWords[resolution]}</strong>
+          <span className="muted">{means}</span>
+        </span>
+      </label>
+    ))}
+  </fieldset>
+);
+
+type Typed = {
+  readonly resolution: Resolution | undefined;
+  readonly reason: string;
+  readonly result: string;
+};
+
+/** The state of the form. It sends one resolution at a time. */
+function useNewResolution(onResolve: (resolution: NewResolution) => Promise<void>): {
+  readonly typed: Typed;
+  readonly set: (change: Partial<Typed>) => void;
+  readonly problem: string | undefined;
+  readonly sending: boolean;
+  readonly submit: () => Promise<void>;
+} {
+  const [typed, setTyped] = useState<Typed>({ resolution: undefined, reason: '', result: '' });
+  const [problem, setProblem] = useState<string>();
+  const [sending, setSending] = useState(false);
+  // A ref, not state: the second of two clicks in the same moment must see it.
+  const locked = useRef(false);
+  const set = (change: Partial<Typed>): void => {
+    setTyped((before) => ({ ...before, ...change }));
+    if (change.reason === undefined) setProblem(undefined);
+  };
+  const submit = async (): Promise<void> => {
+    if (locked.current) return;
+    const { resolution, reason, result } = typed;
+    if (resolution === undefined) {
+      setProblem('Select what you found.');
+      return;
+    }
+    const given = resolution === 'succeeded' && result.trim() !== '' ? parseJson(result) : undefined;
+    if (given?.ok === false) {
+      setProblem(
+        `The result is not valid JSON: ${given.path.length === 0 ? '' : `${formatPath(given.path)}: `}${given.problem}`,
+      );
+      return;
+    }
+    setProblem(undefined);
+    locked.current = true;
+    setSending(true);
+    await onResolve({
+      resolution,
+      ...(reason.trim() !== '' && { reason: reason.trim() }),
+      ...(given?.ok === true && { result: given.value }),
+    });
+    locked.current = false;
+    setSending(false);
+  };
+  return { typed, set, problem, sending, submit };
 }

@@ -8,7 +8,7 @@ import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = { readonly call: UnresolvedCall; readonly reached: readonly string[] };
 
-/** What to search for on the other side: the key it was given, when, from whom, and where it went. */
+/** Facts for finding the effect in the other system: key, time, principal and destination. */
 export function WhereToLook({ call, reached }: Props): ReactNode {
   const { idempotencyKey, startedAt, settledAt, attempts, worker, principal, sessionId, late } = call;
   return (
@@ -24,7 +24,7 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
               <code>
                 <ForeignId id={idempotencyKey} />
               </code>
-              <CopyButton text={idempotencyKey} label="Copy the idempotency key" />
+              <CopyButton text={idempotencyKey} label="Copy idempotency key" />
             </dd>
           </>
         )}
@@ -35,7 +35,7 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
         </dd>
         {reached.length > 0 && (
           <>
-            <dt>It reached</dt>
+            <dt>Reached</dt>
             <dd>
               <ForeignText text={reached.join(', ')} />
             </dd>
@@ -45,15 +45,15 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
         <dd>{attempts}</dd>
         {worker !== undefined && (
           <>
-            <dt>Run by</dt>
+            <dt>Worker</dt>
             <dd>
               <ForeignText text={worker} />
             </dd>
           </>
         )}
-        <dt>On behalf of</dt>
+        <dt>Principal</dt>
         <dd>
-          <ForeignText text={principal?.userId ?? principal?.serviceId ?? 'nobody named'} />
+          <ForeignText text={principal?.userId ?? principal?.serviceId ?? 'not given'} />
         </dd>
         <dt>Session</dt>
         <dd>
@@ -63,8 +63,8 @@ export function WhereToLook({ call, reached }: Props): ReactNode {
         </dd>
         {late.length > 0 && (
           <>
-            <dt>Came too late</dt>
-            <dd>{late.length === 1 ? 'one result' : `${late.length} results`}, shown below</dd>
+            <dt>Late results</dt>
+            <dd>{late.length}, shown below</dd>
           </>
         )}
       </dl>
