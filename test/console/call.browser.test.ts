@@ -75,8 +75,8 @@ test('the waterfall shows every gate with its time, and where a call was stopped
   await open('call_blocked', async ({ page }) => {
     const rows = panelOf(page, 'Waterfall').getByRole('row');
     const steps = (await rows.allInnerTexts()).map((text) => text.split(/\s/)[0]);
-    // A slow machine has time left over beside the gates: the rest.
-    expect(steps.slice(1).filter((step) => step !== 'the')).toEqual([
+    // A slow machine needs extra time besides the gates: overhead.
+    expect(steps.slice(1).filter((step) => step !== 'overhead')).toEqual([
       'gates',
       'resolve',
       'deadline',

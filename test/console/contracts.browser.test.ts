@@ -94,7 +94,7 @@ test('rules are shown with what they said, what they would have, and the last ca
     expect((await cells('watch-urgent-mail')).slice(2, 5)).toEqual(['askobserves', '0', '1']);
     // Both rules spoke about the large ones, and the stricter was heard.
     expect((await cells('ask-about-refunds')).slice(2, 5)).toEqual(['ask', '2', '0']);
-    await page.getByLabel('Find a rule').fill('urgent');
+    await page.getByLabel('Find rules').fill('urgent');
     await expect.poll(() => rows.count()).toBe(2);
     await rows
       .nth(1)
@@ -102,14 +102,14 @@ test('rules are shown with what they said, what they would have, and the last ca
       .click();
     await expect.poll(() => page.locator('mark').textContent()).toContain('- id: watch-urgent-mail');
     await page.goBack();
-    await rows.nth(1).getByRole('link', { name: 'the last call' }).click();
+    await rows.nth(1).getByRole('link', { name: 'last call' }).click();
     await expect.poll(() => page.url()).toMatch(/\/calls\/ticket-1\/mail$/);
   });
 });
 
 const tryCall = async (page: Page, input: string): Promise<void> => {
   await page.getByLabel('Arguments').fill(input);
-  await page.getByRole('button', { name: 'What would happen?' }).click();
+  await page.getByRole('button', { name: 'Test call' }).click();
 };
 
 test('a call is tried without being made, and each rule tells what it looked at', async () => {
@@ -119,20 +119,20 @@ test('a call is tried without being made, and each rule tells what it looked at'
     // What the tool needs is there to begin with.
     await expect.poll(() => page.getByLabel('Arguments').inputValue()).toContain('"cents": 1');
     await tryCall(page, '{"order": "A-9", "cents": 60000}');
-    await page.getByText('Blocked: it does not run').waitFor();
+    await page.getByText('Blocked: the call does not run').waitFor();
     await page.getByText('A refund of 60000 cents is for the office.').first().waitFor();
-    const looked = page.getByRole('table', { name: 'What it looked at' }).first();
+    const looked = page.getByRole('table', { name: 'Conditions' }).first();
     await expect
       .poll(() => looked.getByRole('cell').allTextContents())
-      .toEqual(['args.cents', 'gt 50000', '60000', 'holds']);
+      .toEqual(['args.cents', 'gt 50000', '60000', 'true']);
     expect(await findBarriers(page)).toEqual([]);
     await tryCall(page, '{"order": "A-9", "cents": 5000}');
-    await page.getByText('Held: a person is asked first').waitFor();
+    await page.getByText('Held: the call needs approval').waitFor();
     await tryCall(page, '{"order": "A-9", "cents": 5}');
-    await page.getByText('Allowed: the rules let it run').waitFor();
-    await page.getByText('1 more rule is about other tools').waitFor();
+    await page.getByText('Allowed: the call runs').waitFor();
+    await page.getByText('1 more rule applies to other tools').waitFor();
     await page.getByLabel('Arguments').fill('{"order": ');
-    expect(await page.getByRole('button', { name: 'What would happen?' }).isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Test call' }).isDisabled()).toBe(true);
     expect(await page.getByLabel('Arguments').getAttribute('aria-invalid')).toBe('true');
     expect(await findBarriers(page)).toEqual([]);
     expect((await stage.ledger.queries.findCalls({ limit: 100 })).rows.length).toBe(before.rows.length);
@@ -142,7 +142,7 @@ test('a call is tried without being made, and each rule tells what it looked at'
 test('a draft is checked while it is typed, tried on a call, and survives a look at something else', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/contracts/draft');
-    const editor = page.getByLabel('The rules of');
+    const editor = page.getByLabel('Rules in');
     await editor.fill(shopRules.replace('action: block', 'action: blok'));
     await page.getByText('1 problem', { exact: true }).waitFor();
     // The place is one press away.
@@ -159,16 +159,16 @@ test('a draft is checked while it is typed, tried on a call, and survives a look
     await page.getByText('valid', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Try a call' }).click();
     await page.getByLabel('Tool').fill('refund');
-    await page.getByLabel('the draft').check();
+    await page.getByLabel('Draft').check();
     await tryCall(page, '{"order": "A-9", "cents": 11}');
-    await page.getByText('Blocked: it does not run').waitFor();
-    await page.getByLabel('those in force').check();
+    await page.getByText('Blocked: the call does not run').waitFor();
+    await page.getByLabel('In force').check();
     await tryCall(page, '{"order": "A-9", "cents": 11}');
-    await page.getByText('Allowed: the rules let it run').waitFor();
+    await page.getByText('Allowed: the call runs').waitFor();
     await page.reload();
     await page.getByRole('link', { name: 'Draft and backtest' }).click();
     await expect.poll(() => editor.inputValue()).toContain('gt: 10 ');
-    await page.getByRole('button', { name: 'Begin again' }).click();
+    await page.getByRole('button', { name: 'Discard changes' }).click();
     await expect.poll(() => editor.inputValue()).toBe(shopRules);
   });
 });
@@ -177,20 +177,20 @@ test('a backtest counts what would have been decided otherwise, and leads to the
   await withVisitor(
     async ({ page, goTo }) => {
       await goTo('/contracts/draft');
-      const editor = page.getByLabel('The rules of');
+      const editor = page.getByLabel('Rules in');
       await editor.fill(shopRules.replace('gt: 50000', 'gt: 10'));
       await page.getByText('valid', { exact: true }).waitFor();
       await page.getByLabel('of the tool').fill('refund');
-      await page.getByRole('button', { name: 'Backtest the draft' }).click();
-      await page.getByText('1 call would have been decided otherwise').waitFor();
-      const change = page.getByRole('region', { name: 'What would have been decided otherwise' });
+      await page.getByRole('button', { name: 'Run backtest' }).click();
+      await page.getByText('1 call would be decided differently').waitFor();
+      const change = page.getByRole('region', { name: 'Changed decisions' });
       expect(await change.locator('summary').textContent()).toBe('callallow→block1 call');
       await change.locator('summary').press('Enter');
       expect(await findBarriers(page)).toEqual([]);
       await change.getByRole('link', { name: 'call small' }).click();
       await expect.poll(() => page.url()).toMatch(/\/calls\/ticket-1\/small$/);
       await page.goBack();
-      await page.getByText('1 call would have been decided otherwise').waitFor();
+      await page.getByText('1 call would be decided differently').waitFor();
       expect(await editor.inputValue()).toContain('gt: 10 ');
     },
     { as: 'operator' },
@@ -200,9 +200,9 @@ test('a backtest counts what would have been decided otherwise, and leads to the
 test('rules are read again, what is wrong with them is said, and versions tell what changed', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/contracts');
-    const again = page.getByRole('button', { name: 'Read them again' });
+    const again = page.getByRole('button', { name: 'Reload rules' });
     await again.click();
-    await page.getByText('Nothing has changed: the same rules are in force.').waitFor();
+    await page.getByText('The rules have not changed.').waitFor();
     writeFileSync(file, shopRules.replace('action: block', 'action: blok'));
     await again.click();
     await page.getByRole('alert').getByText('The old rules stay in force.').waitFor();
@@ -221,14 +221,14 @@ test('rules are read again, what is wrong with them is said, and versions tell w
     const versions = page.getByRole('navigation', { name: 'Versions' }).getByRole('link');
     await expect.poll(() => versions.count()).toBe(2);
     await expect.poll(() => versions.first().textContent()).toContain('in force');
-    const changed = page.getByRole('region', { name: 'What changed' });
+    const changed = page.getByRole('region', { name: 'Changes' });
     await expect
       .poll(() => changed.locator('del').allTextContents())
       .toEqual([expect.stringContaining('gt: 50000')]);
     expect(await changed.locator('ins').allTextContents()).toEqual([expect.stringContaining('gt: 60000')]);
     expect(await findBarriers(page)).toEqual([]);
     await versions.nth(1).click();
-    await page.getByRole('heading', { name: 'The first version' }).waitFor();
+    await page.getByRole('heading', { name: 'First version' }).waitFor();
   });
 });
 
@@ -237,13 +237,13 @@ test('a viewer reads and checks rules, and is not offered what only others may d
     async ({ page, goTo }) => {
       await goTo('/contracts');
       await page.getByText('no-large-refunds').waitFor();
-      expect(await page.getByRole('button', { name: 'Read them again' }).count()).toBe(0);
+      expect(await page.getByRole('button', { name: 'Reload rules' }).count()).toBe(0);
       await goTo('/contracts/try?tool=refund');
       await page.getByText('Trying a call needs an operator.').waitFor();
-      expect(await page.getByRole('button', { name: 'What would happen?' }).isDisabled()).toBe(true);
+      expect(await page.getByRole('button', { name: 'Test call' }).isDisabled()).toBe(true);
       await goTo('/contracts/draft');
       await page.getByText('valid', { exact: true }).waitFor();
-      expect(await page.getByRole('button', { name: 'Backtest the draft' }).isDisabled()).toBe(true);
+      expect(await page.getByRole('button', { name: 'Run backtest' }).isDisabled()).toBe(true);
       await goTo('/contracts/nothing-like-it');
       await page.getByRole('heading', { name: 'Page not found' }).waitFor();
     },

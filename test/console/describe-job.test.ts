@@ -19,21 +19,21 @@ const verified = (problems: number, status: JobSummary['status'] = 'done'): JobS
 
 describe('a job in a line', () => {
   test.each([
-    [verified(0), 'good', 'Nothing wrong in 1,000 entries'],
+    [verified(0), 'good', 'No problems in 1,000 entries'],
     [verified(2), 'bad', '2 problems in 1,000 entries'],
-    [verified(0, 'stopped'), 'attention', 'Nothing wrong in 1,000 entries, and the rest was not read'],
-    [verified(1, 'stopped'), 'bad', '1 problem in 1,000 entries, and the rest was not read'],
+    [verified(0, 'stopped'), 'attention', 'No problems in 1,000 entries; the rest was not read'],
+    [verified(1, 'stopped'), 'bad', '1 problem in 1,000 entries; the rest was not read'],
     [{ ...verified(0, 'running'), result: undefined }, 'active', '5 of 10'],
-    [{ ...verified(0, 'stopped'), result: undefined }, 'attention', 'It had not begun.'],
+    [{ ...verified(0, 'stopped'), result: undefined }, 'attention', 'It had not started.'],
     [{ ...verified(0, 'failed'), result: undefined, error: 'no such file' }, 'bad', 'no such file'],
   ] as const)('tells of a verification what is known, and no more', (given, tone, text) => {
     expect(describeJob(given as JobSummary)).toEqual({ tone, text });
   });
 
   test.each([
-    [0, true, 'good', '0 of 7 calls decided otherwise'],
-    [3, true, 'attention', '3 of 7 calls decided otherwise'],
-    [0, false, 'attention', '0 of 7 calls decided otherwise, and the rest was not judged'],
+    [0, true, 'good', '0 of 7 calls decided differently'],
+    [3, true, 'attention', '3 of 7 calls decided differently'],
+    [0, false, 'attention', '0 of 7 calls decided differently; the rest was not checked'],
   ] as const)('tells of a backtest what would be different', (different, complete, tone, text) => {
     const result = { policyVersion: 'v', calls: 9, judged: 7, different, complete };
     expect(describeJob({ ...job, kind: 'backtest', status: 'done', result })).toEqual({ tone, text });

@@ -8,7 +8,7 @@ test('only a verification that came to its end without a problem says that all i
   const done = describeVerification({ status: 'done', error: undefined, result });
   expect(done).toEqual({
     tone: 'good',
-    title: 'Everything is as it was written',
+    title: 'No problems found',
     detail: 'Checked: 1 entry of 1 session, 1 call.',
   });
   for (const other of [

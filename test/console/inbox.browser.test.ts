@@ -398,7 +398,9 @@ describe('grants', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Condition (JSON)').fill('[1]');
     await dialog.getByRole('button', { name: 'Add grant' }).click();
-    await expect.poll(() => dialog.getByRole('alert').textContent()).toContain('A condition must be an object');
+    await expect
+      .poll(() => dialog.getByRole('alert').textContent())
+      .toContain('A condition must be an object');
     await dialog.getByLabel('Condition (JSON)').fill('{"args.cents": {"lte": 9000}}');
     await dialog.getByLabel('Number of calls').fill('2');
     await dialog.getByRole('button', { name: 'Add grant' }).click();

@@ -31,9 +31,7 @@ const readJob = (page: Page, jobId: string): Promise<Job> =>
   }, jobId);
 /** The verification that is followed; the list of the latest says the same. */
 const found = (page: Page): Locator =>
-  page
-    .getByRole('region', { name: 'Verification', exact: true })
-    .getByText('Everything is as it was written');
+  page.getByRole('region', { name: 'Verification', exact: true }).getByText('No problems found');
 
 const many = 260;
 let stage: Stage;
@@ -59,7 +57,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     });
     await goTo('/integrity');
     await page.getByRole('link', { name: 'row-000', exact: true }).waitFor();
-    await page.getByText('Hold it against an anchor').click();
+    await page.getByText('Compare with an anchor').click();
     expect(await findBarriers(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
     expect(complaints).toEqual([]);
@@ -121,12 +119,12 @@ test('the latest verifications are listed with who, when and what came of it, fo
   const viewer = await stage.visit({ as: 'viewer' });
   await viewer.goTo('/integrity');
   const row = viewer.page
-    .getByRole('group', { name: 'What came of the latest checks' })
+    .getByRole('group', { name: 'Results of the latest checks' })
     .getByRole('row')
     .nth(1);
   await expect
     .poll(() => row.textContent())
-    .toMatch(/^Verification.*admin-person.*done.*Nothing wrong in [\d,]+ entries$/);
+    .toMatch(/^Verification.*admin-person.*done.*No problems in [\d,]+ entries$/);
   expect(await findBarriers(viewer.page)).toEqual([]);
   await viewer.context.close();
 });
@@ -141,7 +139,7 @@ test('a verification that runs is found by a tab that did not start it, and by o
   await page.reload();
   await page.getByText('1,200 of 5,000 entries').waitFor();
   await page
-    .getByRole('group', { name: 'What came of the latest checks' })
+    .getByRole('group', { name: 'Results of the latest checks' })
     .getByText('1,200 of 5,000')
     .waitFor();
   expect(await findBarriers(page)).toEqual([]);
@@ -155,30 +153,28 @@ test('an anchor that does not fit is a problem that names the session', async ()
     head.sessionId === 'row-007' ? { ...head, hash: '0'.repeat(64) } : head,
   );
   await goTo('/integrity');
-  await page.getByText('Hold it against an anchor').click();
-  await page.getByLabel('or its file').setInputFiles({
+  await page.getByText('Compare with an anchor').click();
+  await page.getByLabel('or anchor file').setInputFiles({
     name: 'monday.anchor',
     mimeType: 'application/json',
     buffer: Buffer.from(anchorToText(createAnchor(wrong, stage.ledger.now()))),
   });
-  await expect
-    .poll(() => page.getByLabel('The text of the anchor').inputValue())
-    .toContain('quittance_anchor');
+  await expect.poll(() => page.getByLabel('Anchor text').inputValue()).toContain('quittance_anchor');
   await page.getByRole('button', { name: 'Verify now' }).click();
   const verification = page.getByRole('region', { name: 'Verification', exact: true });
   await verification.getByText('1 problem found').waitFor();
-  await page.getByRole('group', { name: 'What is wrong' }).getByRole('link', { name: 'row-007' }).waitFor();
+  await page.getByRole('group', { name: 'Problems' }).getByRole('link', { name: 'row-007' }).waitFor();
   expect(await findBarriers(page)).toEqual([]);
-  await page.getByLabel('The text of the anchor').fill('{"quittance_anchor": 2}');
+  await page.getByLabel('Anchor text').fill('{"quittance_anchor": 2}');
   await page.getByRole('button', { name: 'Verify now' }).click();
-  await verification.getByText('It could not be verified').waitFor();
+  await verification.getByText('The verification failed').waitFor();
   await context.close();
 });
 
 test('all chains can be scrolled through, and only those in sight are in the page', async () => {
   const { page, goTo, context } = await stage.visit();
   await goTo('/integrity');
-  const region = page.getByRole('group', { name: 'Where the chains stand' });
+  const region = page.getByRole('group', { name: 'Chain heads' });
   await region.getByRole('link', { name: 'row-000', exact: true }).waitFor();
   const last = region.getByRole('link', { name: `row-${many - 1}`, exact: true });
   await region.focus();
@@ -250,7 +246,7 @@ test('a ledger that somebody changed is found out, and the page leads to the pla
       .getByText(/problems? found/)
       .waitFor();
     await page
-      .getByRole('group', { name: 'What is wrong' })
+      .getByRole('group', { name: 'Problems' })
       .getByRole('link', { name: 'books' })
       .first()
       .waitFor();

@@ -78,8 +78,8 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
         expect(await findBarriers(page)).toEqual([]);
         expect(await fits(visitor)).toBe(true);
         await goTo('/tools/refund');
-        await page.getByRole('heading', { name: 'How its schema changed' }).waitFor();
-        await page.getByText('Line by line').click();
+        await page.getByRole('heading', { name: 'Schema history' }).waitFor();
+        await page.getByText('Show diff').click();
         await page.getByText('JSON Schema', { exact: true }).click();
         await page.getByRole('heading', { name: 'Latest calls' }).waitFor();
         expect(await findBarriers(page)).toEqual([]);
@@ -189,21 +189,21 @@ test('tools are listed with their numbers, ordered and found, and the address ke
     await page.getByRole('heading', { level: 1, name: 'send_mail' }).waitFor();
     await page.goBack();
     await expect.poll(() => rows.count()).toBe(2);
-    await page.getByLabel('Find a tool').fill('no such thing');
-    await page.getByRole('heading', { name: 'No tool is like that' }).waitFor();
+    await page.getByLabel('Find tools').fill('no such thing');
+    await page.getByRole('heading', { name: 'No matching tools' }).waitFor();
   });
 });
 
 test('a tool shows what it takes, how that changed, why its calls failed, and the latest of them', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/tools/refund');
-    const fields = page.getByRole('table', { name: 'Fields of its arguments' });
+    const fields = page.getByRole('table', { name: 'Fields of the arguments' });
     await fields.waitFor();
     expect(await fields.getByRole('row', { name: /cents/ }).textContent()).toContain('integer, 1 or more');
-    const history = page.getByRole('region', { name: 'How its schema changed' });
+    const history = page.getByRole('region', { name: 'Schema history' });
     await expect.poll(() => history.textContent()).toMatch(/added.*cents/);
     expect(await history.textContent()).toMatch(/removed.*euros/);
-    await history.getByText('Line by line').click();
+    await history.getByText('Show diff').click();
     expect(await history.locator('ins').allTextContents()).toContainEqual(expect.stringContaining('"cents"'));
     const latest = page.getByRole('table', { name: 'Latest calls' });
     await latest.getByRole('link', { name: 'call_held' }).waitFor();
@@ -217,12 +217,12 @@ test('a tool shows how its calls ended over time, in a time that the address kee
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/tools/send_mail');
     const section = page.getByRole('region', { name: 'Over time' });
-    const outcomes = section.getByRole('figure', { name: 'Its outcomes over time' });
+    const outcomes = section.getByRole('figure', { name: 'Outcomes over time' });
     await expect.poll(() => outcomes.locator('svg rect').count()).toBeGreaterThan(0);
     // What is drawn is there for those who do not see it: this tool's calls, and no others.
     const failed = await outcomes.getByRole('table').getByRole('row').allTextContents();
     expect(failed.length).toBeGreaterThan(1);
-    const latency = section.getByRole('table', { name: 'How long its body takes' });
+    const latency = section.getByRole('table', { name: 'Execution time' });
     await expect
       .poll(() => latency.getByRole('columnheader').allTextContents())
       .toEqual(['Time', 'p50', 'p95']);
@@ -237,7 +237,7 @@ test('a tool shows how its calls ended over time, in a time that the address kee
 test('a tool whose body never ran has no latency to show', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo(`/tools/${encodeURIComponent(hostile)}`);
-    await page.getByText('Its body did not run in this time.').waitFor();
+    await page.getByText('The tool did not run in this period.').waitFor();
     await expect.poll(() => page.getByRole('main').textContent()).toContain('Latency p50–');
   });
 });
@@ -274,18 +274,18 @@ test('where nothing is there yet the pages say how to begin, in a snippet that c
     await page.getByRole('heading', { name: 'No tools yet' }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await goTo('/contracts');
-    await page.getByRole('heading', { name: 'No rules are in force' }).waitFor();
+    await page.getByRole('heading', { name: 'No rules in force' }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Copy snippet' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     // What is copied is right as it is.
     await goTo('/contracts/draft');
-    await page.getByLabel('The rules of').fill(copied);
+    await page.getByLabel('Rules in').fill(copied);
     await page.getByText('valid', { exact: true }).waitFor();
     await goTo('/contracts/try');
-    await expect.poll(() => page.getByLabel('those in force').isDisabled()).toBe(true);
-    await expect.poll(() => page.getByLabel('the draft').isChecked()).toBe(true);
+    await expect.poll(() => page.getByLabel('In force').isDisabled()).toBe(true);
+    await expect.poll(() => page.getByLabel('Draft').isChecked()).toBe(true);
   });
 });
 

@@ -89,10 +89,7 @@ test('whoever is second hears who was first', async () => {
   const refused = page.waitForResponse((response) => response.url().endsWith('/resolution'));
   await page.getByRole('button', { name: 'Save permanently' }).click();
   expect((await refused).status()).toBe(409);
-  await expectVerdict(
-    page,
-    'Already resolved by grace (self-asserted name): it happened. Asked the bank.',
-  );
+  await expectVerdict(page, 'Already resolved by grace (self-asserted name): it happened. Asked the bank.');
   await expectVerdict(page, 'Your resolution came later and had no effect.');
   await page.context().close();
 });

@@ -146,21 +146,21 @@ describe('the console masks ids that look like secrets', () => {
   test('a backtest and a verification', async () => {
     const { page, goTo } = visitor;
     await goTo('/contracts/draft');
-    await page.getByLabel('The rules of').fill(blockAll);
+    await page.getByLabel('Rules in').fill(blockAll);
     await page.getByText('valid', { exact: true }).waitFor();
-    await page.getByLabel('of the tool').fill(reader);
-    await page.getByLabel('in the session').fill(session);
-    await page.getByRole('button', { name: 'Backtest the draft' }).click();
+    await page.getByLabel('Tool').fill(reader);
+    await page.getByLabel('Session').fill(session);
+    await page.getByRole('button', { name: 'Run backtest' }).click();
     await page
-      .getByText(/calls? would have been decided otherwise/)
+      .getByText(/calls? would be decided differently/)
       .first()
       .waitFor();
-    expect(await page.getByLabel('of the tool').inputValue()).toBe(safeId(reader));
+    expect(await page.getByLabel('Tool').inputValue()).toBe(safeId(reader));
     expect(await scan(visitor)).toEqual([]);
     expect(await page.innerText('main')).toContain(safeId(call('read')));
     await goTo('/integrity');
     await page.getByRole('button', { name: /^Verify/ }).click();
-    await page.getByText('Everything is as it was written').first().waitFor();
+    await page.getByText('No problems found').first().waitFor();
     expect(await scan(visitor)).toEqual([]);
   });
 

@@ -68,7 +68,7 @@ describe('the list of sessions', () => {
     await page.goBack();
     await expect.poll(() => page.getByRole('searchbox').inputValue()).toBe('ticket');
     await page.getByRole('searchbox').fill('no such thing');
-    await page.getByText('No session is called so').waitFor();
+    await page.getByText('No matching sessions').waitFor();
   });
 
   test('has only the rows in sight in the page, and reads older ones when somebody goes there', async () => {
@@ -142,7 +142,7 @@ describe('the timeline of a session', () => {
     await goTo('/sessions/twice');
     await expect.poll(() => page.locator('.links path').count()).toBe(1);
     const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'again' }) });
-    await expect.poll(() => row.textContent()).toContain('repeats first');
+    await expect.poll(() => row.textContent()).toContain('duplicate of first');
   });
 
   test('is gone through by arrow keys, with one stop for Tab, and Enter opens a call', async () => {
@@ -169,7 +169,7 @@ describe('the timeline of a session', () => {
       await turn.call({ id: `c${n}`, name: 'put_label', arguments: { order: `A-${n}` } });
     const { page, goTo } = await visit();
     await goTo('/sessions/long');
-    await page.getByText('The newest 100 of 130').waitFor();
+    await page.getByText('Newest 100 of 130').waitFor();
     expect(await page.locator('.lane-bar').count()).toBe(100);
     await page.getByRole('link', { name: 'Older' }).click();
     await expect.poll(() => page.locator('.lane-bar').count()).toBe(30);

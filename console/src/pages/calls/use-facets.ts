@@ -12,7 +12,7 @@ export type Facets = {
   readonly isTotalExact: boolean;
   /** False if counting stopped early: the counts are then lower bounds. */
   readonly isExact: boolean;
-  /** Where counting stopped, by reason. */
+  /** The count at which counting stopped, by reason. */
   readonly caps: Readonly<Partial<Record<NonNullable<CallFacets['capOf']>, number>>>;
   readonly values: Readonly<Record<FacetName, readonly FacetCount[] | undefined>>;
 };

@@ -12,7 +12,7 @@ const tones: Readonly<Record<string, Tone>> = {
   pass: 'good',
 };
 
-/** What a rule does, or what was decided. */
+/** The action of a rule, or a decision. */
 export function ActionBadge({ action }: { readonly action: string }): ReactNode {
   return (
     <span className="badge" data-tone={Object.hasOwn(tones, action) ? tones[action] : 'quiet'}>

@@ -6,11 +6,11 @@ import { Link } from '../../ui/link.tsx';
 import { Age } from '../../ui/time.tsx';
 import { ActionBadge } from './action-badge.tsx';
 
-/** Each kind of change, the commonest first, with some of its calls. */
+/** Each kind of change, most frequent first, with sample calls. */
 export function BacktestChanges({ changes }: Pick<BacktestReport, 'changes'>): ReactNode {
   return (
-    <section className="backtest-changes" aria-label="What would have been decided otherwise">
-      <h3>Decided otherwise</h3>
+    <section className="backtest-changes" aria-label="Changed decisions">
+      <h3>Changed decisions</h3>
       {changes.map(({ about, before, after, count, samples }) => (
         <details key={`${about} ${before} ${after}`}>
           <summary>

@@ -8,14 +8,14 @@ import { shortDigest } from '../../ui/short-digest.ts';
 import { ActionBadge } from './action-badge.tsx';
 import { BacktestChanges } from './backtest-changes.tsx';
 
-/** What other rules would have said about the calls of the ledger. */
+/** How the draft would have decided about past calls. */
 export function BacktestResult({ job }: { readonly job: Job & { readonly kind: 'backtest' } }): ReactNode {
   const { result, status, error } = job;
   if (result === undefined)
     return (
       <Banner
         tone={status === 'failed' ? 'bad' : 'attention'}
-        title={status === 'failed' ? 'It could not be tried' : 'Stopped before anything was known'}
+        title={status === 'failed' ? 'The backtest failed' : 'Stopped without a result'}
       >
         {error !== undefined && (
           <p>
@@ -37,26 +37,26 @@ function Summary({ report, job }: { readonly report: BacktestReport; readonly jo
   const { calls, judged, different, notJudged, byKeptForm, unanswered, complete, policyVersion } = report;
   const unjudged = notJudged.never_reached_rules + notJudged.erased;
   const notes = [
-    !complete && 'It was stopped before the end: nothing is known about the calls after that.',
+    !complete && 'Stopped early: later calls were not checked.',
     notJudged.never_reached_rules > 0 &&
-      `${many(notJudged.never_reached_rules)} never reached the rules: stopped before by a schema, a deadline or a guard.`,
-    notJudged.erased > 0 && `What ${many(notJudged.erased)} asked for has been erased.`,
+      `${many(notJudged.never_reached_rules)} never reached the rules: a schema, a deadline or a guard stopped them first.`,
+    notJudged.erased > 0 && `${many(notJudged.erased)} skipped: their arguments were erased.`,
     byKeptForm > 0 &&
-      `${many(byKeptForm)} judged by what the ledger shows: what is hidden in it, rules saw as a mask.`,
-    unanswered > 0 && `${many(unanswered)} waited for somebody who did not answer in time.`,
+      `${many(byKeptForm)} checked with redacted arguments: the rules saw a mask in place of hidden values.`,
+    unanswered > 0 && `${many(unanswered)} expired without an answer.`,
   ].filter((note) => note !== false);
   return (
     <Banner
       tone={!complete ? 'attention' : different > 0 ? 'active' : 'good'}
       title={
         different === 0
-          ? `Nothing would have been decided otherwise${complete ? '' : ' so far'}`
-          : `${many(different)} would have been decided otherwise`
+          ? `No decision would change${complete ? '' : ' so far'}`
+          : `${many(different)} would be decided differently`
       }
     >
       <p>
-        {judged.toLocaleString()} of {many(calls)} judged
-        {unjudged === 0 ? '' : `, ${unjudged.toLocaleString()} not`}.
+        {judged.toLocaleString()} of {many(calls)} checked
+        {unjudged === 0 ? '' : `, ${unjudged.toLocaleString()} skipped`}.
       </p>
       {notes.map((note) => (
         <p key={note} className="muted">
@@ -64,10 +64,10 @@ function Summary({ report, job }: { readonly report: BacktestReport; readonly jo
         </p>
       ))}
       <p className="muted">
-        Rules <code title={policyVersion}>{shortDigest(policyVersion)}</code>
+        Policy <code title={policyVersion}>{shortDigest(policyVersion)}</code>
         {job.endedAt !== undefined && (
           <>
-            , tried <Ago at={job.endedAt} />
+            , tested <Ago at={job.endedAt} />
           </>
         )}
       </p>
@@ -90,7 +90,7 @@ function Rules({ rules }: Pick<BacktestReport, 'rules'>): ReactNode {
                 Calls
               </th>
               <th scope="col" className="num">
-                Otherwise
+                Changed
               </th>
             </tr>
           </thead>
@@ -105,7 +105,7 @@ function Rules({ rules }: Pick<BacktestReport, 'rules'>): ReactNode {
                 <td>
                   <span className="rule-action">
                     <ActionBadge action={action} />
-                    {observed && <span className="chip">observes</span>}
+                    {observed && <span className="chip">observe</span>}
                   </span>
                 </td>
                 <td className="num">{count.toLocaleString()}</td>

@@ -17,7 +17,7 @@ const spans: readonly (readonly [string, string, number | undefined])[] = [
 
 type Props = { readonly documents: Documents; readonly isValid: boolean };
 
-/** What the draft would have said about calls that were made. */
+/** Tests the draft on past calls. */
 export function Backtest({ documents, isValid }: Props): ReactNode {
   const mayTest = useMay('operator');
   const { job, error, starting, start, stop } = useJob('backtest');
@@ -43,7 +43,7 @@ export function Backtest({ documents, isValid }: Props): ReactNode {
       <div className="body draft-body">
         <form className="backtest-form" onSubmit={begin}>
           <label className="try-field">
-            <span>Which calls</span>
+            <span>Period</span>
             <select value={span} onChange={(event) => setSpan(event.target.value)}>
               {spans.map(([name, label]) => (
                 <option key={name} value={name}>
@@ -53,7 +53,7 @@ export function Backtest({ documents, isValid }: Props): ReactNode {
             </select>
           </label>
           <label className="try-field">
-            <span>of the tool</span>
+            <span>Tool</span>
             <IdInput
               value={toolName}
               placeholder="any"
@@ -63,7 +63,7 @@ export function Backtest({ documents, isValid }: Props): ReactNode {
             />
           </label>
           <label className="try-field">
-            <span>in the session</span>
+            <span>Session</span>
             <IdInput
               value={sessionId}
               placeholder="any"
@@ -73,18 +73,18 @@ export function Backtest({ documents, isValid }: Props): ReactNode {
             />
           </label>
           <button type="submit" className="primary" disabled={!mayTest || !isValid || starting || isRunning}>
-            Backtest the draft
+            Run backtest
           </button>
         </form>
-        {!mayTest && <p className="muted">A backtest needs an operator.</p>}
+        {!mayTest && <p className="muted">Only operators can run a backtest.</p>}
         {error !== undefined && <Problem error={error} />}
         {job === undefined ? (
           <p className="muted">
-            Asks the draft about every call of this ledger, as it was then, and counts what would have been
-            decided otherwise. Nothing runs.
+            Applies the draft to every past call of this ledger and counts the decisions that would change.
+            Nothing runs.
           </p>
         ) : isRunning ? (
-          <JobProgress job={job} title="Asking the draft" onStop={stop} />
+          <JobProgress job={job} title="Running backtest" onStop={stop} />
         ) : (
           <BacktestResult job={job} />
         )}

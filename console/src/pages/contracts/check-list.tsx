@@ -6,11 +6,11 @@ import { ForeignText } from '../../ui/foreign-text.tsx';
 
 type Props = {
   readonly check: ContractsCheck;
-  /** Goes to a line of a document. */
+  /** Jumps to a line of a document. */
   readonly onGo?: (source: string, line: number, column: number | undefined) => void;
 };
 
-/** What is wrong with documents, and what is probably not meant. */
+/** Errors in the documents, and valid but probably unintended rules. */
 export function CheckList({ check: { problems, warnings }, onGo }: Props): ReactNode {
   const place = (source: string | undefined, line: number | undefined, column?: number): ReactNode => {
     if (source === undefined) return null;

@@ -40,7 +40,7 @@ export default function Contracts({ tab = 'rules' }: { readonly tab: string | un
         title="Contracts"
         about={
           data?.policyVersion === undefined ? (
-            'Rules that block calls, ask about them, limit them, and hide parts of results.'
+            'Rules that block, hold or limit calls and redact results.'
           ) : (
             <>
               {data.rules.length} {data.rules.length === 1 ? 'rule' : 'rules'} in force, version{' '}
@@ -51,13 +51,13 @@ export default function Contracts({ tab = 'rules' }: { readonly tab: string | un
       >
         {data?.canReload === true && mayReload && (
           <button type="button" onClick={again.start} disabled={again.busy}>
-            Read them again
+            Reload rules
           </button>
         )}
       </PageHead>
       {again.refused !== undefined && (
         <div className="problem" role="alert">
-          <p>The old rules stay in force. What is wrong with the new ones:</p>
+          <p>The new rules have errors. The old rules stay in force.</p>
           <CheckList check={again.refused} />
         </div>
       )}

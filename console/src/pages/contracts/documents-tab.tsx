@@ -9,7 +9,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { shortDigest } from '../../ui/short-digest.ts';
 
-/** The documents in force, as they are written. */
+/** The source of the documents in force. */
 export function DocumentsTab({ inForce: { documents } }: { readonly inForce: ContractsInForce }): ReactNode {
   const { query } = useRoute();
   const wanted = query.get('document');
@@ -17,7 +17,7 @@ export function DocumentsTab({ inForce: { documents } }: { readonly inForce: Con
   const line = Number(query.get('line') ?? Number.NaN);
   if (document === undefined)
     return (
-      <Empty title="No documents are in force">
+      <Empty title="No documents in force">
         Start the server with <code>quittance serve --contracts contracts.yaml</code>.
       </Empty>
     );
@@ -47,11 +47,11 @@ export function DocumentsTab({ inForce: { documents } }: { readonly inForce: Con
           <code className="muted" title={document.stamp}>
             {shortDigest(document.stamp)}
           </code>
-          {document.text !== undefined && <CopyButton text={document.text} label="Copy the document" />}
+          {document.text !== undefined && <CopyButton text={document.text} label="Copy document" />}
         </span>
       </header>
       {document.text === undefined ? (
-        <p className="body muted">Its text is not kept: it did not come as text.</p>
+        <p className="body muted">No source available: this document was not loaded as text.</p>
       ) : (
         <Source
           name={document.name}
@@ -72,7 +72,7 @@ function Source({ name, text, marked }: SourceProps): ReactNode {
     mark.current?.scrollIntoView({ block: 'center' });
   }, [marked, name]);
   return (
-    <pre className="rule-source" tabIndex={0} role="group" aria-label={`The text of ${safeWords(name)}`}>
+    <pre className="rule-source" tabIndex={0} role="group" aria-label={`Source of ${safeWords(name)}`}>
       {lines.map((line, index) =>
         index + 1 === marked ? (
           <mark key={index} ref={mark} className="rule-source-line" data-line={index + 1}>

@@ -11,7 +11,7 @@ import { useCheck } from './use-check.ts';
 import type { Draft } from './use-draft.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 
-/** Rules to write, checked while they are written, and tried on the calls of this ledger. Nothing comes into force. */
+/** An editor for draft rules, checked while typing and tested on past calls. A draft never takes effect. */
 export function DraftTab({ draft }: { readonly draft: Draft }): ReactNode {
   const { documents, isChanged, write, reset } = draft;
   const [chosen, setChosen] = useState(documents[0]?.name);
@@ -22,7 +22,7 @@ export function DraftTab({ draft }: { readonly draft: Draft }): ReactNode {
     const wanted = documents.find(({ name }) => name === source) ?? current;
     if (wanted === undefined) return;
     setChosen(wanted.name);
-    // The other text may only be there after this.
+    // The other text may not be rendered before the next frame.
     requestAnimationFrame(() => {
       const field = editor.current;
       if (field === null) return;
@@ -53,7 +53,7 @@ export function DraftTab({ draft }: { readonly draft: Draft }): ReactNode {
               </select>
             )}
             <button type="button" onClick={reset} disabled={!isChanged}>
-              Begin again
+              Discard changes
             </button>
           </div>
         </header>
@@ -61,7 +61,7 @@ export function DraftTab({ draft }: { readonly draft: Draft }): ReactNode {
           <textarea
             ref={editor}
             className="editor"
-            aria-label={`The rules of ${safeWords(current?.name ?? 'the draft')}`}
+            aria-label={`Rules in ${safeWords(current?.name ?? 'the draft')}`}
             spellCheck={false}
             wrap="off"
             value={current?.text ?? ''}
@@ -70,8 +70,8 @@ export function DraftTab({ draft }: { readonly draft: Draft }): ReactNode {
           <CheckState checked={checked} />
           {checked.check !== undefined && <CheckList check={checked.check} onGo={go} />}
           <p className="muted">
-            A draft is yours and changes nothing. Rules come into force from their files, where the server was
-            started with <code>--contracts</code>.
+            A draft is private and changes nothing. To put rules in force, save them in the files that the
+            server loads with <code>--contracts</code>.
           </p>
         </div>
       </section>

@@ -13,20 +13,20 @@ type OutputRuling = NonNullable<ContractsExplanation['output']>;
 const words: {
   readonly [Decision in Ruling['decision']]: { readonly tone: Tone; readonly text: string };
 } = {
-  allow: { tone: 'good', text: 'Allowed: the rules let it run' },
-  ask: { tone: 'attention', text: 'Held: a person is asked first' },
-  block: { tone: 'bad', text: 'Blocked: it does not run' },
+  allow: { tone: 'good', text: 'Allowed: the call runs' },
+  ask: { tone: 'attention', text: 'Held: the call needs approval' },
+  block: { tone: 'bad', text: 'Blocked: the call does not run' },
 };
 const outputWords: {
   readonly [Decision in OutputRuling['decision']]: { readonly tone: Tone; readonly text: string };
 } = {
-  pass: { tone: 'good', text: 'The result goes to the model as it is' },
-  warn: { tone: 'attention', text: 'The result goes to the model with a warning' },
-  redact: { tone: 'attention', text: 'Parts of the result are taken out' },
-  block: { tone: 'bad', text: 'The result is kept from the model' },
+  pass: { tone: 'good', text: 'The model receives the result unchanged' },
+  warn: { tone: 'attention', text: 'The model receives the result with a warning' },
+  redact: { tone: 'attention', text: 'Parts of the result are redacted' },
+  block: { tone: 'bad', text: 'The model does not receive the result' },
 };
 
-/** What rules would say about a call, and why. */
+/** How the rules would decide about a call, and why. */
 export function ExplanationView({
   explanation: { ruling, output, rules, workflows, policyVersion },
 }: {
@@ -37,7 +37,7 @@ export function ExplanationView({
   return (
     <>
       <Verdict {...words[ruling.decision]} by={ruling.decidedBy}>
-        by version <code title={policyVersion}>{shortDigest(policyVersion)}</code>
+        Policy <code title={policyVersion}>{shortDigest(policyVersion)}</code>
       </Verdict>
       {output !== undefined && <Verdict {...outputWords[output.decision]} by={output.decidedBy} />}
       {workflows.map(({ workflow, stageBefore, decision, message }) => (
@@ -51,7 +51,7 @@ export function ExplanationView({
           <p className="body">
             {stageBefore !== undefined && (
               <>
-                It stands at <ForeignText text={stageBefore} />.{' '}
+                Current stage: <ForeignText text={stageBefore} />.{' '}
               </>
             )}
             {message !== undefined && <ForeignText text={message} />}
@@ -62,8 +62,8 @@ export function ExplanationView({
         <RuleExplanationCard key={rule.ruleId} explained={rule} />
       ))}
       <p className="muted">
-        {asked.length === 0 && 'No rule is about this tool. '}
-        {others > 0 && `${others} more ${others === 1 ? 'rule is' : 'rules are'} about other tools.`}
+        {asked.length === 0 && 'No rule applies to this tool. '}
+        {others > 0 && `${others} more ${others === 1 ? 'rule applies' : 'rules apply'} to other tools.`}
       </p>
     </>
   );

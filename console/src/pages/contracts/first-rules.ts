@@ -1,4 +1,4 @@
-/** Rules to begin with, for those who have none. */
+/** Sample rules for users without any. */
 export const firstRules = `apiVersion: edictum/v1
 kind: Ruleset
 metadata: { name: first-rules }

@@ -1,4 +1,4 @@
-/** Rules in force with what they said lately, and what was said by rules that are no longer there. */
+/** Joins the rules in force with their recent hits, and lists hits of rules no longer in force. */
 import type { RuleHit, RuleHits, RuleInForce } from '../../../../src/http/api/contract.ts';
 
 export type RuleWithHits = { readonly rule: RuleInForce; readonly hit: RuleHit | undefined };

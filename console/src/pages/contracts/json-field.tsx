@@ -6,12 +6,12 @@ type Props = {
   readonly hint?: string;
   readonly rows: number;
   readonly value: string;
-  /** Why it cannot be read. */
+  /** Error of the JSON text. */
   readonly problem: string | undefined;
   readonly onChange: (text: string) => void;
 };
 
-/** JSON that somebody types. */
+/** A text field for JSON. */
 export function JsonField({ label, hint, rows, value, problem, onChange }: Props): ReactNode {
   const about = useId();
   return (

@@ -1,4 +1,4 @@
-/** Where a line and a column, both from 1, stand in a text. What is past the end is the end. */
+/** Offset of a line and column, both from 1. A position past the end gives the end. */
 export function offsetOf(text: string, line: number, column = 1): number {
   let start = 0;
   for (let passed = 1; passed < line; passed++) {

@@ -6,17 +6,17 @@ import { Link } from '../../ui/link.tsx';
 import { Age } from '../../ui/time.tsx';
 import { ActionBadge } from './action-badge.tsx';
 
-/** What was said lately by rules that are not in force now, and by stages of workflows. */
+/** Recent hits of workflow stages and of rules no longer in force. */
 export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): ReactNode {
   return (
     <section className="card" aria-labelledby="other-hits">
       <header>
-        <h2 id="other-hits">Also said lately</h2>
-        <span className="muted">by workflows, and by rules that are no longer in force</span>
+        <h2 id="other-hits">Other recent hits</h2>
+        <span className="muted">by workflows and by rules no longer in force</span>
       </header>
       <div className="rule-table" tabIndex={0} role="group" aria-labelledby="other-hits">
         <table>
-          <caption className="hidden">Also said lately</caption>
+          <caption className="hidden">Other recent hits</caption>
           <thead>
             <tr>
               <th scope="col">Rule</th>
@@ -25,9 +25,9 @@ export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): Reac
                 Hits
               </th>
               <th scope="col" className="num">
-                Would have hit
+                Observed hits
               </th>
-              <th scope="col">Last</th>
+              <th scope="col">Last hit</th>
             </tr>
           </thead>
           <tbody>
@@ -46,7 +46,7 @@ export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): Reac
                 <td>
                   <Link to={addressOf(['calls', lastCall.sessionId, lastCall.callId])}>
                     <Age at={lastAt} />
-                    <span className="hidden"> ago, the last call</span>
+                    <span className="hidden"> ago, last call</span>
                   </Link>
                 </td>
               </tr>

@@ -9,7 +9,7 @@ import type { RuleWithHits } from './join-hits.ts';
 
 type Props = {
   readonly rows: readonly RuleWithHits[];
-  /** Whether hits are known. */
+  /** Are the hit counts loaded? */
   readonly counted: boolean;
 };
 
@@ -27,11 +27,11 @@ export function RuleTable({ rows, counted }: Props): ReactNode {
             <th scope="col" className="num">
               Hits
             </th>
-            <th scope="col" className="num" title="Calls an observing rule would have had a say in">
-              Would have hit
+            <th scope="col" className="num" title="Calls that a rule in observe mode would have acted on">
+              Observed hits
             </th>
-            <th scope="col">Last</th>
-            <th scope="col">Where</th>
+            <th scope="col">Last hit</th>
+            <th scope="col">Source</th>
           </tr>
         </thead>
         <tbody>
@@ -83,7 +83,7 @@ function Row({
       </th>
       <td className="rule-tool">
         {tool === undefined ? (
-          <span className="muted">every tool</span>
+          <span className="muted">all tools</span>
         ) : (
           <code>
             <ForeignText text={tool} />
@@ -94,7 +94,7 @@ function Row({
       <td>
         <span className="rule-action">
           {action === undefined ? <span className="muted">–</span> : <ActionBadge action={action} />}
-          {mode === 'observe' && <span className="chip">observes</span>}
+          {mode === 'observe' && <span className="chip">observe</span>}
         </span>
       </td>
       <td className="num">{number(hit?.hits)}</td>
@@ -105,7 +105,7 @@ function Row({
         ) : (
           <Link to={addressOf(['calls', hit.lastCall.sessionId, hit.lastCall.callId])}>
             <Age at={hit.lastAt} />
-            <span className="hidden"> ago, the last call it had a say in</span>
+            <span className="hidden"> ago, last call it hit</span>
           </Link>
         )}
       </td>

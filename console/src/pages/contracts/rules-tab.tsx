@@ -11,7 +11,7 @@ import { OtherHits } from './other-hits.tsx';
 import { RuleTable } from './rule-table.tsx';
 import { firstRules } from './first-rules.ts';
 
-/** The rules in force and what each said lately. */
+/** The rules in force and their recent hits. */
 export function RulesTab({ inForce }: { readonly inForce: ContractsInForce }): ReactNode {
   const { query } = useRoute();
   const hits = useAnswer<RuleHits>('/v1/contracts/hits', {}, { everyMs: 10_000 });
@@ -20,10 +20,9 @@ export function RulesTab({ inForce }: { readonly inForce: ContractsInForce }): R
   const found = findRules(rules, search);
   if (!inForce.loaded)
     return (
-      <Empty title="No rules are in force" snippet={firstRules}>
-        Without rules, only the modes of tools, budgets and guards decide. Save this as{' '}
-        <code>contracts.yaml</code> and start the server with{' '}
-        <code>quittance serve --contracts contracts.yaml</code>:
+      <Empty title="No rules in force" snippet={firstRules}>
+        Without rules, only tool modes, budgets and guards apply. Save this as <code>contracts.yaml</code> and
+        start the server with <code>quittance serve --contracts contracts.yaml</code>:
       </Empty>
     );
   return (
@@ -32,8 +31,8 @@ export function RulesTab({ inForce }: { readonly inForce: ContractsInForce }): R
         <input
           type="search"
           data-search
-          aria-label="Find a rule by its name, tool, action, message or tag"
-          placeholder="Find a rule"
+          aria-label="Find rules by name, tool, action, message or tag"
+          placeholder="Find rules"
           value={search}
           onChange={(event) =>
             goTo(addressOf(['contracts'], { search: event.target.value }), { replace: true })
@@ -44,19 +43,19 @@ export function RulesTab({ inForce }: { readonly inForce: ContractsInForce }): R
             {describeCounted(hits.data.calls)}
             {hits.data.since !== undefined && hits.data.calls > 1 && (
               <>
-                , the oldest of them <Ago at={hits.data.since} />
+                , the oldest from <Ago at={hits.data.since} />
               </>
             )}
-            . An observing rule only says what it would have done.
+            . A rule in observe mode only records what it would have done.
           </p>
         )}
       </div>
       {hits.error !== undefined && <Problem error={hits.error} onRetry={hits.reload} />}
       {found.length === 0 ? (
-        <Empty title="No rule is like that">
+        <Empty title="No matching rules">
           {rules.length === 0
-            ? 'The documents in force have no rules, only workflows or facts about tools.'
-            : 'Nothing is found by these words in names, tools, actions, messages and tags.'}
+            ? 'The documents in force contain no rules, only workflows or tool facts.'
+            : 'No name, tool, action, message or tag matches the search.'}
         </Empty>
       ) : (
         <RuleTable rows={found} counted={hits.data !== undefined} />
@@ -83,13 +82,13 @@ export function RulesTab({ inForce }: { readonly inForce: ContractsInForce }): R
 
 type ReportProps = { readonly report: NonNullable<ContractsInForce['report']> };
 
-/** What came of putting several documents together. */
+/** The result of composing several documents. */
 function Report({ report: { overridden, candidates, warnings } }: ReportProps): ReactNode {
   if (overridden.length + candidates.length + warnings.length === 0) return null;
   return (
     <section className="card" aria-labelledby="composition">
       <header>
-        <h2 id="composition">How the documents fit together</h2>
+        <h2 id="composition">Composition of the documents</h2>
       </header>
       <ul className="body rule-notes">
         {overridden.map(({ id, from, by }, index) => (
@@ -105,7 +104,7 @@ function Report({ report: { overridden, candidates, warnings } }: ReportProps): 
             <code>
               <ForeignText text={id} />
             </code>{' '}
-            of <ForeignText text={from} /> is a candidate: it only says what it would have done.
+            of <ForeignText text={from} /> is a candidate: it only records what it would have done.
           </li>
         ))}
         {warnings.map((warning, index) => (
@@ -120,5 +119,5 @@ function Report({ report: { overridden, candidates, warnings } }: ReportProps): 
 
 const describeCounted = (calls: number): string =>
   calls === 0
-    ? 'No call was made yet, so nothing was hit'
-    : `Hits are counted in ${calls === 1 ? 'one call' : `the newest ${calls.toLocaleString()} calls`}`;
+    ? 'No calls yet'
+    : `Hits in ${calls === 1 ? 'one call' : `the newest ${calls.toLocaleString()} calls`}`;

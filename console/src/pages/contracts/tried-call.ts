@@ -1,4 +1,4 @@
-/** A call somebody types to see what rules say about it. */
+/** A call typed into the form, to test rules on it. */
 import type { JsonReading, JsonValue } from '../../../../src/base/json.ts';
 import { formatPath, isJsonObject, parseJson } from '../../../../src/base/json.ts';
 
@@ -9,7 +9,7 @@ export type TriedCall = {
   readonly metadata: string;
   readonly sessionId: string;
   readonly output: string;
-  /** Whether somebody changed the arguments. */
+  /** Has the user changed the arguments? */
   readonly isTyped: boolean;
 };
 
@@ -27,7 +27,7 @@ export type ReadCall =
   | { readonly ok: true; readonly body: Readonly<Record<string, JsonValue>> }
   | { readonly ok: false; readonly problems: ReadonlyMap<keyof TriedCall, string> };
 
-/** What the server is asked, or what is wrong with which field. An empty field says nothing. */
+/** The request, or the errors by field. Empty fields are omitted. */
 export function readTriedCall(call: TriedCall): ReadCall {
   const problems = new Map<keyof TriedCall, string>();
   const body: Record<string, JsonValue> = { toolName: call.toolName };

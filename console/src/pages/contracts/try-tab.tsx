@@ -21,116 +21,38 @@ import type { Draft } from './use-draft.ts';
 
 type Props = { readonly inForce: ContractsInForce; readonly draft: Draft };
 
-/** What the rules would say about a call that nobody makes. */
+/** Shows how the rules would decide about a call, without making it. */
 export function TryTab({ inForce, draft }: Props): ReactNode {
   const mayTry = useMay('operator');
   const wanted = useRoute().query.get('tool') ?? '';
   const [call, setCall] = useState<TriedCall>({ ...emptyCall, toolName: wanted });
   const [byDraft, setByDraft] = useState(!inForce.loaded);
-  const [explained, setExplained] = useState<ContractsExplanation | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  const [busy, setBusy] = useState(false);
-  const tools = useAnswer<ToolList>('/v1/tools');
-  /** The list offers names as they are shown. */
-  const meantTool = (typed: string): string =>
-    tools.data?.rows.find(({ name }) => safeId(name) === typed)?.name ?? typed;
-  const isKnown = tools.data?.rows.some(({ name }) => name === call.toolName) ?? false;
-  const detail = useAnswer<ToolDetail>(isKnown ? pathOf('tools', call.toolName) : undefined);
-  const schema = detail.data?.tool.name === call.toolName ? detail.data.schema : undefined;
-
-  // Of a tool that was chosen, the fields it needs are put in; what somebody typed is never touched.
-  useEffect(() => {
-    if (schema === undefined) return;
-    setCall((before) => (before.isTyped ? before : { ...before, input: prettyJson(sampleOf(schema)) }));
-  }, [schema]);
-
+  const { explained, error, busy, explain } = useExplanation();
   const read = readTriedCall(call);
   const ask = (event: FormEvent): void => {
     event.preventDefault();
-    if (!read.ok) return;
-    setBusy(true);
-    setError(undefined);
-    send<ContractsExplanation>('/v1/contracts/explain', {
-      ...read.body,
-      ...(byDraft && { documents: draft.documents }),
-    })
-      .then(setExplained, (reason: unknown) => {
-        setExplained(undefined);
-        setError(toApiError(reason));
-      })
-      .finally(() => setBusy(false));
+    if (read.ok) explain({ ...read.body, ...(byDraft && { documents: draft.documents }) });
   };
-  const change = (fields: Partial<TriedCall>): void => setCall((before) => ({ ...before, ...fields }));
-  const problemOf = (field: keyof TriedCall): string | undefined =>
-    read.ok ? undefined : read.problems.get(field);
+  const fields: CallFields = {
+    call,
+    change,
+    problemOf: (field) => (read.ok ? undefined : read.problems.get(field)),
+  };
   return (
     <div className="try">
-      <form className="card" onSubmit={ask} aria-label="The call to try">
+      <form className="card" onSubmit={ask} aria-label="Test call">
         <div className="body try-form">
-          <label className="try-field">
-            <span>Tool</span>
-            <IdInput
-              list="known-tools"
-              required
-              autoComplete="off"
-              spellCheck={false}
-              value={call.toolName}
-              onValue={(typed) => change({ toolName: meantTool(typed) })}
-            />
-          </label>
-          <datalist id="known-tools">
-            {tools.data?.rows.map(({ name }) => (
-              <option key={name} value={safeId(name)} />
-            ))}
-          </datalist>
+          <ToolField {...fields} tools={tools} />
           <JsonField
             label="Arguments"
             rows={7}
             value={call.input}
-            problem={problemOf('input')}
+            problem={fields.problemOf('input')}
             onChange={(input) => change({ input, isTyped: true })}
           />
-          <details>
-            <summary>On whose behalf, in which session, with what result</summary>
-            <div className="try-form">
-              <JsonField
-                label="Principal"
-                hint={'{ "userId": "ines", "role": "support" }'}
-                rows={2}
-                value={call.principal}
-                problem={problemOf('principal')}
-                onChange={(principal) => change({ principal })}
-              />
-              <JsonField
-                label="Metadata"
-                rows={2}
-                value={call.metadata}
-                problem={problemOf('metadata')}
-                onChange={(metadata) => change({ metadata })}
-              />
-              <label className="try-field">
-                <span>
-                  Session <small className="muted">whose counters limits are held against</small>
-                </span>
-                <IdInput
-                  autoComplete="off"
-                  spellCheck={false}
-                  value={call.sessionId}
-                  onValue={(sessionId) => change({ sessionId })}
-                />
-              </label>
-              <JsonField
-                label="Result"
-                hint="to judge what came of it too"
-                rows={3}
-                value={call.output}
-                problem={problemOf('output')}
-                onChange={(output) => change({ output })}
-              />
-            </div>
-          </details>
+          <MoreFields {...fields} />
           <fieldset className="rules-choice">
-            <legend>By which rules</legend>
+            <legend>Rules</legend>
             <label>
               <input
                 type="radio"
@@ -139,11 +61,11 @@ export function TryTab({ inForce, draft }: Props): ReactNode {
                 disabled={!inForce.loaded}
                 onChange={() => setByDraft(false)}
               />
-              those in force
+              In force
             </label>
             <label>
               <input type="radio" name="rules" checked={byDraft} onChange={() => setByDraft(true)} />
-              the draft{draft.isChanged ? '' : ', which is not changed yet'}
+              Draft{draft.isChanged ? '' : ' (no changes)'}
             </label>
           </fieldset>
           <div className="actions">
@@ -152,9 +74,9 @@ export function TryTab({ inForce, draft }: Props): ReactNode {
               className="primary"
               disabled={!mayTry || busy || call.toolName === '' || !read.ok}
             >
-              What would happen?
+              Test call
             </button>
-            {!mayTry && <span className="muted">Trying a call needs an operator.</span>}
+            {!mayTry && <span className="muted">Only operators can test calls.</span>}
           </div>
         </div>
       </form>
@@ -164,13 +86,130 @@ export function TryTab({ inForce, draft }: Props): ReactNode {
           <ExplanationView explanation={explained} />
         ) : (
           error === undefined && (
-            <Empty title="What would the rules say?">
-              Nothing runs and nothing is kept: the rules are asked about the call, and each tells what it
-              looked at and what it found.
+            <Empty title="Test a call against the rules">
+              Nothing runs and nothing is recorded. Each rule shows the values it checked and its result.
             </Empty>
           )
         )}
       </div>
     </div>
+  );
+}
+
+/** The call in the form. Selecting a tool fills in its required arguments. */
+function useTriedCall(toolName: string): {
+  readonly call: TriedCall;
+  readonly change: (fields: Partial<TriedCall>) => void;
+  readonly tools: ToolList['rows'];
+} {
+  const [call, setCall] = useState<TriedCall>({ ...emptyCall, toolName });
+  const tools = useAnswer<ToolList>('/v1/tools').data?.rows ?? [];
+  const isKnown = tools.some(({ name }) => name === call.toolName);
+  const detail = useAnswer<ToolDetail>(isKnown ? pathOf('tools', call.toolName) : undefined);
+  const schema = detail.data?.tool.name === call.toolName ? detail.data.schema : undefined;
+  useEffect(() => {
+    if (schema === undefined) return;
+    // Typed arguments are never overwritten.
+    setCall((before) => (before.isTyped ? before : { ...before, input: prettyJson(sampleOf(schema)) }));
+  }, [schema]);
+  return { call, change: (fields) => setCall((before) => ({ ...before, ...fields })), tools };
+}
+
+function useExplanation(): {
+  readonly explained: ContractsExplanation | undefined;
+  readonly error: ApiError | undefined;
+  readonly busy: boolean;
+  readonly explain: (body: Readonly<Record<string, unknown>>) => void;
+} {
+  const [explained, setExplained] = useState<ContractsExplanation | undefined>(undefined);
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const [busy, setBusy] = useState(false);
+  const explain = (body: Readonly<Record<string, unknown>>): void => {
+    setBusy(true);
+    setError(undefined);
+    send<ContractsExplanation>('/v1/contracts/explain', body)
+      .then(setExplained, (reason: unknown) => {
+        setExplained(undefined);
+        setError(toApiError(reason));
+      })
+      .finally(() => setBusy(false));
+  };
+  return { explained, error, busy, explain };
+}
+
+type CallFields = {
+  readonly call: TriedCall;
+  readonly change: (fields: Partial<TriedCall>) => void;
+  readonly problemOf: (field: keyof TriedCall) => string | undefined;
+};
+
+function ToolField({ call, change, tools }: CallFields & { readonly tools: ToolList['rows'] }): ReactNode {
+  /** The list offers display names; the call needs the exact name. */
+  const exactName = (typed: string): string =>
+    tools.find(({ name }) => safeId(name) === typed)?.name ?? typed;
+  return (
+    <>
+      <label className="try-field">
+        <span>Tool</span>
+        <IdInput
+          list="known-tools"
+          required
+          autoComplete="off"
+          spellCheck={false}
+          value={call.toolName}
+          onValue={(typed) => change({ toolName: exactName(typed) })}
+        />
+      </label>
+      <datalist id="known-tools">
+        {tools.map(({ name }) => (
+          <option key={name} value={safeId(name)} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+/** Optional fields of the call. */
+function MoreFields({ call, change, problemOf }: CallFields): ReactNode {
+  return (
+    <details>
+      <summary>Principal, metadata, session and result</summary>
+      <div className="try-form">
+        <JsonField
+          label="Principal"
+          hint={'{ "userId": "ines", "role": "support" }'}
+          rows={2}
+          value={call.principal}
+          problem={problemOf('principal')}
+          onChange={(principal) => change({ principal })}
+        />
+        <JsonField
+          label="Metadata"
+          rows={2}
+          value={call.metadata}
+          problem={problemOf('metadata')}
+          onChange={(metadata) => change({ metadata })}
+        />
+        <label className="try-field">
+          <span>
+            Session <small className="muted">limits use its counters</small>
+          </span>
+          <IdInput
+            autoComplete="off"
+            spellCheck={false}
+            value={call.sessionId}
+            onValue={(sessionId) => change({ sessionId })}
+          />
+        </label>
+        <JsonField
+          label="Result"
+          hint="to test rules on results"
+          rows={3}
+          value={call.output}
+          problem={problemOf('output')}
+          onChange={(output) => change({ output })}
+        />
+      </div>
+    </details>
   );
 }

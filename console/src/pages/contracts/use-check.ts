@@ -6,14 +6,14 @@ import { toApiError } from '../../api/use-answer.ts';
 import type { Documents } from './use-draft.ts';
 
 export type Checked = {
-  /** Of the documents as they are now; undefined while that is found out. */
+  /** Result for the current documents; undefined while it is pending. */
   readonly check: ContractsCheck | undefined;
   readonly error: ApiError | undefined;
 };
 
 const typingMs = 400;
 
-/** Whether documents are right, asked a moment after somebody typed. */
+/** Checks the documents after a pause in typing. */
 export function useCheck(documents: Documents): Checked {
   const [state, setState] = useState<Checked & { readonly of: string | undefined }>({
     of: undefined,
@@ -36,6 +36,6 @@ export function useCheck(documents: Documents): Checked {
       clearTimeout(timer);
     };
   }, [key]);
-  // An answer about what was typed before says nothing about this.
+  // A result for earlier text does not apply.
   return state.of === key ? state : { check: undefined, error: undefined };
 }

@@ -1,4 +1,4 @@
-/** Rules somebody is writing. They are kept by the tab: a look at a call does not lose them. */
+/** Rules that the user is drafting. The tab stores them, so that visiting other pages does not lose them. */
 import { useCallback, useState } from 'react';
 import type { ContractsInForce, TypedDocuments } from '../../../../src/http/api/contract.ts';
 import { firstRules } from './first-rules.ts';
@@ -7,10 +7,10 @@ export type Documents = TypedDocuments['documents'];
 
 export type Draft = {
   readonly documents: Documents;
-  /** Whether it differs from what it began with. */
+  /** Does it differ from the rules it started from? */
   readonly isChanged: boolean;
   readonly write: (name: string, text: string) => void;
-  /** Begins again from the rules in force. */
+  /** Starts again from the rules in force. */
   readonly reset: () => void;
 };
 
@@ -37,17 +37,17 @@ export function useDraft(inForce: ContractsInForce): Draft {
   return { documents, isChanged: typed !== undefined && !isSame(typed, begun), write, reset };
 }
 
-/** A tab that keeps nothing, or no more, still can be typed in. */
+/** Ignores storage errors: the editor works without storage. */
 function keep(text: string | undefined): void {
   try {
     if (text === undefined) window.sessionStorage.removeItem(storeName);
     else window.sessionStorage.setItem(storeName, text);
   } catch {
-    // It lasts as long as the page.
+    // The draft then lasts as long as the page.
   }
 }
 
-/** Documents whose text the server tells; rules to begin with where there are none. */
+/** Documents with a known text, or sample rules if there are none. */
 export function documentsOf({ documents }: Pick<ContractsInForce, 'documents'>): Documents {
   const told = documents.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, text }]));
   return told.length === 0 ? [{ name: 'draft.yaml', text: firstRules }] : told;

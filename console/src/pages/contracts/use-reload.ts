@@ -7,11 +7,11 @@ import { useToast } from '../../ui/toast.tsx';
 export type Reload = {
   readonly start: () => void;
   readonly busy: boolean;
-  /** What was wrong with the rules the last time: the old ones stayed in force. */
+  /** Errors of the last reload; the old rules stayed in force. */
   readonly refused: ContractsReload | undefined;
 };
 
-/** Has the server read the rules again. */
+/** Makes the server reload the rules. */
 export function useReload(onReloaded: () => void): Reload {
   const showToast = useToast();
   const [busy, setBusy] = useState(false);

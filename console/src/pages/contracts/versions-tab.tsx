@@ -12,7 +12,7 @@ import { TextDiff } from '../../ui/text-diff.tsx';
 import { formatTime } from '../../ui/time.tsx';
 import { compareVersions } from './compare-versions.ts';
 
-/** Which rules were in force, from the ledger, and what changed from one to the next. */
+/** The history of rules in force, from the ledger, with the changes of each version. */
 export function VersionsTab({ current }: { readonly current: string | undefined }): ReactNode {
   const { data, error, reload } = useAnswer<ContractsVersions>('/v1/contracts/versions');
   const wanted = useRoute().query.get('at');
@@ -26,9 +26,8 @@ export function VersionsTab({ current }: { readonly current: string | undefined 
   const shown = rows[index];
   if (shown === undefined)
     return (
-      <Empty title="No rules have come into force yet">
-        The ledger keeps which rules came into force and when, from the first time a runtime with contracts
-        uses it.
+      <Empty title="No versions yet">
+        The ledger records every version of the rules, from the first runtime with contracts that uses it.
       </Empty>
     );
   return (
@@ -63,23 +62,19 @@ function Version({ version, before }: VersionProps): ReactNode {
   return (
     <section className="card" aria-labelledby="version">
       <header>
-        <h2 id="version">{before === undefined ? 'The first version' : 'What changed'}</h2>
+        <h2 id="version">{before === undefined ? 'First version' : 'Changes'}</h2>
         <code className="muted" title={version.policyVersion}>
           {shortDigest(version.policyVersion)}
         </code>
       </header>
       <div className="body version-body">
-        {changes.length === 0 && (
-          <p className="muted">
-            The same documents as before: they were read again, and came into force again.
-          </p>
-        )}
+        {changes.length === 0 && <p className="muted">No changes: the same documents were loaded again.</p>}
         {changes.map((change) => (
           <article key={change.name}>
             {change.how === 'unknown' ? (
               <p>
                 <ForeignText text={change.name} />{' '}
-                <span className="muted">differs, and its text is not kept: it did not come as text.</span>
+                <span className="muted">differs. No source available: it was not loaded as text.</span>
               </p>
             ) : (
               <TextDiff name={change.name} before={change.before} after={change.after} />

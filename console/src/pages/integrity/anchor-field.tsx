@@ -7,17 +7,17 @@ type Props = {
   readonly disabled: boolean;
 };
 
-/** Larger than any anchor the server would take. */
+/** Larger than any anchor that the server accepts. */
 const mostBytes = 8_000_000;
 
-/** An anchor to hold the chains against, pasted or from a file. */
+/** An anchor to compare the chains with, pasted or read from a file. */
 export function AnchorField({ value, onChange, disabled }: Props): ReactNode {
   const field = useId();
   return (
     <details className="anchor">
-      <summary>Hold it against an anchor{value.trim() === '' ? '' : ' (given)'}</summary>
+      <summary>Compare with an anchor{value.trim() === '' ? '' : ' (set)'}</summary>
       <div className="anchor-inside">
-        <label htmlFor={field}>The text of the anchor</label>
+        <label htmlFor={field}>Anchor text</label>
         <textarea
           id={field}
           rows={5}
@@ -28,7 +28,7 @@ export function AnchorField({ value, onChange, disabled }: Props): ReactNode {
           onChange={(event) => onChange(event.target.value)}
         />
         <label>
-          or its file{' '}
+          or anchor file{' '}
           <input
             type="file"
             disabled={disabled}

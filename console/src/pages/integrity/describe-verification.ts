@@ -3,7 +3,7 @@ import type { Tone } from '../../ui/outcome-badge.tsx';
 
 type Shown = Pick<JobSummary & { readonly kind: 'verify' }, 'status' | 'error' | 'result'>;
 
-/** A verification in words. "As it was written" is said of a whole ledger, or not at all. */
+/** The result of a verification, in words. Only a complete verification may say "No problems found". */
 export function describeVerification({ status, error, result }: Shown): {
   readonly tone: Tone;
   readonly title: string;
@@ -19,23 +19,23 @@ export function describeVerification({ status, error, result }: Shown): {
       title: `${many(result.problems, 'problem')} found`,
       detail:
         status === 'done'
-          ? `In ${looked}. What is named below is not as it was written: keep a copy of the ledger before anything else.`
-          : `In the ${looked} that were read before it was stopped.`,
+          ? `In ${looked}. The entries below were changed after they were written. First, make a copy of the ledger.`
+          : `In ${looked}, read before the verification was stopped.`,
     };
   switch (status) {
     case 'done':
-      return { tone: 'good', title: 'Everything is as it was written', detail: `Checked: ${looked}.` };
+      return { tone: 'good', title: 'No problems found', detail: `Checked: ${looked}.` };
     case 'stopped':
       return {
         tone: 'attention',
         title: 'Stopped before the end',
-        detail: `${looked === '' ? 'Nothing was read' : `Read until then, and nothing wrong in it: ${looked}`}. Nothing is known about the rest.`,
+        detail: `${looked === '' ? 'Nothing was read' : `No problems in the part that was read: ${looked}`}. The rest was not checked.`,
       };
     case 'failed':
       return {
         tone: 'bad',
-        title: 'It could not be verified',
-        detail: error ?? 'The server did not say why.',
+        title: 'The verification failed',
+        detail: error ?? 'The server gave no reason.',
       };
     case 'running':
       return { tone: 'active', title: 'Verifying', detail: '' };

@@ -1,4 +1,4 @@
-/** Where the chains stand: as many sessions as there are, of which the rows in sight are in the page. */
+/** Heads of all chains. Only visible rows are in the DOM. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ReactNode } from 'react';
 import { useEffect, useRef } from 'react';
@@ -20,7 +20,7 @@ import { Skeleton } from '../../ui/skeleton.tsx';
 
 const rowPixels = 36;
 const keyOf = ({ sessionId }: Head): string => sessionId;
-/** The chain of what belongs to no session, e.g. which rules came into force. */
+/** The chain for events that belong to no session, such as new rules in force. */
 const ledgerSessionId = 'quittance.ledger';
 
 export function HeadTable(): ReactNode {
@@ -46,7 +46,7 @@ export function HeadTable(): ReactNode {
           )}
         </h2>
         <button type="button" onClick={refresh}>
-          Read again
+          Refresh
         </button>
       </header>
       {error !== undefined && (
@@ -62,8 +62,8 @@ export function HeadTable(): ReactNode {
         )
       ) : rows.length === 0 ? (
         <div className="body">
-          <Empty title="Nothing is written yet">
-            Every session has a chain of its own. The first call of an agent begins one.
+          <Empty title="No entries yet">
+            Every session has its own chain. It starts with the first call.
           </Empty>
         </div>
       ) : (
@@ -97,16 +97,16 @@ function Rows({ rows, hasMore, loadingMore, loadMore }: RowsProps): ReactNode {
   const above = items[0]?.start ?? 0;
   const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0);
   return (
-    <div ref={scroller} className="heads" tabIndex={0} role="group" aria-label="Where the chains stand">
+    <div ref={scroller} className="heads" tabIndex={0} role="group" aria-label="Chain heads">
       <table aria-rowcount={hasMore ? -1 : rows.length + 1}>
-        <caption className="hidden">Where the chain of each session stands</caption>
+        <caption className="hidden">Head of each session's chain</caption>
         <thead>
           <tr>
             <th scope="col">Session</th>
             <th scope="col" className="num">
               Entries
             </th>
-            <th scope="col">Hash of the last one</th>
+            <th scope="col">Last hash</th>
             <th scope="col">
               <span className="hidden">Export</span>
             </th>
@@ -121,7 +121,7 @@ function Rows({ rows, hasMore, loadingMore, loadMore }: RowsProps): ReactNode {
           {below > 0 && <Gap height={below} />}
         </tbody>
       </table>
-      {loadingMore && <p className="muted heads-more">Reading more…</p>}
+      {loadingMore && <p className="muted heads-more">Loading more…</p>}
     </div>
   );
 }
@@ -140,7 +140,7 @@ function Row({ head: { sessionId, sequence, hash }, index, mayExport }: RowProps
       <td className="clip" title={safeId(sessionId)}>
         {sessionId === ledgerSessionId ? (
           <span>
-            The ledger itself <span className="muted">rules that came into force, and the like</span>
+            Ledger <span className="muted">events without a session, such as new rules</span>
           </span>
         ) : (
           <Link to={addressOf(['sessions', sessionId])}>
@@ -152,7 +152,7 @@ function Row({ head: { sessionId, sequence, hash }, index, mayExport }: RowProps
       <td>
         <span className="hash">
           <code className="clip">{hash}</code>
-          <CopyButton text={hash} label="Copy the hash" />
+          <CopyButton text={hash} label="Copy hash" />
         </span>
       </td>
       <td className="num">

@@ -13,7 +13,7 @@ import { HeadTable } from './head-table.tsx';
 import { JobTable } from './job-table.tsx';
 import { VerifyResult } from './verify-result.tsx';
 
-/** Is everything as it was written? Asked here, answered by the server, and to be taken away and checked elsewhere. */
+/** Verifies the ledger, and shows how to export and anchor it. */
 export default function Integrity(): ReactNode {
   const mayVerify = useMay('admin');
   const [anchor, setAnchor] = useState('');
@@ -23,7 +23,7 @@ export default function Integrity(): ReactNode {
     <>
       <PageHead
         title="Integrity"
-        about="Every entry carries the hash of the one before it. Verifying reads all of them and finds what was changed, taken out, put in or moved."
+        about="Every entry contains the hash of the previous one. A verification finds entries that were changed, removed, inserted or reordered."
       >
         <button
           type="button"
@@ -43,8 +43,8 @@ export default function Integrity(): ReactNode {
           {job === undefined ? (
             <p className="muted">
               {mayVerify
-                ? 'No verification runs, and none was started in this tab. One goes on when you leave the page, holds up no calls, and can be stopped.'
-                : 'Only an admin can verify here. The command line can, wherever the ledger is:'}
+                ? 'No verification running. A verification runs on the server, continues when you leave this page, and does not delay calls.'
+                : 'Only admins can verify here. On the machine of the ledger, run:'}
             </p>
           ) : isRunning ? (
             <JobProgress job={job} title="Verifying" onStop={stop} />
@@ -67,11 +67,11 @@ export default function Integrity(): ReactNode {
           </header>
           <div className="body integrity-words">
             <p>
-              Whoever can write the ledger could compute its chains anew. An anchor, kept where they cannot
-              write, finds that too: also a cut tail, and a session that is gone.
+              A person with write access to the ledger could recompute its chains. An anchor, stored where
+              that person cannot write, reveals this. It also reveals a cut tail and a missing session.
             </p>
             <CommandLine text="quittance verify --write-anchor today.anchor" />
-            <p className="muted">Later, here or there, hold the ledger against it:</p>
+            <p className="muted">Later, compare the ledger with it:</p>
             <CommandLine text="quittance verify --anchor today.anchor" />
           </div>
         </section>

@@ -11,7 +11,10 @@ import { describeJob } from './describe-job.ts';
 
 const lookEveryMs = 5_000;
 
-/** The latest verifications and backtests, whoever started them. `current`: one that is followed, and told at once. */
+/**
+ * The latest verifications and backtests of all users. `current`: the job this page follows, so its changes show at
+ * once.
+ */
 export function JobTable({ current }: { readonly current: Job | undefined }): ReactNode {
   const { data, error, reload } = useAnswer<JobList>('/v1/jobs', { limit: 10 }, { everyMs: lookEveryMs });
   const moment = `${current?.jobId ?? ''} ${current?.status ?? ''}`;
@@ -35,7 +38,7 @@ export function JobTable({ current }: { readonly current: Job | undefined }): Re
           </div>
         )
       ) : data.rows.length === 0 ? (
-        <p className="body muted">Nothing was verified or backtested since the server was started.</p>
+        <p className="body muted">No verification or backtest since the server started.</p>
       ) : (
         <Rows rows={data.rows} />
       )}
@@ -47,18 +50,18 @@ const words: Readonly<Record<Job['kind'], string>> = { verify: 'Verification', b
 
 function Rows({ rows }: { readonly rows: readonly JobSummary[] }): ReactNode {
   return (
-    <div className="findings" tabIndex={0} role="group" aria-label="What came of the latest checks">
+    <div className="findings" tabIndex={0} role="group" aria-label="Results of the latest checks">
       <table>
-        <caption className="hidden">The latest verifications and backtests, newest first</caption>
+        <caption className="hidden">Latest verifications and backtests, newest first</caption>
         <thead>
           <tr>
-            <th scope="col">What</th>
-            <th scope="col">Who</th>
-            <th scope="col">When</th>
+            <th scope="col">Job</th>
+            <th scope="col">Started by</th>
+            <th scope="col">Started</th>
             <th scope="col" className="num">
-              Took
+              Duration
             </th>
-            <th scope="col">What came of it</th>
+            <th scope="col">Result</th>
           </tr>
         </thead>
         <tbody>

@@ -8,7 +8,7 @@ import { Link } from '../../ui/link.tsx';
 import { formatDuration } from '../../ui/time.tsx';
 import { describeVerification } from './describe-verification.ts';
 
-/** What a verification found. One that did not come to its end vouches for nothing. */
+/** The findings of a verification. An incomplete one proves nothing. */
 export function VerifyResult({ job }: { readonly job: Job & { readonly kind: 'verify' } }): ReactNode {
   const { tone, title, detail } = describeVerification(job);
   const { result, startedAt, endedAt, startedBy } = job;
@@ -40,13 +40,13 @@ function Findings({
   readonly problems: number;
 }): ReactNode {
   return (
-    <div className="findings" tabIndex={0} role="group" aria-label="What is wrong">
+    <div className="findings" tabIndex={0} role="group" aria-label="Problems">
       <table>
-        <caption className="hidden">What is wrong, in the order it was found</caption>
+        <caption className="hidden">Problems, in the order found</caption>
         <thead>
           <tr>
             <th scope="col">Kind</th>
-            <th scope="col">What is wrong</th>
+            <th scope="col">Problem</th>
             <th scope="col">Session</th>
             <th scope="col">Call</th>
             <th scope="col" className="num">
@@ -86,8 +86,8 @@ function Findings({
       </table>
       {problems > findings.length && (
         <p className="muted">
-          The first {findings.length.toLocaleString()} of {problems.toLocaleString()}.{' '}
-          <code>quittance verify</code> tells all of them.
+          Showing the first {findings.length.toLocaleString()} of {problems.toLocaleString()}.{' '}
+          <code>quittance verify</code> lists all of them.
         </p>
       )}
     </div>

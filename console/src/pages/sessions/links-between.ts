@@ -7,7 +7,7 @@ export type CallLink = {
   readonly how: RelatedCall['how'];
 };
 
-/** How calls of one timeline are about each other, each pair once: what is said from both ends is one link. */
+/** Relations between the calls of a timeline, each only once even if both calls name it. */
 export function linksBetween(rows: readonly TimelineCall[]): readonly CallLink[] {
   const byId = new Map(rows.map((row) => [row.call.callId, row]));
   const links = new Map<string, CallLink>();
@@ -22,11 +22,11 @@ export function linksBetween(rows: readonly TimelineCall[]): readonly CallLink[]
   return [...links.values()];
 }
 
-/** How one call is about another, in words. */
+/** Labels of the relations between calls. */
 export const relationWords: { readonly [How in RelatedCall['how']]: string } = {
   caused_by: 'caused by',
   copied_from: 'answered from',
   undone_by: 'undone by',
   undoes: 'undoes',
-  duplicate_of: 'repeats',
+  duplicate_of: 'duplicate of',
 };

@@ -2,7 +2,7 @@ import type { TimelineSpan } from '../../../../src/http/api/session.ts';
 
 export type CallTimes = { readonly totalMs: number; readonly heldMs: number; readonly ranMs: number };
 
-/** How long a call took, from being asked for to its end or now, and what of it was a person's and the body's. */
+/** Total time of a call, and the parts spent waiting for a person and running. */
 export function measureCall(spans: readonly TimelineSpan[], now: number): CallTimes {
   const sum = (kind: TimelineSpan['kind']): number =>
     spans.reduce((total, span) => total + (span.kind === kind ? lengthOf(span, now) : 0), 0);

@@ -38,7 +38,7 @@ export function SessionRow({
   );
 }
 
-/** Nothing stands out where there is nothing. */
+/** Zero is shown as a muted dash. */
 const Figure = ({ value, tone }: { readonly value: number; readonly tone: Tone }): ReactNode => (
   <td className="num figure" data-tone={tone}>
     {value === 0 ? <span className="muted">–</span> : value.toLocaleString()}

@@ -1,4 +1,4 @@
-/** One session: its calls as bars in time, and as rows. */
+/** One session: its calls as a timeline and as a table. */
 import type { ReactNode } from 'react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { SessionDetail, Timeline } from '../../../../src/http/api/session.ts';
@@ -34,8 +34,6 @@ export default function Session({ sessionId }: { readonly sessionId: string }): 
   });
   useNews(sessionId, [detail.reload, timeline.reload]);
   const { session, head } = detail.data ?? {};
-  const path = ['sessions', sessionId];
-  const time = squeeze ? undefined : 'true';
   return (
     <>
       <PageHead
@@ -43,72 +41,102 @@ export default function Session({ sessionId }: { readonly sessionId: string }): 
         about={
           session !== undefined && (
             <>
-              Began <Ago at={session.firstAt} />, last call <Ago at={session.lastAt} />
+              Started <Ago at={session.firstAt} />, last call <Ago at={session.lastAt} />
             </>
           )
         }
       >
         <Link className="button" to={addressOf(['calls'], { sessionId })}>
-          As a list of calls
+          Calls
         </Link>
         <Link className="button" to={addressOf(['inbox'], { tab: 'grants', session: sessionId })}>
           Grants
         </Link>
       </PageHead>
       {detail.error !== undefined && <Problem error={detail.error} onRetry={detail.reload} />}
-      {session !== undefined && (
-        <dl className="numbers">
-          <Figure label="Calls" value={session.calls} />
-          <Figure label="Open" value={session.openCalls} />
-          <Figure label="Failed" value={session.failures} />
-          <Figure label="Denied" value={session.denials} />
-          <Figure label="In doubt" value={session.unresolved} />
-          {head !== undefined && (
-            <div className="chain">
-              <dt>Chain, entry {head.sequence}</dt>
-              <dd>
-                <code title={head.hash}>{head.hash.slice(0, 23)}…</code>
-                <CopyButton text={head.hash} label="Copy the hash of the chain" />
-              </dd>
-            </div>
-          )}
-        </dl>
-      )}
+      {session !== undefined && <SessionFigures session={session} head={head} />}
       {timeline.error !== undefined && detail.error === undefined && (
         <Problem error={timeline.error} onRetry={timeline.reload} />
       )}
       {timeline.data === undefined ? (
         timeline.error === undefined && <Skeleton rows={8} />
       ) : timeline.data.rows.length === 0 ? (
-        <Empty title="No calls here">
-          {cursor === undefined ? 'Nothing was called in this session yet.' : 'There is nothing older.'}
+        <Empty title="No calls">
+          {cursor === undefined ? 'This session has no calls yet.' : 'There are no older calls.'}
         </Empty>
       ) : (
         <Shown timeline={timeline.data} squeeze={squeeze}>
           <span className="muted">
             {describeExtent(timeline.data.rows.length, session?.calls, cursor !== undefined)}
           </span>
-          <label className="inline-check">
-            <input
-              type="checkbox"
-              checked={squeeze}
-              onChange={({ currentTarget: { checked } }) =>
-                goTo(addressOf(path, { cursor, time: checked ? undefined : 'true' }), { replace: true })
-              }
-            />
-            Shorten waits
-          </label>
-          {cursor !== undefined && (
-            <Link className="button" to={addressOf(path, { time })}>
-              Newest
-            </Link>
-          )}
-          {timeline.data.next !== undefined && (
-            <Link className="button" to={addressOf(path, { cursor: timeline.data.next, time })}>
-              Older
-            </Link>
-          )}
+          <TimelineControls {...{ sessionId, cursor, squeeze }} next={timeline.data.next} />
         </Shown>
+      )}
+    </>
+  );
+}
+
+function SessionFigures({
+  session,
+  head,
+}: {
+  readonly session: SessionDetail['session'];
+  readonly head: SessionDetail['head'] | undefined;
+}): ReactNode {
+  return (
+    <dl className="numbers">
+      <Figure label="Calls" value={session.calls} />
+      <Figure label="Open" value={session.openCalls} />
+      <Figure label="Failed" value={session.failures} />
+      <Figure label="Denied" value={session.denials} />
+      <Figure label="Unresolved" value={session.unresolved} />
+      {head !== undefined && (
+        <div className="chain">
+          <dt>Chain head, entry {head.sequence}</dt>
+          <dd>
+            <code title={head.hash}>{head.hash.slice(0, 23)}…</code>
+            <CopyButton text={head.hash} label="Copy chain hash" />
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function TimelineControls({
+  sessionId,
+  cursor,
+  squeeze,
+  next,
+}: {
+  readonly sessionId: string;
+  readonly cursor: string | undefined;
+  readonly squeeze: boolean;
+  readonly next: string | undefined;
+}): ReactNode {
+  const path = ['sessions', sessionId];
+  const time = squeeze ? undefined : 'true';
+  return (
+    <>
+      <label className="inline-check">
+        <input
+          type="checkbox"
+          checked={squeeze}
+          onChange={({ currentTarget: { checked } }) =>
+            goTo(addressOf(path, { cursor, time: checked ? undefined : 'true' }), { replace: true })
+          }
+        />
+        Shorten waits
+      </label>
+      {cursor !== undefined && (
+        <Link className="button" to={addressOf(path, { time })}>
+          Newest
+        </Link>
+      )}
+      {next !== undefined && (
+        <Link className="button" to={addressOf(path, { cursor: next, time })}>
+          Older
+        </Link>
       )}
     </>
   );
@@ -125,7 +153,7 @@ function Shown({
 }): ReactNode {
   const isOpen = timeline.rows.some(({ spans }) => spans.at(-1)?.to === undefined);
   const ticking = useNow(1_000);
-  // Nothing moves where everything has ended.
+  // If all calls have ended, the chart is static.
   const now = isOpen ? ticking : 0;
   const scale = useMemo(
     () => createTimeScale(timeline.rows, now, { squeeze }),
@@ -149,19 +177,19 @@ function Shown({
 
 function describeExtent(shown: number, all: number | undefined, isOlder: boolean): string {
   if (shown === all) return all === 1 ? 'One call' : `All ${all.toLocaleString()} calls`;
-  return `${isOlder ? 'Older calls:' : 'The newest'} ${shown}${all === undefined ? '' : ` of ${all.toLocaleString()}`}`;
+  return `${isOlder ? 'Older calls:' : 'Newest'} ${shown}${all === undefined ? '' : ` of ${all.toLocaleString()}`}`;
 }
 
 const kinds = [
-  ['deciding', 'gates decide'],
-  ['held', 'a person is asked'],
-  ['waiting', 'nobody is at it'],
-  ['running', 'the body runs, in the colour of how it ended'],
+  ['deciding', 'gates'],
+  ['held', 'waiting for approval'],
+  ['waiting', 'waiting to retry'],
+  ['running', 'running (colored by outcome)'],
 ] as const;
 
 function Legend(): ReactNode {
   return (
-    <ul className="lane-legend" aria-label="What the bars mean">
+    <ul className="lane-legend" aria-label="Legend">
       {kinds.map(([kind, words]) => (
         <li key={kind} data-tone="active">
           <span className="span" data-kind={kind} aria-hidden="true" />
@@ -170,7 +198,7 @@ function Legend(): ReactNode {
       ))}
       <li>
         <span className="link-mark" aria-hidden="true" />
-        repeats, undoes or comes from
+        related calls
       </li>
     </ul>
   );
@@ -183,7 +211,7 @@ const Figure = ({ label, value }: { readonly label: string; readonly value: numb
   </div>
 );
 
-/** Reads again when something happens in the session. */
+/** Reloads when the session changes. */
 function useNews(sessionId: string, reloads: readonly (() => void)[]): void {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const current = useRef(reloads);

@@ -1,4 +1,4 @@
-/** All sessions, newest first. However many there are, only the rows in sight are in the page. */
+/** All sessions, newest first. Only visible rows are in the DOM. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
@@ -17,8 +17,17 @@ import '../../styles/sessions.css';
 const pageSize = 100;
 const rowHeight = 40;
 const typingMs = 200;
-/** As the cells of a row follow each other. */
-const figures = ['Calls', 'Open', 'Failed', 'Denied', 'In doubt', 'Lasted', 'Last call', 'Began'] as const;
+/** In the order of the row's cells. */
+const figures = [
+  'Calls',
+  'Open',
+  'Failed',
+  'Denied',
+  'Unresolved',
+  'Duration',
+  'Last call',
+  'Started',
+] as const;
 
 export default function Sessions({ query }: { readonly query: URLSearchParams }): ReactNode {
   const search = query.get('search') ?? '';
@@ -32,7 +41,7 @@ export default function Sessions({ query }: { readonly query: URLSearchParams })
     <>
       <PageHead
         title="Sessions"
-        about="Conversations and jobs, the newest first. Each is a chain of its own."
+        about="Conversations and jobs, newest first. Each session has its own hash chain."
       >
         <SearchField search={search} />
       </PageHead>
@@ -107,19 +116,19 @@ function SessionTable({
           {after > 0 && <Filler height={after} />}
         </tbody>
       </table>
-      {loadingMore && <p className="muted session-more">Reading older ones…</p>}
+      {loadingMore && <p className="muted session-more">Loading more…</p>}
     </div>
   );
 }
 
-/** Keeps the place of rows that are not in the page. */
+/** Reserves the space of rows that are not in the DOM. */
 const Filler = ({ height }: { readonly height: number }): ReactNode => (
   <tr className="filler" aria-hidden="true">
     <td colSpan={figures.length + 1} style={{ height }} />
   </tr>
 );
 
-/** What is typed is looked for after a moment, and stands in the address. */
+/** The search runs after a pause in typing and is stored in the address. */
 function SearchField({ search }: { readonly search: string }): ReactNode {
   const [text, setText] = useState(search);
   useEffect(() => setText(search), [search]);
@@ -157,14 +166,14 @@ await turn.call({ id: 'call_1', name: 'look_up_order', arguments: { order: 'A-10
 function NoSessions({ search }: { readonly search: string }): ReactNode {
   if (search !== '')
     return (
-      <Empty title="No session is called so">
-        The search looks for its words anywhere in the id of a session. Calls have a search of their own.
+      <Empty title="No matching sessions">
+        The search matches any part of a session id. To search calls, use the calls page.
       </Empty>
     );
   return (
     <Empty title="No sessions yet" snippet={snippet}>
-      A session is a conversation or a job: the turns of one agent, in order, in one chain. It is there as
-      soon as something is called in it:
+      A session is a conversation or a job: the turns of one agent, in order, in one chain. The first call
+      creates it:
     </Empty>
   );
 }

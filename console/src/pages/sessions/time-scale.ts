@@ -1,9 +1,9 @@
 /**
- * Where a moment stands on a line from 0 to 1.
+ * Maps times to positions from 0 to 1.
  *
- * 1. Later is never further left.
- * 2. Where nothing is worked on, an hour of waiting would leave a pixel for everything else: such stretches are drawn
- *    shorter until they take no more room together than the work, and are marked.
+ * 1. A later time is never further left.
+ * 2. Idle stretches are shortened until together they take no more room than the work, and are marked. Otherwise an
+ * hour of waiting would leave a pixel for everything else.
  */
 import type { TimelineCall } from '../../../../src/http/api/session.ts';
 
@@ -13,7 +13,7 @@ export type Stretch = {
   /** From 0 to 1. */
   readonly start: number;
   readonly end: number;
-  /** Drawn so much shorter than it was that it must be said. */
+  /** Shortened so much that the chart marks it. */
   readonly squeezed: boolean;
 };
 
@@ -22,7 +22,7 @@ export type TimeScale = {
   readonly to: number;
   readonly stretches: readonly Stretch[];
   readonly at: (moment: number) => number;
-  /** The other way round. */
+  /** Inverse of `at`. */
   readonly momentAt: (place: number) => number;
 };
 
@@ -77,7 +77,7 @@ export function createTimeScale(
 
 type Ends = readonly [keyof Stretch & ('from' | 'start'), keyof Stretch & ('to' | 'end')];
 
-/** Finds the stretch a value lies in by one pair of ends and gives where it lies by the other. */
+/** Finds the stretch of a value by one pair of ends, and maps the value to the other pair. */
 function between(stretches: readonly Stretch[], value: number, by: Ends, give: Ends): number {
   const last = stretches.at(-1);
   const piece = stretches.find((each) => value <= each[by[1]]) ?? last;
@@ -108,13 +108,13 @@ function gapsBetween(busy: readonly Interval[], from: number, to: number): reado
   return gaps;
 }
 
-/** How long a stretch without work may be drawn, so that all of them take no more room than the work does. */
+/** Longest drawn length of an idle stretch, so that all of them take no more room than the work. */
 function widestIdle(busy: readonly Interval[], idle: readonly Interval[]): number {
   const room = busy.reduce((sum, { from, to }) => sum + to - from, 0);
-  // With nothing beside it, waiting is all there is to see.
+  // Without any work, the waiting is all there is to show.
   if (room === 0) return Number.POSITIVE_INFINITY;
   const lengths = idle.map(({ from, to }) => to - from).toSorted((one, other) => one - other);
-  // Short ones are drawn as they are; the long ones share what is left evenly.
+  // Short stretches keep their length; long ones share the rest evenly.
   let left = room;
   for (const [index, length] of lengths.entries()) {
     const share = left / (lengths.length - index);

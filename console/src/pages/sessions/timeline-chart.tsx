@@ -1,6 +1,6 @@
 /**
- * The calls of a session as bars in lanes. One stop for the Tab key; arrows go from call to call. What it shows stands
- * in the table below it too.
+ * The calls of a session as bars in lanes. The chart is one tab stop; arrow keys move between calls. The table below
+ * shows the same calls.
  */
 import type { KeyboardEvent, ReactNode } from 'react';
 import { useMemo, useRef } from 'react';
@@ -22,14 +22,14 @@ type Props = {
   readonly timeline: Timeline;
   readonly scale: TimeScale;
   readonly now: number;
-  /** The call the pointer or the focus is on, here or in the table. */
+  /** The call under the pointer or with the focus, here or in the table. */
   readonly active: string | undefined;
   readonly onActive: (callId: string | undefined) => void;
 };
 
 export function TimelineChart({ timeline, scale, now, active, onActive }: Props): ReactNode {
   const { rows, lanes } = timeline;
-  // Oldest first: the order in which arrows go.
+  // Oldest first: the order for the arrow keys.
   const ordered = useMemo(() => rows.toReversed(), [rows]);
   const chart = useRef<HTMLDivElement>(null);
   const stop = ordered.some(({ call }) => call.callId === active) ? active : ordered[0]?.call.callId;
@@ -56,7 +56,7 @@ export function TimelineChart({ timeline, scale, now, active, onActive }: Props)
               key={from}
               className="squeezed"
               style={{ left: percent(start), width: percent(end - start) }}
-              title={`${formatDuration(to - from)} without work, drawn shorter`}
+              title={`${formatDuration(to - from)} idle, shortened`}
             >
               <span>{formatDuration(to - from)}</span>
             </div>
@@ -110,7 +110,7 @@ function Bar({
   const width = end - start;
   const { totalMs, heldMs } = measureCall(spans, now);
   const name = safeId(call.toolName);
-  const words = `${name}, ${word}, ${formatDuration(totalMs)}${heldMs > 0 ? `, of it ${formatDuration(heldMs)} held` : ''}`;
+  const words = `${name}, ${word}, ${formatDuration(totalMs)}${heldMs > 0 ? `, ${formatDuration(heldMs)} of it held` : ''}`;
   return (
     <Link
       to={addressOf(['calls', call.sessionId, call.callId])}
@@ -152,7 +152,7 @@ function Bar({
   );
 }
 
-/** From a call to the one it is about: what it repeats, undoes or came from. */
+/** Lines from a call to the one it repeats, undoes or was caused by. */
 function Links({
   timeline,
   scale,
@@ -173,7 +173,7 @@ function Links({
           number,
         ];
         const [y1, y2] = [middle(from.lane), middle(to.lane)];
-        // In one lane the line would lie behind the bars: it goes round below them.
+        // Within one lane, the line would run behind the bars, so it bends below them.
         const bend = Math.max(y1, y2) + (y1 === y2 ? laneHeight / 2 : 0);
         return (
           <path

@@ -19,7 +19,7 @@ type Props = {
   readonly onActive: (callId: string | undefined) => void;
 };
 
-/** The same calls in words, newest first. */
+/** The same calls as a table, newest first. */
 export function TimelineTable({ timeline, now, active, onActive }: Props): ReactNode {
   const columns: readonly Column<TimelineCall>[] = [
     { head: 'Outcome', cell: ({ call }) => <OutcomeBadge call={call} /> },
@@ -61,7 +61,7 @@ export function TimelineTable({ timeline, now, active, onActive }: Props): React
   return (
     <div className="card">
       <DataTable
-        name="The calls of the timeline"
+        name="Calls of the timeline"
         columns={columns}
         rows={timeline.rows}
         keyOf={({ call }) => call.callId}

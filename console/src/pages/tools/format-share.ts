@@ -1,6 +1,6 @@
 import type { Tone } from '../../ui/outcome-badge.tsx';
 
-/** `12.5 %`; what is not none is never shown as none. */
+/** `12.5 %`. A small nonzero share is never shown as zero. */
 export function formatShare(share: number | undefined): string {
   if (share === undefined) return '–';
   if (share > 0 && share < 0.001) return '<0.1 %';
@@ -8,6 +8,6 @@ export function formatShare(share: number | undefined): string {
   return `${(100 * share).toFixed(1)} %`;
 }
 
-/** Of failures: some are ordinary, a fifth is not. */
+/** Tone of an error rate: some failures are normal, 20 % is not. */
 export const toneOfShare = (share: number | undefined): Tone =>
   share === undefined || share === 0 ? 'quiet' : share < 0.2 ? 'attention' : 'bad';

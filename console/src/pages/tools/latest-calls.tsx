@@ -24,7 +24,7 @@ const columns: readonly Column<CallSummary>[] = [
     ),
   },
   { head: 'Session', cell: ({ sessionId }) => <ForeignId id={sessionId} /> },
-  { head: 'Why', className: 'wraps muted', cell: ({ message }) => <FewLines text={message ?? ''} /> },
+  { head: 'Message', className: 'wraps muted', cell: ({ message }) => <FewLines text={message ?? ''} /> },
   {
     head: 'Duration',
     className: 'num',
@@ -44,13 +44,13 @@ export function LatestCalls({ toolName }: { readonly toolName: string }): ReactN
     <section className="card" aria-labelledby="latest-calls">
       <header>
         <h2 id="latest-calls">Latest calls</h2>
-        <Link to={addressOf(['calls'], { toolName })}>All of them</Link>
+        <Link to={addressOf(['calls'], { toolName })}>All calls</Link>
       </header>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {data === undefined ? (
         <div className="body">{error === undefined && <Skeleton rows={4} />}</div>
       ) : data.rows.length === 0 ? (
-        <p className="body muted">Nobody has called it yet.</p>
+        <p className="body muted">No calls yet.</p>
       ) : (
         <DataTable
           name="Latest calls"

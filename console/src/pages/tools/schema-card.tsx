@@ -8,26 +8,26 @@ import { schemaFields } from './schema-fields.ts';
 
 type Props = { readonly schema: JsonObject | undefined; readonly known: boolean };
 
-/** What a tool takes: field by field, and as it is written. */
+/** The input schema of a tool: its fields, and the JSON Schema. */
 export function SchemaCard({ schema, known }: Props): ReactNode {
   const fields = useMemo(() => (schema === undefined ? [] : schemaFields(schema)), [schema]);
   const text = useMemo(() => (schema === undefined ? '' : prettyJson(schema)), [schema]);
   return (
     <section className="card" aria-labelledby="schema">
       <header>
-        <h2 id="schema">What it takes</h2>
-        {schema !== undefined && <CopyButton text={text} label="Copy the schema" />}
+        <h2 id="schema">Input schema</h2>
+        {schema !== undefined && <CopyButton text={text} label="Copy schema" />}
       </header>
       {fields.length > 0 && (
         <div className="tool-table" tabIndex={0} role="group" aria-labelledby="schema">
           <table>
-            <caption className="hidden">Fields of its arguments</caption>
+            <caption className="hidden">Fields of the arguments</caption>
             <thead>
               <tr>
                 <th scope="col">Field</th>
                 <th scope="col">Type</th>
-                <th scope="col">Needed</th>
-                <th scope="col">About</th>
+                <th scope="col">Required</th>
+                <th scope="col">Description</th>
               </tr>
             </thead>
             <tbody>
@@ -55,8 +55,8 @@ export function SchemaCard({ schema, known }: Props): ReactNode {
         {schema === undefined ? (
           <p className="muted">
             {known
-              ? 'Its author gave no JSON Schema. With one, arguments are checked before it runs, and it is shown here.'
-              : 'This server does not have the tool, so its schema is not known here.'}
+              ? 'This tool has no JSON Schema. With one, the runtime checks arguments before the tool runs.'
+              : 'This server does not have this tool, so its schema is unknown.'}
           </p>
         ) : (
           <details>

@@ -1,4 +1,4 @@
-/** A JSON Schema as the list of fields people look for. What it cannot say in a line is in the schema below it. */
+/** A JSON Schema as a list of fields. Details that do not fit are in the full schema below it. */
 import type { JsonObject, JsonValue } from '../../../../src/base/json.ts';
 import { isJsonObject } from '../../../../src/base/json.ts';
 
@@ -69,7 +69,7 @@ export function describeSchema(schema: JsonObject, depth = 0): string {
   return [words.length === 0 ? 'anything' : words.join(' or '), ...limitsOf(schema)].join(', ');
 }
 
-/** What else a value must be: the key, and how it is said. */
+/** Further constraints of a value, by schema keyword. */
 const limits: Readonly<Record<string, (value: string | number) => string>> = {
   format: (value) => String(value),
   minimum: (value) => `${value} or more`,
@@ -82,7 +82,7 @@ const limits: Readonly<Record<string, (value: string | number) => string>> = {
   minItems: (value) => `${value} or more`,
   maxItems: (value) => `at most ${value}`,
 };
-/** What every integer a program can hold keeps to says nothing. */
+/** Limits at the bounds of safe integers say nothing. */
 const said = (value: JsonValue | undefined): value is string | number =>
   typeof value === 'string' || (typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER);
 

@@ -12,12 +12,12 @@ type How = SchemaVersion['changes'][number]['how'];
 
 const tones: { readonly [Each in How]: Tone } = { added: 'good', removed: 'bad', changed: 'attention' };
 
-/** How the schema of a tool came to be what it is. An agent that learned an older one calls it wrongly. */
+/** History of a tool's schema. An agent that learned an older schema makes wrong calls. */
 export function SchemaHistory({ toolName, versions }: Props): ReactNode {
   return (
     <section className="card" aria-labelledby="schema-history">
       <header>
-        <h2 id="schema-history">How its schema changed</h2>
+        <h2 id="schema-history">Schema history</h2>
         <span className="muted">{versions.length} versions</span>
       </header>
       <div className="body">
@@ -32,10 +32,10 @@ export function SchemaHistory({ toolName, versions }: Props): ReactNode {
                 <code className="muted" title={digest}>
                   {shortDigest(digest)}
                 </code>
-                {index === 0 && <span className="chip">now</span>}
+                {index === 0 && <span className="chip">current</span>}
               </header>
               {before === undefined ? (
-                <p className="muted">The first one that was seen.</p>
+                <p className="muted">First recorded version.</p>
               ) : (
                 <>
                   <ul className="schema-changes">
@@ -51,7 +51,7 @@ export function SchemaHistory({ toolName, versions }: Props): ReactNode {
                     ))}
                   </ul>
                   <details>
-                    <summary>Line by line</summary>
+                    <summary>Show diff</summary>
                     <TextDiff name={toolName} before={prettyJson(before.schema)} after={prettyJson(schema)} />
                   </details>
                 </>

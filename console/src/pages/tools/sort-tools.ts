@@ -1,9 +1,9 @@
-/** Tools found by a text and put in order. There are at most some hundred, so the page does it. */
+/** Filters and sorts tools in the page, because there are at most some hundred. */
 import type { ToolRow } from '../../../../src/http/api/tool.ts';
 
 type Value = number | string | undefined;
 
-/** By what tools can be ordered. Names begin with the first, numbers with the greatest. */
+/** Sort keys. Names sort ascending by default, numbers descending. */
 const orders = {
   name: ({ name }: ToolRow): Value => name.toLowerCase(),
   calls: ({ calls }: ToolRow): Value => calls,
@@ -18,7 +18,7 @@ export type ToolOrder = keyof typeof orders;
 export const isToolOrder = (text: string | null): text is ToolOrder =>
   text !== null && Object.hasOwn(orders, text);
 
-/** What has no number comes last whichever way; equals stay in the order of their names. */
+/** Missing values come last in both directions; ties are sorted by name. */
 export function sortTools(rows: readonly ToolRow[], order: ToolOrder, reverse: boolean): readonly ToolRow[] {
   const read = orders[order];
   const sign = (order === 'name') === reverse ? -1 : 1;

@@ -7,7 +7,7 @@ import { Skeleton } from '../../ui/skeleton.tsx';
 import { SpanPicker, useSpan } from '../../ui/span-picker.tsx';
 import { formatDuration } from '../../ui/time.tsx';
 
-/** How the calls of a tool ended, and how long they took, in the time that is chosen. */
+/** Outcomes and execution times of a tool in the selected period. */
 export function ToolOverTime({ toolName }: { readonly toolName: string }): ReactNode {
   const span = useSpan('24h', toolName);
   const { data, error, reload } = useStats(span?.ms, toolName);
@@ -27,11 +27,10 @@ export function ToolOverTime({ toolName }: { readonly toolName: string }): React
 
 function Charts({ stats }: { readonly stats: Stats }): ReactNode {
   const { totals, latency, exact } = stats;
-  if (totals.calls === 0)
-    return <p className="muted">Nobody called it in this time. Choose a longer one above.</p>;
+  if (totals.calls === 0) return <p className="muted">No calls in this period. Choose a longer one above.</p>;
   return (
     <>
-      {!exact && <p className="muted">Calls are many: only the newest of this time are counted.</p>}
+      {!exact && <p className="muted">Too many calls: only the newest ones of this period are counted.</p>}
       <div className="tool-charts">
         <div>
           <h3>
@@ -40,11 +39,11 @@ function Charts({ stats }: { readonly stats: Stats }): ReactNode {
               of {totals.calls === 1 ? 'one call' : `${totals.calls.toLocaleString()} calls`}
             </span>
           </h3>
-          <OutcomesChart title="Its outcomes over time" stats={stats} height={180} />
+          <OutcomesChart title="Outcomes over time" stats={stats} height={180} />
         </div>
         <div>
           <h3>
-            How long its body takes{' '}
+            Execution time{' '}
             {latency.count > 0 && (
               <span className="muted">
                 p50 {formatDuration(latency.p50Ms)}, p95 {formatDuration(latency.p95Ms)}
@@ -52,9 +51,9 @@ function Charts({ stats }: { readonly stats: Stats }): ReactNode {
             )}
           </h3>
           {latency.count === 0 ? (
-            <p className="muted">Its body did not run in this time.</p>
+            <p className="muted">The tool did not run in this period.</p>
           ) : (
-            <LatencyChart title="How long its body takes" stats={stats} />
+            <LatencyChart title="Execution time" stats={stats} />
           )}
         </div>
       </div>

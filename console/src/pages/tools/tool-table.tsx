@@ -42,9 +42,9 @@ export function ToolTable({ rows, order, reverse, onSort }: Props): ReactNode {
     </th>
   );
   return (
-    <div className="card tool-table" tabIndex={0} role="group" aria-label="Tools with their numbers">
+    <div className="card tool-table" tabIndex={0} role="group" aria-label="Tools">
       <table ref={table}>
-        <caption className="hidden">Tools with their numbers</caption>
+        <caption className="hidden">Tools</caption>
         <thead>
           <tr>
             {head('name', 'Tool', false)}
@@ -81,14 +81,14 @@ function Row({ tool }: { readonly tool: ToolRow }): ReactNode {
             <ForeignText text={description} />
           </span>
         )}
-        {!known && <span className="muted">Not a tool of this server; only the ledger tells of it.</span>}
+        {!known && <span className="muted">Not a tool of this server; known only from the ledger.</span>}
       </th>
       <td>
         <span className="tool-mode">
           <span>{modeWords[mode]}</span>
           <span className="muted">
             {modeOriginWords[modeOrigin]}
-            {handoff && ', run elsewhere'}
+            {handoff && ', handed off'}
           </span>
         </span>
       </td>
@@ -108,9 +108,9 @@ function Row({ tool }: { readonly tool: ToolRow }): ReactNode {
             changed
           </span>
         ) : tool.schemaDigest === undefined ? (
-          <span className="muted">none known</span>
+          <span className="muted">unknown</span>
         ) : (
-          <span className="muted">same</span>
+          <span className="muted">unchanged</span>
         )}
       </td>
     </tr>

@@ -29,7 +29,7 @@ export default function ToolPage({ toolName }: { readonly toolName: string }): R
   const { data, error, reload } = useAnswer<ToolDetail>(pathOf('tools', toolName), {}, { everyMs: 10_000 });
   return (
     <>
-      <nav aria-label="Where this is">
+      <nav aria-label="Breadcrumb">
         <Link to="/tools">Tools</Link>
       </nav>
       <PageHead
@@ -37,10 +37,10 @@ export default function ToolPage({ toolName }: { readonly toolName: string }): R
         about={data?.tool.description !== undefined && <ForeignText text={data.tool.description} />}
       >
         <Link className="button" to={addressOf(['contracts', 'try'], { tool: toolName })}>
-          Try the rules on it
+          Test the rules
         </Link>
         <Link className="button" to={addressOf(['calls'], { toolName })}>
-          Its calls
+          Calls
         </Link>
       </PageHead>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
@@ -55,12 +55,12 @@ function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: 
   return (
     <div className="tool-board">
       <div className="figures">
-        <Figure label="Calls" value={tool.calls.toLocaleString()} note="in the whole ledger" />
+        <Figure label="Calls" value={tool.calls.toLocaleString()} note="in this ledger" />
         <Figure
           label="Error rate"
           value={formatShare(errorRate)}
           tone={errorRate === 0 ? 'good' : toneOfShare(errorRate)}
-          note="of calls that ran"
+          note="of executed calls"
         />
         <Figure label="Latency p50" value={formatDuration(latency.p50Ms)} />
         <Figure
@@ -74,7 +74,7 @@ function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: 
       <div className="grid-2">
         <section className="card">
           <header>
-            <h2>About it</h2>
+            <h2>Details</h2>
           </header>
           <div className="body">
             <About tool={tool} />
@@ -82,12 +82,12 @@ function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: 
         </section>
         <section className="card">
           <header>
-            <h2>How its calls end</h2>
+            <h2>Outcomes</h2>
           </header>
           <div className="body">
             <OutcomeBar outcomes={tool.outcomes} legend />
             <RankedList
-              none={tool.calls === 0 ? 'Nobody has called it yet.' : 'Every call succeeded.'}
+              none={tool.calls === 0 ? 'No calls yet.' : 'Every call succeeded.'}
               rows={codes.map(({ code, count }) => ({
                 key: code,
                 label: code,
@@ -121,27 +121,27 @@ function About({ tool }: { readonly tool: ToolRow }): ReactNode {
       <dd>{meaning}</dd>
       <dt>Treatment</dt>
       <dd>{treatment}</dd>
-      <dt>Run by</dt>
+      <dt>Executed by</dt>
       <dd>
         {known
           ? handoff
-            ? 'another process, which claims calls and reports'
+            ? 'a worker process, by hand-off'
             : 'the runtime of this server'
-          : 'not a tool of this server: only the ledger tells of it'}
+          : 'not a tool of this server: known only from the ledger'}
       </dd>
       <dt>Schema</dt>
       <dd>
         {schemaDigest === undefined ? (
-          'none known'
+          'unknown'
         ) : (
           <>
             <code title={schemaDigest}>{shortDigest(schemaDigest)}</code>{' '}
             {drifted ? (
               <span className="badge" data-tone="attention">
-                changed since it was first seen
+                changed since first use
               </span>
             ) : (
-              <span className="muted">unchanged since it was first seen</span>
+              <span className="muted">unchanged since first use</span>
             )}
           </>
         )}

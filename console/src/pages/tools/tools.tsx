@@ -41,15 +41,12 @@ export default function Tools(): ReactNode {
   const rows = all && sortTools(findTools(all, search), order, reverse);
   return (
     <>
-      <PageHead
-        title="Tools"
-        about="What may be called, how far it reaches, how often it fails and how long it takes."
-      >
+      <PageHead title="Tools" about="All tools, with their mode, error rate and execution time.">
         <IdInput
           type="search"
           data-search
-          aria-label="Find a tool by its name, description or mode"
-          placeholder="Find a tool"
+          aria-label="Find tools by name, description or mode"
+          placeholder="Find tools"
           value={search}
           onValue={(search) => show({ search })}
         />
@@ -59,13 +56,10 @@ export default function Tools(): ReactNode {
         list.error === undefined && <Skeleton rows={8} />
       ) : all?.length === 0 ? (
         <Empty title="No tools yet" snippet={snippet}>
-          This server has no tools, and nobody has called one on this ledger. A tool is a name, a schema and a
-          function:
+          This server has no tools, and this ledger has no calls. A tool is a name, a schema and a function:
         </Empty>
       ) : rows.length === 0 ? (
-        <Empty title="No tool is like that">
-          Nothing is found by these words in the names, descriptions and modes of the tools.
-        </Empty>
+        <Empty title="No matching tools">No name, description or mode matches the search.</Empty>
       ) : (
         <ToolTable {...{ rows, order, reverse }} onSort={sortBy} />
       )}
