@@ -91,7 +91,7 @@ test('rules are shown with what they said, what they would have, and the last ca
     await expect
       .poll(async () => (await cells('no-large-refunds')).slice(0, 5))
       .toEqual(['refund', 'pre', 'block', '2', '0']);
-    expect((await cells('watch-urgent-mail')).slice(2, 5)).toEqual(['askobserves', '0', '1']);
+    expect((await cells('watch-urgent-mail')).slice(2, 5)).toEqual(['askobserve', '0', '1']);
     // Both rules spoke about the large ones, and the stricter was heard.
     expect((await cells('ask-about-refunds')).slice(2, 5)).toEqual(['ask', '2', '0']);
     await page.getByLabel('Find rules').fill('urgent');
@@ -180,7 +180,7 @@ test('a backtest counts what would have been decided otherwise, and leads to the
       const editor = page.getByLabel('Rules in');
       await editor.fill(shopRules.replace('gt: 50000', 'gt: 10'));
       await page.getByText('valid', { exact: true }).waitFor();
-      await page.getByLabel('of the tool').fill('refund');
+      await page.getByLabel('Tool').fill('refund');
       await page.getByRole('button', { name: 'Run backtest' }).click();
       await page.getByText('1 call would be decided differently').waitFor();
       const change = page.getByRole('region', { name: 'Changed decisions' });
@@ -239,7 +239,7 @@ test('a viewer reads and checks rules, and is not offered what only others may d
       await page.getByText('no-large-refunds').waitFor();
       expect(await page.getByRole('button', { name: 'Reload rules' }).count()).toBe(0);
       await goTo('/contracts/try?tool=refund');
-      await page.getByText('Trying a call needs an operator.').waitFor();
+      await page.getByText('Only operators can test calls.').waitFor();
       expect(await page.getByRole('button', { name: 'Test call' }).isDisabled()).toBe(true);
       await goTo('/contracts/draft');
       await page.getByText('valid', { exact: true }).waitFor();

@@ -201,7 +201,7 @@ test('the ledger and a session are exported as files that verify', async () => {
       .trimEnd()
       .split('\n');
   };
-  const whole = await save('Download the ledger');
+  const whole = await save('Download ledger');
   expect(whole.length).toBeGreaterThan(many);
   const session = await save('Export row-003');
   expect(session.length).toBeLessThan(10);
@@ -214,7 +214,7 @@ test('a viewer sees where the chains stand and is told who verifies and how', as
   await goTo('/integrity');
   await page.getByRole('link', { name: 'row-000', exact: true }).waitFor();
   expect(await page.getByRole('button', { name: 'Verify now' }).isDisabled()).toBe(true);
-  await page.getByText('Only an admin can verify here').waitFor();
+  await page.getByText('Only admins can verify here').waitFor();
   expect(await page.getByRole('link', { name: /Export|Download/ }).count()).toBe(0);
   expect(await findBarriers(page)).toEqual([]);
   await context.close();

@@ -1,7 +1,6 @@
 /**
- * What Quittance promises, word for word as the README says it, and which part of the work makes each true. A promise
- * is claimed once its tests stand; `promises.test.ts` fails when a claimed one is cited by no test or missing from
- * the README, and when one that is not claimed yet is advertised there.
+ * The promises of Quittance, word for word as in the README. `promises.test.ts` fails if no test cites a claimed
+ * promise, if the README lacks it, or if the README contains a promise that is not claimed yet.
  */
 export type Promised = {
   readonly id: string;
@@ -16,22 +15,21 @@ export type Promised = {
 export const promises: readonly Promised[] = [
   {
     id: 'one-outcome',
-    words:
-      'every accepted call ends in exactly one outcome, never two, never none, wherever the process is killed',
+    words: 'every accepted call ends in exactly one outcome, even if the process is killed at any point',
     part: 'core',
     claimed: true,
   },
-  { id: 'intent-first', words: 'no body runs before its intent is durable', part: 'ledger', claimed: true },
+  { id: 'intent-first', words: 'no tool runs before its intent is durable', part: 'ledger', claimed: true },
   {
     id: 'no-silent-rerun',
-    words: 'an attempt without a recorded end is never re-run unless the tool declared that safe',
+    words: 'an attempt without a recorded end is retried only if the tool declares that safe',
     part: 'ledger',
     claimed: true,
   },
   {
     id: 'bound-approval',
     words:
-      'a decision applies to exactly one (call, input digest, preview revision) under rules that still say the same, once, by a named person, first decision wins; nothing the model or a tool says can approve',
+      'a decision by a named person applies once, to one call, input digest and preview revision, under unchanged rules. The first decision wins. No text from a model or a tool can approve',
     part: 'people',
     claimed: true,
   },
@@ -50,20 +48,21 @@ export const promises: readonly Promised[] = [
   {
     id: 'nothing-lost',
     words:
-      'when the ledger cannot take a result, it is spilled to a pre-allocated fsynced file of its owner beside the ledger, which counts as kept, the answer says so, `persistence_failed` is recorded and reconciled. No intent, no run',
+      'if the ledger cannot store a result, the runtime writes it to a pre-allocated, fsynced spill file, which counts as durable. The answer says so, and `persistence_failed` is recorded. Without a stored intent, nothing runs',
     part: 'ledger',
     claimed: true,
   },
   {
     id: 'tamper-evident',
     words:
-      "`quittance verify` finds any change, removal or reordering inside a session's chain by someone who does not recompute it; with an anchored head also a recomputed chain, a cut tail or a dropped session",
+      "`quittance verify` finds any change, removal or reordering in a session's chain, unless the chain was recomputed. With an anchor it also finds a recomputed chain, a cut tail or a dropped session",
     part: 'ledger',
     claimed: true,
   },
   {
     id: 'replay-is-sealed',
-    words: 'a replay never touches the world; failures replay as failures; a miss is `tool.fixture_missing`',
+    words:
+      'a replay has no effects outside; failures replay as failures; a missing recording is `tool.fixture_missing`',
     part: 'replay',
     claimed: true,
   },
@@ -75,13 +74,14 @@ export const promises: readonly Promised[] = [
   },
   {
     id: 'secrets-stay-out',
-    words: 'what the redactor hides is never in clear on disk, in a sink, a log, an export or a screen',
+    words:
+      'a value hidden by the redactor is never in plain text on disk, in a sink, a log, an export or a screen',
     part: 'core',
     claimed: true,
   },
   {
     id: 'told-equals-kept',
-    words: 'what the model was told is what the ledger holds, byte for byte',
+    words: 'the ledger holds exactly the bytes that the model received',
     part: 'core',
     claimed: true,
   },

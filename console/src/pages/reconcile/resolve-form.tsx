@@ -16,7 +16,7 @@ const choices: readonly { readonly resolution: Resolution; readonly means: strin
   },
   {
     resolution: 'safe_to_retry',
-    means: 'Repeating the call does no harm, whether it happened or not. The agent may make it again.',
+    means: 'Repeating the call does no harm in either case. The agent may make it again.',
   },
 ];
 
