@@ -50,7 +50,7 @@ describe('the waterfall', () => {
   test('ends at the gate that stopped the call', () => {
     const bars = barsOf('call_blocked');
     expect(bars.at(-1)).toMatchObject({ name: 'policy', note: 'stopped here', tone: 'bad' });
-    expect(bars[0]?.note).toBe('stopped by the rule no-large-refunds');
+    expect(bars[0]?.note).toBe('denied by the rule no-large-refunds');
   });
 
   test('shows how long a person was waited for, who decided, and the gates after that', () => {
@@ -86,7 +86,7 @@ describe('the waterfall', () => {
         : event,
     );
     expect(toWaterfall(attempt).find(({ name }) => name === 'attempt 1')?.note).toBe(
-      'succeeded; the body took 238 ms',
+      'succeeded; execution took 238 ms',
     );
   });
 
