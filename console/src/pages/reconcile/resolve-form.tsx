@@ -3,7 +3,7 @@ import { useId, useRef, useState } from 'react';
 import { formatPath, parseJson } from '../../../../src/base/json.ts';
 import type { Resolution } from '../../../../src/call/event.ts';
 import type { NewResolution } from '../../../../src/http/api/confirmation.ts';
-import { resolutionWords } from '../../../../src/view/describe-status.ts';
+import { resolutionWords } from '../../../../src/view/status-words.ts';
 
 const choices: readonly { readonly resolution: Resolution; readonly means: string }[] = [
   {
