@@ -6,7 +6,7 @@ import { createTimeScale } from '../../console/src/pages/call/time-scale.ts';
 import type { Bar } from '../../console/src/pages/call/waterfall.ts';
 import { gateOrder, gateOrderAfterApproval, toWaterfall } from '../../console/src/pages/call/waterfall.ts';
 import type { CallEvent } from '../../src/call/event.ts';
-import { gates, gatesAfterApproval } from '../../src/runtime/gates/gates.ts';
+import { gateNames, gatesAfterApproval } from '../../src/runtime/gates/gates.ts';
 import { readCallEvent } from '../../src/view/read-call-event.ts';
 import { fillShop, openShop } from './shop.ts';
 
@@ -39,7 +39,7 @@ describe('the waterfall', () => {
   });
 
   test('has the gates in the order of the runtime', () => {
-    expect(gateOrder).toEqual(gates.map(({ name }) => name));
+    expect(gateOrder).toEqual(gateNames);
     expect(gateOrderAfterApproval).toEqual([...new Set(gatesAfterApproval.map(({ name }) => name))]);
   });
 
