@@ -4,11 +4,11 @@ import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import { readMessages } from '../ai-sdk/messages.ts';
 import type { Answer } from '../answer/answer.ts';
-import { AnsweredCalls, earlierIn, placeCall } from '../run/conversation.ts';
+import { AnsweredCalls, earlierIn, withSessionCallId } from '../run/conversation.ts';
 import type { Driver, Run } from '../run/driver.ts';
-import type { MastraAnswer } from './resume.ts';
+import type { MastraAnswer } from './announcements.ts';
 import type { MastraContext } from './tool.ts';
-import { notMade } from '../answer/fault-for-model.ts';
+import { notMade } from '../answer/fault-messages.ts';
 
 export type MakeCall = (
   request: ToolCallInput,
@@ -60,7 +60,7 @@ export function createCaller(
     const isSibling = announcedAt !== undefined && before !== undefined && announcedAt < before.at;
     const earlier =
       suspendedUse(context, call.id) ?? (isSibling ? before.earlier : answered.earlier(call.id));
-    const request = placeCall(call, earlier);
+    const request = withSessionCallId(call, earlier);
     const signal = context.abortSignal;
     const given = { native: context, ...(signal !== undefined && { signal }) };
     const made = async (telling: Promise<Answer | PendingCall>): Promise<Made> => {
@@ -73,7 +73,7 @@ export function createCaller(
     };
     if (!driver.suspends || context.agent?.suspend === undefined) return made(run.call(request, given));
     if (answer === undefined) return made(run.callOrPending(request, given));
-    const [held] = await driver.runtime.calls({ sessionId: run.sessionId, callId: request.id });
+    const [held] = await driver.runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
     const asked = held?.confirmation?.confirmationId;
     // An answer to another confirmation does not count for this one.
     const isMeant = answer.confirmationId === undefined || answer.confirmationId === asked;

@@ -8,11 +8,10 @@ import { quote } from '../../base/nearest.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
 import { AnsweredCalls, withSessionCallId } from '../run/conversation.ts';
-import type { Driver } from '../run/driver.ts';
 import { createDriver } from '../run/driver.ts';
 import { reportVersions } from '../adopt/tested-versions.ts';
 import { readItems } from '../openai/items.ts';
-import { governedMark, refuseUngovernedAgent } from './find-ungoverned.ts';
+import { refuseUngovernedAgent } from './find-ungoverned.ts';
 import type { OpenAiAgentsMcpServer } from './mcp.ts';
 import { listMcpTools } from './mcp.ts';
 import { createRejectionFollower } from './rejections.ts';
@@ -29,6 +28,7 @@ import { readOpenAiAgentsTool, readToolTimeout } from './tool.ts';
 import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
 import { refuseNoList } from '../adopt/refuse-foreign.ts';
+import { toSdkTool } from './sdk-tool.ts';
 
 /** Options of `governTools`. */
 export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgentsCall<Context>> & {
@@ -180,78 +180,6 @@ async function wrap<const Tools extends readonly unknown[]>(
     },
     checkAgent,
   };
-}
-
-/** State shared by all tools. */
-type Place = {
-  readonly driver: Driver<OpenAiAgentsCall>;
-  readonly runOf: RunOf;
-  readonly neverAsks: () => Promise<boolean>;
-  readonly checkAgent: (agent: unknown) => void;
-  readonly followRejections: (runContext: OpenAiAgentsRunContext) => void;
-};
-
-function toSdkTool(
-  { driver, runOf, neverAsks, checkAgent, followRejections }: Place,
-  name: string,
-  own: object,
-): object {
-  /** The SDK continues a call with the same item object, so a known item is not a later call. */
-  const earlierOf = new WeakMap<object, number>();
-  const { isEnabled } = own as { isEnabled?: (runContext: unknown, agent: unknown) => unknown };
-  return {
-    type: 'function',
-    name,
-    strict: false,
-    ...own,
-    ...withoutChecks(own),
-    [governedMark]: true,
-    // The SDK calls this before every round, with the agent.
-    isEnabled: async (runContext: unknown, agent: unknown): Promise<boolean> => {
-      checkAgent(agent);
-      return isEnabled === undefined || Boolean(await isEnabled.call(own, runContext, agent));
-    },
-    // The runtime enforces the timeout.
-    timeoutMs: undefined,
-    needsApproval: driver.suspends
-      ? async (runContext: OpenAiAgentsRunContext, args: Readonly<Record<string, unknown>>, id?: string) => {
-          const callId = checkCallId(name, id);
-          const { run, answered, asked } = runOf(runContext);
-          const request = withSessionCallId({ id: callId, name, arguments: args }, answered.earlier(callId));
-          const question = await run.ask(request, { native: { callId, runContext } });
-          if (question === undefined) return false;
-          asked.add(request.id);
-          followRejections(runContext);
-          return true;
-        }
-      : neverAsks,
-    async invoke(runContext: OpenAiAgentsRunContext, input: string, details: OpenAiAgentsCallDetails = {}) {
-      const callId = checkCallId(name, details.toolCall?.callId);
-      // The call has its outcome, so continuing inside it would have no effect.
-      if (details.resumeState !== undefined) throw refuseResuming(name);
-      const { run, answered, asked } = runOf(runContext);
-      const { signal, toolCall } = details;
-      const earlier = (toolCall && earlierOf.get(toolCall)) ?? answered.earlier(callId);
-      if (toolCall !== undefined) earlierOf.set(toolCall, earlier);
-      const request = withSessionCallId({ id: callId, name, arguments: input }, earlier);
-      const given = { native: { callId, runContext, details }, ...(signal !== undefined && { signal }) };
-      const isApproved =
-        driver.suspends &&
-        (earlier === 0 || asked.has(request.id)) &&
-        runContext.isToolApproved({ toolName: name, callId }) === true;
-      const answer = await (isApproved ? run.callApproved(request, given) : run.call(request, given));
-      // An invalid approval leaves the confirmation open, so the call waits as it would without it.
-      const told = answer.type === 'pending' ? await run.call(request, given) : answer;
-      answered.answered(callId, earlier);
-      return toToolOutput(told, toolCall?.id);
-    },
-  };
-}
-
-/** Removes the SDK's output checks, because a denial matches no output schema. The runtime checks outputs. */
-function withoutChecks(own: object): object {
-  const checks = Object.getOwnPropertySymbols(own).filter((key) => typeof ownValue(own, key) === 'function');
-  return { outputSchema: undefined, ...Object.fromEntries(checks.map((key) => [key, undefined])) };
 }
 
 const anyObject = { type: 'object', properties: {}, required: [], additionalProperties: true };

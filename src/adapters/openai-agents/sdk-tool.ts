@@ -1,9 +1,9 @@
 import { QuittanceError } from '../../base/error.ts';
 import { quote } from '../../base/nearest.ts';
 import { ownValue } from '../../tool/own-value.ts';
-import { placeCall } from '../run/conversation.ts';
+import { withSessionCallId } from '../run/conversation.ts';
 import type { Driver } from '../run/driver.ts';
-import { governedMark } from './graph.ts';
+import { governedMark } from './find-ungoverned.ts';
 import { toToolOutput } from './output.ts';
 import type { OpenAiAgentsCall, OpenAiAgentsCallDetails, OpenAiAgentsRunContext, RunOf } from './tool.ts';
 
@@ -42,7 +42,7 @@ export function toSdkTool(
       ? async (runContext: OpenAiAgentsRunContext, args: Readonly<Record<string, unknown>>, id?: string) => {
           const callId = checkCallId(name, id);
           const { run, answered, asked } = runOf(runContext);
-          const request = placeCall({ id: callId, name, arguments: args }, answered.earlier(callId));
+          const request = withSessionCallId({ id: callId, name, arguments: args }, answered.earlier(callId));
           const question = await run.ask(request, { native: { callId, runContext } });
           if (question === undefined) return false;
           asked.add(request.id);
@@ -58,7 +58,7 @@ export function toSdkTool(
       const { signal, toolCall } = details;
       const earlier = (toolCall && earlierOf.get(toolCall)) ?? answered.earlier(callId);
       if (toolCall !== undefined) earlierOf.set(toolCall, earlier);
-      const request = placeCall({ id: callId, name, arguments: input }, earlier);
+      const request = withSessionCallId({ id: callId, name, arguments: input }, earlier);
       const given = { native: { callId, runContext, details }, ...(signal !== undefined && { signal }) };
       const isApproved =
         driver.suspends &&

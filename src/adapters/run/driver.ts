@@ -66,9 +66,9 @@ export interface Driver<Native> {
   readonly tools: readonly AnyTool[];
   /** Do held calls stop the run in the framework's way? */
   readonly suspends: boolean;
-  /** For frameworks that tell their model what a tool throws. */
+  /** For frameworks that send thrown errors to their model. */
   readonly faults: FaultMessages;
-  /** Opens a run. `approver` is who answers in this one, where that is known better now. */
+  /** Opens a run. `approver` overrides the adapter's approver for this run. */
   open(options: TurnOptions, approver?: AdapterOptions<Native>['approver']): Run<Native>;
   /**
    * The run for a framework's object or name; opened on first use. The latest thousand names are remembered. A
@@ -114,64 +114,13 @@ export function createDriver<Native>(
   };
   const open: Driver<Native>['open'] = (turnOptions, answering = approver) => {
     checkApprover(answering);
-    const nameApprover = async (native: Native | undefined): Promise<string | undefined> => {
-      if (typeof answering !== 'function') return answering;
-      return native === undefined ? undefined : answering(native);
-    };
-    const turn = runtime.turn({ ...everyTurn, ...turnOptions });
-    const { sessionId } = turn;
-    /** Stores the context of the call while `make` runs, and while the call awaits approval. */
-    const withNative = async <Made extends { readonly type: string } | undefined>(
-      { id: callId }: ToolCallInput,
-      { native, ...callOptions }: CallGiven<Native>,
-      make: (callOptions: CallOptions) => Promise<Made>,
-    ): Promise<Made> => {
-      const key = keyOf({ sessionId, callId });
-      if (native !== undefined) inHand.set(key, native);
-      let made: Made | undefined;
-      try {
-        return (made = await make({ ...factsOf(native), ...callOptions }));
-      } finally {
-        inHand.delete(key);
-        if (made?.type !== 'pending') waiting.delete(key);
-        else if (native !== undefined) remember(waiting, key, native);
-      }
-    };
-    const run: Run<Native> = {
-      sessionId,
-      turn,
-      suspends: answering !== undefined,
-      call: (request, given = {}) =>
-        withNative(request, given, async (callOptions) =>
-          toAnswer(ledger, sessionId, await turn.call(request, callOptions)),
-        ),
-      callOrPending: (request, given = {}) =>
-        withNative(request, given, async (callOptions) => {
-          const told = await turn.call(request, { ...callOptions, ifHeld: 'return' });
-          return told.type === 'pending' ? told : toAnswer(ledger, sessionId, told);
-        }),
-      ask: (request, given = {}) =>
-        withNative(request, given, (callOptions) => turn.ask(request, callOptions)),
-      async callApproved(request, given = {}) {
-        const ref = { sessionId, callId: request.id };
-        const [known] = await runtime.calls.list(ref);
-        const first = await run.callOrPending(request, given);
-        // An approval without an open confirmation does not count.
-        if (first.type !== 'pending' || known?.confirmation?.status !== 'pending') return first;
-        const by = await nameApprover(given.native);
-        if (by === undefined) return first;
-        // The call was recalled by its id, name and arguments, so the approved call is the held one.
-        await decideFor(runtime, ref, { decision: 'approve', by });
-        return run.callOrPending(request, given);
-      },
-      async deny(callId, reason, who) {
-        const by = 'by' in who ? who.by : await nameApprover(who.native);
-        if (by === undefined) return false;
-        const said = reason === undefined ? {} : { reason };
-        return decideFor(runtime, { sessionId, callId }, { decision: 'deny', by, ...said });
-      },
-    };
-    return run;
+    return openRun({
+      runtime,
+      ledger,
+      turn: runtime.turn({ ...everyTurn, ...turnOptions }),
+      approver: answering,
+      during: (key, native, make) => contexts.during(key, native, () => make(factsOf(native))),
+    });
   };
 
   const byObject = new WeakMap<object, Run<Native>>();
@@ -229,13 +178,13 @@ function openRun<Native>({ runtime, ledger, turn, approver, during }: OpenedRun<
       ),
     callOrPending: (request, given = {}) =>
       withNative(request, given, async (callOptions) => {
-        const told = await turn.callOrPending(request, callOptions);
+        const told = await turn.call(request, { ...callOptions, ifHeld: 'return' });
         return told.type === 'pending' ? told : toAnswer(ledger, sessionId, told);
       }),
     ask: (request, given = {}) => withNative(request, given, (callOptions) => turn.ask(request, callOptions)),
     async callApproved(request, given = {}) {
       const ref = { sessionId, callId: request.id };
-      const [known] = await runtime.calls(ref);
+      const [known] = await runtime.calls.list(ref);
       const first = await run.callOrPending(request, given);
       // An approval without an open confirmation does not count.
       if (first.type !== 'pending' || known?.confirmation?.status !== 'pending') return first;
