@@ -14,7 +14,7 @@ import type { ApiError } from '../../api/client.ts';
 import { pathOf, send } from '../../api/client.ts';
 import { toApiError, useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
-import { addressOf } from '../../route.ts';
+import { addressOf } from '../../router.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -43,31 +43,9 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
     () => (events === undefined ? undefined : findToolCall(reduceToolCalls(noToolCalls, events), callId)),
     [events, callId],
   );
-  const may = useMay('approver');
-  // Having the tool asked takes either role: it lets nothing run again by the word of a person.
-  const mayAskTool = useMay('operator') || may;
-  const showToast = useToast();
-  const [sent, setSent] = useState<'mine' | 'late'>();
-  const [asking, setAsking] = useState(false);
-  const [refusal, setRefusal] = useState<ApiError>();
   const heading = useRef<HTMLHeadingElement>(null);
-
-  const resolve = async (resolution: NewResolution): Promise<void> => {
-    setRefusal(undefined);
-    try {
-      const after = await send<CallDetail>(`${path}/resolution`, resolution);
-      if (after.call.resolution === undefined)
-        showToast('The tool cannot say either. The call stays in doubt.', 'bad');
-      else {
-        setSent('mine');
-        showToast(`Recorded: ${resolutionWords[after.call.resolution.resolution].toLowerCase()}.`);
-        heading.current?.focus({ preventScroll: true });
-      }
-    } catch (thrown) {
-      const problem = toApiError(thrown);
-      if (problem.code === 'call.resolved') setSent('late');
-      setRefusal(problem);
-    }
+  const resolving = useResolving(path, (isRecorded) => {
+    if (isRecorded) heading.current?.focus({ preventScroll: true });
     reload();
     onResolved();
   });
@@ -124,7 +102,7 @@ type Resolving = {
 
 /** Sends a resolution. `path`: the call. `onDone` learns whether this page's resolution was recorded. */
 function useResolving(path: string, onDone: (isRecorded: boolean) => void): Resolving {
-  const tell = useTell();
+  const showToast = useToast();
   const [sent, setSent] = useState<'mine' | 'late'>();
   const [refusal, setRefusal] = useState<ApiError>();
   const resolve = async (resolution: NewResolution): Promise<void> => {
@@ -133,11 +111,11 @@ function useResolving(path: string, onDone: (isRecorded: boolean) => void): Reso
     try {
       const { call } = await send<CallDetail>(`${path}/resolution`, resolution);
       if (call.resolution === undefined)
-        tell('The tool does not know either. The call stays unresolved.', 'bad');
+        showToast('The tool does not know either. The call stays unresolved.', 'bad');
       else {
         isRecorded = true;
         setSent('mine');
-        tell(`Recorded: ${resolutionWords[call.resolution.resolution].toLowerCase()}.`);
+        showToast(`Recorded: ${resolutionWords[call.resolution.resolution].toLowerCase()}.`);
       }
     } catch (thrown) {
       const problem = toApiError(thrown);
