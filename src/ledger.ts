@@ -4,6 +4,13 @@ export type { MemoryLedgerOptions } from './store/memory/memory-ledger.ts';
 export { openLedger } from './store/open-ledger.ts';
 export type { OpenLedgerOptions } from './store/open-ledger.ts';
 export { buildTrace } from './ledger/trace.ts';
-export type { AttemptNode, CallNode, EventNode, SessionNode, TraceNode, TurnNode } from './ledger/trace.ts';
+export type {
+  AttemptNode,
+  CallNode,
+  EventNode,
+  SessionNode,
+  TraceNode,
+  TurnNode,
+} from './ledger/trace-node.ts';
 export { summariseErrors } from './ledger/summarise-errors.ts';
 export type { ErrorSummary } from './ledger/summarise-errors.ts';

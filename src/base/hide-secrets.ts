@@ -9,37 +9,15 @@ import { createKeyPicker } from './key-picker.ts';
 import type { KeyRole } from './key-role.ts';
 import type { KeyReading } from './key-reader.ts';
 import { collectSecretLeaves } from './secret-leaves.ts';
-import { cutOut, redacted, type TextMask } from './text-mask.ts';
-
-/** Decides what is hidden, for each text and each key. */
-export interface SecretRules {
-  readonly maskText: TextMask;
-  /** The same for a text that is a command line. */
-  readonly maskCommand: TextMask;
-  readonly readKey: (key: string) => KeyReading;
-  /** Can the name of a member mark its value as secret? */
-  readonly byName: boolean;
-}
-
-/** The findings of a walk. */
-export type FoundSecrets = {
-  /** Paths of hidden values. */
-  readonly hidden: string[];
-  /** The hidden values. */
-  readonly secrets: Set<string>;
-};
+import { cutOut, redacted } from './text-mask.ts';
+import type { SecretRules, FoundSecrets, Walk } from './secret-walk.ts';
+import { isNameOf, announces, type Row, noRow, readRow, isSetting } from './secret-row.ts';
 
 /** No pattern matches a number with fewer digits. */
 const leastSecretNumber = 1e12;
+
 /** Nested JSON texts are read up to this depth. Each level doubles the backslashes. */
 const deepestText = 6;
-
-type Walk = {
-  readonly rules: SecretRules;
-  readonly found: FoundSecrets;
-  readonly trail: (string | number)[];
-  readonly textDepth: number;
-};
 
 /** The value without its secrets; the value itself if it has none. */
 export function hideSecrets(value: JsonValue, rules: SecretRules, found: FoundSecrets): JsonValue {
@@ -135,47 +113,8 @@ function hiddenItems(
 }
 
 const isBareText = (item: JsonValue): boolean => typeof item === 'string' && !/^[\w-]+:\s/.test(item);
+
 const isFlagLike = (item: JsonValue): boolean => typeof item === 'string' && /^[-/][\w-]/.test(item);
-
-/** Is a text the name of a secret, in a place where texts are names? */
-function isNameOf(walk: Walk, item: JsonValue): boolean {
-  return typeof item === 'string' && item.length <= longestName && announces(walk, item);
-}
-const longestName = 120;
-
-/** The name itself, or a label of the field with that name: "Password field". */
-const announces = ({ rules }: Walk, name: string): boolean =>
-  rules.readKey(name).announcesSecret || rules.readKey(name.replace(fieldWords, '')).announcesSecret;
-const fieldWords = /[\s_-]+(?:field|input|box|textbox|text box|entry|header|header value|value)\W*$/i;
-
-type Row = {
-  /** Are members called value secrets, members with similar names, and texts typed into a field? */
-  readonly value: boolean;
-  readonly otherValue: boolean;
-  readonly typed: boolean;
-  readonly hasUser: boolean;
-  readonly program: string | undefined;
-};
-const noRow: Row = { value: false, otherValue: false, typed: false, hasUser: false, program: undefined };
-
-/** What the members of an object say about each other. */
-function readRow(walk: Walk, members: JsonObject): Row {
-  let row = noRow;
-  for (const key in members) {
-    if (!Object.hasOwn(members, key)) continue;
-    const member = members[key];
-    const { role } = walk.rules.readKey(key);
-    if (role === 'other' || typeof member !== 'string') continue;
-    if (role === 'name' && isNameOf(walk, member)) row = { ...row, value: true, otherValue: true };
-    else if (role === 'field' && isNameOf(walk, member))
-      row = { ...row, value: true, otherValue: true, typed: true };
-    else if (role === 'place' && isNameOf(walk, member)) row = { ...row, value: true };
-    else if (role === 'user') row = { ...row, hasUser: true };
-    else if (role === 'command')
-      row = { ...row, program: row.program === undefined ? member : `${row.program} ${member}` };
-  }
-  return row;
-}
 
 function visitMembers(walk: Walk, members: JsonObject): JsonValue {
   const { rules, trail } = walk;
@@ -226,12 +165,6 @@ function visitMember(walk: Walk, member: JsonValue, key: string, reading: KeyRea
   return visit(walk, member, role);
 }
 
-/** `PWD` in an environment is the working directory; `credentials` of a fetch says whether cookies are sent. */
-const isSetting = (key: string, member: JsonValue): boolean =>
-  typeof member === 'string' &&
-  ((/^(?:old)?pwd$/i.test(key) && /^(?:\/|~|\.|[A-Za-z]:[\\/])/.test(member)) ||
-    (key === 'credentials' && /^(?:include|omit|same-origin)$/.test(member)));
-
 /** The arguments of a program, written as one text. */
 function maskTail({ rules, found }: Walk, program: string, text: string): string {
   const head = `${program} `;
@@ -257,7 +190,9 @@ function maskOne(walk: Walk, text: string, role: KeyRole): string {
 }
 
 const envAssignment = /^((?:export\s+)?([\w.[\]-]{1,120})\s*=)([\s\S]+)$/;
+
 const headerLine = /^(([\w.[\]-]{1,120})\s*:\s*)([\s\S]+)$/;
+
 /** A single word such as `password=p;w,x`, not the rest of a command line. */
 const oneAssignment = /^((?:--?)?([A-Za-z_][\w.[\]-]{0,119})=)([^\s&$<{(][^\s&]*)$/;
 

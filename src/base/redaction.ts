@@ -12,7 +12,7 @@ import { createKnownSecrets, shortestShared } from './known-secrets.ts';
 import { createKeyReader } from './key-reader.ts';
 import type { RedactionPath } from './redaction-path.ts';
 import { maskPath, parseRedactionPath, valuesAt } from './redaction-path.ts';
-import type { SecretRules } from './hide-secrets.ts';
+import type { SecretRules } from './secret-walk.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { addParts, collectSecretLeaves } from './secret-leaves.ts';
 import { createTextMask, redacted } from './text-mask.ts';

@@ -7,7 +7,7 @@
  */
 import { isKeyedDigest } from '../base/canonical.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { ArtifactArgument, InputForm, QuittanceEvent } from '../call/event.ts';
+import type { QuittanceEvent } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import { ERASED } from './formats/v1/field.ts';

@@ -70,7 +70,10 @@ describe('failures', () => {
       { toolName: 'send', count: 2 },
       { toolName: 'fetch', count: 1 },
     ]);
-    expect(groups[2]?.codes[0]).toMatchObject({ unresolved: 1, title: 'Nobody knows whether it happened' });
+    expect(groups[2]?.codes[0]).toMatchObject({
+      unresolved: 1,
+      title: 'It is unknown whether the call took effect',
+    });
   });
 
   test('are represented by the newest, with the times of the first and the last', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Story } from '../../test/make-ledger.ts';
 import { makeEntries, stories } from '../../test/make-ledger.ts';
 import type { QuittanceEvent } from '../call/event.ts';
-import type { TraceNode } from './trace.ts';
+import type { TraceNode } from './trace-node.ts';
 import { buildTrace } from './trace.ts';
 import type { ReadEvent } from './unknown-event.ts';
 

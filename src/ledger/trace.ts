@@ -6,72 +6,12 @@
  * unknown types are included.
  */
 import { isEmittedEvent } from '../call/emitted-event.ts';
-import { describeDecider, describePerson } from '../call/describe-identity.ts';
-import type { CallEvent, Identity } from '../call/event.ts';
-import type { ToolOutcome } from '../call/outcome.ts';
+import type { CallEvent } from '../call/event.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import type { ReadEvent } from './unknown-event.ts';
-
-/** Start and end in milliseconds since 1970, and the nodes it caused. */
-interface Spanning {
-  readonly at: number;
-  /** Undefined if it has not ended, or is a moment. */
-  readonly endedAt: number | undefined;
-  readonly children: readonly TraceNode[];
-}
-
-export interface SessionNode extends Spanning {
-  readonly kind: 'session';
-  readonly sessionId: string;
-  readonly parentSessionId: string | undefined;
-}
-
-export interface TurnNode extends Spanning {
-  readonly kind: 'turn';
-  readonly turnId: string;
-  readonly sessionId: string;
-  /** Why it ended. */
-  readonly why: string | undefined;
-}
-
-export interface CallNode extends Spanning {
-  readonly kind: 'call';
-  readonly sessionId: string;
-  readonly turnId: string;
-  readonly callId: string;
-  readonly toolName: string;
-  readonly outcome: ToolOutcome['type'] | undefined;
-  readonly code: string | undefined;
-  /** The event that caused it; `known` is false if there is no such event before it. */
-  readonly cause: { readonly eventId: string; readonly known: boolean } | undefined;
-}
-
-export interface AttemptNode extends Spanning {
-  readonly kind: 'attempt';
-  readonly attempt: number;
-  readonly outcome: ToolOutcome['type'] | undefined;
-  readonly code: string | undefined;
-  /** False if another attempt followed, or the call has no end. */
-  readonly final: boolean;
-}
-
-/** A short description of one event. */
-export interface EventNode extends Spanning {
-  readonly kind: 'event';
-  readonly eventId: string;
-  readonly type: string;
-  readonly note: string;
-  /** Does this version know the type? */
-  readonly known: boolean;
-}
-
-export type TraceNode = SessionNode | TurnNode | CallNode | AttemptNode | EventNode;
-
-type Draft<Node extends TraceNode> = { -readonly [Name in keyof Node]: Node[Name] } & {
-  children: TraceNode[];
-};
-type AnyDraft =
-  Draft<SessionNode> | Draft<TurnNode> | Draft<CallNode> | Draft<AttemptNode> | Draft<EventNode>;
+import type { SessionNode, TurnNode, CallNode, AttemptNode, EventNode, TraceNode } from './trace-node.ts';
+import { by, whoOf, noteOf } from './trace-note.ts';
+import { type Draft, type AnyDraft, newAttempt } from './trace-draft.ts';
 
 /** The sessions of the events, each with everything below it. The events must be in append order. */
 export function buildTrace(events: Iterable<ReadEvent>): readonly TraceNode[] {
@@ -298,17 +238,6 @@ class Tracing {
 const isSetOff = (event: ReadEvent): boolean =>
   event.type === 'behavior.failed' || event.type === 'retry.requested' || isEmittedEvent(event);
 
-const newAttempt = (attempt: number, at: number): Draft<AttemptNode> => ({
-  kind: 'attempt',
-  at,
-  endedAt: undefined,
-  attempt,
-  outcome: undefined,
-  code: undefined,
-  final: false,
-  children: [],
-});
-
 const callKey = ({
   sessionId,
   callId,
@@ -316,49 +245,3 @@ const callKey = ({
   readonly sessionId: string;
   readonly callId?: string | undefined;
 }): string => JSON.stringify([sessionId, callId]);
-
-const by = describeDecider;
-
-const whoOf = (name: string, identity: Identity | undefined): string => describePerson({ name, identity });
-
-function noteOf(event: CallEvent): string {
-  switch (event.type) {
-    case 'tool.decided':
-      return `${event.decision}${event.decidedBy === undefined ? '' : `, by ${by(event.decidedBy)}`}`;
-    case 'tool.held':
-      return event.description;
-    case 'confirmation.decided':
-      return `${event.decision}, by ${by(event.by)}${event.reason === undefined ? '' : `: ${event.reason}`}`;
-    case 'confirmation.withdrawn':
-      return event.reason;
-    case 'confirmation.expired':
-      return `${event.effect}${event.by === undefined ? '' : `, by ${by(event.by)}`}`;
-    case 'tool.previewed':
-      return `revision ${event.revision}${event.ready ? ', ready' : ''}`;
-    case 'tool.taken_over':
-      return `takeover ${event.takeover}, from ${event.previousOwner}`;
-    case 'tool.reported':
-      return `${event.what.type}, by ${whoOf(event.worker, event.identity)}`;
-    case 'tool.undone':
-      return `by ${by(event.by)}, with call ${event.undoCallId}`;
-    case 'tool.recalled':
-      return `${event.how}${event.how === 'conflict' ? `: ${event.details}` : `, from ${event.fromCallId}`}`;
-    case 'tool.late':
-      return `attempt ${event.attempt} ${event.result.type} after its end`;
-    case 'tool.resolved':
-      return `${event.resolution}, by ${by(event.by)}`;
-    case 'retry.requested':
-      return `attempt ${event.attempt}, as ${event.by} asked`;
-    case 'persistence.failed':
-      return `${event.boundary}: ${event.error}`;
-    case 'runtime.budget_exhausted':
-      return `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`;
-    case 'tool.started':
-    case 'tool.responded':
-    case 'tool.requested':
-      return '';
-    default:
-      event satisfies never;
-      return '';
-  }
-}

@@ -159,7 +159,11 @@ describe('an attacker who recomputes the chains', () => {
   };
 
   test.each<[string, StoredEntry[], string]>([
-    ['an attempt nobody started', forge('read-a', '"attempt":1,"final"', '"attempt":2,"final"'), 'order'],
+    [
+      'an attempt that was not started',
+      forge('read-a', '"attempt":1,"final"', '"attempt":2,"final"'),
+      'order',
+    ],
     ['a call that skips a version', forge('write-a', '"version":0', '"version":1'), 'version'],
     ['a start that was not allowed', forge('write-a', '"decision":"allow"', '"decision":"deny"'), 'order'],
     [

@@ -1,7 +1,7 @@
 import { contentBytes, contentDigest } from '../base/content-digest.ts';
 import { isQuittanceError } from '../base/error.ts';
 import type { SideRow } from '../ledger/side-row.ts';
-import type { NamedArtifact } from '../ledger/side-fold.ts';
+import type { NamedArtifact } from '../ledger/folded-state.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 /**

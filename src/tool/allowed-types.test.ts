@@ -21,7 +21,7 @@ describe('the types a JSON Schema allows', () => {
     ['a type and choices', { type: 'number', enum: ['a', 1] }, ['number']],
     ['allOf', { allOf: [{ type: ['string', 'number'] }, { type: ['number', 'null'] }] }, ['number']],
     ['anyOf', { anyOf: [{ type: 'string' }, { type: 'number' }] }, ['string', 'number']],
-    ['oneOf beside a type', { type: 'number', oneOf: [{ type: 'string' }, { type: 'number' }] }, ['number']],
+    ['oneOf next to a type', { type: 'number', oneOf: [{ type: 'string' }, { type: 'number' }] }, ['number']],
     ['a reference', { $ref: '#/$defs/a', $defs: { a: { type: 'string' } } }, ['string']],
     [
       'an escaped reference',
@@ -78,7 +78,7 @@ describe('the types a JSON Schema allows', () => {
       ['string'],
     ],
     ['a place after a tuple of draft 07', { items: [{ type: 'string' }], additionalItems: false }, [1], []],
-    ['a property of something that is none', { type: 'string' }, ['a'], []],
+    ['a property of a type without properties', { type: 'string' }, ['a'], []],
     ['an item of an object', { type: 'object' }, [0], []],
     [
       'a branch that has properties',

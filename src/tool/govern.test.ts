@@ -231,7 +231,7 @@ describe('what cannot be governed', () => {
       { x: { description: 'd' } },
       /^The tool "x" has no body\. Expected a function under one of/,
     ],
-    ['an object with a body that is none', { x: { execute: 'y' } }, /^The tool "x" has no body\./],
+    ['an object with an invalid body', { x: { execute: 'y' } }, /^The tool "x" has no body\./],
     ['a list of functions', [() => 1], /^The tool at index 0 of the list has no name\./],
     [
       'a list with holes',
@@ -246,7 +246,7 @@ describe('what cannot be governed', () => {
       ],
       /^Two of the tools have the same name\./,
     ],
-    ['a name that is none', { '': () => 1 }, /^The name of a tool is ""\./],
+    ['an empty name', { '': () => 1 }, /^The name of a tool is ""\./],
     [
       'a record of zod fields as schema',
       { x: { inputSchema: { a: z.string() }, run: () => 1 } },

@@ -8,7 +8,8 @@ import { describeValue } from './describe-value.ts';
 import type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
 import { issueAtRoot, mostIssues, toJsonPath } from './schema-issue.ts';
 import { isPromiseLike, whenReady } from '../base/when-ready.ts';
-import { isZod3, zod3ToJsonSchema } from './zod3-json-schema.ts';
+import { zod3ToJsonSchema } from './zod3-json-schema.ts';
+import { isZod3 } from './zod3-def.ts';
 
 /** A schema of any validator that implements Standard Schema. */
 export type StandardSchema = StandardSchemaV1;

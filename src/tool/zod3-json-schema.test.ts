@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod/v3';
 import { compileSchema } from './schema.ts';
-import { isZod3, zod3ToJsonSchema } from './zod3-json-schema.ts';
+import { zod3ToJsonSchema } from './zod3-json-schema.ts';
+import { isZod3 } from './zod3-def.ts';
 
 const input = { what: 'input', tool: 'refund' } as const;
 

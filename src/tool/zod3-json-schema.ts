@@ -4,27 +4,8 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
-
-/** Zod 3's data about a schema; its members depend on `typeName`. */
-type Zod3Def = Readonly<Record<string, unknown>> & { readonly typeName: string };
-
-type Zod3Like = {
-  readonly _def: Zod3Def;
-  readonly safeParseAsync: (value: unknown) => PromiseLike<unknown>;
-};
-
-/** A schema of zod 3, with or without the Standard Schema interface, which came with 3.24. */
-export function isZod3(value: unknown): value is Zod3Like {
-  if (typeof value !== 'object' || value === null || '_zod' in value) return false;
-  if (!('safeParseAsync' in value) || typeof value.safeParseAsync !== 'function') return false;
-  return readDef(value) !== undefined;
-}
-
-function readDef(schema: unknown): Zod3Def | undefined {
-  if (typeof schema !== 'object' || schema === null || !('_def' in schema)) return undefined;
-  const def: unknown = schema._def;
-  return isJsonObject(def) && typeof def['typeName'] === 'string' ? (def as Zod3Def) : undefined;
-}
+import { type Zod3Def, readDef, listOf } from './zod3-def.ts';
+import { writeChecks, stringCheck, numberCheck, arrayLimits } from './zod3-checks.ts';
 
 /** Deeper schemas are left open. Only a recursive schema that creates new parts forever gets there. */
 const deepest = 64;
@@ -184,50 +165,6 @@ export function mayBeMissing(schema: unknown, what: 'input' | 'output', depth = 
   }
 }
 
-type Check = JsonObject & { readonly kind: string };
-
-function writeChecks(def: Zod3Def, write: (check: Check) => JsonObject): JsonObject {
-  const written: JsonObject = {};
-  for (const check of listOf(def['checks']))
-    if (isJsonObject(check) && typeof check['kind'] === 'string')
-      Object.assign(written, write(check as Check));
-  return written;
-}
-
-function stringCheck({ kind, value, regex }: Check): JsonObject {
-  const size = typeof value === 'number' ? value : 0;
-  if (kind === 'min') return { minLength: size };
-  if (kind === 'max') return { maxLength: size };
-  if (kind === 'length') return { minLength: size, maxLength: size };
-  if (kind === 'email' || kind === 'uuid' || kind === 'date') return { format: kind };
-  if (kind === 'url') return { format: 'uri' };
-  if (kind === 'datetime') return { format: 'date-time' };
-  // JSON Schema has no flags.
-  const pattern: unknown = regex;
-  return kind === 'regex' && pattern instanceof RegExp && pattern.flags === ''
-    ? { pattern: pattern.source }
-    : {};
-}
-
-function numberCheck({ kind, value, inclusive }: Check): JsonObject {
-  if (kind === 'int') return { type: 'integer' };
-  if (typeof value !== 'number' || !Number.isFinite(value)) return {};
-  if (kind === 'min') return inclusive === false ? { exclusiveMinimum: value } : { minimum: value };
-  if (kind === 'max') return inclusive === false ? { exclusiveMaximum: value } : { maximum: value };
-  return kind === 'multipleOf' ? { multipleOf: value } : {};
-}
-
-function arrayLimits(def: Zod3Def): JsonObject {
-  const limit = (key: string): number | undefined => {
-    const found = def[key];
-    return isJsonObject(found) && typeof found['value'] === 'number' ? found['value'] : undefined;
-  };
-  const exact = limit('exactLength');
-  const least = limit('minLength') ?? exact;
-  const most = limit('maxLength') ?? exact;
-  return { ...(least !== undefined && { minItems: least }), ...(most !== undefined && { maxItems: most }) };
-}
-
 /** A literal that JSON cannot express, such as a bigint, leaves the whole open. */
 function enumOf(values: readonly unknown[]): JsonObject {
   const written = values.map(jsonOf);
@@ -241,8 +178,6 @@ function nativeValues(given: unknown): readonly unknown[] {
     typeof value === 'string' && given[value] === Number(name) ? [] : [value],
   );
 }
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function call(method: unknown): unknown {
   try {

@@ -7,7 +7,8 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { StandardSchema } from '../../tool/standard-schema.ts';
 import { checkStandard, standardToJsonSchema, toStandardSchema } from '../../tool/standard-schema.ts';
-import { isZod3, mayBeMissing } from '../../tool/zod3-json-schema.ts';
+import { mayBeMissing } from '../../tool/zod3-json-schema.ts';
+import { isZod3 } from '../../tool/zod3-def.ts';
 
 type Shape = readonly (readonly [name: string, schema: StandardSchema])[];
 

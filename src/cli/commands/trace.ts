@@ -1,5 +1,5 @@
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { TraceNode } from '../../ledger/trace.ts';
+import type { TraceNode } from '../../ledger/trace-node.ts';
 import { buildTrace } from '../../ledger/trace.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
 import type { CliCommand, Context, Given } from '../command.ts';

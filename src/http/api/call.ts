@@ -6,7 +6,7 @@ import type { Provenance } from '../../call/event.ts';
 import type { ContentPart } from '../../call/model-content.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
-import type { TraceNode } from '../../ledger/trace.ts';
+import type { TraceNode } from '../../ledger/trace-node.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';

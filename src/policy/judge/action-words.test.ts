@@ -27,7 +27,7 @@ test.each<readonly [string, PolicyStep, readonly string[]]>([
   ['a success', { ...session, type: 'tool.responded', attempt: 1, toolSuccess: true }, ['call_executed']],
   ['a failure', { ...session, type: 'tool.responded', attempt: 2, toolSuccess: false }, ['call_failed']],
   [
-    'an end nobody could judge',
+    'an unknown end',
     { ...session, type: 'tool.responded', attempt: 1, toolSuccess: undefined },
     ['call_failed'],
   ],

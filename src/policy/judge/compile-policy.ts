@@ -3,24 +3,17 @@
  * here; nothing throws later. A call pays only for the rules that can apply to its tool.
  */
 import type { Awaitable } from '../../base/json.ts';
-import type { Redactor } from '../../base/redaction.ts';
-import { createRedactor } from '../../base/redaction.ts';
 import type { Steps } from '../../base/steps.ts';
 import { finishSteps } from '../../base/steps.ts';
 import { compileAfterRule, type AfterRule } from './after-rule.ts';
 import { compileBeforeRule, type BeforeRule } from './before-rule.ts';
 import { CallFacts } from './call-facts.ts';
-import type { TraceLeaf } from './compile-expression.ts';
 import type { ComposedRule, ComposedRules } from '../language/composed-rules.ts';
-import { contractsError } from '../language/contracts-problem.ts';
-import type { Expression } from '../language/expression.ts';
 import { compileCountsNeeded } from './counts-needed.ts';
 import type { CompileContext, FireRule } from './fire-rule.ts';
 import { compileFire } from './fire-rule.ts';
 import { judgeCall } from './judge-call.ts';
 import { judgeOutput } from './judge-output.ts';
-import type { LinearRegex } from '../regex/linear-regex.ts';
-import { parseRegex } from '../regex/linear-regex.ts';
 import type { ToolEnd } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import { digestRule } from '../language/rule-digest.ts';
@@ -33,10 +26,21 @@ import type { KnownToolFacts } from '../language/tool-facts.ts';
 import { compileToolFacts } from '../language/tool-facts.ts';
 import { compileUnlistedTools } from './unlisted-tools.ts';
 import type { Workflow } from '../language/workflow.ts';
+import {
+  type PolicyOptions,
+  createWorld,
+  type ContextOf,
+  createContexts,
+  patternsOf,
+  readRegex,
+} from './compile-context.ts';
 
 export type { ToolEnd } from './output-view.ts';
+
 export type { LimitShare } from '../language/session-limits.ts';
+
 export type { SessionCounters, SessionMetric } from '../language/session-metric.ts';
+
 export type { KnownToolFacts } from '../language/tool-facts.ts';
 
 export type Policy = {
@@ -63,13 +67,6 @@ export type Policy = {
 };
 
 const noLimits: readonly LimitShare[] = Object.freeze([]);
-
-export type PolicyOptions = {
-  /** Masks values in messages. Default: the default redaction. */
-  readonly redactor?: Redactor | undefined;
-  /** Called for every evaluated leaf of every condition. */
-  readonly trace?: ((ruleId: string, ...step: Parameters<TraceLeaf>) => void) | undefined;
-};
 
 /** Throws `contracts.invalid` for a pattern that cannot be used. */
 export const compilePolicy = (
@@ -125,49 +122,7 @@ export function* compileInSteps(
   };
 }
 
-type WorldOfCalls = {
-  readonly world: PolicyWorld;
-  readonly setFacts: (call: PolicyCall, facts: CallFacts) => void;
-};
-
-/** Adds `found` and `counted` to the host's world. The resources of a call are found once for all its rules. */
-function createWorld(given: PolicyWorld): WorldOfCalls {
-  const factsOf = new WeakMap<PolicyCall, CallFacts>();
-  const found = (call: PolicyCall): ReturnType<CallFacts['texts']> => {
-    const facts = factsOf.get(call) ?? new CallFacts(call, undefined, given);
-    factsOf.set(call, facts);
-    return facts.texts();
-  };
-  // Getters are copied, not called: a getter that throws must throw when a rule uses it, and count against that call.
-  const world: PolicyWorld = Object.defineProperties({} as PolicyWorld, {
-    ...Object.getOwnPropertyDescriptors(given),
-    found: { value: found, enumerable: true },
-    counted: { value: (call: PolicyCall) => factsOf.get(call)?.counters, enumerable: true },
-  });
-  return { world, setFacts: (call, facts) => void factsOf.set(call, facts) };
-}
-
 type RuleIndexes = { readonly before: RuleIndex<BeforeRule>; readonly after: RuleIndex<AfterRule> };
-
-type ContextOf = (rule: ComposedRule) => CompileContext;
-
-/** The context for compiling each rule. Rules share their patterns. */
-function createContexts(
-  world: PolicyWorld,
-  { redactor = createRedactor(), trace }: PolicyOptions,
-): ContextOf {
-  const known = new Map<string, LinearRegex>();
-  return ({ id, source }) => ({
-    world,
-    redactor,
-    traceLeaf: trace && ((...step) => trace(id, ...step)),
-    readRegex: (pattern) => {
-      const regex = known.get(pattern) ?? readRegex(pattern, id, source);
-      known.set(pattern, regex);
-      return regex;
-    },
-  });
-}
 
 /** Compiles the rules that judge calls and results, one step per rule. */
 function* compileRules(composed: ComposedRules, contextOf: ContextOf): Steps<RuleIndexes> {
@@ -186,44 +141,6 @@ function* compileRules(composed: ComposedRules, contextOf: ContextOf): Steps<Rul
     ...(unlisted === undefined ? [] : [{ tools: undefined, entry: unlisted }]),
   ]);
   return { before, after: createRuleIndex(afterRules) };
-}
-
-/** The regular expressions of a rule's condition. */
-function* patternsOf(rule: ComposedRule['rule']): Generator<string, void, undefined> {
-  if (rule.type === 'pre' || rule.type === 'post') yield* patternsIn(rule.when);
-}
-
-function* patternsIn(expression: Expression): Generator<string, void, undefined> {
-  switch (expression.type) {
-    case 'all':
-    case 'any':
-      for (const part of expression.of) yield* patternsIn(part);
-      return;
-    case 'not':
-      yield* patternsIn(expression.of);
-      return;
-    case 'leaf': {
-      const { operator, operand } = expression;
-      if (operator !== 'matches' && operator !== 'matches_any') return;
-      for (const pattern of Array.isArray(operand) ? operand : [operand])
-        if (typeof pattern === 'string') yield pattern;
-    }
-  }
-}
-
-/** Patterns of documents were checked when they were read; patterns of programmatic rules were not. */
-function readRegex(pattern: string, id: string, source: string): LinearRegex {
-  const reading = parseRegex(pattern);
-  if (reading.ok) return reading.regex;
-  throw contractsError([
-    {
-      source,
-      line: undefined,
-      column: undefined,
-      field: `rule ${id}`,
-      message: `The pattern ${JSON.stringify(pattern)} cannot be used: ${reading.problem}`,
-    },
-  ]);
 }
 
 function compileSession(

@@ -21,6 +21,7 @@ import type { OwnFile, OwnFilesWorld, LocatedOwnFile } from './own-file.ts';
 import { locateOwnFile } from './own-file.ts';
 import type { Relation } from './relate-path.ts';
 import { readParts, relatePath, relateTail } from './relate-path.ts';
+import { Inodes } from './own-file-inodes.ts';
 
 export type JudgedCall = {
   readonly toolName: string;
@@ -40,6 +41,7 @@ export type OwnFileBreach =
 export type JudgeOwnFiles = (call: JudgedCall) => Steps<OwnFileBreach | undefined> | undefined;
 
 const mostBases = 16;
+
 // oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
 const isPlainText = /^[\x00-\x7f]*$/;
 

@@ -9,29 +9,10 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { nearestNames, quote } from '../../base/nearest.ts';
-import type { ContractsProblem } from '../language/contracts-problem.ts';
 import type { DocumentEntry, DocumentNode } from './document-node.ts';
 import { jsonFromNode } from './document-node.ts';
-
-/** The document being read, and the problems found so far. */
-export type DocumentReading = {
-  readonly source: string;
-  /** Line and column, from 1, of a position in the text. */
-  readonly locate: (offset: number) => { readonly line: number; readonly column: number };
-  readonly problems: ContractsProblem[];
-};
-
-export type TextLimits = {
-  readonly least?: number;
-  /** In characters, not UTF-16 units. */
-  readonly most?: number;
-  readonly pattern?: RegExp;
-  /** Description of the pattern, e.g. `lower-case letters, digits, "-" and "_"`. */
-  readonly patternWords?: string;
-};
-
-/** Older spelling → word of the language. */
-export type OlderWords = Readonly<Record<string, string>>;
+import { listWords, describeNode, isQuotable } from './describe-node.ts';
+import type { DocumentReading, TextLimits, OlderWords } from './document-reading.ts';
 
 const noOlderWords: OlderWords = Object.freeze({});
 
@@ -253,24 +234,3 @@ export class ClosedObject<Key extends string> {
     return this.#found.get(key) ?? this.at.refuse(`${key} is missing: ${this.at.name} requires it.`);
   }
 }
-
-/** `a, b and c` */
-export function listWords(words: readonly string[], before = 'and'): string {
-  if (words.length < 2) return words.join('');
-  return `${words.slice(0, -1).join(', ')} ${before} ${words.at(-1)}`;
-}
-
-/** Describes the value in words, for a message. */
-export function describeNode(node: DocumentNode): string {
-  switch (node.type) {
-    case 'list':
-      return node.items.length === 0 ? 'an empty list' : 'a list';
-    case 'map':
-      return node.entries.length === 0 ? 'an empty object' : 'an object';
-    case 'scalar':
-      if (node.value === null) return 'empty';
-      return typeof node.value === 'string' ? quote(node.value) : `the ${typeof node.value} ${node.value}`;
-  }
-}
-
-const isQuotable = (node: DocumentNode): boolean => node.type === 'scalar' && node.value !== null;

@@ -1,5 +1,5 @@
 /** Decodes the bytes of a document to text, with the stamp of exactly these bytes. */
-import type { DocumentReading } from './document-reader.ts';
+import type { DocumentReading } from './document-reading.ts';
 import { DocumentReader } from './document-reader.ts';
 import { sha256Hex } from '../language/join-versions.ts';
 

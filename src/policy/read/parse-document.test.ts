@@ -126,7 +126,7 @@ describe('rejected YAML', () => {
       good.replace('type: pre', 'type: pre\n    <<: {mode: observe}'),
       /Merge keys are not part/,
     ],
-    ['a key that is no text', good.replace('tool: Bash', '? [a]\n    : b'), /A key must be text/],
+    ['a key that is not text', good.replace('tool: Bash', '? [a]\n    : b'), /A key must be text/],
     ['an alias of nothing', good.replace('message: no', 'message: *nothing'), /anchor|alias/i],
     [
       'an alias inside itself',
@@ -135,7 +135,7 @@ describe('rejected YAML', () => {
     ],
     ['infinity', good.replace('{ contains: rm }', '{ gt: .inf }'), /finite/],
     [
-      'an integer that is none',
+      'an integer that a number cannot hold',
       good.replace('{ contains: rm }', '{ equals: 12345678901234567891 }'),
       /in quotes/,
     ],

@@ -5,7 +5,7 @@ import type { ContractsProblem } from '../language/contracts-problem.ts';
 import { contractsError } from '../language/contracts-problem.ts';
 import type { DocumentNode } from './document-node.ts';
 import { nodeFromJson } from './document-node.ts';
-import type { DocumentReading } from './document-reader.ts';
+import type { DocumentReading } from './document-reading.ts';
 import { DocumentReader } from './document-reader.ts';
 import { readDocumentText } from './document-text.ts';
 import type { ReadOptions, ReadSettings } from './read-options.ts';

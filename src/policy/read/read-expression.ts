@@ -3,7 +3,7 @@ import type { JsonValue } from '../../base/json.ts';
 import { nearestNames, quote } from '../../base/nearest.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { DocumentMember, DocumentReader } from './document-reader.ts';
-import { listWords } from './document-reader.ts';
+import { listWords } from './describe-node.ts';
 import type { Expression, Leaf, Selector } from '../language/expression.ts';
 import { isBuiltInOperator, operandKinds, type OperandKind } from '../language/operand.ts';
 import { parseSelector, postSources } from './parse-selector.ts';

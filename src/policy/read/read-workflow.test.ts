@@ -84,11 +84,11 @@ test.each<readonly [what: string, stages: readonly unknown[], problem: RegExp]>(
   ],
   ['a check without a message', [{ id: 'a', checks: [{ command_matches: 'a' }] }], /message is missing/],
   [
-    'a pattern that is none',
+    'an invalid pattern',
     [{ id: 'a', checks: [{ command_matches: '(', message: 'm' }] }],
     /checks\[0\]\.command_matches: .*invalid regex/,
   ],
-  ['a stage that is no object', ['a'], /stages\[0\] is "a"/],
+  ['a stage that is not an object', ['a'], /stages\[0\] is "a"/],
 ])('a document with %s is rejected', (_, stages, problem) => {
   // Some of these are not even objects, on purpose.
   expect(problemsOf(...(stages as readonly JsonObject[])).join('\n')).toMatch(problem);

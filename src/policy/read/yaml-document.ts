@@ -11,7 +11,7 @@ import { Composer, isAlias, isMap, isScalar, isSeq, Parser } from 'yaml';
 import type { JsonPrimitive } from '../../base/json.ts';
 import { quote } from '../../base/nearest.ts';
 import type { DocumentEntry, DocumentNode } from './document-node.ts';
-import type { DocumentReading } from './document-reader.ts';
+import type { DocumentReading } from './document-reading.ts';
 import { DocumentReader } from './document-reader.ts';
 
 const deepest = 512;

@@ -23,20 +23,13 @@ import {
   type CommandLine,
   type ShellWord,
 } from './command-line.ts';
-import {
-  baseOf,
-  placePath,
-  placeRelative,
-  placeSpelling,
-  readBase,
-  type Base,
-  type FoundPath,
-} from './found-path.ts';
+import { baseOf, placePath, readBase, type Base, type FoundPath } from './found-path.ts';
 import type { FoundHost } from './host-name.ts';
-import { climbs, readPath } from './path-spelling.ts';
+import { readPath } from './path-spelling.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
-import { ResourceReader, type SpelledPath } from './resource-reader.ts';
+import { ResourceReader } from './resource-reader.ts';
 import { readRun, type ProgramRun } from './run-programs.ts';
+import { toBases, keyOf, placeAll } from './place-resources.ts';
 
 export type Resources = {
   readonly paths: readonly FoundPath[];
@@ -62,9 +55,9 @@ const fileReaders: ReadonlySet<string> = new Set(
     'tar tee test touch tree tsc uniq wc zip unzip'
   ).split(' '),
 );
+
 /** JSON inside a string is walked too, up to this depth. */
 const deepestText = 3;
-const mostBases = 16;
 
 export function findResources(call: PolicyCall, world: PolicyWorld): Resources {
   const finding = new Finding(runsCommandsByName(call.toolName));
@@ -306,42 +299,4 @@ function parseLeniently(text: string): JsonValue | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The directories that texts name, absolute; a relative one is below the host's. */
-function toBases(texts: readonly string[], worldBase: Base | undefined, world: PolicyWorld): readonly Base[] {
-  const bases = new Map<string, Base>();
-  for (const text of texts)
-    for (const spelling of readPath(text) ?? []) {
-      const start = spelling.root === undefined ? worldBase : baseOf(spelling, world);
-      if (start === undefined) continue;
-      const base = { root: start.root, parts: [...start.parts, ...spelling.parts] };
-      bases.set(keyOf(base), base);
-    }
-  return [...bases.values()];
-}
-
-const keyOf = ({ root, parts }: Base): string => `${root}\0${parts.join('/')}`;
-
-/** A climbing path may start from any directory the call names, and must stay inside from each of them. */
-function placeAll(reader: ResourceReader, bases: readonly Base[], world: PolicyWorld): readonly FoundPath[] {
-  const found: FoundPath[] = reader.hasUnreadablePath ? [{ type: 'unreadable' }] : [];
-  const toClimbFrom = new Map(bases.map((base) => [keyOf(base), base]));
-  const relative: SpelledPath[] = [];
-  for (const spelling of reader.paths.values()) {
-    const start = baseOf(spelling, world);
-    if (start !== undefined) {
-      const base = { root: start.root, parts: [...start.parts, ...spelling.parts] };
-      toClimbFrom.set(keyOf(base), base);
-      found.push(placeSpelling(start, spelling.parts, spelling.expanded, world));
-    } else if (spelling.root === undefined) relative.push(spelling);
-    else found.push({ type: 'unreadable' });
-  }
-  for (const spelling of relative) {
-    const { parts } = spelling;
-    const from = climbs(parts) && bases.length > 0 ? [...toClimbFrom.values()] : bases;
-    if (from.length > mostBases) found.push({ type: 'unreadable' });
-    else found.push(...placeRelative(parts, spelling, from, world));
-  }
-  return found;
 }

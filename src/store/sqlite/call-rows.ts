@@ -11,7 +11,7 @@ import { toCallSummary, userIdOf } from '../../ledger/summarise-call.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
-import type { EntryRow } from './entry-table.ts';
+import type { EntryRow } from './entry-row.ts';
 import { toSqlText } from './sql-text.ts';
 
 export type DecodedRow = { readonly row: EntryRow; readonly entry: ReadEntry };

@@ -1,10 +1,7 @@
 /** Reads entries back. */
-import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { bodiesDigest } from '../../ledger/formats/v1/bodies-digest.ts';
-import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
-import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { SessionScope, StoredCall } from '../../ledger/journal.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
@@ -12,23 +9,20 @@ import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads } from './heads.ts';
 import type { SessionHead } from './session-head.ts';
-import { fromSqlText } from './sql-text.ts';
-
-type WrittenRow = { readonly text: string; readonly bodies: string | null };
-
-/** An entry as stored in its table. */
-export type EntryRow = WrittenRow & {
-  readonly position: number;
-  readonly session: number;
-  readonly sequence: number;
-  readonly call: string | null;
-  readonly version: number | null;
-  readonly salt: string | null;
-  readonly hash: string;
-};
+import {
+  type EntryRow,
+  asText,
+  nameFor,
+  decode,
+  disorderError,
+  refuseMoved,
+  changedError,
+  eventsOf,
+} from './entry-row.ts';
 
 /** How far back the previous entry of a session is searched: other sessions write in between. */
 const farthestLook = 20_000;
+
 /** Up to this number of entries, a session is read by its index; in a longer one the previous entry is close. */
 const shortSession = 1_000;
 
@@ -37,6 +31,7 @@ type Link = { readonly hash: string; readonly sequence: number };
 const columns = 'SELECT position, session, sequence, call, version, text, bodies, salt, hash FROM entries';
 
 type SizeRow = { readonly position: number; readonly session: number; readonly bytes: number };
+
 /** SQLite knows the length of a value from the row's header: the value itself is not read. */
 const sizes =
   'SELECT position, session, octet_length(text) + ifnull(octet_length(bodies), 0) AS bytes FROM entries';
@@ -242,46 +237,3 @@ export class EntryTable {
     return rows;
   }
 }
-
-/** Bytes that decode to the written text are still not that text. */
-const asText = (value: unknown): string =>
-  typeof value === 'string' ? value : `(not a text: ${String(value)})`;
-
-/** The name of a session. If its row is missing, the name comes from its entry. */
-function nameFor(session: number, name: string | undefined, text: string): string {
-  try {
-    return name === undefined ? decode({ text, bodies: null }).sessionId : fromSqlText(name);
-  } catch {
-    return `#${String(session)}`;
-  }
-}
-
-export const decode = ({ text, bodies }: WrittenRow): ReadEntry =>
-  readEntry({ text, bodies: bodies ?? undefined });
-
-const disorderError = (position: number): QuittanceError =>
-  new QuittanceError(
-    'ledger.damaged',
-    `The entries after position ${position} are out of order: pages of the file are damaged. Restore a ` +
-      'backup.',
-  );
-
-/** The columns next to a text are not hashed: the text itself must say that it belongs to the call. */
-function refuseMoved(row: EntryRow, entry: ReadEntry, head: SessionHead, callId: string): void {
-  const version = entry.expectedVersion === 'any' ? null : entry.expectedVersion + 1;
-  if (entry.sessionId !== head.sessionId || entry.callId !== callId || row.version !== version)
-    throw changedError(head.sessionId, callId);
-}
-
-const changedError = (sessionId: string, callId: string): QuittanceError =>
-  new QuittanceError(
-    'ledger.damaged',
-    `Entries of call ${JSON.stringify(callId)} in session ${JSON.stringify(sessionId)} were moved, ` +
-      'changed or removed by another program, so the call is not run. Run `quittance verify` to see ' +
-      'where.',
-    { sessionId, callId },
-  );
-
-/** Events of unknown types are returned as they are: code that folds events skips them. */
-const eventsOf = (row: WrittenRow): readonly QuittanceEvent[] =>
-  decode(row).events as readonly QuittanceEvent[];

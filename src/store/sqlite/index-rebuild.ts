@@ -4,7 +4,7 @@
  */
 import type { Database } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import { decode } from './entry-table.ts';
+import { decode } from './entry-row.ts';
 import { saysWhereItStands } from './tail-entry.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 

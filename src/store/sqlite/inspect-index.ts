@@ -1,7 +1,7 @@
 /** Checks that the columns next to an entry's text, and the index of entries by call, agree with the entries. */
 import type { Database, SqlValue } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import { decode } from './entry-table.ts';
+import { decode } from './entry-row.ts';
 import { saysWhereItStands } from './tail-entry.ts';
 import type { TableFinding } from './table-finding.ts';
 import { countMarks } from './marks.ts';

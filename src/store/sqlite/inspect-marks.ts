@@ -2,7 +2,7 @@
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Database } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
-import { decode } from './entry-table.ts';
+import { decode } from './entry-row.ts';
 import type { TableFinding } from './table-finding.ts';
 import { markOf } from './marks.ts';
 import { nameSome } from './name-some.ts';

@@ -14,7 +14,7 @@ import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
-import { decode } from './entry-table.ts';
+import { decode } from './entry-row.ts';
 
 /** JSON, because SQLite stores UTF-8, in which all lone surrogates become one character. */
 export const markOf = {

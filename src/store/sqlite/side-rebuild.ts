@@ -12,7 +12,7 @@ import type { Appender } from './append-job.ts';
 import type { Database } from './database.ts';
 import { prepareRow } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
-import { decode } from './entry-table.ts';
+import { decode } from './entry-row.ts';
 import { totalsPerEntry } from './first-marks.ts';
 import type { Heads } from './heads.ts';
 import { rebuildIndex } from './index-rebuild.ts';

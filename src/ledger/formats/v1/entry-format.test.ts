@@ -377,8 +377,8 @@ describe('an event that a behavior emitted', () => {
   test.each<[string, string, JsonObject, JsonValue]>([
     ['of a type that is ours', 'tool.flagged', { by: 'b' }, { data: {} }],
     ['of one word', 'flagged', { by: 'b' }, { data: {} }],
-    ['that nobody is said to have emitted', 'order.flagged', {}, { data: {} }],
-    ['by something that is no name', 'order.flagged', { by: 7 }, { data: {} }],
+    ['without an emitter', 'order.flagged', {}, { data: {} }],
+    ['by an emitter that is not a name', 'order.flagged', { by: 7 }, { data: {} }],
     ['that says nothing', 'order.flagged', { by: 'b' }, null],
     ['that says something else than an object', 'order.flagged', { by: 'b' }, { data: [1] }],
   ])('an event %s is kept as unknown', (_, type, more, body) => {
