@@ -9,9 +9,13 @@ import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
 export type OpenLedgerOptions = SqliteLedgerOptions & PostgresLedgerOptions;
 
 /**
- * Opens the ledger that a URL names: `sqlite:./calls.db` or a bare path for a file, which is created if there is none;
- * `postgres://user@host/database` for a PostgreSQL server; `memory:` for a ledger that ends with the process. Close the
- * ledger when no runtime uses it any more.
+ * Opens the ledger that a URL names:
+ *
+ * - `sqlite:./calls.db` or a bare path for a file, which is created if there is none;
+ * - `postgres://user@host/database` for a PostgreSQL server;
+ * - `memory:` for a ledger that ends with the process.
+ *
+ * Close the ledger when no runtime uses it any more.
  */
 export async function openLedger(url: string, options: OpenLedgerOptions = {}): Promise<Ledger> {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase();

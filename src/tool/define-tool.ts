@@ -1,9 +1,5 @@
 import { digestJson } from '../base/canonical.ts';
-import { QuittanceError } from '../base/error.ts';
 import type { Awaitable } from '../base/json.ts';
-import { parseRedactionPath } from '../base/redaction-path.ts';
-import { describeThrown } from './describe-thrown.ts';
-import { describeValue } from './describe-value.ts';
 import type { ToolMode, ToolModeOrigin } from './mode.ts';
 import { classifyTool, surelyReads } from './mode.ts';
 import type { CompiledSchema, InferInput, InferOutput, InputSchema } from './schema.ts';
@@ -13,7 +9,7 @@ import type { MakePreview } from './make-preview.ts';
 import type { CancelledOperation } from './preview.ts';
 import type { SuccessCheck } from './success-check.ts';
 import type { ToolContext } from './tool-context.ts';
-import { checkToolFields, knownFields, refuseField, toolFields } from './tool-fields.ts';
+import { checkToolFields, knownFields, refuseField } from './tool-fields.ts';
 import type { ToolResources } from './tool-resources.ts';
 import type {
   HandoffSpec,
@@ -26,6 +22,7 @@ import type {
   UnseenAttempt,
   UntypedSpec,
 } from './tool-spec.ts';
+import { checkHandoff, dependent, readName, readRedaction } from './check-definition.ts';
 
 export type {
   HandoffSpec,
@@ -103,6 +100,7 @@ export type ToolOutput<Given extends AnyTool> =
 
 /** The return type of a body under an output schema, and the resulting output. */
 type Returned<Output> = Output extends InputSchema ? InferInput<Output, unknown> : unknown;
+
 type Reported<Output, Result> = Output extends InputSchema ? InferOutput<Output, Result> : Result;
 
 /**
@@ -114,12 +112,14 @@ export function defineTool<
   Input extends InputSchema | undefined = undefined,
   Output extends InputSchema | undefined = undefined,
 >(spec: HandoffSpec<Name, Input, Output>): Tool<Name, InferInput<Input>, Reported<Output, unknown>>;
+
 export function defineTool<
   const Name extends string,
   Input extends InputSchema | undefined = undefined,
   Output extends InputSchema | undefined = undefined,
   Result extends Returned<Output> = Returned<Output>,
 >(spec: ToolSpec<Name, Input, Output, Result>): Tool<Name, InferInput<Input>, Reported<Output, Result>>;
+
 // Only the types know that names, arguments and results belong together: callers pass the schema's output.
 export function defineTool(spec: unknown): AnyTool {
   return buildTool(spec as UntypedSpec);
@@ -198,25 +198,6 @@ const runElsewhere = (): never => {
   throw new TypeError('Another process runs this tool.');
 };
 
-function checkHandoff(spec: UntypedSpec, name: string): void {
-  if (spec.run !== undefined)
-    throw refuseField(name, 'run', 'has no effect if another process runs the tool. Set run or handoff.');
-  if (spec.idleTimeoutMs !== undefined)
-    throw refuseField(
-      name,
-      'idleTimeoutMs',
-      'has no effect if another process runs the tool: its worker gets a lease.',
-    );
-}
-
-/** Fields that need another field. */
-const dependent = [
-  ['cancel', 'preview'],
-  ['undoWithinMs', 'undo'],
-  ['undoMode', 'undo'],
-  ['undoIdempotent', 'undo'],
-] as const;
-
 /**
  * Are the schemas of the tool the same as when this digest was recorded? Records without a digest count as the same.
  */
@@ -231,37 +212,3 @@ export const isTool = (value: unknown): value is AnyTool =>
   value !== null &&
   typeof ownValue(value, 'schemaDigest') === 'string' &&
   typeof ownValue(value, 'modeOrigin') === 'string';
-
-function readName(spec: unknown): string {
-  if (typeof spec !== 'object' || spec === null) {
-    throw new QuittanceError(
-      'config.invalid',
-      `A tool is defined by an object. Found ${describeValue(spec)}.`,
-    );
-  }
-  const { name } = spec as { name?: unknown };
-  if (typeof name === 'string' && toolFields.name.fits(name)) return name;
-  throw new QuittanceError(
-    'config.invalid',
-    `The name of a tool is ${describeValue(name)}. Expected ${toolFields.name.expected}.`,
-    { field: 'name' },
-  );
-}
-
-/** An invalid path would hide nothing, so it is rejected here instead of ignored later. */
-function readRedaction(tool: string, redact: ToolRedaction | undefined): ToolRedaction | undefined {
-  if (redact === undefined) return undefined;
-  const read = (paths: readonly string[] | undefined): readonly string[] | undefined => {
-    try {
-      for (const path of paths ?? []) parseRedactionPath(path);
-    } catch (cause) {
-      throw refuseField(tool, 'redact', `is invalid. ${describeThrown(cause)}`);
-    }
-    return paths && Object.freeze([...paths]);
-  };
-  return Object.freeze({
-    input: read(redact.input),
-    output: read(redact.output),
-    snapshot: read(redact.snapshot),
-  });
-}

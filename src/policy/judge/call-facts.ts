@@ -1,7 +1,7 @@
 import type { FoundTexts } from '../language/found-kinds.ts';
 import { toFoundTexts } from '../sandbox/found-texts.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
-import type { Resources } from '../sandbox/resources.ts';
+import type { Resources } from '../sandbox/found-resources.ts';
 import { findResources } from '../sandbox/resources.ts';
 import type { SessionCounters } from '../language/session-metric.ts';
 

@@ -7,7 +7,7 @@ import { commandsInLine } from './command-line.ts';
 import type { FoundPath } from './found-path.ts';
 import type { FoundHost } from './host-name.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
-import type { FoundCommand, Resources } from './resources.ts';
+import type { FoundCommand, Resources } from './found-resources.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
 import { compileSandbox } from './sandbox.ts';
 

@@ -9,7 +9,7 @@ import type { FoundTexts } from '../language/found-kinds.ts';
 import type { FoundPath } from './found-path.ts';
 import { decodePercent } from './percent-decoding.ts';
 import type { PolicyCall } from '../language/policy-call.ts';
-import type { Resources } from './resources.ts';
+import type { Resources } from './found-resources.ts';
 import type { ProgramRun } from './run-programs.ts';
 
 /** No system accepts a longer name, including escapes. */

@@ -24,37 +24,14 @@ import {
   type ShellWord,
 } from './command-line.ts';
 import { baseOf, placePath, readBase, type Base, type FoundPath } from './found-path.ts';
-import type { FoundHost } from './host-name.ts';
 import { readPath } from './path-spelling.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import { ResourceReader } from './resource-reader.ts';
 import { readRun, type ProgramRun } from './run-programs.ts';
 import { toBases, keyOf, placeAll } from './place-resources.ts';
-
-export type Resources = {
-  readonly paths: readonly FoundPath[];
-  readonly commands: readonly FoundCommand[];
-  readonly hosts: readonly FoundHost[];
-};
-
-export type FoundCommand = {
-  readonly line: CommandLine;
-  /** The programs it runs, one by one; undefined if they cannot be read. */
-  readonly runs: readonly ProgramRun[] | undefined;
-  /**
-   * The files it runs, if its first words are paths. They count as ordinary paths unless commands are judged by name.
-   */
-  readonly program: readonly FoundPath[];
-};
-
-/** Programs that take a bare dotted name for a file, so that `cat notes.md` does not count as a host in Moldova. */
-const fileReaders: ReadonlySet<string> = new Set(
-  (
-    'awk basename cat chmod cp cut diff dirname du echo egrep fgrep file find git grep head jq less ln ls make md5sum ' +
-    'mkdir more mv node patch printf pytest python python3 readlink realpath rg rm rmdir sed sha256sum sort stat tail ' +
-    'tar tee test touch tree tsc uniq wc zip unzip'
-  ).split(' '),
-);
+import type { Resources, FoundCommand } from './found-resources.ts';
+import { dataWords } from './data-words.ts';
+import { fileReaders } from './file-readers.ts';
 
 /** JSON inside a string is walked too, up to this depth. */
 const deepestText = 3;
@@ -273,16 +250,6 @@ class Finding {
       }
     return [...reached.values()];
   }
-}
-
-/** Words that name nothing, of the command and of the commands that it runs by its own words. */
-function dataWords(inner: ProgramRun['inner'], data: ReadonlySet<number>): (index: number) => boolean {
-  const nested = inner.flatMap(({ at, runs, fromText }) =>
-    fromText || typeof runs !== 'object'
-      ? []
-      : runs.map((run) => ({ at, isData: dataWords(run.inner, run.data) })),
-  );
-  return (index) => data.has(index) || nested.some(({ at, isData }) => index > at && isData(index - at));
 }
 
 const step = (value: JsonValue, key: string): readonly JsonValue[] => {

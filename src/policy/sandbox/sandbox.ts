@@ -28,7 +28,7 @@
 import { compileGlob, type Glob } from '../regex/glob.ts';
 import { normaliseHost, type FoundHost } from './host-name.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
-import type { FoundCommand, Resources } from './resources.ts';
+import type { FoundCommand, Resources } from './found-resources.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
 import type { ProgramRun } from './run-programs.ts';
 import { compilePaths } from './judge-path.ts';
