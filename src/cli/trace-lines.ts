@@ -1,6 +1,6 @@
 /** A trace as lines: a tree with times and outcomes, or one JSON object per line. */
 import type { JsonObject } from '../base/json.ts';
-import type { TraceNode } from '../ledger/trace.ts';
+import type { TraceNode } from '../ledger/trace-node.ts';
 import { withoutUndefined } from './call-columns.ts';
 import { colorOf } from './outcome-word.ts';
 import { outcomeLabel } from '../view/outcome-words.ts';

@@ -66,7 +66,7 @@ export type FoldedCounter = {
   used: number;
   reserved: number;
   /** The counter's total according to the last entry about it, and that entry's position. */
-  told: (Counter & { readonly position: number }) | undefined;
+  stated: (Counter & { readonly position: number }) | undefined;
 };
 
 /** An entry that no append can have accepted after the previous ones. */

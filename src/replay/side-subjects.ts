@@ -1,6 +1,7 @@
 import { isQuittanceError } from '../base/error.ts';
 import type { SideRow } from '../ledger/side-row.ts';
-import type { SideFold, NamedArtifact } from '../ledger/side-fold.ts';
+import type { NamedArtifact } from '../ledger/folded-state.ts';
+import type { SideFold } from '../ledger/side-fold.ts';
 import { foldKey } from '../ledger/side-fold.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Seal } from '../ledger/seal.ts';

@@ -234,24 +234,3 @@ const breachOfMemory = (placed: readonly LocatedOwnFile[], named: string): OwnFi
   const sealed = placed.find(({ file }) => file.access === 'sealed')?.file;
   return sealed && { type: 'inside', file: sealed, named };
 };
-
-/** Own files by device and inode, looked up only for a path that has several names. */
-class Inodes {
-  readonly #placed: readonly LocatedOwnFile[];
-  readonly #world: OwnFilesWorld;
-  #known: ReadonlyMap<string, OwnFile> | undefined;
-
-  constructor(placed: readonly LocatedOwnFile[], world: OwnFilesWorld) {
-    this.#placed = placed;
-    this.#world = world;
-  }
-
-  find(path: string): OwnFile | undefined {
-    const inode = this.#world.sharedInode(path);
-    if (inode === undefined) return undefined;
-    this.#known ??= new Map(
-      this.#placed.flatMap(({ file }) => this.#world.inodesOf(file).map((each) => [each, file] as const)),
-    );
-    return this.#known.get(inode);
-  }
-}

@@ -1,12 +1,12 @@
-import type { OwnFile, OwnFilesWorld, PlacedOwnFile } from './own-file.ts';
+import type { OwnFile, OwnFilesWorld, LocatedOwnFile } from './own-file.ts';
 
 /** Own files by device and inode, looked up only for a path that has several names. */
 export class Inodes {
-  readonly #placed: readonly PlacedOwnFile[];
+  readonly #placed: readonly LocatedOwnFile[];
   readonly #world: OwnFilesWorld;
   #known: ReadonlyMap<string, OwnFile> | undefined;
 
-  constructor(placed: readonly PlacedOwnFile[], world: OwnFilesWorld) {
+  constructor(placed: readonly LocatedOwnFile[], world: OwnFilesWorld) {
     this.#placed = placed;
     this.#world = world;
   }
