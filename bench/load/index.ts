@@ -8,10 +8,10 @@
  * 2. Many requests a second, of the kinds a console sends.
  * 3. Lists and single calls of a ledger with a million calls: of PATH, if it exists.
  *
- * With `--hostile` it sends the worst requests of each role, one at a time. It measures how long each held the event
- * loop (at most 50 ms) and how much resident memory rose (at most 64 MB; threads are already running). Then it sends
- * all viewer requests at once, as fast as the server answers, while honest callers send theirs. The p99 of the honest
- * ones may be three times the value without the attacker, and none may fail.
+ * With `--hostile` it sends the worst requests of each role, one at a time. Each may hold the event loop for 50 ms and
+ * raise the resident memory by 64 MB; threads are already running. Then it sends all viewer requests at once, as fast
+ * as the server answers, while honest callers send theirs. The p99 of the honest ones may be three times the value
+ * without the attacker, and none may fail.
  *
  * Ends with a table, a line of JSON, and an exit code. The exit code is 0 if nothing was lost, memory was stable, and
  * requests were cheap enough. The limit is a multiple of the cost of an empty route in the same run. Durations are

@@ -57,5 +57,5 @@ rules:
       output.text: { matches: '\\b[A-Z]{2}[0-9]{2}( ?[0-9]{1,4}){3,8}\\b' }
     then:
       action: redact
-      message: Account numbers are redacted.
+      message: Account numbers redacted.
 `;
