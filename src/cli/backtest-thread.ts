@@ -6,7 +6,7 @@ import { contractsFromYaml } from '../contracts/from-yaml.ts';
 import type { BacktestSlice } from '../replay/backtest.ts';
 import { backtestSession } from '../replay/backtest.ts';
 import type { BacktestReport } from '../replay/backtest-report.ts';
-import { BacktestTally } from '../replay/backtest-report.ts';
+import { BacktestTally } from '../replay/backtest-tally.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { loadTools } from './load-tools.ts';
 

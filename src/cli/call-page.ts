@@ -35,7 +35,7 @@ export function callPage(facts: CallPageFacts, page: PageLayout): string[] {
   const { call, events } = facts;
   return [
     ...head(facts, page),
-    ...section('Timeline', timeline(events, inside), page),
+    ...section('Timeline', timelineLines(events, inside), page),
     ...section('Input', input(facts, inside), page),
     ...section('Preview', preview(call, inside), page),
     ...(call.status === 'held' && call.preview === undefined

@@ -9,7 +9,7 @@ import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { backtest } from './backtest.ts';
 import type { BacktestReport } from './backtest-report.ts';
-import { BacktestTally } from './backtest-report.ts';
+import { BacktestTally } from './backtest-tally.ts';
 
 const head =
   'apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: trial}\ndefaults: {mode: enforce}\nrules:\n';

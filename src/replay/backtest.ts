@@ -5,7 +5,7 @@ import { ledgerSessionId } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { BacktestReport, CallVerdict } from './backtest-report.ts';
-import { BacktestTally } from './backtest-report.ts';
+import { BacktestTally } from './backtest-tally.ts';
 import { SessionBacktest } from './backtest-session.ts';
 import { inRecordedDirectory } from './recorded-directory.ts';
 

@@ -14,7 +14,7 @@ import type { RecordedLate, RecordedRun } from './cassette.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
 import type { AttachedFile } from '../call/attached-files.ts';
 import { attachedFilesOf } from '../call/attached-files.ts';
-import { outputArtifactOf } from './record-cassette.ts';
+import { outputArtifactOf } from './output-artifact.ts';
 import { RecordedError } from './recorded-error.ts';
 import type { ReplayTime } from './replay-time.ts';
 

@@ -15,6 +15,7 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import { renameTexts } from './artifact-names.ts';
 import { recordBefore } from './record-before.ts';
 import type { Cassette, CassetteArtifact, RecordedCall, RecordedLate, RecordedRun } from './cassette.ts';
+import { outputArtifactOf } from './output-artifact.ts';
 
 /** The slice of a ledger to record. */
 export type CassetteSlice = {
@@ -216,19 +217,6 @@ function artifactsOf({ runs, outcome }: RecordedCall): readonly string[] {
 
 const filesOf = ({ files = [] }: Extract<ToolOutcome, { files?: unknown }>): readonly string[] =>
   files.map(({ artifactId }) => artifactId);
-
-/** The artifact with the output of a tool that reported an error, if it was large. */
-export function outputArtifactOf(extras: JsonObject | undefined): string | undefined {
-  const key = outputArtifactKey(extras);
-  const name = key === undefined ? undefined : extras?.[key];
-  return typeof name === 'string' ? name : undefined;
-}
-
-/** The runtime uses another key if the author of the tool already used this one. */
-const outputArtifactKey = (extras: JsonObject | undefined): string | undefined =>
-  ['recorded_output_artifact', 'output_artifact'].find(
-    (key) => extras !== undefined && Object.hasOwn(extras, key),
-  );
 
 function renameIn(call: RecordedCall, names: ReadonlyMap<string, string>): RecordedCall {
   if (names.size === 0) return call;

@@ -3,9 +3,8 @@
  */
 import { quote } from '../../base/nearest.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
-import type { BoundTool, Turn } from '../../runtime/turn/turn.ts';
+import type { Turn } from '../../runtime/turn/turn.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
-import { isTool } from '../../tool/define-tool.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { Answer } from '../answer/answer.ts';
 import { notMade } from '../answer/fault-messages.ts';
@@ -19,9 +18,9 @@ import { toResult } from './result.ts';
 import { SeenCalls } from './seen-calls.ts';
 import type { ClaudeAgentServer, ServedCall } from './server.ts';
 import { createServer } from './server.ts';
-import { shownSchema } from './shape.ts';
 import type { ClaudeAgentCall, ClaudeAgentHookInput, ClaudeAgentTool } from './tool.ts';
 import { toolUseIdKey } from './tool.ts';
+import { toServedTool } from './served-tool.ts';
 
 /** A call that awaits approval. */
 export type ClaudeAgentHeld = {
@@ -228,24 +227,6 @@ const toRequest = (id: string, name: string, args: unknown): ToolCallInput => ({
   // The runtime denies arguments that are not an object, with a message.
   arguments: args as ToolCallInput['arguments'],
 });
-
-/** The tool for the model, with its schema. Only the runtime checks arguments against it. */
-function toServedTool(
-  driver: Driver<ClaudeAgentCall>,
-  { name, description, schema }: BoundTool,
-  given: ClaudeAgentTool | AnyTool | undefined,
-): object {
-  const own = given === undefined || isTool(given) ? undefined : given;
-  const isRead = driver.tools.some((tool) => tool.name === name && tool.mode === 'read');
-  return {
-    name,
-    description,
-    inputSchema: shownSchema({ ...schema, type: 'object' }),
-    // Calls of declared read tools may run in parallel.
-    annotations: { ...(isRead && { readOnlyHint: true }), ...own?.annotations },
-    _meta: { 'anthropic/alwaysLoad': true, ...own?._meta },
-  };
-}
 
 function readToolUseId({ name, meta }: ServedCall): string {
   const toolUseId = ownValue(meta, toolUseIdKey);
