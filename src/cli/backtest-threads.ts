@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import type { Ledger } from '../ledger/ledger.ts';
 import { sessionsOf } from '../replay/backtest.ts';
 import type { BacktestReport } from '../replay/backtest-report.ts';
-import { BacktestTally } from '../replay/backtest-report.ts';
+import { BacktestTally } from '../replay/backtest-tally.ts';
 import type { BacktestThreadAnswer, BacktestThreadData, BacktestThreadOrder } from './backtest-thread.ts';
 
 export type ThreadsOptions = BacktestThreadData & {

@@ -7,8 +7,6 @@ import type { CallEvent, CallNotAccepted } from '../call/event.ts';
 import { reasonOf } from '../call/reason.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
 import { withRefusals } from '../ledger/read-refusals.ts';
-import type { CallSpan } from './call-timeline.ts';
-import { callTimeline } from './call-timeline.ts';
 import { shellWord } from './find-call.ts';
 import { artifactLines } from './artifact-lines.ts';
 import { colorOf, standing } from './outcome-word.ts';
@@ -18,8 +16,9 @@ import { comparisonSection } from './comparison-section.ts';
 import { previewLines } from './preview-lines.ts';
 import { block, indent, json, labelled, paragraph, section } from './page-layout.ts';
 import { terminalId, safeSentence, terminalText } from './terminal-text.ts';
-import { fit, textWidth, trim } from './text-width.ts';
+import { fit, trim } from './text-width.ts';
 import { age, duration, localTimeText } from './time-text.ts';
+import { timelineLines } from './timeline-lines.ts';
 
 export type CallPageFacts = {
   readonly summary: CallSummary;
@@ -91,40 +90,6 @@ function head({ summary, call, now }: CallPageFacts, page: PageLayout): string[]
     '',
     ...shown.flatMap(([name, value]) => labelled(name, value, page)),
   ];
-}
-
-/** Bars to scale: when each part began and how long it took. */
-function timeline(events: readonly CallEvent[], page: PageLayout): string[] {
-  const spans = callTimeline(events);
-  const end = Math.max(0.1, ...spans.map(({ from, ms }) => from + (ms ?? 0)));
-  const nameWidth = Math.max(0, ...spans.map(({ name, nested }) => textWidth(name) + (nested ? 2 : 0)));
-  const barWidth = Math.max(10, Math.min(32, Math.floor((page.textWidth - nameWidth) / 3)));
-  const noteWidth = page.textWidth - nameWidth - 2 - 9 - 2 - barWidth - 2;
-  return spans.map((span) => {
-    const note = trim(terminalText(span.note), noteWidth);
-    const took =
-      span.ms === undefined
-        ? '…'
-        : span.ms === 0 && span.nested
-          ? ''
-          : span.ms === 0
-            ? `+${duration(span.from)}`
-            : duration(span.ms);
-    return [
-      fit(`${span.nested ? '  ' : ''}${terminalText(span.name)}`, nameWidth),
-      fit(took, 9, 'right'),
-      page.paint('cyan', bar(span, end, barWidth)),
-      page.paint('dim', note),
-    ].join('  ');
-  });
-}
-
-function bar({ from, ms, nested }: CallSpan, end: number, width: number): string {
-  if (nested && ms === 0) return ' '.repeat(width);
-  const start = Math.min(width - 1, Math.floor((from / end) * width));
-  const length = ms === undefined ? width - start : Math.max(1, Math.round((ms / end) * width));
-  const mark = ms === 0 ? '◆' : (ms === undefined ? '░' : '█').repeat(Math.min(length, width - start));
-  return fit(' '.repeat(start) + mark, width);
 }
 
 function input({ call, events }: CallPageFacts, page: PageLayout): string[] {
