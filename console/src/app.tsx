@@ -17,8 +17,8 @@ import { ToastArea } from './ui/toast.tsx';
 export function App(): ReactNode {
   const me = useAnswer<Me>('/v1/me');
   const place = useRoute();
-  // A new page begins at its top, and a screen reader hears its heading.
-  // Some show one of many beside the others: going from one to the next is not going to another page.
+  // A new page starts at the top, and a screen reader announces its heading. Moving between items of a list page does
+  // not count as a new page.
   const [first = ''] = place.path;
   const page = ['inbox', 'reconcile'].includes(first) ? first : place.path.join('/');
   useEffect(() => {

@@ -42,7 +42,7 @@ export function Frame({
   children,
 }: {
   readonly place: Route;
-  /** The server does not know whoever is here any more: the token was revoked, or its time is over. */
+  /** Called when the server rejects the login: the token was revoked or has expired. */
   readonly onRefused: () => void;
   readonly children: ReactNode;
 }): ReactNode {

@@ -59,6 +59,6 @@ const somewhere = [
 
 /** Loads every page in advance, so that navigation never waits and works while the server is down. */
 export async function loadAll(): Promise<void> {
-  // What cannot be read now is read, and said, when somebody goes there.
+  // A failed chunk is loaded again, and its error shown, when the user opens the page.
   await Promise.allSettled(somewhere.map((address) => pageAt(readRoute(address)).load()));
 }

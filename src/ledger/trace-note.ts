@@ -2,7 +2,7 @@
 import { describeDecider, describePerson } from '../call/describe-identity.ts';
 import type { CallEvent, Identity } from '../call/event.ts';
 
-export const by = describeDecider;
+export const by: typeof describeDecider = describeDecider;
 
 export const whoOf = (name: string, identity: Identity | undefined): string =>
   describePerson({ name, identity });

@@ -4,8 +4,8 @@ import type { Sending } from './use-send-once.ts';
 import { useSendOnce } from './use-send-once.ts';
 
 /**
- * An answer to a question, bound to exactly what was shown. With the name of whoever answers it is what
- * `runtime.confirmations.decide` takes: `runtime.confirmations.decide(confirmationId, { ...decision, by })`.
+ * An answer to a question, bound to exactly the shown arguments and preview. Add the name of the person for the
+ * runtime: `runtime.confirmations.decide(confirmationId, { ...decision, by })`.
  */
 export type ToolCallDecision = {
   readonly reason?: string;

@@ -2,7 +2,7 @@ import type { ToolCallView } from '../view/tool-call-view.ts';
 import type { Sending } from './use-send-once.ts';
 import { useSendOnce } from './use-send-once.ts';
 
-/** Why it is taken back. With the name of whoever asks it is what `runtime.calls.undo` takes. */
+/** Reason for the undo. Add the name of the person for `runtime.calls.undo`. */
 export type UndoAsked = { readonly reason?: string };
 
 /** Sends an undo to the host. An error it throws, or a rejected promise, is shown as the reason of a refusal. */

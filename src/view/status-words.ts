@@ -46,8 +46,8 @@ export function statusSentence(call: ToolCallView): string | undefined {
   if (outcome !== undefined) return userMessageOf(outcome) ?? troubleOf(outcome);
   const failed = call.attempts.at(-1);
   if (failed?.outcome !== undefined)
-    return `Attempt ${failed.attempt} ${outcomeLabel(failed.outcome)}; it may be tried again.`;
-  // Once it runs, what was asked before is history.
+    return `Attempt ${failed.attempt} ${outcomeLabel(failed.outcome)}. It may be retried.`;
+  // Once the call runs, the confirmation is history.
   if (confirmation === undefined || call.status === 'running') return undefined;
   const { status, by, reason, description } = confirmation;
   switch (status) {

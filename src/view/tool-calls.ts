@@ -35,7 +35,7 @@ export function reduceToolCalls(calls: ToolCalls, events: Iterable<unknown>): To
   return next;
 }
 
-/** Events as they are, as `runtime.events.tail` gives them, and in the entries that a server sends. */
+/** Accepts plain events, items of `runtime.events.tail` and ledger entries sent by a server. */
 function* callEventsIn(values: Iterable<unknown>): Generator<CallEvent> {
   for (const value of values) {
     const held = isJsonObject(value) && !Object.hasOwn(value, 'type') ? value : undefined;

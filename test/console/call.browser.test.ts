@@ -192,7 +192,7 @@ test('whoever may not undo is told so', async () => {
 
 test('a held call leads to the inbox, and the page follows what is decided elsewhere', async () => {
   await open('call_held', async ({ page }) => {
-    const link = page.getByRole('link', { name: 'Decide about it in the inbox' });
+    const link = page.getByRole('link', { name: 'Decide in the inbox' });
     const { rows } = await stage.runtime.confirmations.list({ status: 'pending', limit: 10 });
     const held = rows.find(({ callId }) => callId === 'call_held');
     if (held === undefined) throw new Error('Nothing is held.');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import { fillShop, hostile } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
-import { findBarriers, findBarriersInBoth, openStage } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
 import type { Wire } from './wire.ts';
 import { openWire } from './wire.ts';
 
@@ -46,22 +46,25 @@ async function withVisitor(run: (visitor: Visitor) => Promise<void>, at?: string
   }
 }
 
-test.each([1440, 800])('the list can be read and used by everybody, %i wide', async (width) => {
-  const { page, goTo, complaints, context } = await stage.visit({
-    viewport: { width, height: 900 },
-    reducedMotion: 'reduce',
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test.each([1440, 800])('the list can be read and used by everybody, %i wide', async (width) => {
+    const { page, goTo, complaints, context } = await stage.visit({
+      colorScheme,
+      viewport: { width, height: 900 },
+      reducedMotion: 'reduce',
+    });
+    await goTo('/calls');
+    await linkOf(page, 'call_retried').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await goTo('/calls?outcome=ToolDenied&toolName=refund&within=1h');
+    await linkOf(page, 'call_blocked').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    // Nothing sticks out at the side.
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+    await context.close();
   });
-  await goTo('/calls');
-  await linkOf(page, 'call_retried').waitFor();
-  await page.getByText('Live', { exact: true }).waitFor();
-  expect(await findBarriersInBoth(page)).toEqual([]);
-  await goTo('/calls?outcome=ToolDenied&toolName=refund&within=1h');
-  await linkOf(page, 'call_blocked').waitFor();
-  expect(await findBarriersInBoth(page)).toEqual([]);
-  expect(complaints).toEqual([]);
-  // Nothing sticks out at the side.
-  expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
-  await context.close();
 });
 
 test('a row tells outcome, tool, mode, session, principal, attempts, duration, cost, decision and age', async () => {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
 import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fillShop, hostile } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
-import { findBarriers, findBarriersInBoth, openStage } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
 import type { Stats } from '../../src/http/api/stats.ts';
 
 let stage: Stage;

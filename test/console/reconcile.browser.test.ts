@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { keepVisitors } from './keep-visitors.ts';
 import type { Stage } from './stage.ts';
-import { findBarriers, findBarriersInBoth, openStage } from './stage.ts';
+import { findBarriers, openStage } from './stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -206,9 +206,9 @@ test('where nothing is in doubt the page says how calls come there', async () =>
   expect(await findBarriers(page)).toEqual([]);
 });
 
-test('everybody can use the page', async () => {
+test.each(['light', 'dark'] as const)('everybody can use the page, %s', async (colorScheme) => {
   await doubt();
-  const { page, goTo } = await visit();
+  const { page, goTo } = await visit({ colorScheme });
   await goTo('/reconcile');
   await page.getByLabel('It happened').check();
   expect(await findBarriers(page)).toEqual([]);
@@ -216,6 +216,6 @@ test('everybody can use the page', async () => {
   await expectVerdict(page, 'Resolved by you: it happened.');
   expect(await findBarriers(page)).toEqual([]);
   await page.setViewportSize({ width: 800, height: 900 });
-  expect(await findBarriersInBoth(page)).toEqual([]);
+  expect(await findBarriers(page)).toEqual([]);
   expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
 });

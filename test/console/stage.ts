@@ -148,31 +148,17 @@ export function builtConsole(): string {
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
-/** The rules of axe that look at colours. */
-const colorRules = ['color-contrast', 'link-in-text-block'];
-
 /** What axe finds wrong with a page as it is now, in words; nothing where all is well. */
-export async function findBarriers(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+export async function findBarriers(page: Page): Promise<readonly string[]> {
   // By evaluation, which the content policy of the page has no say in.
   await page.evaluate(axe);
-  const options = { resultTypes: ['violations'], ...(rules !== undefined && { runOnly: [...rules] }) };
   const found = await page.evaluate(
-    async (given) => (await window.axe.run(document, given)).violations,
-    options,
+    async () => (await window.axe.run(document, { resultTypes: ['violations'] })).violations,
   );
   return found.map(
     ({ id, help, nodes }) =>
       `${id}: ${help}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary ?? ''}`).join(' | ')}`,
   );
-}
-
-/** What axe finds wrong with a page in light and in dark. Only colours differ: the page is the same. */
-export async function findBarriersInBoth(page: Page): Promise<readonly string[]> {
-  const inLight = await findBarriers(page);
-  await page.emulateMedia({ colorScheme: 'dark' });
-  const inDark = await findBarriers(page, colorRules);
-  await page.emulateMedia({ colorScheme: 'light' });
-  return [...inLight, ...inDark.map((barrier) => `in dark: ${barrier}`)];
 }
 
 declare global {

@@ -9,7 +9,7 @@ import { ApiError, get, withQuery } from './client.ts';
 import { openEventStream } from './event-stream.ts';
 import { ReplacedLedgerContext } from './replaced-ledger.ts';
 
-/** What is heard: an entry, or that there is one too large to be sent, which names its session and no call. */
+/** A ledger entry, or a notice of an entry too large to send. The notice names only its session. */
 export type FeedMessage = FeedEntry | LargeEntry;
 
 export const isLarge = (message: FeedMessage): message is LargeEntry => !('events' in message);

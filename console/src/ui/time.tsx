@@ -30,7 +30,7 @@ export function formatDuration(ms: number | undefined): string {
   return seconds < 3_600 ? `${Math.floor(seconds / 60)}m ${seconds % 60}s` : formatAge(seconds * 1_000);
 }
 
-/** With its zone: whoever compares it with the log of another machine must not have to guess. */
+/** With the time zone, for comparison with logs of other machines. */
 export const formatTime = (at: number): string =>
   new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 

@@ -49,7 +49,7 @@ export function startOfUrl(text: string): number | undefined {
 export const isData = (text: string): boolean => /^data:[\w.+-]+\/[\w.+-]+[;,]/i.test(text);
 
 /** Among other words a lone slash or a comment is not a path: a name must follow the anchor. */
-export const namesSomething =
+export const namesSomething: RegExp =
   /^(?:\\?\/{1,2}|~[\w-]*\/|[a-z]:[/\\]|\$|\\\\|%\w+%[/\\])[\p{L}\p{N}\p{M}_.$%@{[+~?-]/iu;
 
 /** Starts where the text itself says: at the root, a home, a drive, a share or a variable. */

@@ -28,27 +28,7 @@ function OneAttempt({ attempt }: { readonly attempt: Attempt }): ReactNode {
   const { startedAt, ended, idempotencyKey, reached, log, late } = attempt;
   return (
     <>
-      <div className="attempt-head">
-        <strong>Attempt {attempt}</strong>
-        <OutcomeBadge
-          call={{
-            outcome: outcome?.type,
-            status: ended === undefined ? 'running' : 'settled',
-            code: outcome !== undefined && 'code' in outcome ? outcome.code : undefined,
-            unresolved: false,
-          }}
-        />
-        <span className="muted">
-          {startedAt !== undefined && formatTime(startedAt)}
-          {elapsedMs !== undefined && `, ${formatDuration(elapsedMs)}`}
-          {more.costMicros > 0 && `, cost ${formatCost(more.costMicros)}`}
-          {more.worker !== undefined && (
-            <>
-              , in the hands of <ForeignText text={more.worker} />
-            </>
-          )}
-        </span>
-      </div>
+      <AttemptHead attempt={attempt} />
       {ended?.error !== undefined && (
         <p className="attempt-error">
           <code>{ended.error.reason}</code> <ForeignText text={ended.error.message} />
@@ -102,7 +82,7 @@ function AttemptHead({
         }}
       />
       <span className="muted">
-        {startedAt !== undefined && formatMoment(startedAt)}
+        {startedAt !== undefined && formatTime(startedAt)}
         {elapsedMs !== undefined && `, ${formatDuration(elapsedMs)}`}
         {costMicros > 0 && `, cost ${formatCost(costMicros)}`}
         {worker !== undefined && (

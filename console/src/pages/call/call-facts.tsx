@@ -52,10 +52,13 @@ export function CallFacts({
         <ForeignText key="model" text={[provenance.provider, provenance.model].filter(Boolean).join(' ')} />
       ),
     ],
-    ['Asked by', call.askedBy && <ForeignText key="asked" text={describeIdentity(call.askedBy)} />],
-    ['Asked', formatTime(call.requestedAt)],
+    ['Requested by', call.askedBy && <ForeignText key="asked" text={describeIdentity(call.askedBy)} />],
+    ['Requested', formatTime(call.requestedAt)],
     ['Settled', call.settled && formatTime(call.settled.at)],
-    ['Body took', summary.elapsedMs !== undefined && call.attempt > 0 && formatDuration(summary.elapsedMs)],
+    [
+      'Execution time',
+      summary.elapsedMs !== undefined && call.attempt > 0 && formatDuration(summary.elapsedMs),
+    ],
     ['Attempts', call.attempt === 0 ? 'not executed' : call.attempt],
     ['Cost', summary.costMicros > 0 && formatCost(summary.costMicros)],
     ['Decided by', decidedBy && <ForeignText key="by" text={describeDecider(decidedBy)} />],

@@ -25,7 +25,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
             <ForeignText text={confirmation.description} />
           </p>
           <p>
-            <Link to={addressOf(['inbox', confirmation.confirmationId])}>Decide about it in the inbox</Link>
+            <Link to={addressOf(['inbox', confirmation.confirmationId])}>Decide in the inbox</Link>
             {confirmation.expiresAt !== undefined && `, until ${formatTime(confirmation.expiresAt)}`}
           </p>
         </Notice>

@@ -93,7 +93,7 @@ function Whole({ detail, reload }: Detail & { readonly reload: () => void }): Re
           <Panel title="Attempts">
             <AttemptsPanel events={events} />
           </Panel>
-          <Panel title="What the model was told">
+          <Panel title="Model content">
             <ContentPanel detail={detail} />
           </Panel>
           <Panel title="Rules that fired">

@@ -26,7 +26,7 @@ export function UndoButton({
   const handle = outcome !== undefined && 'undo' in outcome ? outcome.undo : undefined;
   if (handle === undefined || call.undone !== undefined) return null;
   if (handle.until !== undefined && now >= handle.until)
-    return <span className="muted">Could be undone until {formatTime(handle.until)}</span>;
+    return <span className="muted">Undo expired at {formatTime(handle.until)}</span>;
   return (
     <>
       <button

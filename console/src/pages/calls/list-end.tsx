@@ -29,7 +29,7 @@ export function ListEnd({
       <p className="list-end">
         {mostRows.toLocaleString()} calls are shown.{' '}
         <Link to={viewAddress(changeView(view, { until: String(last.requestedAt + 1) }))}>
-          Go on from {formatTime(last.requestedAt)}
+          Continue from {formatTime(last.requestedAt)}
         </Link>
       </p>
     );
@@ -37,8 +37,8 @@ export function ListEnd({
     return (
       <p className="list-end muted" aria-busy="true">
         {list.searchedTo === undefined
-          ? 'Reading more…'
-          : `Searched back to ${formatTime(list.searchedTo)}, going on…`}
+          ? 'Loading more…'
+          : `Searched back to ${formatTime(list.searchedTo)}, continuing…`}
       </p>
     );
   return <p className="list-end muted">End of list.</p>;

@@ -49,7 +49,7 @@ export function useTail(look: (changed: readonly CallName[]) => Promise<void>): 
     const { sessionId } = message;
     for (const { callId } of isLarge(message) ? [] : message.events.filter(hasCall))
       changed.current.set(keyOf({ sessionId, callId }), { sessionId, callId });
-    // An entry that is too large to be sent names no call: the head of the list is read again.
+    // An entry too large to send names no call: the first page is read again.
     if (changed.current.size > 0 || isLarge(message)) plan(gatherMs);
   };
   const status = useFeed({ after: 'now' }, onEntry, { paused: isHidden });

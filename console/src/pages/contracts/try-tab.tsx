@@ -24,8 +24,7 @@ type Props = { readonly inForce: ContractsInForce; readonly draft: Draft };
 /** Shows how the rules would decide about a call, without making it. */
 export function TryTab({ inForce, draft }: Props): ReactNode {
   const mayTry = useMay('operator');
-  const wanted = useRoute().query.get('tool') ?? '';
-  const [call, setCall] = useState<TriedCall>({ ...emptyCall, toolName: wanted });
+  const { call, change, tools } = useTriedCall(useRoute().query.get('tool') ?? '');
   const [byDraft, setByDraft] = useState(!inForce.loaded);
   const { explained, error, busy, explain } = useExplanation();
   const read = readTriedCall(call);

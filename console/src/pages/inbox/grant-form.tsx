@@ -123,7 +123,6 @@ function useNewGrant(
   const [error, setError] = useState<ApiError>();
   const [sending, setSending] = useState(false);
   const showToast = useToast();
-  const stem = useId();
   const set = (change: Partial<TypedGrant>): void => {
     setTyped((before) => ({ ...before, ...change }));
     setProblem(undefined);
@@ -140,9 +139,8 @@ function useNewGrant(
     setError(undefined);
     try {
       const grant = await send<GrantView>('/v1/grants', reading.grant);
-      showToast(`Granted: ${shownId(grant.toolName)}. Calls that are held already still wait for an answer.`);
-      onGiven?.();
-      onClose();
+      showToast(`Grant added for ${shownId(grant.toolName)}. Calls that are already held still need an answer.`);
+      onGiven();
     } catch (thrown) {
       setError(toApiError(thrown));
       setSending(false);

@@ -31,7 +31,7 @@ export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
         pathOf('sessions', sessionId, 'grants', grantId, 'revoke'),
         reason.trim() === '' ? {} : { reason: reason.trim() },
       );
-      showToast(`Revoked: ${safeId(toolName)} asks again.`);
+      showToast(`Grant revoked. ${safeId(toolName)} needs approval again.`);
       onRevoked();
       onClose();
     } catch (thrown) {
