@@ -230,7 +230,7 @@ describe('the package, installed in an empty folder', () => {
           await ask('/v1/contracts/validate', { method: 'POST', body: JSON.stringify({ documents }) }),
         ).toMatchObject({ ok: false });
         const exported = await fetch(`${url}/v1/export`, { headers: { authorization: `Bearer ${token}` } });
-        expect((await exported.text()).trimEnd().split('\n').at(-1)).toContain('quittance_export_end');
+        expect((await exported.text()).trimEnd().split('\n').at(-1)).toContain('quittanceExportEnd');
         // There is soon something to approve, and something nobody knows the end of.
         for (;;) {
           const { now, totals } = (await ask('/v1/stats?buckets=1')) as {

@@ -6,13 +6,12 @@ import type {
   BacktestRule,
   BacktestSample,
 } from '../replay/backtest-report.ts';
-import { withoutUndefined } from './call-columns.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
 import { layOutTable } from './table.ts';
 import type { Style, Terminal } from './terminal.ts';
 import { trim, wrap } from './text-width.ts';
-import { utcTimeText } from './time-text.ts';
+import { toJsonWithTimes, withoutUndefined } from './to-json.ts';
 
 /** For example `allow → block` or `output pass → redact`. */
 const kindOf = ({ about, before, after }: BacktestChange): string =>
@@ -95,40 +94,13 @@ function* sampleLines(sample: BacktestSample, out: Terminal): Generator<string, 
 }
 
 export function* backtestToJson(report: BacktestReport): Generator<JsonObject, void> {
-  for (const { about, before, after, count: calls, samples } of report.changes)
-    yield { type: 'change', about, before, after, count: calls, samples: samples.map(sampleToJson) };
-  for (const { ruleId, action, observed, count: fired, different, samples } of report.rules)
-    yield {
-      type: 'rule',
-      rule: ruleId,
-      action,
-      observed,
-      count: fired,
-      different,
-      samples: samples.map(sampleToJson),
-    };
-  yield {
-    type: 'totals',
-    policy_version: report.policyVersion,
-    sessions: report.sessions,
-    calls: report.calls,
-    judged: report.judged,
-    different: report.different,
-    not_judged: report.notJudged,
-    by_kept_form: report.byKeptForm,
-    unanswered: report.unanswered,
-    complete: report.complete,
-  };
+  const { changes, rules, ...totals } = report;
+  for (const change of changes) yield { type: 'change', ...samplesToJson(change) };
+  for (const rule of rules) yield { type: 'rule', ...samplesToJson(rule) };
+  yield { type: 'totals', ...withoutUndefined(totals) };
 }
 
-const sampleToJson = (sample: BacktestSample): JsonObject =>
-  withoutUndefined({
-    session_id: sample.sessionId,
-    call_id: sample.callId,
-    tool_name: sample.toolName,
-    at: utcTimeText(sample.at),
-    arguments: sample.input,
-    rule: sample.ruleId,
-    message: sample.message,
-    by_kept_form: sample.byKeptForm,
-  });
+const samplesToJson = (group: { readonly samples: readonly BacktestSample[] }): JsonObject => ({
+  ...withoutUndefined(group),
+  samples: group.samples.map((sample) => toJsonWithTimes(sample, 'at')),
+});

@@ -1,9 +1,9 @@
 /** Durable behaviors, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { Cursor } from '../ledger/cursors.ts';
-import { withoutUndefined } from './call-columns.ts';
 import { terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
+import { withoutUndefined } from './to-json.ts';
 
 /** A behavior and the state of its reader. */
 export type ListedBehavior = Cursor & {
@@ -45,4 +45,4 @@ export const behaviorToJson = ({
   ownerId,
   problem,
 }: ListedBehavior): JsonObject =>
-  withoutUndefined({ name, position, behind, status, problem, holder, owner_id: ownerId });
+  withoutUndefined({ name, position, behind, status, problem, holder, ownerId });

@@ -49,7 +49,7 @@ test('lists behaviors with their progress and whether a process reads for them',
   ]);
   const lines = (await run('list', '--json')).out.trim().split('\n');
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-    { name: 'flag_orders', position: 4, behind: 0, status: 'reading', owner_id: ledger.owners.ownerId },
+    { name: 'flag_orders', position: 4, behind: 0, status: 'reading', ownerId: ledger.owners.ownerId },
     { name: 'mail_digest', behind: 1, status: 'gone', holder: 'rdr_2' },
     { name: 'old\u001b[31m', position: 0, behind: 4, status: 'free' },
   ]);

@@ -4,7 +4,8 @@ import type { CallSummary, SessionSummary } from '../ledger/call-query.ts';
 import { colorOf, standing } from './outcome-word.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
-import { age, duration, localTimeText, utcTimeText } from './time-text.ts';
+import { age, duration, localTimeText } from './time-text.ts';
+import { toJsonWithTimes } from './to-json.ts';
 
 export const callColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
@@ -56,29 +57,8 @@ export const usualRow: Row = [
   'A sentence of about forty letters or so.',
 ];
 
-/** In the field names of the wire format. Unknown fields are left out. */
 export const callToJson = (call: CallSummary): JsonObject =>
-  withoutUndefined({
-    session_id: call.sessionId,
-    call_id: call.callId,
-    turn_id: call.turnId,
-    tool_name: call.toolName,
-    mode: call.mode,
-    mode_origin: call.modeOrigin,
-    status: call.status,
-    outcome: call.outcome,
-    reason: call.reason,
-    code: call.code,
-    message: call.message,
-    input_digest: call.inputDigest,
-    attempts: call.attempts,
-    unresolved: call.unresolved,
-    requested_at: utcTimeText(call.requestedAt),
-    settled_at: call.settledAt === undefined ? undefined : utcTimeText(call.settledAt),
-    elapsed_ms: call.elapsedMs,
-    cost_micros: call.costMicros,
-    user_id: call.userId,
-  });
+  toJsonWithTimes(call, 'requestedAt', 'settledAt');
 
 export const sessionColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
@@ -108,20 +88,5 @@ export function sessionRow(session: SessionSummary, now: number): Row {
   ];
 }
 
-export const sessionToJson = (session: SessionSummary): JsonObject => ({
-  session_id: session.sessionId,
-  calls: session.calls,
-  open_calls: session.openCalls,
-  failures: session.failures,
-  denials: session.denials,
-  unresolved: session.unresolved,
-  first_at: utcTimeText(session.firstAt),
-  last_at: utcTimeText(session.lastAt),
-});
-
-export const withoutUndefined = (fields: {
-  readonly [name: string]: JsonObject[string] | undefined;
-}): JsonObject =>
-  Object.fromEntries(
-    Object.entries(fields).filter((field): field is [string, JsonObject[string]] => field[1] !== undefined),
-  );
+export const sessionToJson = (session: SessionSummary): JsonObject =>
+  toJsonWithTimes(session, 'firstAt', 'lastAt');

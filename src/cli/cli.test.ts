@@ -65,27 +65,27 @@ describe('calls', () => {
   ])('%j finds %j', async (args, expected) => {
     const { code, out } = await on('calls', '--json', ...args);
     expect(code).toBe(0);
-    expect(out === '' ? [] : jsonLines(out).map((call) => call['call_id'])).toEqual(expected);
+    expect(out === '' ? [] : jsonLines(out).map((call) => call['callId'])).toEqual(expected);
   });
 
   test('continue page by page from a cursor', async () => {
     const first = await on('calls', '--limit', '5');
     const cursor = /--cursor (\S+)/.exec(first.err)?.[1] ?? '';
-    const all = jsonLines((await on('calls', '--all', '--json')).out).map((call) => call['call_id']);
+    const all = jsonLines((await on('calls', '--all', '--json')).out).map((call) => call['callId']);
     const rest = jsonLines((await on('calls', '--limit', '50', '--cursor', cursor, '--json')).out);
     expect(all).toHaveLength(11);
-    expect(rest.map((call) => call['call_id'])).toEqual(all.slice(5));
+    expect(rest.map((call) => call['callId'])).toEqual(all.slice(5));
   });
 
   test('are JSON with times in UTC', async () => {
     const [call] = jsonLines((await on('calls', '--json', '--text', 'call_timeout')).out);
     expect(call).toMatchObject({
-      session_id: 'ticket-42',
-      tool_name: 'charge',
+      sessionId: 'ticket-42',
+      toolName: 'charge',
       outcome: 'ToolTimeout',
       code: 'tool.timeout',
       unresolved: false,
-      requested_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
+      requestedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
     });
   });
 
@@ -136,11 +136,11 @@ describe('show', () => {
   test('is one JSON object', async () => {
     const [call] = jsonLines((await on('show', 'call_confirmed', '--json')).out);
     expect(call).toMatchObject({
-      call_id: 'call_confirmed',
-      told: '{"deleted":true}',
+      callId: 'call_confirmed',
+      settled: { content: '{"deleted":true}' },
       result: { type: 'ToolExecutionResult', output: { deleted: true } },
       confirmation: { status: 'approved', by: { type: 'person', name: 'Ada' } },
-      records: [{ outcome: { kind: 'requires_confirmation' } }, { outcome: { kind: 'completed' } }],
+      audit: [{ outcome: { kind: 'requires_confirmation' } }, { outcome: { kind: 'completed' } }],
     });
   });
 
@@ -166,7 +166,7 @@ describe('show', () => {
 test('lists sessions with the outcomes of their calls', async () => {
   expect((await on('sessions')).out).toMatch(/ticket-42 +10 +· +3 +2 +1 {2}/);
   expect(jsonLines((await on('sessions', '--json', '--text', '42')).out)).toMatchObject([
-    { session_id: 'ticket-42', calls: 10, failures: 3, denials: 2, open_calls: 0, unresolved: 1 },
+    { sessionId: 'ticket-42', calls: 10, failures: 3, denials: 2, openCalls: 0, unresolved: 1 },
   ]);
 });
 

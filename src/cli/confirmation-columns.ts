@@ -1,14 +1,12 @@
-/** Confirmations, as rows of a table and as JSON. */
-import type { JsonObject, JsonValue } from '../base/json.ts';
-import type { ArgumentComparison } from '../call/event.ts';
+/** Questions to people as rows of a table, and as JSON. */
+import type { JsonObject } from '../base/json.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
-import { artifactsToJson } from './artifact-json.ts';
-import { withoutUndefined } from './call-columns.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import { shortDigest } from './short-digest.ts';
 import type { Column, Row } from './table.ts';
 import type { Style } from './terminal.ts';
-import { age, utcTimeText } from './time-text.ts';
+import { age } from './time-text.ts';
+import { toJsonWithTimes, withoutUndefined } from './to-json.ts';
 
 /** Risks of a call, worst first. Unlisted words rank after these. */
 const worstFirst: readonly string[] = [
@@ -89,62 +87,10 @@ export function confirmationRow(view: ConfirmationView, now: number, idLength: n
   ];
 }
 
-const comparisonToJson = (comparison: ArgumentComparison | undefined): JsonValue | undefined =>
-  comparison && {
-    call_id: comparison.callId,
-    at: utcTimeText(comparison.at),
-    fields: comparison.fields as unknown as JsonValue, // plain data
-    more: comparison.more,
-  };
-
-/** In the field names of the wire format. Unknown fields are left out. */
-export const confirmationToJson = (view: ConfirmationView): JsonObject => {
-  const { preview } = view;
-  const time = (at: number | undefined): string | undefined =>
-    at === undefined ? undefined : utcTimeText(at);
-  return withoutUndefined({
-    confirmation_id: view.confirmationId,
-    session_id: view.sessionId,
-    turn_id: view.turnId,
-    call_id: view.callId,
-    tool_name: view.toolName,
-    display_name: view.displayName,
-    mode: view.mode,
-    mode_origin: view.modeOrigin,
-    status: view.status,
-    description: view.description,
-    // All of it is plain data.
-    asks: view.asks as unknown as JsonValue,
-    risk: view.risk,
-    requested_input: view.requestedInput,
-    effective_input: view.effectiveInput,
-    input_form: view.inputForm,
-    accepted_input: view.acceptedInput,
-    artifacts: artifactsToJson(view.artifacts),
-    hidden: view.hidden,
-    input_digest: view.inputDigest,
-    preview:
-      preview &&
-      withoutUndefined({
-        operation_id: preview.operationId,
-        revision: preview.revision,
-        ready: preview.ready,
-        preview: preview.preview as unknown as JsonValue,
-        snapshot: preview.snapshot,
-        expires_at: time(preview.expiresAt),
-      }),
-    preview_source: view.previewSource,
-    comparison: comparisonToJson(view.comparison),
-    policy_version: view.policyVersion,
-    principal: view.principal as unknown as JsonValue | undefined,
-    provenance: view.provenance,
-    asked_by: view.askedBy,
-    created_at: utcTimeText(view.createdAt),
-    expires_at: time(view.expiresAt),
-    timeout_effect: view.timeoutEffect,
-    decision: view.decision,
-    by: view.by,
-    reason: view.reason,
-    decided_at: time(view.decidedAt),
-  });
-};
+export const confirmationToJson = (view: ConfirmationView): JsonObject => ({
+  ...toJsonWithTimes(view, 'createdAt', 'expiresAt', 'decidedAt'),
+  ...withoutUndefined({
+    preview: view.preview && toJsonWithTimes(view.preview, 'expiresAt'),
+    comparison: view.comparison && toJsonWithTimes(view.comparison, 'at'),
+  }),
+});

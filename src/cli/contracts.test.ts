@@ -115,7 +115,7 @@ describe('check', () => {
     expect(json(seen.out)).toContainEqual(
       expect.objectContaining({ type: 'warning', code: 'uncovered_tool' }),
     );
-    expect(json(seen.out).at(-1)).toMatchObject({ type: 'totals', problems: 0, good: true });
+    expect(json(seen.out).at(-1)).toMatchObject({ type: 'totals', problems: 0, ok: true });
   });
 
   test.each<[string[], string, string]>([
@@ -239,7 +239,7 @@ rules:
       id: 'rm',
       passed: true,
       came: 'block',
-      rule: 'no-rm',
+      ruleId: 'no-rm',
       line: 5,
     });
     expect(lines.at(-1)).toEqual({ type: 'totals', passed: 5, failed: 0 });
@@ -278,7 +278,7 @@ describe('diff', () => {
         tool: 'refund',
         before: 'ask',
         after: 'block',
-        rule_after: 'big-refunds',
+        ruleAfter: 'big-refunds',
       }),
     );
     expect(lines.at(-1)).toMatchObject({
@@ -340,7 +340,7 @@ describe('explain', () => {
       '--json',
     ]);
     expect(code).toBe(0);
-    expect(json(out)[0]).toMatchObject({ tool: 'refund', decision: 'ask', rule: 'big-refunds' });
+    expect(json(out)[0]).toMatchObject({ toolName: 'refund', decision: 'ask', ruleId: 'big-refunds' });
     const missing = await on(['explain', 'good.yaml', '--call', 'call_nobody', '--ledger', ledger]);
     expect(missing.code).toBe(1);
     expect(missing.err).toContain('try: quittance calls');

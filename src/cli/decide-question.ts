@@ -111,7 +111,7 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
       // If the holder has ended, this process settles a call that will not run, so it must wait for that.
       const waitMs = waitSeconds === undefined ? (ends && !isAlive ? 3_000 : 0) : waitSeconds * 1_000;
       if (given.has('json'))
-        await context.out.print(safeJson({ ...confirmationToJson(decided), holder_alive: isAlive }));
+        await context.out.print(safeJson({ ...confirmationToJson(decided), holderAlive: isAlive }));
       else for (const line of said(decided, deciding, isAlive, ends)) await context.out.say(line);
       const found = waitMs === 0 ? undefined : await awaitOutcome(ledger, view, waitMs, context.signal);
       return waitSeconds === undefined || found === undefined
@@ -246,5 +246,5 @@ async function printDecision(
 
 const settledToJson = (call: Call): object => ({
   ...callToJson(toCallSummary(call)),
-  told: call.settled?.content,
+  content: call.settled?.content,
 });

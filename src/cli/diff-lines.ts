@@ -1,10 +1,10 @@
 /** Two sessions compared, for people and for programs. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CallDifference, SessionDifference, SessionDiff } from '../replay/diff-sessions.ts';
-import { withoutUndefined } from './call-columns.ts';
 import { terminalId, safeJson, terminalText } from './terminal-text.ts';
 import type { Terminal } from './terminal.ts';
 import { fit, trim } from './text-width.ts';
+import { withoutUndefined } from './to-json.ts';
 
 export function* diffLines(
   diff: SessionDiff,
@@ -102,9 +102,9 @@ export function* diffToJson(diff: SessionDiff, showSame: boolean): Generator<Jso
     yield withoutUndefined({
       type: 'call',
       status: call.status,
-      tool_name: (a ?? b)?.toolName,
-      call_a: a?.callId,
-      call_b: b?.callId,
+      toolName: (a ?? b)?.toolName,
+      callA: a?.callId,
+      callB: b?.callId,
       differences: call.status === 'changed' ? call.differences.map(differenceToJson) : undefined,
     });
   }
@@ -115,9 +115,9 @@ export function* diffToJson(diff: SessionDiff, showSame: boolean): Generator<Jso
     identical: diff.identical,
     same: diff.same,
     changed: diff.changed,
-    only_a: diff.onlyA,
-    only_b: diff.onlyB,
-    compared_by_kept_form: diff.comparedByKeptForm,
+    onlyA: diff.onlyA,
+    onlyB: diff.onlyB,
+    comparedByKeptForm: diff.comparedByKeptForm,
   };
 }
 

@@ -1,5 +1,5 @@
-/** An explanation, for people and for programs. */
-import type { JsonObject, JsonValue } from '../base/json.ts';
+/** An explanation as people read it, and as programs do. */
+import type { JsonObject } from '../base/json.ts';
 import type { CallToJudge } from '../contracts/loaded-contracts.ts';
 import type {
   CallExplanation,
@@ -8,11 +8,11 @@ import type {
   WorkflowExplanation,
 } from '../policy/judge/explain-call.ts';
 import type { ResourceExplanation } from '../policy/sandbox/explain-sandbox.ts';
-import { withoutUndefined } from './call-columns.ts';
 import { wordOf } from './run-cases.ts';
 import { terminalId, safeJson, terminalText } from './terminal-text.ts';
 import type { Style, Terminal } from './terminal.ts';
 import { trim, wrap } from './text-width.ts';
+import { withoutUndefined } from './to-json.ts';
 
 type Page = Pick<Terminal, 'paint' | 'textWidth' | 'width'>;
 
@@ -151,39 +151,13 @@ const indent = (text: string, columns: number, page: Page): string[] =>
   wrap(terminalText(text), page.textWidth - columns).map((line) => `${' '.repeat(columns)}${line}`);
 
 export function explanationToJson(explanation: CallExplanation, { toolName }: CallToJudge): JsonObject {
-  const { ruling, output, rules, workflows } = explanation;
   const { word, decidedBy } = wordOf(explanation);
   return withoutUndefined({
-    tool: toolName,
+    toolName,
     decision: word,
-    before: ruling.decision,
-    after: output?.decision,
-    rule: decidedBy?.ruleId,
+    ruleId: decidedBy?.ruleId,
     message: decidedBy?.message,
-    policy_version: ruling.policyVersion,
-    output: output?.decision === 'redact' ? output.output : undefined,
-    rules: rules.map(ruleToJson),
-    workflows: workflows.map(({ workflow, stageBefore, decision, message, stageId }) =>
-      withoutUndefined({ workflow, stage: stageBefore, decision, decided_in: stageId, message }),
-    ),
+    policyVersion: explanation.ruling.policyVersion,
+    ...explanation,
   });
 }
-
-const ruleToJson = (rule: RuleExplanation): JsonObject =>
-  withoutUndefined({
-    rule: rule.ruleId,
-    type: rule.ruleType,
-    verdict: rule.verdict,
-    source: rule.source,
-    line: rule.line,
-    action: rule.fired?.action,
-    message: rule.fired?.message,
-    policy_error: rule.fired?.policyError,
-    leaves: rule.leaves.map(({ selector, operator, operand, value, truth }) =>
-      withoutUndefined({ selector, operator, operand, value, truth }),
-    ),
-    resources: rule.resources.map(({ kind, text, leadsTo, inside }) =>
-      withoutUndefined({ kind, text, leads_to: leadsTo as JsonValue, inside }),
-    ),
-    limits: rule.limits.map((limit) => ({ ...limit })),
-  });

@@ -21,7 +21,7 @@ test('calls --follow shows calls of another process, and Ctrl-C ends it cleanly'
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const next = async (): Promise<unknown> => {
     const { value } = (await lines.next()) as { value?: string };
-    return value === undefined ? undefined : (JSON.parse(value) as { call_id: unknown }).call_id;
+    return value === undefined ? undefined : (JSON.parse(value) as { callId: unknown }).callId;
   };
   expect(await next()).toBe('before');
   await turn.call({ id: 'after', name: 'get_echo', arguments: {} });

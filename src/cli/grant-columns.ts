@@ -2,10 +2,10 @@
 import type { JsonObject } from '../base/json.ts';
 import { describePerson } from '../call/describe-identity.ts';
 import type { GrantView } from '../runtime/host/grant-view.ts';
-import { withoutUndefined } from './call-columns.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
-import { age, utcTimeText } from './time-text.ts';
+import { age } from './time-text.ts';
+import { toJsonWithTimes } from './to-json.ts';
 
 export const grantColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
@@ -38,26 +38,7 @@ export function grantRow(grant: GrantView, now: number): Row {
   ];
 }
 
-export const grantToJson = (grant: GrantView): JsonObject =>
-  withoutUndefined({
-    grant_id: grant.grantId,
-    session_id: grant.sessionId,
-    tool_name: grant.toolName,
-    where: grant.where,
-    until: grant.until === undefined ? undefined : utcTimeText(grant.until),
-    uses: grant.uses,
-    used: grant.used,
-    status: grant.status,
-    by: grant.by,
-    identity: grant.identity,
-    reason: grant.reason,
-    given_at: utcTimeText(grant.givenAt),
-    revoked:
-      grant.revoked &&
-      withoutUndefined({
-        by: grant.revoked.by,
-        identity: grant.revoked.identity,
-        at: utcTimeText(grant.revoked.at),
-        reason: grant.revoked.reason,
-      }),
-  });
+export const grantToJson = (grant: GrantView): JsonObject => ({
+  ...toJsonWithTimes(grant, 'until', 'givenAt'),
+  ...(grant.revoked !== undefined && { revoked: toJsonWithTimes(grant.revoked, 'at') }),
+});

@@ -1,10 +1,10 @@
-/** Handed-off calls, as rows of a table and as JSON. */
-import type { JsonObject, JsonValue } from '../base/json.ts';
+/** Calls that another process runs, as rows of a table, and as JSON. */
+import type { JsonObject } from '../base/json.ts';
 import type { HandoffView } from '../runtime/handoff/list-handoffs.ts';
-import { withoutUndefined } from './call-columns.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
-import { age, utcTimeText } from './time-text.ts';
+import { age } from './time-text.ts';
+import { toJsonWithTimes } from './to-json.ts';
 
 /** `overdue`: the next process that asks for the call or has its tool settles it. */
 export type ShownHandoff = Omit<HandoffView, 'status'> & { readonly status: HandoffView['status'] | 'over' };
@@ -37,27 +37,5 @@ export function handoffRow(handoff: ShownHandoff, now: number): Row {
   ];
 }
 
-export const handoffToJson = (handoff: ShownHandoff): JsonObject => {
-  const time = (at: number | undefined): string | undefined =>
-    at === undefined ? undefined : utcTimeText(at);
-  return withoutUndefined({
-    session_id: handoff.sessionId,
-    call_id: handoff.callId,
-    turn_id: handoff.turnId,
-    tool_name: handoff.toolName,
-    display_name: handoff.displayName,
-    mode: handoff.mode,
-    attempt: handoff.attempt,
-    status: handoff.status,
-    input: handoff.input,
-    hidden: handoff.hidden,
-    input_digest: handoff.inputDigest,
-    // Plain data.
-    principal: handoff.principal as unknown as JsonValue | undefined,
-    started_at: utcTimeText(handoff.startedAt),
-    deadline_at: utcTimeText(handoff.deadlineMs),
-    worker: handoff.worker,
-    taken_at: time(handoff.takenAt),
-    expires_at: time(handoff.expiresAt),
-  });
-};
+export const handoffToJson = (handoff: ShownHandoff): JsonObject =>
+  toJsonWithTimes(handoff, 'startedAt', 'takenAt', 'expiresAt');

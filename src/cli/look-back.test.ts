@@ -70,11 +70,11 @@ describe('errors', () => {
   test('of one tool are one line per code, for programs', async () => {
     expect(jsonLines((await on('errors', '--json', '--tool', 'refund')).out)).toMatchObject([
       {
-        whose_move: 'your inputs',
+        whoseMove: 'your inputs',
         code: 'policy.hook',
         count: 1,
-        tools: [{ tool_name: 'refund', count: 1 }],
-        sample: { call_id: 'call_denied' },
+        tools: [{ toolName: 'refund', count: 1 }],
+        sample: { callId: 'call_denied' },
       },
     ]);
     expect(await on('errors', '--session', 'ticket-43')).toMatchObject({
@@ -99,7 +99,7 @@ describe('trace', () => {
   test('of a call begins with that call', async () => {
     expect((await on('trace', 'call_conf')).out).toMatch(/^call_confirmed {2}delete_order {2}result /);
     const nodes = jsonLines((await on('trace', 'call_confirmed', '--json')).out);
-    expect(nodes[0]).toMatchObject({ node: 0, depth: 0, kind: 'call', call_id: 'call_confirmed' });
+    expect(nodes[0]).toMatchObject({ node: 0, depth: 0, kind: 'call', callId: 'call_confirmed' });
     expect(nodes.slice(1).every(({ parent }) => parent === 0)).toBe(true);
   });
 
@@ -134,8 +134,8 @@ describe('diff', () => {
     const { code, out } = await on('diff', 'ticket-43', 'again', '--ledger-b', other(), '--json');
     expect(code).toBe(1);
     expect(jsonLines(out)).toMatchObject([
-      { type: 'call', status: 'only_a', call_a: 'call_read' },
-      { type: 'call', status: 'only_b', call_b: 'x9' },
+      { type: 'call', status: 'only_a', callA: 'call_read' },
+      { type: 'call', status: 'only_b', callB: 'x9' },
       { type: 'totals', identical: false },
     ]);
   });

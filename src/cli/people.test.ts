@@ -58,7 +58,7 @@ async function hold(...callIds: string[]) {
   const pending = async (): Promise<Json[]> => jsonLines((await on('pending', '--json')).out);
   await eventually(async () => expect(await pending()).toHaveLength(callIds.length));
   const digestOf = async (callId: string): Promise<string> =>
-    String((await pending()).find((each) => each['call_id'] === callId)?.['input_digest']);
+    String((await pending()).find((each) => each['callId'] === callId)?.['inputDigest']);
   return { path, on, pending, digestOf, holder };
 }
 
@@ -87,8 +87,8 @@ describe('quittance pending', () => {
     const some = jsonLines((await on('pending', '--tool', 'refund', '--json')).out);
     expect(some).toMatchObject([
       {
-        call_id: 'call_refund',
-        effective_input: { password: '[REDACTED]' },
+        callId: 'call_refund',
+        effectiveInput: { password: '[REDACTED]' },
         hidden: ['$.password'],
         risk: ['reaches outside', 'cannot be repeated safely'],
       },
@@ -113,7 +113,7 @@ describe('a decision from another process', () => {
     expect((await on('approve', 'call_delete', '--digest', digest)).err).toContain('--by is missing');
     expect(await pending()).toHaveLength(1);
 
-    const short = String(question?.['confirmation_id']).slice(0, 12);
+    const short = String(question?.['confirmationId']).slice(0, 12);
     const yes = ['approve', short, '--by', 'Ada', '--digest', digest.slice(7, 19), '--wait', '20'];
     const first = await runCli([...yes, '--ledger', path]);
     expect(first).toMatchObject({ code: 0, err: '' });
@@ -271,8 +271,8 @@ describe('a person at a terminal', () => {
       yes,
     );
     expect(jsonLines(out)).toMatchObject([
-      { status: 'approved', by: { name: 'Ada' }, holder_alive: true },
-      { status: 'settled', told: '{"deleted":true}' },
+      { status: 'approved', by: { name: 'Ada' }, holderAlive: true },
+      { status: 'settled', content: '{"deleted":true}' },
     ]);
   });
 });
@@ -297,7 +297,7 @@ describe('quittance grants', () => {
       outcome: { output: { deleted: true } },
     });
     const [grant] = jsonLines((await on('grants', '--json')).out);
-    const grantId = String(grant?.['grant_id']);
+    const grantId = String(grant?.['grantId']);
     expect(grant).toMatchObject({ used: 1, uses: 5, status: 'active' });
     expect((await on('show', 'call_delete')).out).toContain(`grant        ${grantId}`);
     const revoke = ['grants', 'revoke', grantId.slice(0, 12), '--by', 'Ada'];

@@ -1,13 +1,13 @@
 /** The record of a request that was not accepted. */
 import type { JsonObject } from '../base/json.ts';
-import { auditRecordToWire } from '../call/audit-wire.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import type { CallNotAccepted } from '../call/event.ts';
 import { persistenceBoundaries } from '../call/persistence-boundary.ts';
 import type { PageLayout } from './page-layout.ts';
 import { labelled, paragraph } from './page-layout.ts';
 import { terminalId } from './terminal-text.ts';
-import { localTimeText, utcTimeText } from './time-text.ts';
+import { localTimeText } from './time-text.ts';
+import { toJsonWithTimes } from './to-json.ts';
 
 export const refusalPage = (refusals: readonly CallNotAccepted[], page: PageLayout): string[] =>
   refusals.flatMap((refusal, index) => [
@@ -29,8 +29,5 @@ export const refusalPage = (refusals: readonly CallNotAccepted[], page: PageLayo
 
 export const refusalsToJson = (refusals: readonly CallNotAccepted[]): JsonObject => ({
   status: 'not_accepted',
-  records: projectAudit(refusals).map((record) => ({
-    ...auditRecordToWire(record),
-    at: utcTimeText(record.at),
-  })),
+  audit: projectAudit(refusals).map((record) => toJsonWithTimes(record, 'at')),
 });

@@ -41,7 +41,7 @@ test('Ctrl-C ends a long export with a message, and releases the ledger', async 
   expect(err).toMatch(
     /^Stopped after \d+ of 300 entries\. The written part is not a complete export; verify rejects it\.\n$/,
   );
-  expect(out).not.toContain('quittance_export_end');
+  expect(out).not.toContain('quittanceExportEnd');
   expect(readdirSync(`${path}.owners`)).toEqual([]);
   rmSync(folder, { recursive: true });
 });

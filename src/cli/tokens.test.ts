@@ -45,12 +45,12 @@ test('listing tokens creates nothing, and an unusable folder is reported', async
 test('lists tokens as JSON with their expiry', async () => {
   await create('Ada', 'viewer');
   const { out } = await create('agent-7', 'operator', '--for', '1h', '--json');
-  const made = JSON.parse(out) as { token?: string; created_at: string; expires_at: string };
-  expect(Date.parse(made.expires_at) - Date.parse(made.created_at)).toBe(3_600_000);
+  const made = JSON.parse(out) as { token?: string; createdAt: string; expiresAt: string };
+  expect(Date.parse(made.expiresAt) - Date.parse(made.createdAt)).toBe(3_600_000);
   const rows = (await tokens('list', '--json')).out.trim().split('\n');
   expect(rows.map((row) => JSON.parse(row) as unknown)).toMatchObject([
     { name: 'Ada', role: 'viewer' },
-    { name: 'agent-7', role: 'operator', expires_at: made.expires_at },
+    { name: 'agent-7', role: 'operator', expiresAt: made.expiresAt },
   ]);
   expect(rows.join('\n')).not.toContain(made.token);
 });
@@ -58,7 +58,7 @@ test('lists tokens as JSON with their expiry', async () => {
 test('revokes a token by name or id, once, and frees its name', async () => {
   await create('Ada', 'admin');
   const { out } = await create('Bob', 'viewer', '--json');
-  const { token_id: id } = JSON.parse(out) as { token_id: string };
+  const { tokenId: id } = JSON.parse(out) as { tokenId: string };
   expect(await tokens('revoke', 'Ada')).toMatchObject({
     code: 0,
     out: expect.stringContaining('Ada') as string,

@@ -1,13 +1,13 @@
 /** A trace as lines: a tree with times and outcomes, or one JSON object per line. */
 import type { JsonObject } from '../base/json.ts';
 import type { TraceNode } from '../ledger/trace-node.ts';
-import { withoutUndefined } from './call-columns.ts';
 import { colorOf } from './outcome-word.ts';
 import { outcomeLabel } from '../view/outcome-words.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import type { Terminal } from './terminal.ts';
 import { fit, textWidth, trim } from './text-width.ts';
-import { duration, localTimeText, utcTimeText } from './time-text.ts';
+import { duration, localTimeText } from './time-text.ts';
+import { toJsonWithTimes, withoutUndefined } from './to-json.ts';
 
 type Placed = {
   readonly node: TraceNode;
@@ -119,39 +119,12 @@ const endOf = ({ outcome, code }: Extract<TraceNode, { kind: 'call' | 'attempt' 
 /** Each node with the number of its parent. */
 export function* traceToJson(roots: readonly TraceNode[]): Generator<JsonObject, void> {
   for (const { node, index, parent, depth } of walk(roots)) {
-    const { at, endedAt } = node;
-    yield withoutUndefined({
+    const { children: _, ...fields } = node;
+    yield {
       node: index,
-      parent,
+      ...withoutUndefined({ parent }),
       depth,
-      kind: node.kind,
-      ...fieldsOf(node),
-      at: utcTimeText(at),
-      ended_at: endedAt === undefined ? undefined : utcTimeText(endedAt),
-    });
-  }
-}
-
-function fieldsOf(node: TraceNode): { readonly [name: string]: JsonObject[string] | undefined } {
-  switch (node.kind) {
-    case 'session':
-      return { session_id: node.sessionId, parent_session_id: node.parentSessionId };
-    case 'turn':
-      return { session_id: node.sessionId, turn_id: node.turnId, why: node.why };
-    case 'call':
-      return {
-        session_id: node.sessionId,
-        turn_id: node.turnId,
-        call_id: node.callId,
-        tool_name: node.toolName,
-        outcome: node.outcome,
-        code: node.code,
-        cause: node.cause?.eventId,
-        cause_known: node.cause?.known,
-      };
-    case 'attempt':
-      return { attempt: node.attempt, outcome: node.outcome, code: node.code, final: node.final };
-    case 'event':
-      return { event_id: node.eventId, type: node.type, note: node.note, known: node.known };
+      ...toJsonWithTimes(fields, 'at', 'endedAt'),
+    };
   }
 }

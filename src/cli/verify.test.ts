@@ -40,7 +40,7 @@ describe('verify', () => {
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
       type: 'totals',
-      good: true,
+      ok: true,
       finished: true,
       calls: 11,
       problems: 0,
@@ -59,7 +59,7 @@ describe('verify', () => {
     expect(out).toContain('bodies: The bodies were changed.');
     const [first, ...rest] = (await inFolder('verify', '--ledger', name, '--json')).out.trimEnd().split('\n');
     expect(JSON.parse(first ?? '')).toMatchObject({ type: 'problem', kind: 'bodies', position: 2 });
-    expect(JSON.parse(rest.at(-1) ?? '')).toMatchObject({ type: 'totals', good: false });
+    expect(JSON.parse(rest.at(-1) ?? '')).toMatchObject({ type: 'totals', ok: false });
   });
 
   test('finds a removed entry or session, and an overwritten page', async () => {
@@ -154,10 +154,7 @@ describe('export', () => {
     expect(changed.code).toBe(1);
     const line = bytes.subarray(0, at).toString().split('\n').length;
     expect(changed.out).toContain(`First bad place: line ${line}, session "ticket-42", entry `);
-    writeFileSync(
-      join(folder, 'short.jsonl'),
-      bytes.subarray(0, bytes.lastIndexOf('{"quittance_export_end"')),
-    );
+    writeFileSync(join(folder, 'short.jsonl'), bytes.subarray(0, bytes.lastIndexOf('{"quittanceExportEnd"')));
     expect(await inFolder('verify', '--export', 'short.jsonl')).toMatchObject({ code: 1 });
     writeFileSync(
       join(folder, 'binary.jsonl'),
@@ -181,9 +178,9 @@ describe('export', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines[0]).toMatchObject({ quittance_export: 1, sessions: 1 });
+    expect(lines[0]).toMatchObject({ quittanceExport: 2, sessions: 1 });
     expect(lines.slice(1, -1).every((line) => line['session'] === 'ticket-43')).toBe(true);
-    expect(lines.at(-1)).toMatchObject({ quittance_export_end: 1, entries: lines.length - 2 });
+    expect(lines.at(-1)).toMatchObject({ quittanceExportEnd: 2, entries: lines.length - 2 });
   });
 
   test('overwrites nothing without --force, and reports an unknown session', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyEntry } from '../../test/arbitrary-event.ts';
@@ -51,15 +52,34 @@ describe('an export', () => {
   test('lists its content in the first line', async () => {
     const [first = ''] = await write(entries);
     expect(JSON.parse(first)).toMatchObject({
-      quittance_export: 1,
-      created: 1_790_000_900_000,
-      tool_version: '0.1.0',
+      quittanceExport: 2,
+      createdAt: 1_790_000_900_000,
+      toolVersion: '0.1.0',
       sessions: 2,
       entries: 8,
     });
   });
 
-  test('ends at its heads: later appends are left out', async () => {
+  test('is read in the spelling of format 1, too', async () => {
+    const old = (await write(entries))
+      .slice(0, -1)
+      .map((line) =>
+        line
+          .replace('"quittanceExport":2', '"quittance_export":1')
+          .replace('"createdAt"', '"created"')
+          .replace('"toolVersion"', '"tool_version"')
+          .replaceAll('"sessionId":', '"session":'),
+      );
+    const digest = createHash('sha256').update(old.join('')).digest('hex');
+    const end = (text: string): string =>
+      `{"quittance_export_end":1,"entries":${entries.length},"digest":"sha256:${text}"}\n`;
+    expect(await read([...old, end(digest)])).toEqual(entries);
+    await expect(read([...old, end(digest.replaceAll('a', 'b'))])).rejects.toThrow(
+      'not those that were written',
+    );
+  });
+
+  test('keeps to its heads: what was appended meanwhile is left out', async () => {
     const lines = await write(entries, manifestOf(entries.slice(0, 5)));
     expect(await read(lines)).toEqual(entries.slice(0, 5));
   });
@@ -111,9 +131,11 @@ describe('a changed export is rejected with the line number', () => {
     expect(await refusal(change)).toMatch(message);
   });
 
-  test('an export of a newer version is rejected as such', async () => {
-    await expect(readExport(['{"quittance_export":2,"tool_version":"9.0.0"}'])).rejects.toThrow(
-      'newer version ("9.0.0")',
-    );
+  test('a newer one is refused as such', async () => {
+    for (const first of [
+      '{"quittanceExport":3,"toolVersion":"9.0.0"}',
+      '{"quittance_export":2,"tool_version":"9.0.0"}',
+    ])
+      await expect(readExport([first])).rejects.toThrow('newer version ("9.0.0")');
   });
 });

@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import { readJsonText } from '../base/json-text.ts';
 import type { Head } from './chain.ts';
-import { headFromWire, headToWire } from './chain.ts';
+import { headFromWire } from './chain.ts';
 import type { StoredEntry } from './stored-entry.ts';
 
 /** The first line. */
@@ -62,7 +62,7 @@ export async function* writePagedExport(
     yield toLine(outlineToWire(outline, [])).slice(0, -']}'.length);
     let [separator, sessions, length] = ['', 0, 0];
     for await (const heads of pages) {
-      yield separator + heads.map((head) => toLine(headToWire(head))).join();
+      yield separator + heads.map((head) => toLine(headFields(head))).join();
       separator = ',';
       sessions += heads.length;
       length += countOf(heads);
@@ -90,17 +90,24 @@ async function* writeLines(
   let count = 0;
   for await (const { sessionId, sequence, text, bodies = null, salt = null, hash } of entries) {
     count++;
-    yield noted(`${toLine({ session: sessionId, sequence, text, bodies, salt, hash })}\n`);
+    yield noted(`${toLine({ sessionId, sequence, text, bodies, salt, hash })}\n`);
   }
-  yield `${endLine(count, digest.digest('hex'))}\n`;
+  yield `${endLine(2, count, digest.digest('hex'))}\n`;
 }
 
 /** Some line readers break at these two characters, which JSON does not escape. */
 const toLine = (value: JsonObject): string =>
   JSON.stringify(value).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 
-const endLine = (entries: number, digest: string): string =>
-  JSON.stringify({ quittance_export_end: 1, entries, digest: `sha256:${digest}` });
+/** Format 1 had other names: `quittance_export`, `created`, `tool_version`, `session`. It is still read. */
+type Format = 1 | 2;
+
+const endLine = (format: Format, entries: number, digest: string): string =>
+  JSON.stringify({
+    ...(format === 1 ? { quittance_export_end: 1 } : { quittanceExportEnd: 2 }),
+    entries,
+    digest: `sha256:${digest}`,
+  });
 
 /** Reads an export from its lines, with or without line breaks. */
 export async function readExport(lines: AsyncIterable<string> | Iterable<string>): Promise<LedgerExport> {
@@ -108,22 +115,22 @@ export async function readExport(lines: AsyncIterable<string> | Iterable<string>
   const first = await source.next();
   if (first.done === true) throw damaged(1, 'the file is empty');
   const digest = createHash('sha256').update(`${first.value.text}\n`);
-  const manifest = manifestFromWire(parse(first.value));
+  const { format, manifest } = readFirstLine(parse(first.value));
   async function* read(): AsyncGenerator<StoredEntry, void, undefined> {
     let count = 0;
     let last = 1;
     for await (const line of source) {
       last = line.number;
       const value = parse(line);
-      if ('quittance_export_end' in value) {
+      if ('quittance_export_end' in value || 'quittanceExportEnd' in value) {
         if (value['entries'] !== count)
           throw damaged(
             last,
             `it counts ${JSON.stringify(value['entries'])} entries, but there are ${count}`,
           );
-        // The digest does not cover its own line, so that line must match exactly.
-        if (line.text !== endLine(count, digest.digest('hex')))
-          throw damaged(last, 'this line or the lines before it were changed');
+        // The digest does not cover the line it stands in, so that has to be the very text.
+        if (line.text !== endLine(format, count, digest.digest('hex')))
+          throw damaged(last, 'it or the lines before it are not those that were written');
         const more = await source.next();
         if (more.done !== true) throw damaged(more.value.number, 'the export ends before this line');
         return;
@@ -164,42 +171,56 @@ const outlineToWire = (
   { createdAt, toolVersion, sessions, entries }: ExportOutline,
   heads: readonly Head[],
 ): JsonObject => ({
-  quittance_export: 1,
-  created: createdAt,
-  tool_version: toolVersion,
+  quittanceExport: 2,
+  createdAt,
+  toolVersion,
   sessions,
   entries,
-  heads: heads.map(headToWire),
+  heads: heads.map(headFields),
 });
 
-function manifestFromWire(value: JsonObject): ExportManifest {
-  const { quittance_export: format, created, tool_version: toolVersion, sessions, entries, heads } = value;
-  if (typeof format !== 'number') throw damaged(1, 'it is not the first line of an export');
-  if (format > 1)
+const headFields = ({ sessionId, sequence, hash }: Head): JsonObject => ({ sessionId, sequence, hash });
+
+function readFirstLine(value: JsonObject): { readonly format: Format; readonly manifest: ExportManifest } {
+  const number = value['quittanceExport'] ?? value['quittance_export'];
+  if (typeof number !== 'number') throw damaged(1, 'it is not the first line of an export');
+  const format = 'quittanceExport' in value ? 2 : 1;
+  const { sessions, entries, heads } = value;
+  const createdAt = format === 1 ? value['created'] : value['createdAt'];
+  const toolVersion = format === 1 ? value['tool_version'] : value['toolVersion'];
+  if (number > format)
     throw new QuittanceError(
       'ledger.newer',
       `This export was written by a newer version (${JSON.stringify(toolVersion)}). Update the package.`,
     );
-  if (typeof created !== 'number' || typeof toolVersion !== 'string' || !Array.isArray(heads))
-    throw damaged(1, '"created", "tool_version" or "heads" is missing');
-  const all = (heads as readonly JsonValue[]).map(headFromWire);
+  if (typeof createdAt !== 'number' || typeof toolVersion !== 'string' || !Array.isArray(heads))
+    throw damaged(1, '"createdAt", "toolVersion" or "heads" is missing');
+  const all = (heads as readonly JsonValue[]).map(format === 1 ? headFromWire : readHead);
   if (sessions !== all.length || entries !== countOf(all))
-    throw damaged(1, 'its counts of sessions or entries do not match its list');
-  return { createdAt: created, toolVersion, heads: all };
+    throw damaged(1, 'the sessions or entries it counts are not those it lists');
+  return { format, manifest: { createdAt, toolVersion, heads: all } };
+}
+
+function readHead(value: JsonValue): Head {
+  const { sessionId, sequence, hash } = isJsonObject(value) ? value : {};
+  if (typeof sessionId === 'string' && typeof sequence === 'number' && typeof hash === 'string')
+    return { sessionId, sequence, hash };
+  throw new QuittanceError('ledger.damaged', 'The head of a chain must be {sessionId, sequence, hash}.');
 }
 
 const countOf = (heads: readonly Head[]): number =>
   heads.reduce((entries, { sequence }) => entries + sequence, 0);
 
 function entryFromWire(value: JsonObject, position: number, line: number): StoredEntry {
-  const { session, sequence, text, bodies, salt, hash } = value;
-  if (typeof session !== 'string' || typeof sequence !== 'number' || typeof text !== 'string')
-    throw damaged(line, '"session", "sequence" or "text" is missing');
+  const { sequence, text, bodies, salt, hash } = value;
+  const sessionId = value['sessionId'] ?? value['session'];
+  if (typeof sessionId !== 'string' || typeof sequence !== 'number' || typeof text !== 'string')
+    throw damaged(line, '"sessionId", "sequence" or "text" is missing');
   if (!isTextOrNull(bodies) || !isTextOrNull(salt) || typeof hash !== 'string')
     throw damaged(line, '"bodies", "salt" or "hash" is missing');
   return {
     position,
-    sessionId: session,
+    sessionId,
     sequence,
     text,
     bodies: bodies ?? undefined,

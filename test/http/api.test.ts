@@ -569,7 +569,7 @@ describe('reading', () => {
       (await app.get<HeadPage>(`/v1/heads?limit=1&cursor=${heads.next ?? ''}`)).body.rows[0]?.sessionId,
     ).not.toBe(heads.rows[0]?.sessionId);
     const lines = (await app.get<string>('/v1/export?sessionId=s1')).body;
-    expect(lines).toContain('quittance_export_end');
+    expect(lines).toContain('quittanceExportEnd');
     const metrics = (await app.get<string>('/metrics')).body;
     expect(metrics).toMatch(
       /^quittance_calls_total\{tool="get_weather",outcome="ToolExecutionResult",code=""\} 2$/m,

@@ -194,10 +194,10 @@ describe('people see the comparison', () => {
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
-    const line = lines.find((each) => each['confirmation_id'] === view.confirmationId);
+    const line = lines.find((each) => each['confirmationId'] === view.confirmationId);
     expect(line).toMatchObject({
-      preview_source: 'comparison',
-      comparison: { call_id: 'c0', fields: [{ name: '$.title', before: 'Old', after: 'New' }], more: 0 },
+      previewSource: 'comparison',
+      comparison: { callId: 'c0', fields: [{ name: '$.title', before: 'Old', after: 'New' }], more: 0 },
     });
     await ledger.close();
   });

@@ -297,7 +297,7 @@ describe('[nothing-lost] a refused call can be found', () => {
     const shown = await cli('show', 'a', '--json');
     expect(JSON.parse(shown.out)).toMatchObject({
       status: 'not_accepted',
-      records: [{ call_id: 'a', outcome: { kind: 'persistence_failed', boundary: 'intent' } }],
+      audit: [{ callId: 'a', outcome: { kind: 'persistence_failed', boundary: 'intent' } }],
     });
     expect((await cli('show', 'b')).code).not.toBe(0);
     const auditRows = (): unknown => {
@@ -321,7 +321,9 @@ describe('[nothing-lost] a refused call can be found', () => {
     await runtime.close();
     await ledger.retention.erase({ sessionId: 's', by: 'ada', reason: 'asked to' });
     await ledger.close();
-    const { records } = JSON.parse((await cli('show', 'a', '--json')).out) as { records: ToolAuditRecord[] };
+    const { audit: records } = JSON.parse((await cli('show', 'a', '--json')).out) as {
+      audit: ToolAuditRecord[];
+    };
     expect(records.map(({ outcome }) => outcome.kind)).toEqual(['persistence_failed', 'completed']);
     expect(JSON.stringify(records[0])).not.toMatch(/EIO|ada/);
     expect(auditRows()).toEqual([{ call_id: 'a', tool_name: 'pay', user_id: null }]);

@@ -1,7 +1,5 @@
-import type { JsonObject } from '../../base/json.ts';
 import type { RecordedCall } from '../../replay/cassette.ts';
 import { inputOf } from '../../replay/cassette.ts';
-import { outcomeToWire } from '../../call/outcome-wire.ts';
 import { cassetteFile, readCassetteFile } from '../cassette-file.ts';
 import type { CliCommand } from '../command.ts';
 import { jsonOption } from '../command.ts';
@@ -70,12 +68,12 @@ function toRow(call: RecordedCall): Row {
   ];
 }
 
-const toJson = (call: RecordedCall): JsonObject => ({
-  call: call.callId,
+const toJson = (call: RecordedCall): object => ({
+  callId: call.callId,
   turn: call.turn,
-  tool: call.toolName,
+  toolName: call.toolName,
   input: inputOf(call),
   hidden: call.hidden,
   runs: call.runs.length,
-  outcome: outcomeToWire(call.outcome),
+  outcome: call.outcome,
 });

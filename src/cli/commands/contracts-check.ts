@@ -8,7 +8,6 @@ import { realPath } from '../../runtime/files/real-path.ts';
 import { ledgerPath } from '../find-ledger.ts';
 import type { LintWarning } from '../../policy/language/lint-warning.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { withoutUndefined } from '../call-columns.ts';
 import { needFiles, problemLines, tryToLoad, type Loading } from '../load-or-explain.ts';
 import { toolsInLedger } from '../ledger-calls.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -102,8 +101,7 @@ type Print = (
 const printJson: Print = async (loading, warnings, paths, { out }) => {
   const problems = loading.ok ? [] : loading.problems;
   for (const problem of problems) await out.print(safeJson({ type: 'problem', ...problem }));
-  for (const { ruleId, ...warning } of warnings)
-    await out.print(safeJson(withoutUndefined({ type: 'warning', rule: ruleId, ...warning })));
+  for (const warning of warnings) await out.print(safeJson({ type: 'warning', ...warning }));
   await out.print(
     safeJson({
       type: 'totals',
@@ -111,11 +109,11 @@ const printJson: Print = async (loading, warnings, paths, { out }) => {
       ...(loading.ok && {
         rules: loading.contracts.policy.composed.rules.length,
         workflows: loading.contracts.policy.workflows.length,
-        version: loading.contracts.version,
+        policyVersion: loading.contracts.version,
       }),
       problems: problems.length,
       warnings: warnings.length,
-      good: loading.ok,
+      ok: loading.ok,
     }),
   );
 };

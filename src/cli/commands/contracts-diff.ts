@@ -1,7 +1,6 @@
 import type { ContractsOptions } from '../../contracts/contracts-options.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import { filterOptions, timesOf } from '../call-query.ts';
-import { withoutUndefined } from '../call-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { readCaseFiles } from '../case-files.ts';
 import { createCaseLoader, toCall } from '../run-cases.ts';
@@ -14,6 +13,7 @@ import { shellWord } from '../find-call.ts';
 import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import { trim, wrap } from '../text-width.ts';
 import { UsageError } from '../usage-error.ts';
+import { withoutUndefined } from '../to-json.ts';
 
 const mostCalls = 10_000;
 const { since, session } = filterOptions;
@@ -188,12 +188,12 @@ async function printJson(
         withoutUndefined({
           type: 'call',
           id: call.name,
-          session_id: call.sessionId,
-          tool: call.call.toolName,
+          sessionId: call.sessionId,
+          toolName: call.call.toolName,
           before: before.word,
           after: after.word,
-          rule_before: before.decidedBy?.ruleId,
-          rule_after: after.decidedBy?.ruleId,
+          ruleBefore: before.decidedBy?.ruleId,
+          ruleAfter: after.decidedBy?.ruleId,
           hidden: call.hidden,
         }),
       ),

@@ -3,12 +3,12 @@ import { readCaseFiles } from '../case-files.ts';
 import type { CaseResult } from '../run-cases.ts';
 import { runCases } from '../run-cases.ts';
 import { loadOrExplain, needFiles } from '../load-or-explain.ts';
-import { withoutUndefined } from '../call-columns.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { safeJson, terminalText } from '../terminal-text.ts';
 import type { Column, Row } from '../table.ts';
 import { layOutTable } from '../table.ts';
+import { withoutUndefined } from '../to-json.ts';
 
 export const contractsTestCommand: CliCommand = {
   name: 'contracts test',
@@ -110,7 +110,7 @@ const resultToJson = ({ case: each, passed, came, decidedBy, problems }: CaseRes
     passed,
     expected: each.expected.word,
     came,
-    rule: decidedBy?.ruleId,
+    ruleId: decidedBy?.ruleId,
     message: decidedBy?.message,
     problems,
     source: each.source,

@@ -1,7 +1,7 @@
 import type { ErrorSummary, ErrorGroup } from '../../ledger/summarise-errors.ts';
 import { summariseErrors } from '../../ledger/summarise-errors.ts';
 import { filterOptions, timesOf } from '../call-query.ts';
-import { callToJson, withoutUndefined } from '../call-columns.ts';
+import { callToJson } from '../call-columns.ts';
 import type { CliCommand, Context } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -10,6 +10,7 @@ import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import type { Terminal } from '../terminal.ts';
 import { trim, wrap } from '../text-width.ts';
 import { age, utcTimeText } from '../time-text.ts';
+import { withoutUndefined } from '../to-json.ts';
 
 const { session, tool, code, since, until } = filterOptions;
 
@@ -29,9 +30,9 @@ export const errorsCommand: CliCommand = {
     json: { ...jsonOption, help: 'JSON instead of text, one code per line, times in UTC' },
   },
   examples: [
-    ['quittance errors --since 7d', 'errors of the last week'],
-    ['quittance errors --session ticket-42', 'errors of one session'],
-    ["quittance errors --json | jq -r '[.whose_move, .code, .count] | @tsv'", 'for a program'],
+    ['quittance errors --since 7d', 'what went wrong in the last week'],
+    ['quittance errors --session ticket-42', 'in one session'],
+    ["quittance errors --json | jq -r '[.whoseMove, .code, .count] | @tsv'", 'for a program'],
   ],
   run: (given, context) =>
     context.withLedger(given, async (ledger, meant) => {
@@ -103,15 +104,15 @@ async function printJson(groups: readonly ErrorGroup[], { out }: Context): Promi
       await out.print(
         safeJson(
           withoutUndefined({
-            whose_move: whoseMove,
+            whoseMove,
             code: word,
             title,
-            what_to_do: whatToDo,
+            whatToDo,
             count,
             unresolved,
-            tools: tools.map(({ toolName, count: calls }) => ({ tool_name: toolName, count: calls })),
-            first_at: utcTimeText(firstAt),
-            last_at: utcTimeText(lastAt),
+            tools: tools.map(({ toolName, count: calls }) => ({ toolName, count: calls })),
+            firstAt: utcTimeText(firstAt),
+            lastAt: utcTimeText(lastAt),
             sample: callToJson(sample),
           }),
         ),

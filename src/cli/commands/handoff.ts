@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isQuittanceError } from '../../base/error.ts';
-import type { JsonValue } from '../../base/json.ts';
 import { dueAt, isHandedOver } from '../../call/handoff.ts';
-import { outcomeToWire } from '../../call/outcome-wire.ts';
 import type { ReasonCode } from '../../call/reason.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { HandoffClaim } from '../../runtime/handoff/claim-handoff.ts';
@@ -11,7 +9,6 @@ import { foldStored } from '../../ledger/fold-stored.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
 import type { HandoffReport } from '../../runtime/handoff/handoff-report.ts';
 import { toHandoffView } from '../../runtime/handoff/list-handoffs.ts';
-import { withoutUndefined } from '../call-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -26,8 +23,9 @@ import { json, labelled } from '../page-layout.ts';
 import { requireOption } from '../require-option.ts';
 import { terminalId, safeJson } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
-import { localTimeText, utcTimeText } from '../time-text.ts';
+import { localTimeText } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
+import { toJsonWithTimes } from '../to-json.ts';
 
 const actions = ['list', 'claim', 'report'] as const;
 const claimLine = 'quittance handoff claim CALL --runtime worker.ts --worker NAME --json';
@@ -167,22 +165,7 @@ async function printClaim(
 ): Promise<void> {
   const { sessionId, callId, token } = claimed;
   if (given.has('json')) {
-    await out.print(
-      safeJson(
-        withoutUndefined({
-          token,
-          session_id: sessionId,
-          call_id: callId,
-          tool_name: claimed.toolName,
-          arguments: claimed.arguments,
-          idempotency_key: claimed.idempotencyKey,
-          attempt: claimed.attempt,
-          principal: claimed.principal as unknown as JsonValue | undefined, // plain data
-          deadline_at: utcTimeText(claimed.deadlineMs),
-          expires_at: utcTimeText(claimed.expiresAt),
-        }),
-      ),
-    );
+    await out.print(safeJson(toJsonWithTimes(claimed, 'expiresAt')));
     return;
   }
   const stored = await ledger.journal.readCall(sessionId, callId);
@@ -208,16 +191,7 @@ async function report(given: Given, context: Context): Promise<ExitCode> {
   return withRuntime(given, context, reportLine, async (runtime) => {
     const reported = await runtime.handoffs.report(token, said, undefined, context.identity);
     const { status, outcome, differs, callId } = reported;
-    if (given.has('json'))
-      await context.out.print(
-        safeJson({
-          session_id: reported.sessionId,
-          call_id: callId,
-          status,
-          differs,
-          outcome: outcomeToWire(outcome),
-        }),
-      );
+    if (given.has('json')) await context.out.print(safeJson(reported));
     else {
       const word = outcomeLabel(outcome);
       const what = {

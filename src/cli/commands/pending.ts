@@ -29,7 +29,7 @@ export const pendingCommand: CliCommand = {
   examples: [
     ['quittance pending', 'calls awaiting your approval'],
     ['quittance pending --tool refund --session ticket-42', 'the refunds of one session'],
-    ['quittance pending --json | jq -r .confirmation_id', 'the full ids, for a program'],
+    ['quittance pending --json | jq -r .confirmationId', 'the full ids, for a program'],
   ],
   run: (given, context) => context.withLedger(given, (ledger, meant) => list(ledger, meant, context)),
 };

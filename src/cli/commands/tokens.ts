@@ -5,7 +5,6 @@ import type { JsonValue } from '../../base/json.ts';
 import { isRole, mayDo } from '../../http/actor.ts';
 import type { TokenRecord } from '../../http/token-file.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
-import { withoutUndefined } from '../call-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -21,6 +20,7 @@ import type { Column } from '../table.ts';
 import { layOutTable } from '../table.ts';
 import { localTimeText, parseSpan, utcTimeText } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
+import { withoutUndefined } from '../to-json.ts';
 
 const actions = ['list', 'create', 'revoke'] as const;
 const createLine = 'quittance tokens create --name "Ada" --role approver';
@@ -186,11 +186,11 @@ const toJson = ({
   principals,
 }: TokenRecord): ReturnType<typeof withoutUndefined> =>
   withoutUndefined({
-    token_id: tokenId,
+    tokenId,
     name,
     role,
     person,
     principals: principals as unknown as JsonValue | undefined, // plain data
-    created_at: utcTimeText(createdAt),
-    expires_at: expiresAt === undefined ? undefined : utcTimeText(expiresAt),
+    createdAt: utcTimeText(createdAt),
+    expiresAt: expiresAt === undefined ? undefined : utcTimeText(expiresAt),
   });
