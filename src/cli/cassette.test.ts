@@ -57,7 +57,7 @@ test('shows the content of a cassette, one call per line', async () => {
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line) as unknown),
-  ).toContainEqual(expect.objectContaining({ call: 'call_denied', runs: 0 }));
+  ).toContainEqual(expect.objectContaining({ callId: 'call_denied', runs: 0 }));
 });
 
 test('refuses a changed cassette until it is sealed again', async () => {

@@ -137,8 +137,10 @@ describe('show', () => {
     const [call] = jsonLines((await on('show', 'call_confirmed', '--json')).out);
     expect(call).toMatchObject({
       callId: 'call_confirmed',
-      settled: { content: '{"deleted":true}' },
-      result: { type: 'ToolExecutionResult', output: { deleted: true } },
+      settled: {
+        content: '{"deleted":true}',
+        outcome: { type: 'ToolExecutionResult', output: { deleted: true } },
+      },
       confirmation: { status: 'approved', by: { type: 'person', name: 'Ada' } },
       audit: [{ outcome: { kind: 'requires_confirmation' } }, { outcome: { kind: 'completed' } }],
     });

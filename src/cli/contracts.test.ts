@@ -275,7 +275,7 @@ describe('diff', () => {
     expect(lines).toContainEqual(
       expect.objectContaining({
         type: 'call',
-        tool: 'refund',
+        toolName: 'refund',
         before: 'ask',
         after: 'block',
         ruleAfter: 'big-refunds',

@@ -179,7 +179,7 @@ describe('export', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(lines[0]).toMatchObject({ quittanceExport: 2, sessions: 1 });
-    expect(lines.slice(1, -1).every((line) => line['session'] === 'ticket-43')).toBe(true);
+    expect(lines.slice(1, -1).every((line) => line['sessionId'] === 'ticket-43')).toBe(true);
     expect(lines.at(-1)).toMatchObject({ quittanceExportEnd: 2, entries: lines.length - 2 });
   });
 

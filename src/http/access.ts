@@ -1,12 +1,12 @@
 /**
- * Who asks, and whether they may.
+ * Identifies the caller of a request and checks its role.
  *
- * 1. A bearer token in the header, or the cookie of a browser that logged in. Nothing in an address.
+ * 1. A caller sends a bearer token in a header, or the cookie of a browser login. URLs carry no credentials.
  * 2. A cookie counts only together with the page key of the same login, for reading and for changing. Browsers send
  *    cookies to every port of a host, so another local server can collect them. The key is in the storage of this
  *    origin, which no other port can read, and travels in a header that no form can set. A request that says it comes
  *    from another site is refused as well.
- * 3. The server answers under its own names only, so that no other name can be pointed at it.
+ * 3. The server answers only to its own host names, so another name cannot be pointed at it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isSameName } from '../call/same-person.ts';
@@ -18,27 +18,27 @@ import { hashSecret } from './token-file.ts';
 
 export type AccessOptions = {
   readonly tokens: TokenFile;
-  /** A token that is in no file and ends with the process. */
+  /** A token that is not stored and ends with the process. */
   readonly local: { readonly token: string; readonly name: string } | undefined;
-  /** Names and ports the server answers under, in lower case, e.g. `127.0.0.1:4747`. */
+  /** Host names and ports of the server, in lower case, e.g. `127.0.0.1:4747`. */
   readonly hosts: () => ReadonlySet<string>;
   readonly cookieName: () => string;
-  /** Whether the cookie is sent over TLS only. */
+  /** Send the cookie over TLS only. */
   readonly secure: boolean;
   readonly now: () => number;
 };
 
-/** Carries the key that the pages of this origin keep. */
+/** The header with the key that the pages of this origin store. */
 export const pageKeyHeader = 'x-quittance-page-key';
 
-/** What a browser is given when it logs in. */
+/** The secrets that a browser receives at login. */
 export type OpenedLogin = { readonly cookie: string; readonly pageKey: string };
 
-/** Another server on the same host can set cookies of our name too; ours is looked for among so many. */
+/** Another server on the same host can set cookies of the same name. This many are checked. */
 const mostCookies = 32;
 
 const loginLastsMs = 12 * 3_600_000;
-/** How soon somebody who waits and is put out waits no more. */
+/** How often a waiting request checks that its token is still valid. */
 const lookEveryMs = 250;
 const codeLastsMs = 15 * 60_000;
 
@@ -61,7 +61,7 @@ export class Access {
     );
   }
 
-  /** Throws for a token or a cookie that is none; gives nobody where there is neither. */
+  /** Throws if the token or cookie is invalid. Without either, the caller is anonymous. */
   identify(method: string, headers: Headers): Actor {
     const given = headers.get('authorization');
     if (given !== null) return this.#byToken(given);
@@ -71,7 +71,7 @@ export class Access {
     return actor;
   }
 
-  /** Another text once anybody may have been put out: also where the tokens cannot be read, when nobody is let in. */
+  /** Changes when a caller may have lost access, and when the token file becomes unreadable. */
   get revision(): string {
     try {
       return this.#options.tokens.revision;
@@ -80,7 +80,7 @@ export class Access {
     }
   }
 
-  /** Whether who sent these headers would still be let in. */
+  /** Would a request with these headers still be accepted? */
   isStillIn(method: string, headers: Headers): boolean {
     try {
       return this.identify(method, headers).role !== undefined;
@@ -90,8 +90,8 @@ export class Access {
   }
 
   /**
-   * For a request that may wait: `ended` is aborted once who sent it would not be let in any more. Somebody who never
-   * was, and came with a link, is not looked after.
+   * For a request that may wait: `ended` is aborted once its caller would no longer be accepted. Anonymous callers with
+   * a link are not checked.
    */
   hold(method: string, headers: Headers): { readonly ended: AbortSignal; readonly release: () => void } {
     const ended = new AbortController();
@@ -140,7 +140,7 @@ export class Access {
     );
   }
 
-  /** A code that is good for one login, by whoever opens the link it stands in. */
+  /** A code for one login. Any browser that opens its link can use it. */
   makeCode(tokenId: string = this.#localId): string {
     const now = this.#options.now();
     for (const [hash, { expiresAt }] of this.#codes) if (expiresAt <= now) this.#codes.delete(hash);
@@ -149,7 +149,7 @@ export class Access {
     return code;
   }
 
-  /** Whom a one-time code logs in, while it is good. Looking does not use it up. */
+  /** The name that a valid one-time code logs in. Reading it does not use the code. */
   nameOfCode(code: string): string | undefined {
     const found = this.#codes.get(hashSecret(code));
     if (found === undefined || found.expiresAt <= this.#options.now()) return undefined;
@@ -158,7 +158,7 @@ export class Access {
     return tokens.list().find(({ tokenId }) => tokenId === found.tokenId)?.name;
   }
 
-  /** A login for a one-time code; undefined for one that is used, too old or none. */
+  /** Logs in with a one-time code; undefined if it is used, expired or unknown. */
   loginByCode(code: string): OpenedLogin | undefined {
     const hash = hashSecret(code);
     const found = this.#codes.get(hash);
@@ -168,13 +168,13 @@ export class Access {
       : this.#openLogin(found.tokenId);
   }
 
-  /** A login for a token; undefined for one that is none. */
+  /** Logs in with a token; undefined if the token is not valid. */
   loginByToken(token: string): OpenedLogin | undefined {
     const tokenId = this.#isLocal(token) ? this.#localId : this.#options.tokens.findToken(token)?.tokenId;
     return tokenId === undefined ? undefined : this.#openLogin(tokenId);
   }
 
-  /** Ends the login of this browser; gives the cookie that removes it. A cookie without its page key ends nothing. */
+  /** Ends the login of this browser and returns the cookie that removes it. Needs the page key as well as the cookie. */
   logout(headers: Headers): string {
     const secret = this.#findLogin(headers)?.secret;
     if (secret !== undefined) this.#options.tokens.closeLogin(secret);
@@ -228,7 +228,7 @@ export class Access {
     return undefined;
   }
 
-  /** Every cookie of our name: a server on another port may have set one beside ours. */
+  /** All cookies of this name: a server on another port may have set one too. */
   #cookiesOf(headers: Headers): readonly string[] {
     const start = `${this.#options.cookieName()}=`;
     return (headers.get('cookie') ?? '')
@@ -239,7 +239,7 @@ export class Access {
       .map((part) => part.slice(start.length));
   }
 
-  /** A browser that came in under one name is not let in under another, whoever starts the server next. */
+  /** A browser login belongs to one name: it is not valid after a restart under another name. */
   get #localId(): string {
     return `local/${this.#options.local?.name ?? ''}`;
   }
@@ -249,7 +249,7 @@ export class Access {
     return { name, role: 'admin', tokenId, person: undefined, principals: undefined, by, expiresAt };
   }
 
-  /** The token of this process, as it is recorded. It ends with the process, and so does all that rests on it. */
+  /** The record of the local token. It ends with the process, and so do its logins and links. */
   get #localTokenId(): string {
     const { local } = this.#options;
     return `local/${local?.name ?? ''}/${hashSecret(local?.token ?? '').slice(0, 8)}`;
@@ -258,7 +258,7 @@ export class Access {
   #isLocal(token: string): boolean {
     const { local } = this.#options;
     if (local === undefined) return false;
-    // Hashes have one length, and tell nothing about where two texts differ.
+    // Hashes have equal length, and comparing them reveals nothing about the texts.
     this.#localHash ??= Buffer.from(hashSecret(local.token));
     return timingSafeEqual(Buffer.from(hashSecret(token)), this.#localHash);
   }
@@ -278,7 +278,7 @@ const toActor = (
   expiresAt,
 });
 
-/** Browsers say where a request comes from, and pages cannot make them lie. */
+/** Browsers state the origin of a request, and pages cannot forge it. */
 export function refuseOtherSites(method: string, headers: Headers, hosts: ReadonlySet<string>): void {
   const refuse = (why: string): never => {
     throw new HttpRefusal(

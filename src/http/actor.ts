@@ -1,23 +1,23 @@
-/** Who asks. */
+/** The caller of a request. */
 import type { TokenIdentity } from '../call/event.ts';
 import type { Role } from './api/access.ts';
 import type { TokenPrincipals } from './token-principals.ts';
 
 export type Actor = {
-  /** On every decision. Empty for nobody. */
+  /** Stored with every decision. Empty for an anonymous caller. */
   readonly name: string;
   readonly role: Role | undefined;
-  /** The id of the token; that of the process's own token begins with `local/`. Empty for nobody. */
+  /** The id of the token; the local token's begins with `local/`. Empty for an anonymous caller. */
   readonly tokenId: string;
-  /** The person it belongs to, where one person has several tokens. */
+  /** The owner of the token, for people with several tokens. */
   readonly person: string | undefined;
-  /** For whom they may ask for calls; for anybody where undefined. */
+  /** The principals it may request calls for. Undefined: any. */
   readonly principals: TokenPrincipals | undefined;
   readonly by: 'token' | 'cookie' | 'nobody';
   readonly expiresAt: number | undefined;
 };
 
-/** Who may use a route: a role, one of two roles, or anybody at all. */
+/** Who may use a route: a role, either of two roles, or any caller. */
 export type Needed = Role | 'operator or approver' | 'anyone';
 
 export const nobody: Actor = {
@@ -30,7 +30,7 @@ export const nobody: Actor = {
   expiresAt: undefined,
 };
 
-/** How a person or program that came with a token is known. Only for actors with a role. */
+/** The identity recorded for a caller with a token. Only for actors with a role. */
 export const identityOf = ({ name, tokenId, by, person }: Actor): TokenIdentity => ({
   kind: 'token',
   id: tokenId,
@@ -39,7 +39,7 @@ export const identityOf = ({ name, tokenId, by, person }: Actor): TokenIdentity 
   ...(person !== undefined && { person }),
 });
 
-/** What each role may do, itself included. */
+/** The roles that each role includes, itself among them. */
 export const mayDo: { readonly [Has in Role]: readonly Role[] } = {
   viewer: ['viewer'],
   operator: ['viewer', 'operator'],

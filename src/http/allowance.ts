@@ -1,4 +1,4 @@
-/** How much a caller may cost in a while: a bucket that fills with time. Callers that are quiet are forgotten. */
+/** Limits cost per caller with a token bucket. Idle callers are forgotten. */
 export type AllowanceRate = { readonly perSecond: number; readonly burst: number };
 
 const mostCallers = 10_000;
@@ -11,7 +11,7 @@ export class Allowance {
     this.#rate = rate;
   }
 
-  /** Whether there was enough left; if not, nothing is taken. */
+  /** Takes the amount if enough is left. */
   take(caller: string, amount: number): boolean {
     const { perSecond, burst } = this.#rate;
     const atMs = performance.now();

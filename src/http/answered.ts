@@ -1,4 +1,4 @@
-/** An answer in bytes, wherever it was made: in a reader thread, or here. */
+/** An answer in bytes, made on this thread or in a reader thread. */
 import { createHash } from 'node:crypto';
 import { isKnown, taggedHeaders } from './known-tag.ts';
 import { toProblem } from './problem.ts';
@@ -27,7 +27,7 @@ export function answerJson(value: unknown, most: number): Answered {
   };
 }
 
-/** Told to the caller by whoever knows what to ask for instead. */
+/** The handler turns it into a refusal that says what to request instead. */
 export class AnswerTooLarge extends Error {
   readonly bytes: number;
   readonly most: number;

@@ -1,6 +1,6 @@
 /**
- * The routes behind one `fetch`: who asks, whether they may, what they say, what they get. Hono finds the route; the
- * order of everything else is here.
+ * All routes behind one `fetch`. Hono finds the route. This file fixes the order of the steps: identify the caller, check
+ * its role, check the request, handle it, answer.
  */
 import type { HonoRequest } from 'hono';
 import { Hono } from 'hono';
@@ -30,15 +30,15 @@ import { fieldsOf, schemaOf, standalone } from './schema-of.ts';
 
 export type AppLimits = {
   readonly bodyBytes: number;
-  /** Of a body that rules judge. */
+  /** The largest body that rules judge. */
   readonly callBytes: number;
-  /** Without a valid token. */
+  /** The largest body without a valid token. */
   readonly strangerBodyBytes: number;
-  /** Bytes of large bodies, of one token. */
+  /** Bytes of large bodies per token. */
   readonly bodyRate: Rate;
-  /** Of one token. */
+  /** Requests per token. */
   readonly rate: Rate;
-  /** Of one address, for whoever has no token or a wrong one. */
+  /** Requests per address without a valid token. */
   readonly strangerRate: Rate;
 };
 
@@ -47,118 +47,31 @@ export type AppOptions = {
   readonly limits: AppLimits;
   readonly hosts: () => ReadonlySet<string>;
   readonly console: ReadonlyMap<string, ConsoleFile>;
-  /** Told of what went wrong in the server itself. */
+  /** Receives errors of the server itself. */
   readonly onError: (error: unknown) => void;
 };
 
 export type App = (request: Request, connection: Connection) => Promise<Response>;
 
+/** What the steps of a request share. */
+type AppContext = Pick<AppOptions, 'service' | 'limits' | 'onError'> & {
+  readonly rate: RateLimit;
+  readonly strangers: RateLimit;
+  readonly bodies: Allowance;
+};
+
 export function createApp(options: AppOptions): App {
   const { service, limits, onError } = options;
   const app = new Hono<{ Bindings: Visit }>();
-  const rate = new RateLimit(limits.rate);
-  const strangers = new RateLimit(limits.strangerRate);
-  const bodies = new Allowance(limits.bodyRate);
-
-  /** Bodies are read and parsed here, so large ones of one caller must not come one after the other. */
-  const refuseManyBodies = (request: Request, actor: Actor): void => {
-    const length = request.headers.get('content-length');
-    const bytes = length === null ? limits.bodyBytes : Number(length);
-    if (request.body === null || bytes <= smallBodyBytes || bytes > limits.bodyBytes) return;
-    if (actor === nobody || bodies.take(actor.name, bytes)) return;
-    throw new HttpRefusal(
-      'http.too_many_requests',
-      `Bodies of more than ${smallBodyBytes} bytes may have ${limits.bodyRate.perSecond} bytes a second together. Wait a second and send it again.`,
-      {},
-      { 'retry-after': '1' },
-    );
+  const context: AppContext = {
+    service,
+    limits,
+    onError,
+    rate: new RateLimit(limits.rate),
+    strangers: new RateLimit(limits.strangerRate),
+    bodies: new Allowance(limits.bodyRate),
   };
-
-  const identify = (request: Request, address: string, { isProbe = false, access }: Route): Actor => {
-    let actor: Actor;
-    try {
-      actor = service.access.identify(request.method, request.headers);
-    } catch (error) {
-      strangers.take(address);
-      // A link is a right of its own: a login that does not count here takes nothing away from it.
-      if (access === 'anyone' && error instanceof HttpRefusal && error.code === 'http.cross_site')
-        return nobody;
-      if (error instanceof HttpRefusal) throw error;
-      // Who asks may be anybody: what is wrong with the tokens, and where they are, is not for them.
-      onError(error);
-      throw new HttpRefusal(
-        'http.internal',
-        'Nobody can be let in: the file of tokens cannot be read. The log of the server says why.',
-      );
-    }
-    if (actor !== nobody) rate.take(actor.name);
-    // Whoever guesses must not make the server look dead to what watches it from the same address.
-    else if (!isProbe) strangers.take(address);
-    return actor;
-  };
-
-  const answer = async (
-    req: HonoRequest,
-    env: Visit,
-    { route, checks, actor }: { readonly route: Route; readonly checks: Checks; readonly actor: Actor },
-  ): Promise<Response> => {
-    const asked = {
-      service,
-      actor,
-      arrivedAt: env.arrivedAt,
-      params: req.param(),
-      query: readQuery(new URL(req.url), fieldsOf(route.query), checks.query),
-      body: checks.body && (await readBody(req.raw, bodyLimits(limits, actor, route), checks.body)),
-      headers: req.raw.method === 'HEAD' ? withoutRange(req.raw.headers) : req.raw.headers,
-      cut:
-        env.cut &&
-        (() => {
-          service.metrics.noteCutOff();
-          env.cut?.();
-        }),
-    };
-    // Only what is posted waits for something; what is read ends by itself, or is a stream with an end of its own.
-    const pass = route.method === 'POST' ? service.access.hold(req.raw.method, req.raw.headers) : undefined;
-    const signal = pass ? AbortSignal.any([req.raw.signal, service.closing, pass.ended]) : req.raw.signal;
-    let answered: unknown;
-    try {
-      answered = await route.handle({ ...asked, signal });
-    } finally {
-      pass?.release();
-    }
-    // Whoever was put out while they waited is given nothing of what they waited for.
-    if (pass?.ended.aborted === true && actor !== nobody)
-      service.access.identify(req.raw.method, req.raw.headers);
-    return answered instanceof Response ? answered : toJson(route, answered, req.raw.headers);
-  };
-
-  for (const [path, all] of Map.groupBy(routes, (route) => route.path)) {
-    const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
-    for (const route of all) {
-      let checks: Checks | undefined; // made when first needed: there are many, and most servers use a few
-      app.on([route.method], pattern, async ({ req, env }) => {
-        env.route = path;
-        // A stream would go on behind a head that is all anybody sees.
-        if (req.raw.method === 'HEAD' && typeof route.answer !== 'string' && route.answer.isWhole !== true)
-          throw wrongMethod(all);
-        const actor = identify(req.raw, env.address, route);
-        service.access.require(actor, route.access);
-        checks ??= compileChecks(route);
-        if (checks.body !== undefined) refuseManyBodies(req.raw, actor);
-        // Told before the body arrives: what waits for the body must know that it is coming.
-        const handled = route.expect?.({ service, arrivedAt: env.arrivedAt, params: req.param() });
-        try {
-          return await answer(req, env, { route, checks, actor });
-        } finally {
-          handled?.();
-        }
-      });
-    }
-    app.all(pattern, () => {
-      throw wrongMethod(all);
-    });
-  }
-
+  for (const [path, all] of Map.groupBy(routes, (route) => route.path)) addRoutes(app, context, path, all);
   const description = JSON.stringify(toOpenApi(routes, service.version));
   app.get('/openapi.json', ({ req }) =>
     withTag(description, 'application/json; charset=utf-8', req.raw.headers),
@@ -170,7 +83,7 @@ export function createApp(options: AppOptions): App {
     access: service.access,
     hosts: options.hosts,
     files: options.console,
-    strangers,
+    strangers: context.strangers,
     url: () => service.url(),
   });
   app.notFound(() =>
@@ -179,8 +92,7 @@ export function createApp(options: AppOptions): App {
     ),
   );
   app.onError((error) => {
-    if (isOurs(error)) return problemResponse(error);
-    onError(error);
+    if (!isOurs(error)) onError(error);
     return problemResponse(error);
   });
 
@@ -200,6 +112,118 @@ export function createApp(options: AppOptions): App {
   };
 }
 
+/** The routes of one path. Other methods are refused. */
+function addRoutes(
+  app: Hono<{ Bindings: Visit }>,
+  context: AppContext,
+  path: string,
+  all: readonly Route[],
+): void {
+  const { service } = context;
+  const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+  for (const route of all) {
+    let checks: Checks | undefined; // compiled on first use: there are many, and most servers use a few
+    app.on([route.method], pattern, async ({ req, env }) => {
+      env.route = path;
+      // The stream behind the head would continue, and the client would see none of it.
+      if (req.raw.method === 'HEAD' && typeof route.answer !== 'string' && route.answer.isWhole !== true)
+        throw wrongMethod(all);
+      const actor = identify(context, req.raw, env.address, route);
+      service.access.require(actor, route.access);
+      checks ??= compileChecks(route);
+      if (checks.body !== undefined) refuseManyBodies(context, req.raw, actor);
+      // Called before the body arrives: a decision that waits for the body must know that it is coming.
+      const handled = route.expect?.({ service, arrivedAt: env.arrivedAt, params: req.param() });
+      try {
+        return await answer(context, req, env, { route, checks, actor });
+      } finally {
+        handled?.();
+      }
+    });
+  }
+  app.all(pattern, () => {
+    throw wrongMethod(all);
+  });
+}
+
+/** Bodies are read and parsed on this thread, so one caller must not send large ones in a row. */
+function refuseManyBodies({ limits, bodies }: AppContext, request: Request, actor: Actor): void {
+  const length = request.headers.get('content-length');
+  const bytes = length === null ? limits.bodyBytes : Number(length);
+  if (request.body === null || bytes <= smallBodyBytes || bytes > limits.bodyBytes) return;
+  if (actor === nobody || bodies.take(actor.name, bytes)) return;
+  throw new HttpRefusal(
+    'http.too_many_requests',
+    `Bodies of more than ${smallBodyBytes} bytes may have ${limits.bodyRate.perSecond} bytes a second together. Wait a second and send it again.`,
+    {},
+    { 'retry-after': '1' },
+  );
+}
+
+function identify(
+  { service, rate, strangers, onError }: AppContext,
+  request: Request,
+  address: string,
+  { isProbe = false, access }: Route,
+): Actor {
+  let actor: Actor;
+  try {
+    actor = service.access.identify(request.method, request.headers);
+  } catch (error) {
+    strangers.take(address);
+    // A link grants access by itself: a login that is not accepted here does not reduce it.
+    if (access === 'anyone' && error instanceof HttpRefusal && error.code === 'http.cross_site')
+      return nobody;
+    if (error instanceof HttpRefusal) throw error;
+    // The caller is unknown, so it must not learn what is wrong with the token file or where the file is.
+    onError(error);
+    throw new HttpRefusal(
+      'http.internal',
+      'The server cannot read its token file, so no token is accepted. The log of the server says why.',
+    );
+  }
+  if (actor !== nobody) rate.take(actor.name);
+  // A client that guesses tokens must not make the server look dead to a monitor at the same address.
+  else if (!isProbe) strangers.take(address);
+  return actor;
+}
+
+async function answer(
+  { service, limits }: AppContext,
+  req: HonoRequest,
+  env: Visit,
+  { route, checks, actor }: { readonly route: Route; readonly checks: Checks; readonly actor: Actor },
+): Promise<Response> {
+  const asked = {
+    service,
+    actor,
+    arrivedAt: env.arrivedAt,
+    params: req.param(),
+    query: readQuery(new URL(req.url), fieldsOf(route.query), checks.query),
+    body: checks.body && (await readBody(req.raw, bodyLimits(limits, actor, route), checks.body)),
+    headers: req.raw.method === 'HEAD' ? withoutRange(req.raw.headers) : req.raw.headers,
+    cut:
+      env.cut &&
+      (() => {
+        service.metrics.noteCutOff();
+        env.cut?.();
+      }),
+  };
+  // Only POST requests wait. A read ends by itself, and a stream checks its own access.
+  const pass = route.method === 'POST' ? service.access.hold(req.raw.method, req.raw.headers) : undefined;
+  const signal = pass ? AbortSignal.any([req.raw.signal, service.closing, pass.ended]) : req.raw.signal;
+  let answered: unknown;
+  try {
+    answered = await route.handle({ ...asked, signal });
+  } finally {
+    pass?.release();
+  }
+  // A caller whose access ended while it waited gets a refusal, not the answer.
+  if (pass?.ended.aborted === true && actor !== nobody)
+    service.access.identify(req.raw.method, req.raw.headers);
+  return answered instanceof Response ? answered : toJson(route, answered, req.raw.headers);
+}
+
 const smallBodyBytes = 65_536;
 
 function bodyLimits(limits: AppLimits, actor: Actor, { size = 'general' }: Route): BodyLimits {
@@ -208,7 +232,7 @@ function bodyLimits(limits: AppLimits, actor: Actor, { size = 'general' }: Route
   return { bytes: Math.min(bytes, most), values };
 }
 
-/** What the runtime does with a body takes longer than reading it, so less of it is taken. */
+/** The runtime works longer on a body than it takes to read it, so its limits are lower. */
 function limitsOf(size: BodySize, { bodyBytes, callBytes }: AppLimits): BodyLimits {
   switch (size) {
     case 'general':
@@ -220,7 +244,7 @@ function limitsOf(size: BodySize, { bodyBytes, callBytes }: AppLimits): BodyLimi
   }
 }
 
-/** A head is that of the whole: ranges are for what is got. */
+/** HEAD describes the whole answer, so a range does not apply. */
 function withoutRange(headers: Headers): Headers {
   const left = new Headers(headers);
   left.delete('range');

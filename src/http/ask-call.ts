@@ -1,7 +1,7 @@
 /**
- * A call that another program asks for: allowed, and handed to it to run; denied; held for a person; or settled.
+ * A call that another program requests: allowed and handed to it, denied, held for a person, or settled.
  *
- * Asking is repeatable: the same request again rejoins the call, whatever became of it meanwhile.
+ * Requests are repeatable: the same request again continues with the same call.
  */
 import { isQuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
@@ -45,7 +45,7 @@ export async function askCall(
       ...(asked.attrs !== undefined && { attrs: asked.attrs }),
     }),
   );
-  // Written down before anything else may happen: two who ask at once are told apart by it.
+  // Noted before anything else, because it tells two simultaneous requests apart.
   if (!isKnown && isSame === undefined) askedCalls.note(sessionId, call.id, digest);
   const ref = { sessionId, callId: call.id };
   return watch(service, ref, { signal, waitMs: asked.waitMs ?? 0, asking }, async (found) => {
@@ -56,13 +56,13 @@ export async function askCall(
     const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
     if (isJoined) askedCalls.note(sessionId, call.id, digest);
     if (isOurs) return takeUp(service, actor, asked, found);
-    // Asked for before this server was started, or through another one: the ledger knows what with.
+    // Requested before this server started, or from another server: the ledger has the arguments.
     if (found.settled !== undefined || !isHandedOver(found)) return undefined;
     return takeUp(service, actor, asked, found, digest);
   });
 }
 
-/** Where a call stands, for somebody who asked for it by other means. */
+/** The state of a call that was not requested with POST /v1/calls. */
 export const followCall = (
   service: Service,
   ref: Ref,
@@ -71,8 +71,8 @@ export const followCall = (
 ): Promise<CallAnswer> => watch(service, ref, { signal, waitMs }, (call) => Promise.resolve(standing(call)));
 
 /**
- * Looks at the call each time it changes, until there is something to say that will not change, or the time is up.
- * `asking` may bring an answer of its own; where it fails, so does this.
+ * Reads the call after each change until its state is final or the time is up. `asking` may answer first; if it fails,
+ * this fails too.
  */
 async function watch(
   { ledger }: Service,
@@ -88,7 +88,7 @@ async function watch(
     const wasAnswered = asking?.answer !== undefined;
     const answer = await look(call);
     const isInterim = answer === undefined || answer.decision === 'held' || answer.decision === 'running';
-    // Gates are usually through in a moment: that much is waited for in any case.
+    // The gates usually take a moment, so wait at least that long.
     const leftMs =
       startedAt + (answer === undefined ? Math.max(waitMs, settleMs) : waitMs) - performance.now();
     if (!isInterim) return answer;
@@ -110,7 +110,7 @@ async function takeUp(
   actor: Actor,
   { worker, leaseMs, requestId, reclaim, call: request }: NewCall,
   call: Call,
-  /** Of a request that is not known here: it gets what it was the request for, and nothing else. */
+  /** For a request that this server does not know: it may read only the call it asks for. */
   unknown?: string,
 ): Promise<CallAnswer | undefined> {
   const { runtime, askedCalls } = service;
@@ -145,13 +145,13 @@ async function takeUp(
     };
   } catch (error) {
     if (isQuittanceError(error, 'handoff.taken')) return running(sessionId, callId, call);
-    // It ended, or moved on, between the look and the claim: the next look sees it.
+    // The call changed between the read and the claim. The next read sees it.
     if (isQuittanceError(error, 'handoff.unknown')) return undefined;
     throw error;
   }
 }
 
-/** What can be said of a call without taking it. */
+/** The answer about a call that does not claim it. */
 function standing(call: Call | undefined): CallAnswer | undefined {
   if (call === undefined) return undefined;
   const { sessionId, callId, toolName, settled, confirmation } = call;

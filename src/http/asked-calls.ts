@@ -1,7 +1,7 @@
 /**
- * Calls that were asked for through this server: which request an id belongs to.
+ * Calls that clients requested from this server, with the request of each call id.
  *
- * Nothing is handed to anybody whose request is not known to be the very one the call was made for.
+ * A call is handed only to a client whose request is known to be the one that made the call.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { canonicalJson } from '../base/canonical.ts';
@@ -20,13 +20,13 @@ const mostTurns = 2_000;
 
 export class AskedCalls {
   readonly #key = randomBytes(32);
-  /** The digest of the request that each was made for. */
+  /** The digest of the request that made each call. */
   readonly #calls = new Map<string, string>();
   readonly #turns = new Map<string, Turn>();
-  /** Requests the runtime has not answered yet, by call. */
+  /** Requests that the runtime has not answered yet, by call. */
   readonly #asking = new Map<string, Asked>();
 
-  /** What tells one request from another under the same id. Keyed: arguments may hold secrets. */
+  /** Tells requests with the same id apart. Keyed, because arguments may hold secrets. */
   digest({ call }: NewCall): string {
     const text =
       typeof call.arguments === 'string'
@@ -37,7 +37,7 @@ export class AskedCalls {
       .digest('hex');
   }
 
-  /** Whether this is the request the call was made for; undefined where that is not known here. */
+  /** Is this the request that made the call? Undefined if this server does not know. */
   isSame(sessionId: string, callId: string, digest: string): boolean | undefined {
     const known = this.#calls.get(keyOf(sessionId, callId));
     return known === undefined ? undefined : known === digest;
@@ -67,7 +67,7 @@ export class AskedCalls {
     return asking;
   }
 
-  /** A turn that is named is one turn, however many requests it takes: what it remembers counts for all of them. */
+  /** All requests with one turn id share one turn and its memory. */
   turnOf(runtime: Runtime, sessionId: string, turnId: string | undefined): Turn {
     if (turnId === undefined) return runtime.turn({ sessionId });
     const key = keyOf(sessionId, turnId);

@@ -2,8 +2,8 @@ import type { Waiter } from '../ledger/until-woken.ts';
 import { untilWoken } from '../ledger/until-woken.ts';
 
 /**
- * A question to the runtime that is under way, for as many as wait for its answer. Whoever stops waiting leaves nothing
- * behind: a worker may ask every second for a call that takes a day, and a promise keeps all that was ever hung on it.
+ * A pending request to the runtime, shared by its waiters. A waiter that stops is removed. This matters because a worker
+ * may ask every second about a call that takes a day, and a promise keeps every callback it was ever given.
  */
 export class Asking<Answer> {
   answer: Answer | undefined;
@@ -26,7 +26,7 @@ export class Asking<Answer> {
       .catch(() => undefined); // neither fails
   }
 
-  /** Resolves once there is an answer, or the signal is aborted; rejects where there will be none. */
+  /** Resolves with the answer or when the signal is aborted. Rejects if there will be no answer. */
   async whenAnswered(signal: AbortSignal): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.answer !== undefined) return;

@@ -1,6 +1,5 @@
 /**
- * Reads of one request, within limits: no single call larger than so many bytes, all of them together no more than so
- * many, and no longer than so many milliseconds. Other requests get a turn in between.
+ * The reads of one request, within limits: bytes per call, bytes in total, and time. Other requests run in between.
  */
 import { QuittanceError } from '../base/error.ts';
 import type { StoredCall } from '../ledger/journal.ts';
@@ -13,7 +12,7 @@ export type ReadLimits = {
   readonly timeMs: number;
 };
 
-/** After so much the other requests get a turn. */
+/** After reading this much, other requests run. */
 const sliceBytes = 131_072;
 const sliceReads = 20;
 
@@ -34,17 +33,17 @@ export class BoundedReads {
     this.limits = limits;
   }
 
-  /** Whether the page ends here, because what was read is as much as one request may. */
+  /** Has this request read as much as it may? Then the page ends. */
   get isSpent(): boolean {
     return this.#bytes >= this.limits.totalBytes;
   }
 
-  /** How often the others got a turn. */
+  /** How often other requests could run. */
   get pauses(): number {
     return this.#pauses;
   }
 
-  /** One call; `large` where it is larger than a request may read. */
+  /** One call, or `large` if it is larger than a request may read. */
   async call({ sessionId, callId }: CallRef): Promise<StoredCall | 'large' | undefined> {
     const bytes = await this.ledger.journal.measureCall(sessionId, callId);
     if (bytes > this.limits.callBytes) return 'large';
@@ -52,7 +51,7 @@ export class BoundedReads {
     return this.ledger.journal.readCall(sessionId, callId);
   }
 
-  /** Throws where the call is too large to be read over HTTP, or is not there. */
+  /** Throws if the call does not exist or is too large to read over HTTP. */
   async needCall(ref: CallRef): Promise<StoredCall> {
     const stored = await this.call(ref);
     if (stored === 'large') throw tooLarge(await this.sizeOf(ref), this.limits.callBytes);
@@ -68,14 +67,14 @@ export class BoundedReads {
     return { ...ref, bytes: await this.ledger.journal.measureCall(ref.sessionId, ref.callId) };
   }
 
-  /** Notes that so many bytes are about to be read. */
+  /** Counts bytes that are about to be read. */
   async spend(bytes: number): Promise<void> {
     this.#bytes += bytes;
     this.#slice += bytes;
     if (++this.#reads % sliceReads === 0 || this.#slice > sliceBytes) await this.pause();
   }
 
-  /** Lets the others have their turn. Throws where the time is up. */
+  /** Lets other requests run. Throws if the time is up. */
   async pause(): Promise<void> {
     this.#slice = 0;
     this.#pauses++;

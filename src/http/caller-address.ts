@@ -2,9 +2,9 @@
  * The address a request comes from, also behind proxies.
  *
  * 1. A header about the address counts only on a connection from a trusted proxy. Any other sender could write it.
- * 2. It is read from the right: each proxy appends the address it was called from. Reading stops at the first address
- *    that is no trusted proxy; what stands left of it was written by that caller, who may write anything.
- * 3. One header counts, and the server is told which. A proxy passes the other one on as the caller wrote it.
+ * 2. It is read from the right, because each proxy appends the address of its caller. Reading stops at the first address
+ *    that is not a trusted proxy. That caller may have written anything to the left of it.
+ * 3. An option names the one header that counts. A proxy passes the other one on as the caller wrote it.
  */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { QuittanceError } from '../base/error.ts';
@@ -12,7 +12,7 @@ import { QuittanceError } from '../base/error.ts';
 export type ProxyTrust = {
   /** Addresses or networks of proxies, e.g. `127.0.0.1`, `10.0.0.0/8`, `fd00::/8`. */
   readonly proxies: readonly string[];
-  /** Where they say whom they were called by. */
+  /** The header that names the proxy's caller. */
   readonly header: ProxyHeader;
 };
 export const proxyHeaders = ['x-forwarded-for', 'forwarded'] as const;
@@ -22,7 +22,7 @@ export type ProxyHeader = (typeof proxyHeaders)[number];
 export type ReadAddress = (socketAddress: string, header: string | undefined) => string;
 export type IsProxy = (address: string) => boolean;
 
-/** More proxies than any setup has: whoever names more is no proxy. */
+/** More proxies than any setup has. A longer list is not from a proxy. */
 const mostHops = 20;
 
 export function createIsProxy({ proxies }: Pick<ProxyTrust, 'proxies'>): IsProxy {
@@ -42,7 +42,7 @@ export function createReadAddress(isTrusted: IsProxy, name: ProxyHeader): ReadAd
     for (const hop of hops.toReversed()) {
       if (!isTrusted(address)) break;
       const next = hopAddress(hop);
-      // A name a proxy made up, or no address at all: all that is known is which proxy it was.
+      // A made-up name or no address: only the proxy is known.
       if (next === undefined) break;
       address = next;
     }
@@ -50,7 +50,7 @@ export function createReadAddress(isTrusted: IsProxy, name: ProxyHeader): ReadAd
   };
 }
 
-/** Whom limits count: an address, or the network of 64 bits that one caller has with IPv6. */
+/** The key that limits count by: an address, or the 64-bit network that one IPv6 caller has. */
 export function limitKey(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = '', tail] = address.toLowerCase().split('%', 1)[0]?.split('::', 2) ?? [];
@@ -64,7 +64,7 @@ export function limitKey(address: string): string {
     .join(':')}::/64`;
 }
 
-/** IPv4 as itself, also where the system writes it as IPv6. */
+/** IPv4 in its own form, even if the system writes it as IPv6. */
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
 
 /** `1.2.3.4`, `1.2.3.4:5678`, `2001:db8::1`, `[2001:db8::1]:5678`. */

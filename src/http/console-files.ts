@@ -1,4 +1,4 @@
-/** The console: files that were built into the package, read once. What is asked for is looked up, never opened by name. */
+/** The files of the console, read once. Requests look them up in a map and never open a path. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
@@ -26,7 +26,7 @@ const types: Readonly<Record<string, string>> = {
 
 const mostBytes = 20_000_000;
 
-/** By their path from the folder, with slashes. Empty where there is no such folder. */
+/** The files by path in the folder, with slashes. Empty if the folder does not exist. */
 export function readConsoleFiles(folder: string | undefined): ReadonlyMap<string, ConsoleFile> {
   const files = new Map<string, ConsoleFile>();
   if (folder === undefined || statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)

@@ -10,11 +10,11 @@ import { HttpRefusal } from './problem.ts';
 export type ContractLimits = {
   /** For one request. */
   readonly timeMs: number;
-  /** For the thread: what one request takes is less. */
+  /** The limit of the thread; one request gets less. */
   readonly memoryMb: number;
 };
 
-/** A part of the thread's memory, for what lives only for a moment. */
+/** The part of the thread's memory for short-lived values. */
 const youngMemoryMb = 8;
 const mostAnswerChars = 1_048_576;
 
@@ -33,7 +33,7 @@ export class ContractDesk {
     this.#limits = limits;
   }
 
-  /** JSON text. Throws 413 where it takes too much, 429 where too much waits, and what the documents are refused for. */
+  /** JSON text. Throws 413 if the work takes too much, 429 if too much waits, or the problems of the documents. */
   run(caller: string, signal: AbortSignal, order: ContractOrder): Promise<string> {
     return this.#queue.run(caller, signal, () => this.#work(order));
   }
@@ -95,7 +95,7 @@ export class ContractDesk {
   }
 
   async #start(): Promise<Worker> {
-    // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+    // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     const worker = new Worker(new URL(`./contract-thread${extension}`, import.meta.url), {
       execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -109,7 +109,7 @@ export class ContractDesk {
     return worker;
   }
 
-  /** Without a database open, a thread may be ended at any moment. */
+  /** The thread has no database open, so it can be terminated at any moment. */
   async #end(): Promise<void> {
     const starting = this.#worker;
     this.#worker = undefined;

@@ -9,7 +9,7 @@ import { toSent, workOnContracts } from './contract-work.ts';
 import { lowerPriority } from './lower-priority.ts';
 
 export type ContractAnswer =
-  /** It has started: from now on the time counts. */
+  /** The work has started; its time counts from now. */
   | { readonly type: 'ready' }
   | { readonly type: 'answer'; readonly text: string }
   | { readonly type: 'refused'; readonly error: SentError };

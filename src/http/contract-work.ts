@@ -1,4 +1,4 @@
-/** Work on contract documents that a caller typed: everything in it may be chosen to take long or to grow large. */
+/** Work on documents that a caller sent. The caller may choose them to be slow or large. */
 import { QuittanceError, isQuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
@@ -23,14 +23,14 @@ export type ExplainOrder = {
   readonly principal: Principal | undefined;
   readonly metadata: JsonObject | undefined;
   readonly output: JsonValue | undefined;
-  /** What session rules count; undefined where no session was named. */
+  /** The counters of session rules; undefined without a session. */
   readonly counters: ExplainCounters | undefined;
 };
 
-/** By what is counted; passed between threads. What is absent is zero. */
+/** Counts by key, passed between threads. A missing key counts 0. */
 export type ExplainCounters = Readonly<Partial<Record<SessionMetric, number>>>;
 
-/** The answer as JSON text. Throws `contracts.invalid` where documents that must load do not. */
+/** The answer as JSON text. Throws `contracts.invalid` if documents that must load do not. */
 export async function workOnContracts(order: ContractOrder): Promise<string> {
   switch (order.kind) {
     case 'check':

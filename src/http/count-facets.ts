@@ -1,4 +1,4 @@
-/** How many calls there are of each kind: all of them from counts that are kept; under filters by counting, up to so many. */
+/** Counts calls by kind. Without filters it reads stored counts; with filters it counts calls up to a cap. */
 import type { BoundedReads } from './bounded-reads.ts';
 import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -7,7 +7,7 @@ import type { CallFacets, FacetCount } from './api/call.ts';
 const names = ['outcome', 'status', 'mode', 'toolName', 'code'] as const;
 type Facet = (typeof names)[number];
 
-/** `looked_at`: rows to look at for those that are counted, where no index finds them. */
+/** `looked_at`: rows to read if no index finds the matching ones. */
 const caps = { counted: 3_000, looked_at: 30_000 } as const;
 const mostValues = 50;
 
@@ -56,7 +56,7 @@ export async function countFacets(
 
 type CountedPage = {
   readonly rows: readonly CallSummary[];
-  /** Why nothing comes after it, although there is more. */
+  /** Why counting stopped before the end. */
   readonly capOf: CallFacets['capOf'];
 };
 

@@ -1,9 +1,9 @@
-/** What Prometheus is told of the ledger, in numbers. */
+/** Numbers about the ledger for Prometheus. */
 import type { Ledger } from '../ledger/ledger.ts';
 
 export type LedgerCounts = {
   readonly merged: readonly ToolTally[];
-  /** Tools that have a count of their own from now on. */
+  /** Tools that have their own counter from now on. */
   readonly common: readonly string[];
   readonly unresolved: number;
   readonly costMicros: number;
@@ -38,8 +38,8 @@ export type ToolTally = {
 };
 
 /**
- * A model may ask for any name it likes; names beyond the commonest are counted together. A name that has a count of its
- * own keeps it, and no other gets one in its place: what is a counter never shrinks.
+ * A model may call any name, so names beyond the most frequent ones share a counter. A name keeps its own counter once it
+ * has one, because counters must not decrease.
  */
 function mergeTools(tallies: readonly ToolTally[], common: Set<string>): readonly ToolTally[] {
   const byTool = new Map<string, number>();
@@ -50,7 +50,7 @@ function mergeTools(tallies: readonly ToolTally[], common: Set<string>): readonl
   }
   const merged = new Map<string, ToolTally>();
   for (const tally of tallies) {
-    // As it is written, so that two names that are written alike are counted as one: a label twice is no page at all.
+    // Count by the written label: Prometheus rejects a page with a duplicate label.
     const toolName = common.has(tally.toolName) ? escape(tally.toolName) : '(others)';
     const outcome = escape(tally.outcome);
     const code = outcome === '' ? '' : escape(tally.code);
@@ -62,7 +62,7 @@ function mergeTools(tallies: readonly ToolTally[], common: Set<string>): readonl
 
 const mostTools = 200;
 
-/** As the text format wants it; control characters would end a line in some readers. */
+/** Escaped for the text format. Control characters would end a line in some readers. */
 const escape = (text: string): string =>
   text
     .slice(0, 200)

@@ -1,4 +1,4 @@
-/** Calls counted by how they ended, in the words of charts. */
+/** Counts calls by outcome, under the names that charts use. */
 import type { CallTally } from '../ledger/call-tally.ts';
 import { latencyOfBin } from '../ledger/call-tally.ts';
 import { outcomeWord } from '../view/outcome-words.ts';
@@ -15,14 +15,14 @@ export const noOutcomes = (): MutableCounts => ({
   open: 0,
 });
 
-/** Under which word a call is counted. */
+/** The name that a call is counted under. */
 export function countedOutcome({ outcome, code }: Pick<CallTally, 'outcome' | 'code'>): keyof OutcomeCounts {
   if (outcome === '') return 'open';
   const word = outcomeWord({ type: outcome, code });
   return word === 'timed_out' ? 'timedOut' : word;
 }
 
-/** Calls by how long they took. */
+/** Counts calls by duration. */
 export class Latencies {
   readonly #bins = new Map<number, number>();
   #count = 0;

@@ -9,7 +9,7 @@ import type { Contracts } from '../policy/judge/contracts.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { Access } from './access.ts';
-import type { App } from './app.ts';
+import type { App, AppLimits } from './app.ts';
 import { createApp } from './app.ts';
 import type { ProxyHeader } from './caller-address.ts';
 import { createIsProxy, createReadAddress, proxyHeaders } from './caller-address.ts';
@@ -32,23 +32,23 @@ export type HttpServerOptions = {
   readonly ledger: Ledger;
   /** Makes and decides calls. Its ledger must be the same. */
   readonly runtime: Runtime;
-  /** The tools to show: those of the runtime unless told. */
+  /** The tools to show. The default is those of the runtime. */
   readonly tools?: readonly AnyTool[];
-  /** The rules to show and explain: those of the runtime unless told. */
+  /** The rules to show and explain. The default is those of the runtime. */
   readonly contracts?: Contracts;
-  /** The budgets to show, and how much of them is used: those of the runtime unless told. */
+  /** The budgets to show with their usage. The default is those of the runtime. */
   readonly budgets?: readonly BudgetRule[];
-  /** Reads the rules again: `reload` of contracts that were read from files. */
+  /** Reloads the rules: `reload` of contracts that were loaded from files. */
   readonly reloadContracts?: () => Promise<ReloadResult>;
-  /** Where the ledger is, for work in threads of its own, and for the files of tokens and schemas beside it. */
+  /** The URL of the ledger. Threads open it, and the files of tokens and schemas are next to it. */
   readonly ledgerUrl?: string;
-  /** `127.0.0.1` by default: this machine alone. */
+  /** The default is `127.0.0.1`: this machine only. */
   readonly host?: string;
-  /** 4747 by default; 0 takes any that is free. */
+  /** The default is 4747; 0 takes any free port. */
   readonly port?: number;
-  /** Other names the server answers under, e.g. `quittance.example.org` behind a proxy. */
+  /** Other host names that the server accepts, e.g. `quittance.example.org` behind a proxy. */
   readonly allowHosts?: readonly string[];
-  /** Where people reach it, if not under host and port. Over https, cookies are sent over TLS only. */
+  /** The public URL, if it is not host and port. With https, cookies are sent over TLS only. */
   readonly publicUrl?: string;
   /**
    * Proxies in front of the server, as addresses or networks: `127.0.0.1`, `10.0.0.0/8`. Only what they say about the
@@ -57,14 +57,14 @@ export type HttpServerOptions = {
   readonly trustProxies?: readonly string[];
   /** Where trusted proxies name the caller. `x-forwarded-for` by default. */
   readonly proxyHeader?: ProxyHeader;
-  /** Whose decisions they are that are made with the token of this process. No such token where nothing is said. */
+  /** Name recorded for decisions made with the local token. Without it, there is no local token. */
   readonly localName?: string;
   /** The folder of the console's files. */
   readonly consoleFolder?: string;
   readonly limits?: HttpLimits;
-  /** Told of what goes wrong in the server itself. */
+  /** Receives errors of the server itself. */
   readonly onError?: (error: unknown) => void;
-  /** The version that is told. */
+  /** The version that the server reports. */
   readonly version?: string;
 };
 
@@ -88,19 +88,19 @@ export type HttpLimits = {
   readonly strangerRate?: Rate;
   /** Connections that follow the ledger. 2000. */
   readonly followers?: number;
-  /** How long anybody may take nothing of what waits for them. 30 seconds. */
+  /** How long a client may leave its answer unread. 30 seconds. */
   readonly stallMs?: number;
-  /** How often a follower hears that the server is there. 15 seconds. */
+  /** How often a follower receives a heartbeat. 15 seconds. */
   readonly heartbeatMs?: number;
   /** Open connections. 4096. */
   readonly connections?: number;
-  /** Open connections from one address that is no trusted proxy. Three quarters of all. */
+  /** Open connections from one address, trusted proxies excepted. Three quarters of all. */
   readonly connectionsPerAddress?: number;
   readonly timeouts?: Partial<ListenTimeouts>;
 };
 
 export interface HttpServer {
-  /** Where it is reached. */
+  /** The address of the server. */
   readonly url: string;
   readonly port: number;
   /** The token of this process; ends with it. Undefined without `localName`. */
@@ -109,7 +109,7 @@ export interface HttpServer {
   loginLink(): string | undefined;
   /** Answers a request without a socket: for tests, and for servers that have their own. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Stops listening. Runtime and ledger are whoever's made them. */
+  /** Stops listening. It does not close the runtime or the ledger. */
   close(): Promise<void>;
 }
 
@@ -134,26 +134,18 @@ const optionNames = [
   'version',
 ] as const;
 
+const defaultStallMs = 30_000;
+
 /** Starts to listen. */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   checkKeys('createHttpServer', options, optionNames);
   checkBudgets(options.budgets);
   checkNames(options);
   if (options.localName !== undefined) checkTokenName(options.localName);
-  const {
-    ledger,
-    runtime,
-    tools = runtime.tools,
-    contracts = runtime.contracts,
-    budgets = runtime.budgets,
-    ledgerUrl,
-    host: given = '127.0.0.1',
-    limits = {},
-    localName,
-  } = options;
-  // The name may stand for two addresses, and another program may have the other one.
+  const { ledger, ledgerUrl, host: given = '127.0.0.1', limits = {}, localName } = options;
+  // The name stands for two addresses, and another program may listen on the other one.
   const host = given === 'localhost' ? '127.0.0.1' : given;
-  const { stallMs = 30_000, connections = 4_096 } = limits;
+  const { stallMs = defaultStallMs, connections = 4_096 } = limits;
   const isProxy = createIsProxy({ proxies: options.trustProxies ?? [] });
   const { proxyHeader = 'x-forwarded-for' } = options;
   if (!proxyHeaders.includes(proxyHeader))
@@ -165,7 +157,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const local = localName === undefined ? undefined : { token: newSecret(), name: localName };
   let port = options.port ?? 4747;
   const closing = new AbortController();
-  // Asked with every request; the port is known once the server listens.
+  // Read with every request; the port is known once the server listens.
   let names: { readonly port: number; readonly hosts: ReadonlySet<string> } | undefined;
   const hosts = (): ReadonlySet<string> => {
     if (names?.port !== port) names = { port, hosts: allowed(host, port, options) };
@@ -179,60 +171,15 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     tokens,
     local,
     hosts,
-    // Cookies know no ports: two servers on one machine must not take each other's.
+    // Cookies ignore ports, so two servers on one machine need different names.
     cookieName: () => `quittance-${port}`,
     secure: /^https:/i.test(options.publicUrl ?? ''),
     now: () => ledger.now(),
   });
-  const service: Service = {
-    ledger,
-    ledgerPath: path,
-    runtime,
-    contracts,
-    reloadContracts: options.reloadContracts,
-    tools,
-    budgets,
-    access,
-    followers: new Followers(
-      ledger.entries,
-      {
-        heartbeatMs: limits.heartbeatMs ?? 15_000,
-        stallMs,
-        most: limits.followers ?? 2_000,
-      },
-      { revision: () => access.revision, now: () => ledger.now() },
-    ),
-    jobs: new Jobs(ledger, ledgerUrl),
-    exports: new Exports({
-      ledger,
-      ledgerUrl: path === undefined ? undefined : ledgerUrl,
-      toolVersion: options.version ?? '0',
-    }),
-    contractDesk: new ContractDesk({ timeMs: limits.contractMs ?? 5_000, memoryMb: 64 }),
-    metrics: new Metrics(),
-    schemas: new SchemaHistory(path === undefined ? undefined : `${path}.schemas`, tools, ledger.now()),
-    askedCalls: new AskedCalls(),
-    reader: new Reader({
-      ledger,
-      ledgerUrl: path === undefined ? undefined : ledgerUrl,
-      limits: { callBytes: 4_194_304, totalBytes: 2_097_152, timeMs: 5_000 },
-      answerBytes: 16_777_216,
-      onError: options.onError ?? (() => undefined),
-    }),
-    url,
-    version: options.version ?? '0',
-    closing: closing.signal,
-  };
+  const service = createService(options, { path, access, url, closing: closing.signal });
   const app: App = createApp({
     service,
-    limits: {
-      bodyBytes: limits.bodyBytes ?? 1_048_576,
-      callBytes: limits.callBytes ?? 65_536,
-      strangerBodyBytes: limits.strangerBodyBytes ?? 16_384,
-      bodyRate: limits.bodyRate ?? { perSecond: 8_388_608, burst: 16_777_216 },
-      rate: limits.rate ?? { perSecond: 1_000, burst: 2_000 },
-      strangerRate: limits.strangerRate ?? { perSecond: 20, burst: 60 },
-    },
+    limits: toAppLimits(limits),
     hosts,
     console: readConsoleFiles(options.consoleFolder),
     onError: options.onError ?? (() => undefined),
@@ -270,7 +217,68 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   };
 }
 
-/** As `openLedger` reads it; undefined where it is no file. */
+type ServiceParts = Pick<Service, 'access' | 'url' | 'closing'> & {
+  /** The file of the ledger, if it has one. */
+  readonly path: string | undefined;
+};
+
+function createService(options: HttpServerOptions, { path, access, url, closing }: ServiceParts): Service {
+  const { ledger, runtime, ledgerUrl, reloadContracts, limits = {}, version = '0' } = options;
+  const { tools = runtime.tools, contracts = runtime.contracts, budgets = runtime.budgets } = options;
+  const { onError = () => undefined } = options;
+  // A ledger without a file cannot be read by threads.
+  const readerUrl = path === undefined ? undefined : ledgerUrl;
+  return {
+    ledger,
+    ledgerPath: path,
+    runtime,
+    contracts,
+    reloadContracts,
+    tools,
+    budgets,
+    access,
+    followers: new Followers(
+      ledger.entries,
+      {
+        heartbeatMs: limits.heartbeatMs ?? 15_000,
+        stallMs: limits.stallMs ?? defaultStallMs,
+        most: limits.followers ?? 2_000,
+      },
+      { revision: () => access.revision, now: () => ledger.now() },
+    ),
+    jobs: new Jobs(ledger, ledgerUrl),
+    exports: new Exports({
+      ledger,
+      ledgerUrl: readerUrl,
+      toolVersion: version,
+    }),
+    contractDesk: new ContractDesk({ timeMs: limits.contractMs ?? 5_000, memoryMb: 64 }),
+    metrics: new Metrics(),
+    schemas: new SchemaHistory(path === undefined ? undefined : `${path}.schemas`, tools, ledger.now()),
+    askedCalls: new AskedCalls(),
+    reader: new Reader({
+      ledger,
+      ledgerUrl: readerUrl,
+      limits: { callBytes: 4_194_304, totalBytes: 2_097_152, timeMs: 5_000 },
+      answerBytes: 16_777_216,
+      onError,
+    }),
+    url,
+    version,
+    closing,
+  };
+}
+
+const toAppLimits = (limits: HttpLimits): AppLimits => ({
+  bodyBytes: limits.bodyBytes ?? 1_048_576,
+  callBytes: limits.callBytes ?? 65_536,
+  strangerBodyBytes: limits.strangerBodyBytes ?? 16_384,
+  bodyRate: limits.bodyRate ?? { perSecond: 8_388_608, burst: 16_777_216 },
+  rate: limits.rate ?? { perSecond: 1_000, burst: 2_000 },
+  strangerRate: limits.strangerRate ?? { perSecond: 20, burst: 60 },
+});
+
+/** The path as `openLedger` reads it; undefined if the ledger has no file. */
 function ledgerPath(ledgerUrl: string): string | undefined {
   if (/^memory:/i.test(ledgerUrl)) return undefined;
   return ledgerUrl.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
@@ -278,16 +286,16 @@ function ledgerPath(ledgerUrl: string): string | undefined {
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 const isLoopback = (host: string): boolean => /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/.test(host);
-/** Everywhere is no place a browser can go to. */
+/** A browser cannot open the address that means all interfaces. */
 const reached = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
 
-/** The names a request may be for: the server's own, and those it was told of. */
+/** The names a request may use as Host: the server's own, and those in the options. */
 function allowed(
   host: string,
   port: number,
   { allowHosts = [], publicUrl }: HttpServerOptions,
 ): ReadonlySet<string> {
-  // Whoever listens everywhere listens here too; and the names of this machine for itself cannot be pointed elsewhere.
+  // A server on all interfaces also listens on loopback, whose names cannot point to another machine.
   const isHere = isLoopback(host) || host === '0.0.0.0' || host === '::';
   const own = isHere ? ['localhost', '127.0.0.1', '[::1]', bracketed(host)] : [bracketed(host)];
   const names = own.map((name) => `${name}:${port}`);
@@ -299,7 +307,7 @@ function allowed(
   );
 }
 
-/** Whoever is told a wrong name would be turned away with every request, and wonder why. */
+/** With a wrong name, the server would refuse every request, and the reason would be hard to find. */
 function checkNames({ allowHosts = [], publicUrl }: HttpServerOptions): void {
   if (publicUrl !== undefined) {
     const { protocol, host, href } = URL.parse(publicUrl) ?? {};

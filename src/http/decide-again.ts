@@ -1,4 +1,4 @@
-/** A decision that is sent twice is one decision: the second is answered as the first was, if it says the same. */
+/** A repeated decision gets the answer of the first one if both say the same. */
 import { canonicalJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
 import type { ConfirmationDecided } from '../call/event.ts';
@@ -10,7 +10,7 @@ import { identityOf } from './actor.ts';
 import type { NewDecision } from './api/confirmation.ts';
 import type { Service } from './service.ts';
 
-/** Makes a decision; where that very one was made before, gives what is on record. */
+/** Makes a decision. If the same decision is on record, returns the record. */
 export async function decideOnce(
   service: Service,
   confirmationId: string,
@@ -38,7 +38,7 @@ export async function decideOnce(
 
 type Made = { readonly event: ConfirmationDecided; readonly view: ConfirmationView };
 
-/** What was decided about a question, and the question as it stands. */
+/** The recorded decision and the current confirmation. */
 export async function readDecision({ ledger }: Service, confirmationId: string): Promise<Made | undefined> {
   const found = await ledger.queries.findConfirmation(confirmationId);
   const stored = found && (await ledger.journal.readCall(found.sessionId, found.callId));
@@ -53,7 +53,7 @@ export async function readDecision({ ledger }: Service, confirmationId: string):
   return event === undefined || view?.confirmationId !== confirmationId ? undefined : { event, view };
 }
 
-/** Arguments that hide something are not kept in the clear, so an edit of those is never known to be the same. */
+/** Redacted arguments are not stored in the clear, so an edit of them is never known to be a repeat. */
 function isSame(event: ConfirmationDecided, decision: NewDecision, by: string): boolean {
   if (event.decision !== decision.decision || event.by.name !== by) return false;
   if (decision.inputDigest !== undefined && decision.inputDigest !== event.inputDigest) return false;

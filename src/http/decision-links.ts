@@ -1,7 +1,7 @@
 /**
- * Decision links over HTTP: who may make one, whether it still stands, and who uses it.
+ * Decision links over HTTP: who may make them, whether they are still valid, and who uses them.
  *
- * A link rests on the token of its maker, and on that of the person it names where that person has one. Both tokens
+ * A link depends on the token of its maker, and on the token of the named person if that person has one. Both tokens
  * must be valid and have the role, when the link is made and whenever it is read or used.
  */
 import { QuittanceError } from '../base/error.ts';
@@ -16,7 +16,7 @@ import { refuseLargeQuestion } from './large-calls.ts';
 import { HttpRefusal } from './problem.ts';
 import type { Service } from './service.ts';
 
-/** Makes a link by the right of a person who is signed in. */
+/** Makes a link with the rights of the signed-in person. */
 export async function makeLink(
   service: Service,
   actor: Actor,
@@ -34,8 +34,8 @@ export async function makeLink(
 }
 
 /**
- * The token of a person who is named in a link. Undefined where no token has their name: then the maker alone answers
- * for them. Throws where they have one and it does not let them decide.
+ * The token of a person that a link names. Undefined if no token has that name; the maker then vouches for them. Throws
+ * if they have a token that does not allow decisions.
  */
 function approverNamed({ access }: Service, name: string): Actor | undefined {
   const tokens = access.tokensOf(name);
@@ -52,7 +52,7 @@ function approverNamed({ access }: Service, name: string): Actor | undefined {
 
 const isApprover = ({ role }: Actor): boolean => allows(role, 'approver');
 
-/** What a link is good for. Throws where it is none, its time is up, or it does not stand any more. */
+/** The rights of a link. Throws if it is not a link, has expired or is no longer valid. */
 export function readLink(service: Service, token: string): TokenClaims {
   const claims = readToken(token, createSeal(service.ledger.sealKey).tokenKey);
   if (claims === undefined || service.ledger.now() >= claims.expiresAt)

@@ -1,6 +1,6 @@
 /**
- * Writes one export in a thread with a handle of its own: an entry may be large, and all of them are many. It sends a
- * piece for every `next`, so no more of it is in memory than the reader takes.
+ * Writes one export in a thread with its own ledger handle, because a ledger may be large. It sends one piece for each
+ * `next`, so memory holds only what the reader takes.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
@@ -17,13 +17,13 @@ export type ExportData = {
   readonly ledgerUrl: string;
   readonly sessionId: string | undefined;
   readonly toolVersion: string;
-  /** By the clock of the server's ledger. */
+  /** Time by the clock of the server's ledger. */
   readonly now: number;
   /** The largest entry that is exported. */
   readonly entryBytes: number;
 };
 export type ExportMessage =
-  /** Nothing stands against it: from now on each `next` is answered with a piece. */
+  /** The export can start: each `next` now gets a piece. */
   | { readonly type: 'ready' }
   | { readonly type: 'too_large'; readonly position: number; readonly bytes: number }
   | { readonly type: 'unknown' }

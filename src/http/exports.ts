@@ -1,4 +1,4 @@
-/** Exports of the ledger, a few at a time, each written by a thread of its own. */
+/** Exports of the ledger, a few at a time, each in its own thread. */
 import { Worker } from 'node:worker_threads';
 import { QuittanceError } from '../base/error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -8,13 +8,13 @@ import type { ExportData, ExportMessage } from './export-thread.ts';
 import { HttpRefusal } from './problem.ts';
 
 const mostAtOnce = 2;
-/** What the thread may hold of one entry; an entry takes some times its size on its way out. */
+/** The memory for one entry. Writing an entry takes several times its size. */
 const largestEntryBytes = 8_388_608;
 const memoryMb = 112;
 
 type Options = {
   readonly ledger: Ledger;
-  /** Without an address the ledger is in memory and is read here, in slices. */
+  /** Without a URL the ledger is in memory and is read on this thread, in slices. */
   readonly ledgerUrl: string | undefined;
   readonly toolVersion: string;
 };
@@ -27,7 +27,7 @@ export class Exports {
     this.#options = options;
   }
 
-  /** An export that can be written to its end, as far as is known. Throws 404, 413 or 429 otherwise. */
+  /** Starts an export. Throws 404, 413 or 429 if it cannot be written. */
   async start(sessionId: string | undefined, signal: AbortSignal): Promise<StartedExport> {
     if (this.#running >= mostAtOnce)
       throw new HttpRefusal(
@@ -76,9 +76,9 @@ export class Exports {
 }
 
 export type StartedExport = {
-  /** The text, until it has ended or the signal is aborted. */
+  /** The text, until its end or until the signal is aborted. */
   readonly pieces: (over: AbortSignal) => AsyncGenerator<string, void, undefined>;
-  /** Gives it up. */
+  /** Stops the export. */
   readonly end: () => void;
 };
 
@@ -86,7 +86,7 @@ async function inThread(
   about: Omit<ExportData, 'kind' | 'entryBytes'>,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<string, void, undefined>> {
-  // Built, this file stands beside the thread as JavaScript; in the sources, as TypeScript.
+  // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const worker = new Worker(new URL(`./export-thread${extension}`, import.meta.url), {
     workerData: { kind: 'export', entryBytes: largestEntryBytes, ...about } satisfies ExportData,
@@ -108,7 +108,7 @@ async function inThread(
     failure ??= new Error('The thread of the export ended early.');
     wake?.();
   });
-  // The thread is never terminated: in the middle of a read of the database that would end the process.
+  // Never terminate the thread: during a database read, that would end the process.
   const stop = (): void => {
     worker.postMessage('stop');
     wake?.();

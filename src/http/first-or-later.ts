@@ -1,6 +1,6 @@
 /**
- * Waits for the first of several things, for so long, and not for somebody who is gone. Leaves nothing behind: neither a
- * timer nor, with the signal they are given, those waits that were in vain.
+ * Waits for the first of several promises, up to a time, and stops if the client disconnects. It leaves no timer behind,
+ * and its signal ends the other waits.
  */
 export async function firstOrLater(
   waitsFor: (signal: AbortSignal) => readonly Promise<unknown>[],

@@ -1,13 +1,12 @@
 /**
- * Those who follow the ledger, as streams of server-sent events.
+ * Clients that follow the ledger, as streams of server-sent events.
  *
- * 1. A follower is given what it has room for and nothing more: it asks, reads from the ledger where it stands, and
- *    asks again. What waits for a slow one is a single piece, which it shares with all others at the same place.
- * 2. One that takes nothing for too long is cut off. It loses nothing by that: it comes back and says where it was.
- * 3. One whose token is revoked, or over, is told nothing from then on.
- * 4. What a caller reads of the past is bounded in bytes a second, over all connections of that caller. What is new is
- *    read once for all of them.
- * 5. All wait for one thing, so that a thousand of them cost one look at the ledger for each time something is kept.
+ * 1. A follower pulls: it reads the next piece from the ledger when its connection has room. At most one piece waits for
+ *    a slow follower, and followers at the same position share it.
+ * 2. A follower that reads nothing for too long is cut off. It loses nothing: it reconnects and resumes at its position.
+ * 3. A follower whose token is revoked or expired receives nothing more.
+ * 4. Old entries are limited in bytes per second, over all connections of a caller. New entries are read once for all.
+ * 5. All followers share one wait, so an append costs one read of the ledger, however many follow.
  */
 import type { Feed } from '../ledger/feed.ts';
 import { createFeed } from '../ledger/feed.ts';
@@ -22,51 +21,51 @@ import type { FeedEntry, FeedPosition, LargeEntry } from './api/feed.ts';
 export type FollowFilter = {
   readonly sessionId?: string | undefined;
   readonly callId?: string | undefined;
-  /** A type, or the beginning of some that ends in a dot. */
+  /** An event type, or a prefix that ends in a dot. */
   readonly type?: string | undefined;
 };
 
 export type FollowerLimits = {
   readonly heartbeatMs: number;
-  /** How long a follower may take nothing of what waits for it. */
+  /** How long a follower may leave a piece unread. */
   readonly stallMs: number;
   readonly most: number;
-  /** Bytes that one caller may read of the past. An entry that alone is larger counts as one piece. */
+  /** Bytes of old entries per caller. A larger entry counts as one piece. */
   readonly pastRate?: AllowanceRate;
 };
 
 type Follower = {
-  /** Since when something waits that it did not take; undefined while it waits for us. */
+  /** Since when a piece waits unread; undefined while the follower waits for a piece. */
   waitingSince: number | undefined;
   readonly cut: () => void;
   readonly pass: Pass;
 };
 
-/** By which a follower was let in, and may be put out again. */
+/** The access of a follower, which may end. */
 export type Pass = {
-  /** Whether it would be let in now. Asked where `Gate.revision` has changed. */
+  /** Is the access still valid? Checked when `Gate.revision` has changed. */
   readonly isGood: () => boolean;
   readonly expiresAt: number | undefined;
 };
 
 export type Gate = {
-  /** Another text once a pass may have become worthless. Cheap: asked whenever there is news. */
+  /** Changes when a pass may have become invalid. Must be cheap: it is read with every append. */
   readonly revision: () => string;
   readonly now: () => number;
 };
 
 const entriesAtOnce = 200;
-/** What is decoded and sent at once; an entry that alone is larger than the second is told of, not sent. */
+/** Limits of one piece. For an entry larger than the second, only its size is sent. */
 const bytesAtOnce = 262_144;
 const largestEntryBytes = 1_048_576;
-/** What is kept together is told together: few notice a moment, and a thousand followers are woken once for it. */
+/** Appends within this time are sent together, so many followers wake up once. */
 const gatherMs = 40;
 const keptPieces = 8;
-/** Followers this close to the end read what is new, which is never held back. */
+/** Followers this close to the end read new entries, which have no rate limit. */
 const newEntries = 50;
 const pastRate = { perSecond: 4 * bytesAtOnce, burst: 32 * bytesAtOnce };
 const restMs = 50;
-/** How soon one who reads is put out, and how soon one who waits while nothing is kept. */
+/** How soon a follower without access is cut off: while it reads, and while it waits. */
 const checkEveryMs = 200;
 const checkQuietEveryMs = 1_000;
 
@@ -83,10 +82,10 @@ export class Followers {
   #revision: string;
   #checkedMs = 0;
   readonly #past: Allowance;
-  /** As it was when somebody looked last. */
+  /** The value at the last check. */
   #lastPosition: number | undefined;
   readonly #followers = new Set<Follower>();
-  /** Encoded pieces of the whole ledger, by where they begin. */
+  /** Encoded pieces without a filter, by their first position. */
   readonly #pieces = new Map<number, { readonly last: number; readonly bytes: Uint8Array }>();
   #news = newSignal();
   #beat: NodeJS.Timeout | undefined;
@@ -112,9 +111,8 @@ export class Followers {
   }
 
   /**
-   * Everything after a position, and then what comes. `from` is `now` where the reader does not know the position: it
-   * is told at once, so that one who is cut off before anything comes still comes back to here. `cut` ends the
-   * connection where the stream alone cannot.
+   * All entries after a position, then new ones. With `from: 'now'` the reader does not know the position, so it is sent
+   * first: a reader that is cut off can resume from it. `cut` ends the connection if the stream alone cannot.
    */
   follow(
     after: number,
@@ -124,7 +122,7 @@ export class Followers {
     { from = 'position', caller = '' }: { readonly from?: 'now' | 'position'; readonly caller?: string } = {},
   ): ReadableStream<Uint8Array> {
     let position = after;
-    /** The position of the last message: what the next one says it follows. */
+    /** The position of the last message, which the next message names as `previous`. */
     let told = after;
     let isOver = false;
     let lastBeat = performance.now();
@@ -144,7 +142,7 @@ export class Followers {
         else cut();
       },
     };
-    /** What to send next; undefined where there is nothing yet, empty where it is to ask again. */
+    /** The next piece; undefined if there is none yet, empty to try again. */
     const next = async (): Promise<Uint8Array | undefined> => {
       if (!this.#pieces.has(position) && !(await this.#mayRead(position, caller))) {
         await new Promise((resolve) => setTimeout(resolve, restMs));
@@ -175,7 +173,7 @@ export class Followers {
       }
       return encoder.encode(text);
     };
-    /** What cannot be read ends it: nobody stays on the list who is told nothing more. */
+    /** A read error ends the stream, so no follower waits for ever. */
     const nextOrLeave = async (): Promise<Uint8Array | undefined> => {
       try {
         return await next();
@@ -199,7 +197,7 @@ export class Followers {
           while (!isOver) {
             const news = this.#news.promise;
             const bytes = await nextOrLeave();
-            // One that reads what is old is not woken by anything, and is put out all the same.
+            // A follower that reads old entries is never woken, so its access is checked here.
             if (performance.now() - this.#checkedMs > checkEveryMs) this.#checkPasses();
             if (isOver) return;
             if (bytes !== undefined && bytes.byteLength > 0) {
@@ -216,7 +214,7 @@ export class Followers {
             }
             if (isOver || performance.now() - lastBeat < this.#limits.heartbeatMs / 2 || !this.#isBeat)
               continue;
-            // Where nothing was let through, a reader can still come back to here.
+            // The filter matched nothing. Send the position, so that the reader can resume here.
             const place = position === told ? '' : toMessage('position', { position, previous: told });
             told = position;
             given.enqueue(encoder.encode(`${place}: still here\n\n`));
@@ -230,7 +228,7 @@ export class Followers {
     );
   }
 
-  /** Lets all of them go; they may come back elsewhere. */
+  /** Ends all streams. Followers may reconnect to another server. */
   close(): void {
     this.#closed = true;
     this.#rest();
@@ -239,7 +237,7 @@ export class Followers {
 
   #isBeat = false;
 
-  /** The whole ledger after a position, encoded once for all who stand there. */
+  /** The entries after a position, encoded once for all followers there. */
   async #piece(after: number): Promise<{ readonly last: number; readonly bytes: Uint8Array } | undefined> {
     const kept = this.#pieces.get(after);
     if (kept !== undefined) return kept;
@@ -260,7 +258,7 @@ export class Followers {
       previous = entry.position;
     }
     const piece = { last: last.position, bytes: encoder.encode(text) };
-    // What was erased must not be told from memory: such an entry empties it.
+    // Erased values must not be sent from memory, so an erasure empties it.
     if (
       entries.some(({ events }) =>
         events.some(({ type }) => type === 'body.erased' || type === 'session.dropped'),
@@ -282,7 +280,7 @@ export class Followers {
     return this.#past.take(caller, bytesAtOnce);
   }
 
-  /** As many entries as fit into one piece; the size alone of one that does not fit into any. */
+  /** The entries that fit into one piece, or only the size of an entry that is too large. */
   async #readSome(
     after: number,
   ): Promise<{ readonly entries: readonly FeedEvents[]; readonly large: EntrySize | undefined }> {
@@ -296,7 +294,7 @@ export class Followers {
     return { entries, large: undefined };
   }
 
-  /** Looks out for news as long as anybody follows. */
+  /** Waits for appends while there are followers. */
   #look(): void {
     this.#beat ??= setInterval(() => this.#beatNow(), this.#limits.heartbeatMs).unref();
     this.#guard ??= setInterval(() => this.#checkPasses(), checkQuietEveryMs).unref();
@@ -312,7 +310,7 @@ export class Followers {
           this.#wake(false);
         }
       } catch {
-        // The ledger was closed, or cannot be read: whoever asks it next is told.
+        // The ledger is closed or cannot be read. The next read reports it.
       } finally {
         this.#isLooking = false;
       }
@@ -325,11 +323,11 @@ export class Followers {
       if (follower.waitingSince !== undefined && now - follower.waitingSince > this.#limits.stallMs)
         follower.cut();
     this.#wake(true);
-    // Whoever looked out may have failed at it, and those who still follow would hear of nothing between the beats.
+    // The wait may have failed; without this, followers would only receive heartbeats.
     if (this.#followers.size > 0) this.#look();
   }
 
-  /** Puts out those who would not be let in any more. */
+  /** Ends the streams of followers without valid access. */
   #checkPasses(): void {
     this.#checkedMs = performance.now();
     const revision = this.#gate.revision();
@@ -368,14 +366,14 @@ function newSignal(): Signal {
   return { promise, resolve };
 }
 
-/** What is needed to tell whether something is missing comes first. */
+/** The fields that reveal a lost message come first. */
 const toEntry = (
   { position, sessionId, depth }: Omit<FeedEntry, 'previous'>,
   previous: number,
   events: readonly ReadEvent[],
 ): FeedEntry => ({ position, previous, sessionId, depth, events });
 
-/** One message: an entry whose position is where to go on from. JSON has no line end that SSE would take for one. */
+/** One message: an entry with the position to resume from. JSON text has no line ends that would break SSE. */
 export const toMessage = (
   type: 'entry' | 'position' | 'large',
   data: FeedEntry | FeedPosition | LargeEntry,
@@ -393,7 +391,7 @@ export function pick(
   );
 }
 
-/** A call that was not accepted is named by the event that says so. */
+/** The call id is in the event for calls that were not accepted. */
 const isAbout = (event: ReadEvent, callId: string): boolean =>
   ('callId' in event && event.callId === callId) ||
   (isKnownEvent(event) && event.type === 'call.not_accepted' && event.refusedCallId === callId);

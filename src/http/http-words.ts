@@ -1,17 +1,17 @@
 /**
- * What an error says, said to somebody who has HTTP and nothing else. The library names its own functions and options
- * to those who call them; here the same is had by routes and fields. What is not named here means the same to both.
+ * Error texts for HTTP clients. Errors of the library name its functions and options; this table replaces them with
+ * routes and fields. Other texts are the same for both.
  */
 import type { ErrorCode } from '../base/error.ts';
 import { errorTable } from '../base/error.ts';
 
 type Words = {
   readonly status: number;
-  /** Instead of what the code means to a library's user. */
+  /** Replaces the title of the code. */
   readonly title?: string;
-  /** Instead of the remedy of the code. */
+  /** Replaces the remedy of the code. */
   readonly remedy?: string;
-  /** Instead of the message, where that is about what only the server can do. */
+  /** Replaces a message about what only the server can do. */
   readonly message?: string;
 };
 
@@ -91,7 +91,7 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
   'ledger.altered': { status: 500 },
 };
 
-/** What messages say of the library, and what it is called here. The longer goes first. */
+/** Names of the library in messages and what HTTP clients use instead. Longer names come first. */
 const phrases: readonly (readonly [RegExp, string])[] = [
   [/^runtime\.[\w.]+: /, ''],
   [/^runtime\.[\w.]+ takes /, 'Expected is '],
@@ -120,7 +120,7 @@ const phrases: readonly (readonly [RegExp, string])[] = [
 const inHttpWords = (message: string): string =>
   phrases.reduce((text, [found, instead]) => text.replace(found, instead), message);
 
-/** The status, the title and the detail of an answer that refuses with this error. */
+/** The status, title and detail of the refusal for this error. */
 export function toHttpWords(
   code: ErrorCode,
   message: string,
@@ -128,9 +128,9 @@ export function toHttpWords(
   const { means, remedy } = errorTable[code];
   const known = words[code];
   const said = known?.message ?? inHttpWords(message);
-  // Some remedies only say that the message says it all.
+  // Some remedies only refer to the message.
   const whatToDo = known?.remedy ?? (remedy.startsWith('Read the message') ? '' : remedy);
-  // Some messages end with what to do themselves.
+  // Some messages already end with what to do.
   const advice = whatToDo === '' || said.includes(whatToDo) ? '' : ` ${whatToDo}`;
   return {
     status: known?.status ?? 500,

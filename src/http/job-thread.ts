@@ -1,4 +1,4 @@
-/** One job in a thread of its own: opens the ledger to look at it, so that nobody else waits for the work. */
+/** Runs one job in its own thread with its own ledger handle, so that requests do not wait for it. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openLedger } from '../store/open-ledger.ts';
 import type { JobOrder, JobProgress, JobResult } from './job-work.ts';

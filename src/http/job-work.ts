@@ -1,4 +1,4 @@
-/** The work of a job, wherever it is done: in a thread with a ledger of its own, or here. */
+/** The work of a job, in a thread with its own ledger handle or on this thread. */
 import { parseAnchor } from '../ledger/anchor.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { BacktestSlice } from '../replay/backtest.ts';

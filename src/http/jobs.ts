@@ -1,4 +1,4 @@
-/** Jobs: started, followed, stopped. A few at a time; the last ones are remembered. */
+/** Starts, follows and stops jobs. A few run at a time, and the last ones are remembered. */
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -14,7 +14,7 @@ const mostRemembered = 50;
 type Running = {
   job: Job;
   readonly stop: AbortController;
-  /** Those who want to hear of the next change. */
+  /** Callbacks for the next change. */
   waiters: (() => void)[];
 };
 
@@ -23,7 +23,7 @@ export class Jobs {
   readonly #ledgerUrl: string | undefined;
   readonly #jobs = new Map<string, Running>();
 
-  /** With an address the work is done in a thread, on a handle of its own; without one, here, in slices. */
+  /** With a URL the work runs in a thread with its own handle; without one, on this thread in slices. */
   constructor(ledger: Ledger, ledgerUrl: string | undefined) {
     this.#ledger = ledger;
     this.#ledgerUrl = ledgerUrl;
@@ -33,7 +33,7 @@ export class Jobs {
     return [...this.#jobs.values()].filter(({ job }) => job.status === 'running').length;
   }
 
-  /** Throws 429 while as many run as may. */
+  /** Throws 429 while the maximum number of jobs run. */
   refuseMore(): void {
     if (this.running < mostRunning) return;
     throw new HttpRefusal(
@@ -81,14 +81,14 @@ export class Jobs {
     return this.#find(jobId).job;
   }
 
-  /** Stops it; what was found until then is its result. */
+  /** Stops the job. Its result is what it found so far. */
   stop(jobId: string): Job {
     const running = this.#find(jobId);
     running.stop.abort();
     return running.job;
   }
 
-  /** The job now, and then each time it has changed, until it is over. */
+  /** The job now and after each change, until it ends. */
   async *follow(jobId: string, signal: AbortSignal): AsyncGenerator<Job, void, undefined> {
     const running = this.#find(jobId);
     for (let last: Job | undefined; !signal.aborted;) {
@@ -109,7 +109,7 @@ export class Jobs {
     }
   }
 
-  /** Ends all of them, and waits for that. */
+  /** Stops all jobs and waits for their ends. */
   async close(): Promise<void> {
     const all = [...this.#jobs.values()];
     for (const { stop } of all) stop.abort();
@@ -130,7 +130,7 @@ export class Jobs {
     const change = (
       fields: Partial<Pick<Job, 'progress' | 'status' | 'error' | 'endedAt' | 'result'>>,
     ): void => {
-      // A result is put only into the job whose order it answers.
+      // Store a result only in the job that it belongs to.
       running.job = { ...running.job, ...fields } as Job;
       const { waiters } = running;
       running.waiters = [];
@@ -155,12 +155,12 @@ export class Jobs {
 }
 
 /**
- * A thread that was told to stop and does not is waited for no longer, and ends by itself. It is never terminated: in
- * the middle of what the database does, that takes the whole process with it.
+ * How long to wait for a thread that should stop. After that it ends by itself. Never terminate it: during a database
+ * operation, that would end the process.
  */
 const stoppingMs = 4_000;
 const closingMs = 5_000;
-/** A job that needs more fails, and the server goes on. */
+/** A job that needs more memory fails, and the server continues. */
 const jobMemoryMb = 512;
 
 function summarise({ result, kind, ...job }: Job): JobSummary {
@@ -188,7 +188,7 @@ function inThread(
   signal: AbortSignal,
   tell: (progress: JobProgress) => void,
 ): Promise<JobResult> {
-  // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+  // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const worker = new Worker(new URL(`./job-thread${extension}`, import.meta.url), {
     workerData: data,

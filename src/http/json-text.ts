@@ -1,4 +1,4 @@
-/** An answer that is JSON text already, for work that was done elsewhere. */
+/** An answer that is already JSON text, made in another thread. */
 export const jsonText = (text: string, status = 200): Response =>
   new Response(text, {
     status,

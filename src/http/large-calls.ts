@@ -1,6 +1,6 @@
 /**
- * Requests that change a call read it on the event loop. So they are refused where the call is larger than the loop
- * can read in a few milliseconds; its size is asked first, which reads nothing of it.
+ * Requests that change a call read it on the event loop. They are refused if the call is too large to read in a few
+ * milliseconds. Its size is checked first, without reading it.
  */
 import type { CallRef } from './bounded-reads.ts';
 import { HttpRefusal } from './problem.ts';
@@ -9,7 +9,7 @@ import type { Service } from './service.ts';
 /** The largest call that a request may change, in bytes of the ledger. */
 export const largestChangedBytes = 2_097_152;
 
-/** Throws 413 where the call is too large to be changed over HTTP. A call that is not there has no size. */
+/** Throws 413 if the call is too large to change over HTTP. A missing call has no size. */
 export async function refuseLargeCall({ ledger }: Pick<Service, 'ledger'>, ref: CallRef): Promise<void> {
   const bytes = await ledger.journal.measureCall(ref.sessionId, ref.callId);
   if (bytes <= largestChangedBytes) return;
@@ -20,7 +20,7 @@ export async function refuseLargeCall({ ledger }: Pick<Service, 'ledger'>, ref: 
   );
 }
 
-/** The same for the call that asks a question. An unknown question is left to the handler. */
+/** The same for the call of a confirmation. The handler refuses an unknown confirmation. */
 export async function refuseLargeQuestion(
   service: Pick<Service, 'ledger'>,
   confirmationId: string,

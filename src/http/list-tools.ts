@@ -1,4 +1,4 @@
-/** Tools with their numbers: those the server has, and those the ledger tells of. */
+/** The tools of the server and of the ledger, with their numbers. */
 import { classifyTool } from '../tool/mode.ts';
 import type { ToolDetail, ToolRow } from './api/tool.ts';
 import { Latencies, noOutcomes } from './count-outcomes.ts';

@@ -1,4 +1,4 @@
-/** The socket side: a server of Node that waits for nobody longer than it must. */
+/** The sockets: a Node server that limits how long it waits for clients. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -17,27 +17,27 @@ export type ListenOptions = {
   readonly port: number;
   readonly timeouts: ListenTimeouts;
   readonly mostConnections: number;
-  /** From one address that is no trusted proxy. */
+  /** From one address, trusted proxies excepted. */
   readonly mostPerAddress: number;
   readonly readAddress: ReadAddress;
   readonly isProxy: (address: string) => boolean;
   readonly proxyHeader: ProxyHeader;
-  /** How long somebody may take nothing of an answer. */
+  /** How long a client may leave its answer unread. */
   readonly stallMs: number;
 };
 
 /** In milliseconds. */
 export type ListenTimeouts = {
-  /** For the head of a request: whoever sends it a byte at a time is cut off. */
+  /** For the head of a request. A slower client is cut off. */
   readonly headersMs: number;
-  /** For all of a request. */
+  /** For the whole request. */
   readonly requestMs: number;
   readonly keepAliveMs: number;
 };
 
 export type Listening = {
   readonly port: number;
-  /** Takes no more requests, lets those under way end, and cuts off what is left after a moment. */
+  /** Accepts no more requests, lets open ones finish, and cuts off the rest after a moment. */
   readonly close: () => Promise<void>;
 };
 
@@ -46,43 +46,16 @@ const graceMs = 5_000;
 const sweepMs = 20;
 
 export async function listen(app: App, options: ListenOptions): Promise<Listening> {
-  const { host, port, timeouts, mostConnections, stallMs, readAddress } = options;
-  const listener = getRequestListener(
-    (request, env) => {
-      const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse }; // HTTP/1 is all we listen for
-      if (isForAnother(incoming))
-        throw new HttpRefusal(
-          'http.wrong_host',
-          'The address of the request names another server than Host.',
-        );
-      return app(request, {
-        address: limitKey(
-          readAddress(incoming.socket.remoteAddress ?? '', incoming.headers[options.proxyHeader]?.toString()),
-        ),
-        cut: () => outgoing.destroy(),
-      });
-    },
-    {
-      overrideGlobalObjects: false,
-      // The app refuses by itself whatever it is asked; what comes here is what could not be made a request of.
-      errorHandler: (error) =>
-        addSafeHeaders(
-          problemResponse(
-            error instanceof HttpRefusal
-              ? error
-              : new HttpRefusal('http.bad_request', 'The address or the Host of the request cannot be read.'),
-          ),
-        ),
-    },
-  );
-  /** Connections that have not asked for anything yet. Clients keep such in reserve, and Node does not call them idle. */
+  const { host, port, timeouts, mostConnections, stallMs } = options;
+  const listener = createListener(app, options);
+  /** Connections without a request so far. Clients keep them in reserve, and Node does not count them as idle. */
   const silent = new Set<Socket>();
-  /** What is being answered on each connection. */
+  /** The open answers of each connection. */
   const answers = new WeakMap<Duplex, Set<ServerResponse>>();
   const server: Server = createServer(
     {
       maxHeaderSize: mostHeaderBytes,
-      requireHostHeader: false, // refused above, as everything is
+      requireHostHeader: false, // the app refuses it, as it refuses everything else
       headersTimeout: timeouts.headersMs,
       requestTimeout: timeouts.requestMs,
       keepAliveTimeout: timeouts.keepAliveMs,
@@ -101,33 +74,17 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
     const begun = [...(answers.get(socket) ?? [])].some(({ headersSent }) => headersSent);
     refuseSocket(error, socket, begun);
   });
-  // Whoever expects more than we know of gets what they ask for without it.
+  // An unknown expectation is ignored: the client gets its answer without it.
   server.on('checkExpectation', (incoming, outgoing) => server.emit('request', incoming, outgoing));
-  /** Open connections by whom they come from. */
-  const perAddress = new Map<string, number>();
   server.on('connection', (socket) => {
     silent.add(socket);
     socket.once('close', () => silent.delete(socket));
-    const address = socket.remoteAddress ?? '';
-    if (options.isProxy(address)) return;
-    const key = limitKey(address);
-    const count = (perAddress.get(key) ?? 0) + 1;
-    // As a full server does: no answer, and no work for one.
-    if (count > options.mostPerAddress) {
-      socket.destroy();
-      return;
-    }
-    perAddress.set(key, count);
-    socket.once('close', () => {
-      const left = (perAddress.get(key) ?? 1) - 1;
-      if (left === 0) perAddress.delete(key);
-      else perAddress.set(key, left);
-    });
   });
+  limitPerAddress(server, options);
   server.timeout = stallMs;
   server.on('timeout', (socket: Socket) => {
     const isAnswering = (answers.get(socket)?.size ?? 0) > 0;
-    // Whoever waits for an answer may wait for long. Whoever leaves one lying is cut off, as is whoever asks for none.
+    // A client may wait long for an answer. It is cut off if it does not read its answer or requests nothing.
     if (isAnswering && socket.writableLength === 0) socket.setTimeout(stallMs);
     else socket.destroy();
   });
@@ -139,23 +96,80 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
   });
   return {
     port: (server.address() as AddressInfo).port, // listens on a port, not on a path
-    close: () =>
-      new Promise((resolve) => {
-        const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
-        // Those that end their answer meanwhile are idle then, and nobody will ask them for more.
-        const sweep = setInterval(() => server.closeIdleConnections(), sweepMs);
-        server.close(() => {
-          clearTimeout(cutOff);
-          clearInterval(sweep);
-          resolve();
-        });
-        server.closeIdleConnections();
-        for (const socket of silent) socket.destroy();
-      }),
+    close: () => closeServer(server, silent),
   };
 }
 
-/** A refused request may still be sending its body: nothing of it is kept, and soon nothing of it is taken. */
+function createListener(
+  app: App,
+  { readAddress, proxyHeader }: ListenOptions,
+): ReturnType<typeof getRequestListener> {
+  return getRequestListener(
+    (request, env) => {
+      const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse }; // the server speaks HTTP/1 only
+      if (isForAnother(incoming))
+        throw new HttpRefusal(
+          'http.wrong_host',
+          'The address of the request names another server than Host.',
+        );
+      return app(request, {
+        address: limitKey(
+          readAddress(incoming.socket.remoteAddress ?? '', incoming.headers[proxyHeader]?.toString()),
+        ),
+        cut: () => outgoing.destroy(),
+      });
+    },
+    {
+      overrideGlobalObjects: false,
+      // The app refuses requests itself. This handles input that cannot be parsed as a request.
+      errorHandler: (error) =>
+        addSafeHeaders(
+          problemResponse(
+            error instanceof HttpRefusal
+              ? error
+              : new HttpRefusal('http.bad_request', 'The address or the Host of the request cannot be read.'),
+          ),
+        ),
+    },
+  );
+}
+
+/** Closes connections beyond `mostPerAddress` without an answer, as a full server does. Proxies have no limit. */
+function limitPerAddress(server: Server, { isProxy, mostPerAddress }: ListenOptions): void {
+  const perAddress = new Map<string, number>();
+  server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? '';
+    if (isProxy(address)) return;
+    const key = limitKey(address);
+    const count = (perAddress.get(key) ?? 0) + 1;
+    if (count > mostPerAddress) {
+      socket.destroy();
+      return;
+    }
+    perAddress.set(key, count);
+    socket.once('close', () => {
+      const left = (perAddress.get(key) ?? 1) - 1;
+      if (left === 0) perAddress.delete(key);
+      else perAddress.set(key, left);
+    });
+  });
+}
+
+const closeServer = (server: Server, silent: ReadonlySet<Socket>): Promise<void> =>
+  new Promise((resolve) => {
+    const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
+    // A connection that finishes its answer meanwhile becomes idle and gets no further request.
+    const sweep = setInterval(() => server.closeIdleConnections(), sweepMs);
+    server.close(() => {
+      clearTimeout(cutOff);
+      clearInterval(sweep);
+      resolve();
+    });
+    server.closeIdleConnections();
+    for (const socket of silent) socket.destroy();
+  });
+
+/** A client may still send the body of a refused request. The server discards it and soon stops reading. */
 function endUnread(incoming: IncomingMessage): void {
   if (incoming.complete) return;
   const timer = setTimeout(() => {
@@ -166,7 +180,7 @@ function endUnread(incoming: IncomingMessage): void {
 
 const unreadMs = 200;
 
-/** Proxies are asked with whole addresses. We are none: such an address must be the one that Host says. */
+/** Requests to proxies have a whole URL. This server is not a proxy, so such a URL must have the host of Host. */
 function isForAnother({ url = '', headers }: IncomingMessage): boolean {
   if (url.startsWith('/')) return false;
   return URL.parse(url)?.host !== URL.parse(`http://${headers.host ?? ''}`)?.host;

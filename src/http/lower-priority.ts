@@ -1,15 +1,15 @@
 import { platform, setPriority } from 'node:os';
 
 /**
- * Lets the other threads of the process go first. Linux counts priorities by thread; elsewhere this would slow the whole
- * process down, so nothing is done there.
+ * Lowers the priority of this thread. Linux has priorities per thread. On other systems this would slow down the whole
+ * process, so it does nothing there.
  */
 export function lowerPriority(): void {
   if (platform() !== 'linux') return;
   try {
     setPriority(niceness);
   } catch {
-    // Not permitted here: the thread works all the same.
+    // Not permitted here. The thread works without it.
   }
 }
 

@@ -1,14 +1,14 @@
-/** What the server counts about itself. */
+/** Counters of the server itself. */
 /** In seconds. */
 export const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
 
 export type Histogram = { readonly counts: number[]; sum: number; count: number };
 
 export class Metrics {
-  /** By method, route and status; the routes are ours, so there are few. */
+  /** By method, route and status. The set of routes is fixed, so there are few. */
   readonly #requests = new Map<string, number>();
   readonly #durations = new Map<string, Histogram>();
-  /** Tools whose calls are counted apart. */
+  /** Tools with their own counter. */
   readonly tools: Set<string> = new Set();
   #cutOff = 0;
 

@@ -1,4 +1,4 @@
-/** Pages: logging in and out, deciding with a link, and the console's files. They hold nothing that was kept. */
+/** Pages: login, logout, deciding with a link, and the files of the console. They contain no data of the ledger. */
 import type { Hono } from 'hono';
 import type { Access, OpenedLogin } from './access.ts';
 import { pageKeyHeader, refuseOtherSites } from './access.ts';
@@ -29,8 +29,8 @@ const asset = (text: string, type: string): Response =>
   new Response(text, { headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-cache' } });
 
 /**
- * On to the console, with nothing left of the code in the address. The page key travels behind the #, which browsers
- * send to no server; a page of ours stores it for this origin and leaves for the console.
+ * Redirects to the console without the code in the URL. The page key follows the #, which browsers do not send to
+ * servers. A page of this server stores the key for its origin and opens the console.
  */
 const welcome = ({ cookie, pageKey }: OpenedLogin): Response =>
   new Response(null, {
@@ -54,15 +54,33 @@ export type PageOptions = {
   readonly url: () => string;
 };
 
-/** Names for this machine that more than one socket can be behind. */
+/** Names of this machine that more than one socket may answer under. */
 const sharedName = /^(?:localhost|\[::1\])(?::\d+)?$/i;
 
-export function addPages(
-  app: Hono<{ Bindings: Visit }>,
-  { access, hosts, files, strangers, url }: PageOptions,
-): void {
-  // Browsers try ::1 first for localhost. A program that listens on that address, with the port of this server, would
-  // share the origin and with it the page key. So no page is opened, and no person logged in, under such a name.
+type PageApp = Hono<{ Bindings: Visit }>;
+
+export function addPages(app: PageApp, options: PageOptions): void {
+  addOwnName(app, options);
+  addLogin(app, options);
+  addLogout(app, options);
+  addDownload(app, options);
+  for (const [path, methods] of [
+    ['/login', 'GET, POST'],
+    ['/logout', 'POST'],
+    ['/download', 'POST'],
+  ] as const)
+    app.all(path, () => {
+      throw new HttpRefusal('http.method_not_allowed', `Use ${methods} here.`, {}, { allow: methods });
+    });
+  addDecide(app);
+  addConsole(app, options);
+}
+
+/**
+ * Browsers try ::1 first for localhost. A program that listens on that address and port would share the origin of this
+ * server, and so its page key. Pages and logins are therefore not available under such a name.
+ */
+function addOwnName(app: PageApp, { url }: PageOptions): void {
   app.use(async ({ req }, next) => {
     const host = req.raw.headers.get('host') ?? '';
     const asked = new URL(req.url);
@@ -78,14 +96,16 @@ export function addPages(
       `Pages of this server are at ${home.origin}. Another program may answer under ${JSON.stringify(host.slice(0, 100))}.`,
     );
   });
+}
 
+function addLogin(app: PageApp, { access, hosts, strangers }: PageOptions): void {
   app.get('/login', ({ req, env }) => {
     env.route = '/login';
     strangers.take(env.address);
     const code = new URL(req.url).searchParams.get('code');
-    // Whoever only looks at the head of a link, as programs do that show what is behind it, does not use it up.
+    // Programs that show link previews request the head only. That does not use the link up.
     if (code === null || req.raw.method === 'HEAD') return html(loginPage(undefined));
-    // Opening a link changes nothing: previews, scanners and other sites open links too. The form on the page does.
+    // Opening the link changes nothing, because previews and scanners open links too. The form on the page logs in.
     const name = access.nameOfCode(code);
     return name === undefined ? html(loginPage(staleLink), 401) : html(confirmLoginPage(name, code));
   });
@@ -93,12 +113,12 @@ export function addPages(
   app.post('/login', async ({ req, env }) => {
     env.route = '/login';
     strangers.take(env.address);
-    // Nobody may be logged in by another site, as somebody else than they think.
+    // Another site must not log a person in under a different name.
     refuseOtherSites('GET', req.raw.headers, hosts());
     if (req.raw.headers.get('origin') === null && req.raw.headers.get('sec-fetch-site') === null)
       throw new HttpRefusal(
         'http.cross_site',
-        'Nothing says which page sent this. Use the login page of this server.',
+        'The request does not say which page sent it. Use the login page of this server.',
       );
     const form = new URLSearchParams(await readText(req.raw, 4_096));
     const code = form.get('code');
@@ -114,7 +134,9 @@ export function addPages(
     return html(loggedInPage);
   });
   app.get('/quittance-login.js', () => asset(loginScript, 'text/javascript'));
+}
 
+function addLogout(app: PageApp, { access, hosts }: PageOptions): void {
   app.post('/logout', ({ req, env }) => {
     env.route = '/logout';
     refuseOtherSites('POST', req.raw.headers, hosts());
@@ -125,8 +147,10 @@ export function addPages(
       headers: { 'set-cookie': access.logout(req.raw.headers), 'clear-site-data': '"cache"' },
     });
   });
+}
 
-  // A link that saves a file cannot set a header. A form can send the page key in its body, and the file is streamed.
+/** A link to a file cannot set a header. A form can send the page key in its body, and the file is streamed. */
+function addDownload(app: PageApp, { hosts, strangers }: PageOptions): void {
   app.post('/download', async ({ req, env }) => {
     env.route = '/download';
     const { headers, url } = req.raw;
@@ -149,23 +173,18 @@ export function addPages(
       answer.headers.set('content-disposition', 'attachment');
     return answer;
   });
+}
 
-  for (const [path, methods] of [
-    ['/login', 'GET, POST'],
-    ['/logout', 'POST'],
-    ['/download', 'POST'],
-  ] as const)
-    app.all(path, () => {
-      throw new HttpRefusal('http.method_not_allowed', `Use ${methods} here.`, {}, { allow: methods });
-    });
-
+function addDecide(app: PageApp): void {
   app.get('/decide', ({ env }) => {
     env.route = '/decide';
     return html(decidePage);
   });
   app.get('/quittance-decide.js', () => asset(decideScript, 'text/javascript'));
   app.get('/quittance-page.css', () => asset(pageStyle, 'text/css'));
+}
 
+function addConsole(app: PageApp, { files }: PageOptions): void {
   const index = files.get('index.html');
   app.get('*', async ({ req, env }, next) => {
     const { pathname } = new URL(req.url);
@@ -173,13 +192,13 @@ export function addPages(
     env.route = 'console';
     const file = files.get(pathname.slice(1));
     if (file !== undefined) return serveFile(file, req.raw.headers);
-    // Files stand in the first folder or in assets. Everywhere else a dot is a part of an id, such as report.html.
+    // Files are in the root folder or in assets. Elsewhere a dot is part of an id, for example report.html.
     if (/^\/(?:assets\/.*|[^/]*)\.\w{1,8}$/.test(pathname)) return next();
     return index === undefined ? html(noConsolePage) : serveFile(index, req.raw.headers);
   });
 }
 
-/** What a browser shows, in contrast to what programs ask for. */
+/** Is this a page for a browser, not a route for programs? */
 const isPage = (pathname: string): boolean =>
   !/^\/(?:v1|metrics|healthz|readyz|openapi\.json)(?:\/|$)/.test(pathname);
 

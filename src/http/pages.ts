@@ -65,7 +65,7 @@ ${problem === undefined ? '' : `<p role="alert">${problem}</p>`}
 <pre>quittance tokens create --name "Ada" --role approver</pre>`,
   );
 
-/** Asks before a link logs anybody in. The code is one of ours: letters, digits, dashes and underscores. */
+/** Asks for confirmation before a link logs in. The code has only letters, digits, dashes and underscores. */
 export const confirmLoginPage = (name: string, code: string): string =>
   page(
     'Log in to Quittance',
@@ -111,7 +111,7 @@ export const decidePage: string = page(
 <script src="/quittance-decide.js" defer></script>`,
 );
 
-/** Everything is put in as text, never as markup: tools and models wrote it. */
+/** Inserts everything as text, never as markup, because tools and models wrote it. */
 export const decideScript: string = `'use strict';
 (() => {
   const place = document.getElementById('question');

@@ -1,10 +1,10 @@
-/** Refusals as HTTP says them: those of its own, and those that the library's errors are. */
+/** Refusals over HTTP: codes of the server, and errors of the library. */
 import { safeSentence } from '../base/safe-id.ts';
 import { errorTable, isQuittanceError } from '../base/error.ts';
 import type { Problem } from './api/problem.ts';
 import { toHttpWords } from './http-words.ts';
 
-/** Refusals that only exist here. */
+/** Codes that only the server has. */
 export type HttpCode =
   | 'http.bad_request'
   | 'http.unauthenticated'
@@ -41,7 +41,7 @@ export const httpCodes: { readonly [Code in HttpCode]: { readonly status: number
     'http.internal': { status: 500, title: 'Something went wrong in the server.' },
   };
 
-/** Thrown by whatever looks at a request; the answer is made of it. */
+/** Thrown while a request is handled. It becomes the answer. */
 export class HttpRefusal extends Error {
   readonly code: HttpCode;
   readonly facts: Readonly<Record<string, string>>;
@@ -61,7 +61,7 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** What is told about an error. Nothing is told of one that is neither ours nor the asker's doing. */
+/** The public text of an error. An unexpected error reveals nothing. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof HttpRefusal) {
     const { status, title } = httpCodes[error.code];
@@ -87,7 +87,7 @@ export function toProblem(error: unknown): Problem {
   );
 }
 
-/** What SQLite and the file system say when it is not the fault of this program, and may be over soon. */
+/** Errors of SQLite and the file system that may be temporary. */
 function isStorageTrouble(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return (

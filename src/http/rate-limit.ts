@@ -1,4 +1,4 @@
-/** How many requests one asker may send: a bucket that fills with time. Askers that are quiet are forgotten. */
+/** Limits requests per caller with a token bucket. Idle callers are forgotten. */
 import { HttpRefusal } from './problem.ts';
 
 export type Rate = { readonly perSecond: number; readonly burst: number };
@@ -13,7 +13,7 @@ export class RateLimit {
     this.#rate = rate;
   }
 
-  /** Throws where there is nothing left. */
+  /** Throws if the bucket is empty. */
   take(asker: string): void {
     const { perSecond, burst } = this.#rate;
     const now = performance.now();

@@ -1,4 +1,4 @@
-/** How much of budgets is used: of those the server was told of, and of those the newest calls drew on. */
+/** Usage of budgets: those of the server, and those that the newest calls drew on. */
 import type { BoundedReads } from './bounded-reads.ts';
 import type { Budget, BudgetRule } from '../runtime/host/budget.ts';
 import { bindBudgets } from '../runtime/host/budget.ts';
@@ -46,7 +46,7 @@ export async function readBudgets(
   ];
 }
 
-/** The least that a rule allows under the name of a counter. */
+/** The lowest limit of any rule for a counter. */
 function limitOf(
   counter: string,
   metric: BudgetBurn['metric'],
@@ -61,7 +61,7 @@ function limitOf(
 function isOf(counter: string, { counter: name, scope, metric, perDay }: Budget): boolean {
   const bare = counter.replace(/\/\d{4}-\d\d-\d\d$/, '');
   if ((bare !== counter) !== perDay) return false;
-  // Every session and every turn has a counter of its own.
+  // Each session and each turn has its own counter.
   return scope === 'session' || scope === 'turn'
     ? bare.startsWith(`${scope}/`) && bare.endsWith(`/${metric}`)
     : bare === name;

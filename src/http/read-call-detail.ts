@@ -1,4 +1,4 @@
-/** Everything the ledger knows of one call, in its kept form. What is sealed stays sealed: nothing here can open it. */
+/** Everything the ledger has about one call, redacted. Sealed values stay sealed. */
 import { QuittanceError } from '../base/error.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import type { Call } from '../call/call.ts';
@@ -40,11 +40,11 @@ export async function readCallDetail(
   };
 }
 
-/** The event that brought the call about, where a behaviour asked for it: it is one of another call as a rule. */
+/** The event that caused the call, if a behavior requested it. It usually belongs to another call. */
 export const causeIn = (events: readonly QuittanceEvent[]): string | undefined =>
   events.find(({ type }) => type === 'tool.requested')?.cause;
 
-/** The call whose event that is. It is looked for among those that were asked for shortly before. */
+/** The call of that event, searched among calls requested shortly before. */
 async function causeOf(
   reads: BoundedReads,
   { sessionId, callId, requestedAt }: Call,

@@ -1,4 +1,4 @@
-/** What the ledger knows of rules: which were in force, and what they said about the newest calls. */
+/** Rules in the ledger: their versions, and which of them matched the newest calls. */
 import { readStored } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { ledgerSessionId } from '../ledger/ledger.ts';
@@ -7,7 +7,7 @@ import type { BoundedReads } from './bounded-reads.ts';
 
 export async function readVersions(reads: BoundedReads): Promise<readonly ContractsVersion[]> {
   let versions: ContractsVersion[] = [];
-  // Every session that was ever dropped is told of there too: it may be long.
+  // That chain also records every dropped session, so it may be long.
   for (let after = 0; ;) {
     const entries = await reads.ledger.entries.read({
       sessionId: ledgerSessionId,
@@ -45,7 +45,7 @@ export async function countHits(reads: BoundedReads): Promise<RuleHits> {
       if (event.type !== 'tool.decided' && event.type !== 'tool.responded') continue;
       if (!('rules' in event)) continue;
       for (const { ruleId, action, observed } of event.rules) {
-        // After an approval rules are asked again: a call counts once.
+        // Rules judge again after an approval. Count the call once.
         if (seen.has(ruleId)) continue;
         seen.add(ruleId);
         const hit = found.get(ruleId) ?? {

@@ -1,4 +1,4 @@
-/** Rules as routes tell of them: those in force, those somebody typed, and what became of both. */
+/** Rules for the routes: those in force and those in requests. */
 import { takeSteps } from '../base/steps.ts';
 import { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -20,7 +20,7 @@ import { HttpRefusal } from './problem.ts';
 import { hasMoreValues } from './read-request.ts';
 import type { Service } from './service.ts';
 
-/** Who asks for work, and until when they wait for it. */
+/** The caller of the work, and the signal that ends its wait. */
 export type Asker = { readonly caller: string; readonly signal: AbortSignal };
 
 export const readInForce = ({ contracts, reloadContracts: reload }: Service): ContractsInForce => ({
@@ -56,7 +56,7 @@ export function checkTyped(
   return contractDesk.run(caller, signal, { kind: 'check', documents, toolNames });
 }
 
-/** Throws `contracts.invalid` where the documents cannot be loaded. */
+/** Throws `contracts.invalid` if the documents cannot be loaded. */
 export async function refuseUnloadable(
   { contractDesk }: Service,
   documents: TypedDocuments['documents'],
@@ -83,7 +83,7 @@ export async function explainCall(
   return JSON.stringify(await explainWith(contracts, about));
 }
 
-/** The rules in force know functions, files and the environment of this process, so they are asked here, on the loop. */
+/** The rules in force use functions, files and the environment of this process, so they run on this thread. */
 function refuseLargeInput({ input, metadata, output }: ExplainOrder): void {
   const text = JSON.stringify([input, metadata ?? null, output ?? null]);
   if (text.length <= mostInputChars && !hasMoreValues(text, mostInputValues)) return;

@@ -203,7 +203,7 @@ export class Reader {
     const { ledger, limits, answerBytes } = this.#options;
     // Makes the read tables if there are none yet: the thread may not.
     await ledger.queries.findCalls({ limit: 1 });
-    // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+    // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     const worker = new Worker(new URL(`./reader-thread${extension}`, import.meta.url), {
       workerData: { ledgerUrl, limits, answerBytes } satisfies ReaderData,

@@ -1,4 +1,4 @@
-/** Headers of every answer, also of those that no route gave: nothing here is run, framed, guessed at or kept. */
+/** Security headers of every answer, including refusals outside of routes. */
 export const safeHeaders: readonly (readonly [name: string, value: string])[] = Object.entries({
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',

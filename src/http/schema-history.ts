@@ -1,6 +1,6 @@
 /**
- * How the schemas of tools changed: what a server saw of them when it started, kept in a small file beside the ledger.
- * A convenience for people: nothing is decided by it, and where the file cannot be written it ends with the process.
+ * The history of tool schemas: each server start notes them in a small file next to the ledger. It is for people only.
+ * No decision depends on it, and without a writable file it ends with the process.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { digestJson } from '../base/canonical.ts';
@@ -61,7 +61,7 @@ const changesBetween = (before: JsonObject | undefined, after: JsonObject): Sche
       how: a === undefined ? 'added' : b === undefined ? 'removed' : 'changed',
     }));
 
-/** A file that cannot be read tells nothing: the history begins anew. */
+/** If the file cannot be read, the history starts again. */
 function readHistory(path: string): Map<string, readonly Seen[]> {
   const found = new Map<string, readonly Seen[]>();
   let value: JsonValue;
@@ -92,6 +92,6 @@ function writeHistory(path: string, seen: ReadonlyMap<string, readonly Seen[]>):
     });
     renameSync(`${path}.part`, path);
   } catch {
-    // A folder nobody may write to: the history lasts as long as the process.
+    // The folder is not writable: the history lasts as long as the process.
   }
 }

@@ -1,10 +1,10 @@
-/** A page of calls, or as much of it as is found in a moment: no caller waits long for the first rows. */
+/** A page of calls, or the part found in a short time, so that a search answers quickly. */
 import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
 import { parseCursor } from '../ledger/page-cursor.ts';
 import type { CallPage } from './api/call.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 
-/** What a search looks at, and for how long, before it answers; `next` goes on from there. */
+/** How many rows a search reads, and for how long, before it answers. `next` continues from there. */
 const mostScanned = 16_000;
 const scanAtOnce = 4_000;
 const longestSearchMs = 40;

@@ -1,4 +1,4 @@
-/** An artifact in pieces. Whatever a tool wrote is data here: nothing of it runs in a page of this server. */
+/** Sends an artifact. A tool wrote it, so browsers must treat it as data and never run it. */
 import type { ArtifactFacts } from '../ledger/artifacts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { isKnown } from './known-tag.ts';
@@ -21,7 +21,7 @@ export async function serveArtifact(
   artifactId: string,
   headers: Headers,
 ): Promise<Response> {
-  // Ids are made by the runtime; whatever else is asked for, a path above all, is no id.
+  // The runtime makes ids. Anything else, such as a path, is not an id.
   const isId = /^[\w.:-]{1,200}$/.test(artifactId) && !artifactId.includes('..');
   const found = isId ? await ledger.artifacts.measure(sessionId, artifactId) : undefined;
   if (found === undefined)
@@ -31,7 +31,7 @@ export async function serveArtifact(
     );
   const content = await contentOf(ledger, sessionId, artifactId, found);
   const [type = ''] = found.mimeType.toLowerCase().split(';');
-  // What is kept under an id is never changed.
+  // The content of an id never changes.
   const etag = `"${artifactId}"`;
   const common = {
     etag,
@@ -44,7 +44,7 @@ export async function serveArtifact(
     'cache-control': 'private, no-cache',
   };
   if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
-  // Pieces of something else are of no use to whoever has pieces of that.
+  // If-Range names another version: send the whole artifact.
   const isWanted = headers.get('if-range') === null || headers.get('if-range') === etag;
   const range = readRange(isWanted ? headers.get('range') : null, content.bytes);
   const { from, to } = range ?? { from: 0, to: content.bytes - 1 };
@@ -60,12 +60,12 @@ export async function serveArtifact(
 
 type Content = {
   readonly bytes: number;
-  /** Piece by piece, as the reader takes them: a large file is never in memory. */
+  /** Sent in pieces as the client reads them, so a large file is never in memory. */
   readonly stream: (from: number, to: number) => ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer>;
 };
 
 const pieceBytes = 262_144;
-/** Text that UTF-8 cannot hold must be read whole to be sent as UTF-8. */
+/** Text with lone surrogates must be read whole to be sent as UTF-8. */
 const largestOdd = 4_194_304;
 
 async function contentOf(
@@ -84,7 +84,7 @@ async function contentOf(
     const text = new TextEncoder().encode(typeof found?.content === 'string' ? found.content : '');
     return { bytes: text.byteLength, stream: (from, to) => text.slice(from, to + 1) };
   }
-  // Throws where the file was changed, before anything of it is sent.
+  // Throws if the file was changed, before anything is sent.
   await ledger.artifacts.readBytes(sessionId, artifactId, 0, 1);
   return {
     bytes,
@@ -111,7 +111,7 @@ async function contentOf(
   };
 }
 
-/** One range of bytes. Several at once, or another unit, is answered with the whole, as the standard allows. */
+/** One range of bytes. Several ranges or another unit get the whole, as the standard allows. */
 function readRange(
   header: string | null,
   size: number,

@@ -1,4 +1,4 @@
-/** What the routes work with: one server, everything it holds. */
+/** The parts of one server that its routes use. */
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 import type { BudgetRule } from '../runtime/host/budget.ts';
@@ -17,29 +17,29 @@ import type { SchemaHistory } from './schema-history.ts';
 
 export type Service = {
   readonly ledger: Ledger;
-  /** The file of the ledger; undefined where it is in memory, or nobody said. */
+  /** The file of the ledger; undefined if it is in memory or not given. */
   readonly ledgerPath: string | undefined;
   readonly runtime: Runtime;
   readonly contracts: Contracts | undefined;
-  /** Reads the rules again, where they are read from somewhere. */
+  /** Reloads the rules, if they come from files. */
   readonly reloadContracts: (() => Promise<ReloadResult>) | undefined;
   readonly tools: readonly AnyTool[];
-  /** The budgets of the runtime, as far as the server was told. */
+  /** The budgets of the runtime that the server knows. */
   readonly budgets: readonly BudgetRule[];
   readonly access: Access;
   readonly followers: Followers;
   readonly jobs: Jobs;
   readonly exports: Exports;
-  /** Works on documents that callers typed. */
+  /** Works on documents from requests. */
   readonly contractDesk: ContractDesk;
   readonly metrics: Metrics;
   readonly schemas: SchemaHistory;
   readonly askedCalls: AskedCalls;
-  /** Reads what may be much, within limits. */
+  /** Reads large parts of the ledger within limits. */
   readonly reader: Reader;
-  /** Where the server is reached, without a slash at the end. */
+  /** The URL of the server, without a slash at the end. */
   readonly url: () => string;
   readonly version: string;
-  /** Aborted once the server is closing: then it is not ready, and nobody is kept waiting. */
+  /** Aborted when the server closes. It is then not ready, and waits end. */
   readonly closing: AbortSignal;
 };

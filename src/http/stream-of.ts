@@ -1,6 +1,6 @@
 /**
- * Text as it is made: no more of it than the reader has room for, and none once the reader is gone or would not be let
- * in any more. What comes to its end ends well; everything else is cut off, so that nobody takes a part for the whole.
+ * Streams text at the speed of the reader, and stops when the reader disconnects or loses access. A complete stream ends
+ * normally. Any other is cut off, so that a reader does not take a part for the whole.
  */
 import { HttpRefusal } from './problem.ts';
 import type { Asked } from './route.ts';
@@ -11,7 +11,7 @@ const encoder = new TextEncoder();
 /** Small pieces are sent together. */
 const pieceChars = 16_384;
 
-/** `until`: ends it too, as nothing that is whole. */
+/** `until` also ends the stream, as incomplete. */
 export function streamOf(
   { service: { access }, headers, signal, cut }: Reader,
   make: (signal: AbortSignal) => AsyncGenerator<string, void, undefined>,
@@ -34,7 +34,7 @@ export function streamOf(
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   const fail = (error: unknown): void => {
     leave();
-    // The connection is all a reader can see it by: a stream that fails would be given an end.
+    // A failed stream would get a normal end, so cut the connection to show the failure.
     if (cut === undefined) controller?.error(error);
     else if (!signal.aborted) cut();
   };
@@ -71,7 +71,7 @@ async function nextPiece(
     const next = await texts.next();
     if (next.done === true) return { piece, isLast: true };
     piece += next.value;
-    // An event is for now, not for when there are more.
+    // Send an event at once; do not wait for more.
     if (next.value.startsWith('id: ')) break;
   }
   return { piece, isLast: false };

@@ -1,9 +1,9 @@
 /**
- * Who may come in: a small file beside the ledger, readable by its owner alone.
+ * The token file: a small file next to the ledger that only its owner can read.
  *
- * 1. A token is 256 random bits. What is kept is its SHA-256: whoever reads the file cannot log in with it.
- * 2. The file is replaced in one step, so that a reader sees all of a change or nothing.
- * 3. Whoever asks is held against the file as it is now: a token that was revoked is of no use from then on.
+ * 1. A token is 256 random bits. The file stores its SHA-256, so a reader of the file cannot log in.
+ * 2. The file is replaced in one step, so a reader sees all of a change or none of it.
+ * 3. Every request is checked against the current file, so a revoked token stops working at once.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -18,23 +18,23 @@ import type { TokenPrincipals } from './token-principals.ts';
 import { readTokenPrincipals } from './token-principals.ts';
 import { nameSeparator } from './worker-name.ts';
 
-/** What is known of a token. */
+/** The record of a token. */
 export type TokenRecord = {
   readonly tokenId: string;
-  /** Whose it is: on every decision made with it. */
+  /** The name stored with every decision made with it. */
   readonly name: string;
   readonly role: Role;
   readonly createdAt: number;
-  /** Never where undefined. */
+  /** Undefined: never. */
   readonly expiresAt: number | undefined;
-  /** The person it belongs to, where one person has several tokens. The name counts as theirs where undefined. */
+  /** The owner, for people with several tokens. Undefined: the name is the owner. */
   readonly person: string | undefined;
-  /** For whom calls may be asked with it; for anybody where undefined. */
+  /** The principals it may request calls for. Undefined: any. */
   readonly principals: TokenPrincipals | undefined;
 };
 
 type Kept = TokenRecord & { readonly hash: string };
-/** A browser that was let in with a token: by its cookie, and by a key that only the pages of this origin have. */
+/** A browser login: a cookie, and a key that only the pages of this origin have. */
 type Login = {
   readonly hash: string;
   readonly keyHash: string;
@@ -46,7 +46,7 @@ type Content = { readonly tokens: readonly Kept[]; readonly logins: readonly Log
 export type NewToken = {
   readonly name: string;
   readonly role: Role;
-  /** From now; for ever where nothing is said. */
+  /** Time until it expires. Undefined: never. */
   readonly expiresInMs?: number | undefined;
   readonly person?: string | undefined;
   readonly principals?: TokenPrincipals | undefined;
@@ -55,7 +55,7 @@ export type NewToken = {
 export type NewLogin = {
   /** In the cookie. */
   readonly secret: string;
-  /** Kept by the pages of the origin that logged in. */
+  /** Stored by the pages of the origin that logged in. */
   readonly pageKey: string;
   readonly expiresAt: number;
 };
@@ -74,17 +74,17 @@ export class TokenFile {
   readonly #path: string | undefined;
   readonly #now: () => number;
   #content: Content = { tokens: [], logins: [] };
-  /** What the file looked like when it was read. */
+  /** The state of the file at the last read. */
   #stamp: string | undefined;
   #changes = 0;
 
-  /** Without a path nothing is kept: what is created here ends with the process. */
+  /** Without a path nothing is stored, and tokens end with the process. */
   constructor(path: string | undefined, now: () => number) {
     this.#path = path;
     this.#now = now;
   }
 
-  /** Throws where others on the machine could let themselves in. */
+  /** Throws if other users of the machine could change or read the file. */
   check(): void {
     if (this.#path !== undefined) checkPrivateFile({ path: this.#path, what: 'token file', secret: false });
   }
@@ -120,7 +120,7 @@ export class TokenFile {
     return this.#read().tokens.map(toRecord);
   }
 
-  /** By id or by name; undefined where there is none such. Browsers that came in with it are out. */
+  /** Revokes a token by id or name, and its browser logins. Undefined if there is no such token. */
   revoke(which: string): TokenRecord | undefined {
     let revoked: TokenRecord | undefined;
     this.#change(({ tokens, logins }) => {
@@ -140,13 +140,13 @@ export class TokenFile {
     return found !== undefined && isInTime(found.expiresAt, this.#now()) ? found : undefined;
   }
 
-  /** Lets a browser in on behalf of a token; gives the secret of its cookie and the key of its pages. */
+  /** Logs a browser in with a token. Returns the secret of its cookie and the key of its pages. */
   openLogin(tokenId: string, lastsMs: number): NewLogin {
     const [secret, pageKey] = [newSecret(), newSecret()];
     const now = this.#now();
     const expiresAt = now + lastsMs;
     this.#change(({ tokens, logins }) => {
-      // Whoever logs in again and again pushes out themselves, and nobody else.
+      // Repeated logins replace the oldest logins of the same token only.
       const crowded = new Set(logins.filter((login) => login.tokenId === tokenId).slice(0, 1 - mostLogins));
       return {
         tokens,
@@ -159,7 +159,7 @@ export class TokenFile {
     return { secret, pageKey, expiresAt };
   }
 
-  /** The token a browser came in with; `tokenId` may be of one that is not in the file. Both secrets are needed. */
+  /** The token of a browser login. Needs both secrets. `tokenId` may be of a token that is not in the file. */
   findLogin(
     secret: string,
     pageKey: string,
@@ -181,7 +181,7 @@ export class TokenFile {
     this.#change(({ tokens, logins }) => ({ tokens, logins: logins.filter((login) => login.hash !== hash) }));
   }
 
-  /** Another text once anything about tokens or logins has changed. */
+  /** Changes whenever a token or login changes. */
   get revision(): string {
     this.#read();
     return this.#path === undefined ? String(this.#changes) : (this.#stamp ?? '');
@@ -245,7 +245,7 @@ const toRecord = ({ tokenId, name, role, createdAt, expiresAt, person, principal
 const isInTime = (expiresAt: number | undefined, now: number): boolean =>
   expiresAt === undefined || now < expiresAt;
 
-/** Every one is looked at, however early a match comes. */
+/** Compares with every record, even after a match, so that timing reveals nothing. */
 function findByHash<Item extends { readonly hash: string }>(
   items: readonly Item[],
   secret: string,
@@ -259,7 +259,7 @@ function findByHash<Item extends { readonly hash: string }>(
   return found;
 }
 
-/** Held for a few milliseconds by whoever changes the file. One that is old was left by somebody who died with it. */
+/** A process holds the lock for a few milliseconds to change the file. An old lock is left from a crash. */
 function lock(path: string): () => void {
   for (let tries = 0; ; tries++)
     try {
@@ -306,7 +306,7 @@ function parseContent(path: string): Content {
       const { tokenId, name, role, createdAt, expiresAt, hash, person } = each;
       const principals =
         each['principals'] === undefined ? undefined : readTokenPrincipals(each['principals']);
-      // A limit that cannot be read must not be taken for none.
+      // An unreadable limit must not count as no limit.
       if (each['principals'] !== undefined && principals === undefined) throw broken(path);
       if (
         typeof tokenId !== 'string' ||
@@ -330,7 +330,7 @@ function parseContent(path: string): Content {
     logins: (logins as readonly JsonValue[]).flatMap((each) => {
       if (!isJsonObject(each)) throw broken(path);
       const { hash, keyHash, tokenId, expiresAt } = each;
-      // Without the hash of a page key an older version wrote it: that browser logs in again.
+      // An older version wrote no page key hash: that browser must log in again.
       return typeof hash === 'string' &&
         typeof keyHash === 'string' &&
         typeof tokenId === 'string' &&
@@ -341,7 +341,7 @@ function parseContent(path: string): Content {
   };
 }
 
-/** A time that cannot be read ends at once: nobody is let in by mistake. */
+/** An unreadable time counts as expired. */
 const timeOf = (record: JsonObject, expiresAt: JsonValue | undefined): number | undefined =>
   Object.hasOwn(record, 'expiresAt') ? (typeof expiresAt === 'number' ? expiresAt : 0) : undefined;
 

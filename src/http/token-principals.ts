@@ -1,6 +1,5 @@
 /**
- * For whom a token may speak. A token without a list may name any principal; one with a list may name only what is
- * listed, and must name one.
+ * The principals that a token may name. Without a list, it may name any. With a list, it must name one that is listed.
  */
 import { canonicalJson } from '../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
@@ -16,7 +15,7 @@ export type TokenPrincipals = {
 const textFields = ['userId', 'serviceId', 'orgId', 'role', 'ticketRef'] as const;
 const any = '*';
 
-/** Reads such a list. Undefined where it is none: what is not understood may be a limit. */
+/** Reads the list. Undefined if it is not valid: an unknown form may be a limit. */
 export function readTokenPrincipals(value: unknown): TokenPrincipals | undefined {
   if (!isJsonObject(value) || Object.keys(value).length === 0) return undefined;
   for (const [name, listed] of Object.entries(value)) {
@@ -30,11 +29,11 @@ export function readTokenPrincipals(value: unknown): TokenPrincipals | undefined
     )
       return undefined;
   }
-  // Every field was looked at.
+  // All fields were checked above.
   return value as unknown as TokenPrincipals;
 }
 
-/** Throws unless the token may speak for the principal. */
+/** Throws unless the token may name the principal. */
 export function refusePrincipal(
   tokenName: string,
   listed: TokenPrincipals | undefined,
@@ -65,7 +64,7 @@ export function refusePrincipal(
   }
 }
 
-/** A list of values is listed where each of them is. */
+/** A list is allowed if each of its values is. */
 function isListed(known: readonly JsonValue[] | undefined, value: JsonValue | undefined): boolean {
   if (known === undefined || value === undefined) return false;
   if (known.includes(any)) return true;

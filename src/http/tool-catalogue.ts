@@ -7,15 +7,15 @@ import { defineTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { jsonSchema } from '../tool/schema.ts';
 
-/** One tool of a catalogue. It is run by whoever asks for it, or by a worker, and reported. */
+/** One tool of a catalogue. The client or a worker runs it and reports the result. */
 export type CatalogueTool = {
   readonly name: string;
   readonly description?: string;
   readonly displayName?: string;
   readonly mode?: ToolMode;
-  /** JSON Schema of its arguments; any object where nothing is said. */
+  /** JSON Schema of its arguments. The default is any object. */
   readonly input?: JsonObject;
-  /** JSON Schema of what is reported. */
+  /** JSON Schema of the reported output. */
   readonly output?: JsonObject;
   readonly idempotent?: boolean;
   readonly timeoutMs?: number;

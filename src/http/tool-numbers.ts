@@ -1,4 +1,4 @@
-/** What the ledger counts of each tool. */
+/** Numbers per tool from the ledger. */
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { OutcomeCounts, Percentiles } from './api/stats.ts';
@@ -15,7 +15,7 @@ export type ToolNumbers = {
   readonly codes: readonly (readonly [code: string, count: number])[];
 };
 
-/** A model may ask for any name it likes: so many are told, the commonest first. */
+/** A model may call any name, so only this many are listed, most frequent first. */
 export const mostTools = 500;
 const mostCodes = 100;
 

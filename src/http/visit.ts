@@ -1,13 +1,13 @@
-/** What is known of a connection beside its request. */
+/** The connection of a request. */
 export type Connection = {
-  /** Whom limits count where there is no token. */
+  /** The key for limits of callers without a token. */
   readonly address: string;
   readonly cut: (() => void) | undefined;
 };
 
-/** And which route it turned out to be for. */
+/** The connection, and the route of its request. */
 export type Visit = Connection & {
   route: string;
-  /** When the head of the request was there, by the ledger's clock. The body may come much later. */
+  /** When the head of the request arrived, by the ledger's clock. The body may come much later. */
   readonly arrivedAt: number;
 };

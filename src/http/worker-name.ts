@@ -1,8 +1,8 @@
-/** A worker as it is recorded: the name of its token, and the name it gives itself, with a slash between them. */
+/** The recorded name of a worker: the name of its token, a slash, and its own name. */
 import type { Actor } from './actor.ts';
 import { HttpRefusal } from './problem.ts';
 
-/** Neither part may hold it, so that no two pairs make one name. */
+/** Neither part may contain it, so that different pairs have different names. */
 export const nameSeparator = '/';
 
 export function workerName({ name }: Actor, worker: string | undefined): string {

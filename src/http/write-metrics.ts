@@ -3,7 +3,7 @@ import { buckets } from './metrics.ts';
 import type { Asker } from './reader.ts';
 import type { Service } from './service.ts';
 
-/** Everything there is to count, as Prometheus reads it. */
+/** All metrics in the text format of Prometheus. */
 export async function writeMetrics(
   { followers, jobs, metrics, reader }: Service,
   asked: Asker,
