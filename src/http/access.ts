@@ -135,7 +135,7 @@ export class Access {
     if (allows(actor.role, needed)) return;
     throw new HttpRefusal(
       'http.forbidden',
-      `The token ${JSON.stringify(actor.name)} has the role ${actor.role}, and this needs ${needed}. Ask whoever runs the server for one: quittance tokens create --role ${needed === 'operator or approver' ? 'approver' : needed}`,
+      `The token ${JSON.stringify(actor.name)} has the role ${actor.role}, and this needs ${needed}. Ask the operator of the server for one: quittance tokens create --role ${needed === 'operator or approver' ? 'approver' : needed}`,
       { role: actor.role, needed },
     );
   }

@@ -2,8 +2,8 @@ import type { Waiter } from '../ledger/until-woken.ts';
 import { untilWoken } from '../ledger/until-woken.ts';
 
 /**
- * A pending request to the runtime, shared by its waiters. A waiter that stops is removed. This matters because a worker
- * may ask every second about a call that takes a day, and a promise keeps every callback it was ever given.
+ * A pending request to the runtime, shared by its waiters. A waiter that stops is removed. A worker may ask every second
+ * about a call that takes a day, and a promise keeps every callback.
  */
 export class Asking<Answer> {
   answer: Answer | undefined;

@@ -39,7 +39,7 @@ export function readConsoleFiles(folder: string | undefined): ReadonlyMap<string
     const bytes = new Uint8Array(readFileSync(path));
     total += bytes.byteLength;
     if (total > mostBytes)
-      throw new Error(`${folder} is no console: there are more than ${mostBytes} bytes in it.`);
+      throw new Error(`${folder} does not hold a console: it has more than ${mostBytes} bytes.`);
     files.set(relative(folder, path).split(sep).join('/'), {
       bytes,
       type,

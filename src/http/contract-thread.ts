@@ -22,7 +22,7 @@ if (parentPort !== null) {
     workOnContracts(order).then(
       (text) => port.postMessage({ type: 'answer', text } satisfies ContractAnswer),
       (error: unknown) => {
-        if (!isQuittanceError(error)) throw error; // ends the thread: the desk is told, and starts another
+        if (!isQuittanceError(error)) throw error; // ends the thread; the desk starts another one
         port.postMessage({ type: 'refused', error: toSent(error) } satisfies ContractAnswer);
       },
     );

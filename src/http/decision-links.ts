@@ -58,7 +58,7 @@ export function readLink(service: Service, token: string): TokenClaims {
   if (claims === undefined || service.ledger.now() >= claims.expiresAt)
     throw new QuittanceError(
       'confirmation.forbidden',
-      'This is no decision link of this ledger, or its time is up. Ask for a new one.',
+      'This decision link is not of this ledger, or it has expired. Ask for a new one.',
     );
   for (const person of [claims.maker, claims.named]) {
     if (person?.identity === undefined) continue;

@@ -24,12 +24,12 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
   'contracts.invalid': { status: 422 },
   'call.malformed': {
     status: 400,
-    title: 'The call is not one: it must be exactly {id, name, arguments}.',
-    remedy: 'What else belongs to the call stands beside `call` in the body, e.g. in `attrs`.',
+    title: 'A call must be exactly {id, name, arguments}.',
+    remedy: 'Put other fields next to `call` in the body, e.g. in `attrs`.',
   },
   'call.pending': {
     status: 409,
-    title: 'The call is held for a person, or somebody else is making it. This is not an outcome.',
+    title: 'The call awaits a person, or another process runs it. This is not an outcome.',
     remedy: 'Ask again with the same sessionId and call id, by POST /v1/calls, to rejoin the call.',
   },
   'call.unknown': {
@@ -46,7 +46,7 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
   'confirmation.expired': { status: 410 },
   'confirmation.forbidden': {
     status: 403,
-    remedy: 'Have somebody decide who has it: whoever runs the server says who that is.',
+    remedy: 'Ask a person with that right to decide. The operator of the server knows who has it.',
   },
   'grant.unknown': {
     status: 404,
@@ -74,7 +74,7 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
   },
   'ledger.newer': {
     status: 503,
-    remedy: 'Whoever runs the server must update it, everywhere the ledger is used.',
+    remedy: 'The operator must update every server that uses the ledger.',
   },
   'ledger.damaged': {
     status: 500,

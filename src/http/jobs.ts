@@ -202,7 +202,7 @@ function inThread(
       worker.postMessage('stop');
       patience = setTimeout(() => {
         worker.unref();
-        reject(new Error('The thread of the job was told to stop, and has not yet.'));
+        reject(new Error('The thread of the job should stop, and has not yet.'));
       }, stoppingMs).unref();
     };
     signal.addEventListener('abort', stop, { once: true });

@@ -20,7 +20,7 @@ export async function readTool(service: Service, name: string, asked: Asker): Pr
   if (tool === undefined && numbers === undefined)
     throw new HttpRefusal(
       'http.not_found',
-      `Nobody has asked for a tool named ${JSON.stringify(name.slice(0, 100))}, and the server has none. GET /v1/tools lists them.`,
+      `Neither the server nor the ledger has a tool named ${JSON.stringify(name.slice(0, 100))}. GET /v1/tools lists them.`,
     );
   return {
     tool: toRow(service, name, numbers),

@@ -125,7 +125,7 @@ function addLogin(app: PageApp, { access, hosts, strangers }: PageOptions): void
     const login =
       code === null ? access.loginByToken(form.get('token')?.trim() ?? '') : access.loginByCode(code);
     if (login !== undefined) return welcome(login);
-    const problem = code === null ? 'That is no token of this server, or it was revoked.' : staleLink;
+    const problem = code === null ? 'This server does not know the token, or it was revoked.' : staleLink;
     return html(loginPage(problem), 401);
   });
 

@@ -24,8 +24,8 @@ export type HttpCode =
 
 export const httpCodes: { readonly [Code in HttpCode]: { readonly status: number; readonly title: string } } =
   {
-    'http.bad_request': { status: 400, title: 'The request is not what this route takes.' },
-    'http.unauthenticated': { status: 401, title: 'Nobody is logged in.' },
+    'http.bad_request': { status: 400, title: 'The request is not valid for this route.' },
+    'http.unauthenticated': { status: 401, title: 'The request has no valid token.' },
     'http.forbidden': { status: 403, title: 'The role of the token does not allow this.' },
     'http.not_found': { status: 404, title: 'There is nothing here.' },
     'http.method_not_allowed': { status: 405, title: 'This route does not take that method.' },

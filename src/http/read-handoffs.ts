@@ -1,6 +1,6 @@
 /**
- * Calls that wait for a worker or that a worker has. Reads only: a call whose time is up is left out here, and ended by
- * the process that waits for it, by the next claim, or by recovery.
+ * Calls that wait for a worker or that a worker runs. This only reads: it leaves out a call whose time is up. The waiting
+ * process, the next claim or recovery ends that call.
  */
 import { dueAt, isHandedOver } from '../call/handoff.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
@@ -32,10 +32,10 @@ export async function readHandoffs(
   return { rows, ...(large.length > 0 && { large }) };
 }
 
-/** Beyond this many nobody reads the list. */
+/** The list is not longer than this. */
 const mostRunning = 2_000;
 
-/** Calls that have begun and have no outcome, oldest first. What is held or settled is not read at all. */
+/** Running calls without an outcome, oldest first. Held and settled calls are not read. */
 async function findRunning(ledger: Ledger, toolName: string | undefined): Promise<readonly CallSummary[]> {
   const found: CallSummary[] = [];
   let cursor: string | undefined;

@@ -7,7 +7,7 @@ import type { Service } from './service.ts';
 
 type Check = Readiness['checks'][number];
 
-/** With less than this a call or two may still be kept, and nobody should count on it. */
+/** With less free space, the server is not ready: only a few more calls could be stored. */
 const leastFreeBytes = 1_048_576;
 
 export async function readReadiness({ ledger, ledgerPath, closing }: Service): Promise<Readiness> {
@@ -28,7 +28,7 @@ export async function readReadiness({ ledger, ledgerPath, closing }: Service): P
   return { status: checks.every(({ ok }) => ok) ? 'ready' : 'not_ready', checks };
 }
 
-/** What is beside the ledger is written too: its log, its tables, the tokens. */
+/** The folder must be writable too: it holds the log, the read tables and the tokens. */
 async function canGrow(path: string): Promise<boolean> {
   await Promise.all([access(path, constants.W_OK), access(dirname(path), constants.W_OK)]);
   const { bavail, bsize } = await statfs(dirname(path));

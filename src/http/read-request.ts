@@ -1,4 +1,4 @@
-/** What a request says, read and held against what its route takes. Whatever does not fit is refused with what to do. */
+/** Reads a request and checks it against the schemas of its route. A refusal says what to change. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { findDuplicateKey } from '../base/duplicate-key.ts';
 import { defineMember, formatPath, parseJson } from '../base/json.ts';
@@ -6,7 +6,7 @@ import type { JsonSchemaChecker } from '../tool/json-schema.ts';
 import type { SchemaIssue } from '../tool/schema-issue.ts';
 import { HttpRefusal } from './problem.ts';
 
-/** The parameters of an address, as what their schemas say they are. */
+/** The query parameters, converted to the types in their schemas. */
 export function readQuery(
   url: URL,
   fields: Readonly<Record<string, JsonObject>>,
@@ -28,7 +28,7 @@ export function readQuery(
   return found;
 }
 
-/** Addresses hold texts only. What cannot be read as what is expected is left as it is, and refused as that. */
+/** Query parameters are text. Text that does not convert stays text, and the check refuses it. */
 function toValue(given: string, { type }: JsonObject): JsonValue {
   if (type === 'integer' || type === 'number')
     return /^-?\d{1,15}(?:\.\d{1,6})?$/.test(given) ? Number(given) : given;
@@ -42,7 +42,7 @@ export type BodyLimits = {
   readonly values: number;
 };
 
-/** A body of JSON, within limits. */
+/** Reads a JSON body within limits. */
 export async function readBody(
   request: Request,
   limits: BodyLimits,
@@ -50,8 +50,8 @@ export async function readBody(
 ): Promise<unknown> {
   const type = request.headers.get('content-type') ?? '';
   const text = await readText(request, limits.bytes);
-  // A form can send any of three types and none of these: the type is a part of what keeps other sites out.
-  // Whoever sends nothing says nothing of what it is; with a cookie, that is kept out by more than this.
+  // A form of another site cannot send this type, so the type helps to keep other sites out. An empty body needs no
+  // type; requests with a cookie have further checks.
   const isNothing = text === '' && type === '';
   if (!isNothing && !/^application\/json\s*(?:;\s*charset=(?:utf-8|"utf-8")\s*)?$/i.test(type))
     throw new HttpRefusal(
@@ -74,7 +74,7 @@ export async function readBody(
   if (!read.ok)
     throw new HttpRefusal(
       'http.bad_request',
-      `The body is no JSON that can be taken: ${formatPath(read.path)} ${read.problem}`,
+      `The body is not valid JSON: ${formatPath(read.path)} ${read.problem}`,
     );
   const twice = findDuplicateKey(text);
   if (twice !== undefined)
@@ -86,7 +86,7 @@ export async function readBody(
   return read.value;
 }
 
-/** Whether a JSON text holds more values than this. Reads no more of it than it must, and makes nothing of it. */
+/** Does a JSON text hold more values than this? Stops as early as possible and does not parse. */
 export function hasMoreValues(text: string, most: number): boolean {
   // A value takes two characters at least, its separator among them.
   if (text.length < most * 2) return false;
@@ -95,7 +95,7 @@ export function hasMoreValues(text: string, most: number): boolean {
     const char = text.charCodeAt(at);
     if (char === quote) {
       at = endOfString(text, at);
-      if (at === -1) return false; // no JSON, which is said by whoever reads it
+      if (at === -1) return false; // not JSON; the parser reports it
     } else if ((char === comma || char === bracket || char === brace) && ++values > most) return true;
   }
   return false;
@@ -133,8 +133,8 @@ export async function readText(request: Request, mostBytes: number): Promise<str
     }
   } catch (error) {
     if (error instanceof HttpRefusal) throw error;
-    // Whoever goes away while they speak hears nothing of this; neither does whoever reads the log.
-    throw new HttpRefusal('http.bad_request', 'The body ended before it was whole. Send all of it.');
+    // The client disconnected, so it does not see this, and the log does not mention it.
+    throw new HttpRefusal('http.bad_request', 'The body is incomplete. Send all of it.');
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));

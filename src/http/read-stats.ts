@@ -1,6 +1,6 @@
 /**
- * Numbers over a span of time. A long span is read from the counts that are kept by the hour; a short one, in which hours
- * are too coarse, by counting its calls, up to so many.
+ * Numbers over a span of time. A long span is read from hourly counts. For a short span, hours are too coarse, so its
+ * calls are counted, up to a limit.
  */
 import type { BoundedReads } from './bounded-reads.ts';
 import { isReasonCode, reasonOf } from '../call/reason.ts';
@@ -74,7 +74,7 @@ type Bucket = MutableCounts & {
   readonly latencies: Latencies;
 };
 type Numbers = Pick<CallTally, 'outcome' | 'code' | 'calls'>;
-/** What is done with counts, by when calls were made and by their tools: nobody asks for both at once. */
+/** Receives counts by time and counts by tool. No reader needs both in one. */
 type Take = {
   readonly inTime: (counted: Numbers & Pick<CallTally, 'bin' | 'costMicros'>, at: number) => void;
   readonly ofTool: (counted: Numbers & Pick<CallTally, 'toolName'>) => void;
@@ -186,7 +186,7 @@ async function countCalls(
   return false;
 }
 
-/** Hours are many, so they are added up where they are kept: a day of a bucket at a time, so that others have their turn. */
+/** The ledger adds up the hours, one day of a bucket at a time, so that other requests run in between. */
 async function countHours(
   reads: BoundedReads,
   { since, until, toolName }: Span,

@@ -87,7 +87,7 @@ export function spansOf(events: readonly Pick<QuittanceEvent, 'type' | 'at'>[]):
   return spans;
 }
 
-/** The lowest lane in which nobody is when a call begins; oldest first, whatever order they are given in. */
+/** The lowest free lane at the start of each call, oldest call first, for bars in any order. */
 function laneOut(bars: readonly Omit<TimelineCall, 'lane'>[], now: number): readonly number[] {
   const lanes: number[] = bars.map(() => 0);
   const busyUntil: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Reads the ledger for requests, on a handle of its own, so that the server goes on meanwhile. Several readings take
- * turns. The thread ends by itself when it is told to: one with a database open must not be ended from outside.
+ * Reads the ledger for requests with its own handle, so that the server can go on. Several readings take turns. The
+ * thread ends itself on request: a thread with an open database must not be terminated.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
@@ -40,7 +40,7 @@ export async function answerReading(
   answerBytes: number,
 ): Promise<Omit<ReaderAnswer, 'id'>> {
   try {
-    // Name and input belong together: whoever ordered it was checked for that.
+    // Name and input match: the compiler checked the sender.
     const reading = readings[name] as Readings[ReadingName] as (
       reads: BoundedReads,
       input: unknown,

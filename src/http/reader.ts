@@ -1,11 +1,11 @@
 /**
  * Reads the ledger for requests.
  *
- * 1. What is small is read here at once, as long as the caller has not asked for much of it lately.
+ * 1. Small reads run on this thread at once, within an allowance per caller.
  * 2. Everything else is read in a thread of lower priority, a few readings at a time, callers taking turns.
  * 3. Counts that many callers ask for are made once and shared for a moment.
  *
- * A ledger in memory cannot be read from a thread: then all of it is read here, in slices.
+ * A thread cannot read a ledger in memory. All its reads run on this thread, in slices.
  */
 import { Worker } from 'node:worker_threads';
 import { QuittanceError } from '../base/error.ts';

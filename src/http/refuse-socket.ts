@@ -4,9 +4,9 @@ import type { Duplex } from 'node:stream';
 import { HttpRefusal, toProblem } from './problem.ts';
 import { safeHeaders } from './safe-headers.ts';
 
-/** Answers as any other refusal is answered, and ends the connection: nobody can tell where the next request begins. */
+/** Sends a refusal and ends the connection, because the start of the next request is unknown. */
 export function refuseSocket(error: NodeJS.ErrnoException, socket: Duplex, isAnswering: boolean): void {
-  // In the middle of another answer these bytes would be taken for a part of it.
+  // During another answer, the client would take these bytes for a part of it.
   if (!isAnswering && socket.writable && error.code !== 'ECONNRESET') socket.write(toText(toRefusal(error)));
   socket.destroy(error);
 }
@@ -19,10 +19,7 @@ function toRefusal({ code }: NodeJS.ErrnoException): HttpRefusal {
       'http.head_too_large',
       'Address and headers may have 16 KiB together, and there may be a hundred headers. Send less; what is long belongs in a body.',
     );
-  return new HttpRefusal(
-    'http.bad_request',
-    'This is no request of HTTP/1.1 that can be read without doubt.',
-  );
+  return new HttpRefusal('http.bad_request', 'This is not a valid HTTP/1.1 request.');
 }
 
 function toText(refusal: HttpRefusal): string {

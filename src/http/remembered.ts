@@ -1,6 +1,6 @@
 /**
- * Answers that cost something and may be a moment old: callers who ask meanwhile share them. One that is a little older
- * is given once more while the next is made, so that no caller waits for what others asked before.
+ * A cache for expensive answers that may be a moment old. Callers share them. A slightly older answer is served once more
+ * while the next one is made, so that no caller waits.
  */
 type Kept<Answer> = {
   readonly atMs: number;
@@ -46,7 +46,7 @@ export class Remembered<Answer> {
     return answer;
   }
 
-  /** Where there is an older answer, it stays until the next is there. */
+  /** An older answer stays until the next one is ready. */
   #keep(
     key: string,
     owner: string,

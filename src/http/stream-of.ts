@@ -29,7 +29,7 @@ export function streamOf(
     pass.release();
     over.removeEventListener('abort', end);
     gone.abort();
-    texts.return().catch(() => undefined); // nobody is left to be told
+    texts.return().catch(() => undefined); // the reader is gone
   };
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   const fail = (error: unknown): void => {

@@ -272,7 +272,7 @@ function lock(path: string): () => void {
       else if (tries > 200)
         throw new QuittanceError(
           'ledger.unavailable',
-          `Somebody else is changing the tokens: ${path} is there. Try again.`,
+          `Another process is changing the tokens: ${path} exists. Try again.`,
         );
       else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
@@ -285,7 +285,7 @@ function replaceFile(path: string, content: string): void {
     writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });
     renameSync(draft, path);
   } catch (error) {
-    rmSync(draft, { force: true }); // where the disk is full, what is left over makes it fuller
+    rmSync(draft, { force: true }); // on a full disk, a leftover draft takes up space
     throw error;
   }
 }

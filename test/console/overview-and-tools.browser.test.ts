@@ -258,7 +258,7 @@ test('a tool nobody has heard of is said to be none', async () => {
   const { page, goTo, context } = await stage.visit();
   await goTo('/tools/nobody_has_this');
   expect(await page.getByRole('alert').textContent()).toContain(
-    'Nobody has asked for a tool named "nobody_has_this"',
+    'Neither the server nor the ledger has a tool named "nobody_has_this"',
   );
   await context.close();
 });

@@ -82,7 +82,7 @@ describe('logging in', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
     await page.getByLabel('Token').fill('qt_wrong');
     await page.getByRole('button', { name: 'Log in' }).click();
-    expect(await page.getByRole('alert').textContent()).toContain('That is no token of this server');
+    expect(await page.getByRole('alert').textContent()).toContain('This server does not know the token');
     await page.getByLabel('Token').fill(token);
     await page.getByRole('button', { name: 'Log in' }).click();
     await page.waitForURL(`${app.server.url}/`);
@@ -187,7 +187,9 @@ describe('deciding with a link', () => {
   test('says what is wrong with a link that is cut or for others, and offers only what it is good for', async () => {
     const url = await link('d2', { by: 'Grace', decisions: ['deny'] });
     const cut = await open(url.slice(0, -3));
-    expect(await cut.page.getByRole('alert').textContent()).toContain('no decision link of this ledger');
+    expect(await cut.page.getByRole('alert').textContent()).toContain(
+      'This decision link is not of this ledger',
+    );
     const empty = await open(`${app.server.url}/decide`);
     expect(await empty.page.getByRole('alert').textContent()).toContain('The link is not complete');
     const { page } = await open(url);
