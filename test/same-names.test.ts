@@ -16,7 +16,7 @@ beforeAll(async () => {
     sessionId: 's1',
     toolName: 'send_mail',
     uses: 3,
-    forMs: 60_000,
+    forMs: 86_400_000,
     reason: 'ok',
   });
 });
