@@ -127,7 +127,7 @@ test('no field name on the command line or over HTTP has an underscore', async (
     await http('/v1/contracts'),
     (await app.get<Fields>('/v1/events?after=0', 'admin', { accept: 'application/json' })).body,
   ];
-  expect([...new Set(answers.flatMap((each) => namesIn(each)))].filter((name) => name.includes('_'))).toEqual(
-    [],
-  );
+  // The `state` of an event about grants or workflows is a stored document, in the spelling of its format.
+  const names = new Set(answers.flatMap((each) => namesIn(each)).filter((name) => !name.includes('.state.')));
+  expect([...names].filter((name) => name.includes('_'))).toEqual([]);
 });
