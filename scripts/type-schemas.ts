@@ -64,7 +64,12 @@ export class TypeSchemas {
   }
 
   object(properties: readonly ts.Symbol[]): JsonSchema {
-    const told = properties.filter((one) => this.#isDescribed(one) || this.#isSimple(this.typeOf(one)));
+    const told = properties.filter(
+      (one) =>
+        // A variant of a union may have a property that is always undefined, which JSON never has.
+        withoutUndefined(this.typeOf(one)).length > 0 &&
+        (this.#isDescribed(one) || this.#isSimple(this.typeOf(one))),
+    );
     const required = told.filter((property) => !this.isOptional(property)).map(({ name }) => name);
     const isClosed =
       this.#options.isDescribed !== undefined && properties.every((one) => this.#isDescribed(one));
