@@ -5,7 +5,7 @@ import { persistenceBoundaries } from '../src/call/persistence-boundary.ts';
 import type { AuditKind, ToolAuditRecord } from '../src/call/audit.ts';
 import type { AuditState } from '../src/call/audit-order.ts';
 import { auditOrder, auditTerminalKinds } from '../src/call/audit-order.ts';
-import { outcomeToToolResult } from '../src/call/derived-result.ts';
+import { outcomeToToolResult } from '../src/call/outcome-to-tool-result.ts';
 import {
   modelContentTable,
   outcomeToContentParts,

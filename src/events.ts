@@ -5,7 +5,7 @@ export type { EmittedEvent } from './call/emitted-event.ts';
 export { ledgerSessionId } from './ledger/ledger.ts';
 export type { Command } from './call/command.ts';
 export { decide } from './call/decide.ts';
-export type { Decision, Subject } from './call/decide.ts';
+export type { DecideResult, Subject } from './call/decide.ts';
 export { evolve, foldCall } from './call/evolve.ts';
 export type { Call, CallStatus, Confirmation } from './call/call.ts';
 export type { Grant, GrantRevocation } from './call/grant.ts';

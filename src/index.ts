@@ -31,7 +31,7 @@ export type { TurnOptions } from './runtime/host/turn-options.ts';
 export type { BoundTool, CallAllOptions, SubmittedCall, ToolRunners, Turn } from './runtime/turn/turn.ts';
 export type { ToolCallInput } from './runtime/host/tool-call-input.ts';
 export type { CallOptions, Progress } from './runtime/host/call-options.ts';
-export type { PendingCall } from './runtime/turn/await-told.ts';
+export type { PendingCall } from './runtime/turn/await-reply.ts';
 export { retry } from './runtime/host/retry.ts';
 export { ToolDecision } from './runtime/host/tool-decision.ts';
 

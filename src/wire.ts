@@ -2,6 +2,6 @@
 export { parseToolCall } from './call/tool-call.ts';
 export type { ParsedToolCall, ToolCall } from './call/tool-call.ts';
 export { parseToolResult } from './call/tool-result.ts';
-export { outcomeFromToolResult, outcomeToToolResult } from './call/derived-result.ts';
+export { outcomeFromToolResult, outcomeToToolResult } from './call/outcome-to-tool-result.ts';
 export { outcomeFromWire, outcomeToWire } from './call/outcome-wire.ts';
 export { auditRecordFromWire, auditRecordToWire } from './call/audit-wire.ts';

@@ -9,7 +9,7 @@ const areas = {
   execute: [
     'src/runtime/execute/*.ts',
     'src/runtime/attempt/attempt.ts',
-    'src/runtime/settle/lost-attempts.ts',
+    'src/runtime/settle/lost-runs.ts',
     'src/runtime/state/call-journal.ts',
     'src/runtime/host/budget.ts',
   ],
@@ -20,7 +20,7 @@ const areas = {
   recover: [
     'src/runtime/recovery/{recover,reconcile}.ts',
     'src/runtime/take-over/*.ts',
-    'src/runtime/state/left-until.ts',
+    'src/runtime/state/orphan-deadline.ts',
   ],
   hold: [
     'src/runtime/hold/{hold,first-news,keep-decision}.ts',

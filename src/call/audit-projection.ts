@@ -2,7 +2,7 @@ import type { Call } from './call.ts';
 import type { CallEvent, CallNotAccepted, ToolPreviewed } from './event.ts';
 import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from './audit.ts';
 import type { ToolFailure, ToolOutcome } from './outcome.ts';
-import { outcomeToToolResult, outputToToolResult } from './derived-result.ts';
+import { outcomeToToolResult, outputToToolResult } from './outcome-to-tool-result.ts';
 import type { PersistenceBoundary } from './persistence-boundary.ts';
 import type { ToolResult } from './tool-result.ts';
 import { evolve } from './evolve.ts';

@@ -1,5 +1,5 @@
 import type { CallEvent } from './event.ts';
-import type { DataOf } from './event-data.ts';
+import type { EventDataOf } from './event-data.ts';
 
 /** What may be asked of a call. The runtime finds out the facts; `decide` says whether they are legal. */
 export type Command =
@@ -24,27 +24,30 @@ export type Command =
       | 'response'
       | 'receivedAt'
     >)
-  | ({ readonly type: 'preview' } & DataOf<'tool.previewed'>)
-  | ({ readonly type: 'expire' } & DataOf<'confirmation.expired'>)
-  | ({ readonly type: 'report' } & DataOf<'tool.reported'>)
-  | ({ readonly type: 'undo' } & DataOf<'tool.undone'>)
-  | ({ readonly type: 'withdraw' } & DataOf<'confirmation.withdrawn'>)
+  | ({ readonly type: 'preview' } & EventDataOf<'tool.previewed'>)
+  | ({ readonly type: 'expire' } & EventDataOf<'confirmation.expired'>)
+  | ({ readonly type: 'report' } & EventDataOf<'tool.reported'>)
+  | ({ readonly type: 'undo' } & EventDataOf<'tool.undone'>)
+  | ({ readonly type: 'withdraw' } & EventDataOf<'confirmation.withdrawn'>)
   | ({ readonly type: 'try_again' } & Pick<
-      DataOf<'retry.requested'>,
+      EventDataOf<'retry.requested'>,
       'notBefore' | 'by' | 'attempt' | 'forEvent'
     >)
-  | ({ readonly type: 'exhaust' } & DataOf<'runtime.budget_exhausted'>)
-  | ({ readonly type: 'take_over' } & Omit<DataOf<'tool.taken_over'>, 'takeover'>)
+  | ({ readonly type: 'exhaust' } & EventDataOf<'runtime.budget_exhausted'>)
+  | ({ readonly type: 'take_over' } & Omit<EventDataOf<'tool.taken_over'>, 'takeover'>)
   | ({ readonly type: 'start' } & Omit<MaySay<'tool.started', 'handoff' | 'stages'>, 'attempt'>)
   | ({ readonly type: 'respond'; readonly mayRerun: boolean; readonly authorSaysRetry: boolean } & Omit<
-      DataOf<'tool.responded'>,
+      EventDataOf<'tool.responded'>,
       'attempt' | 'unsettledEffect'
     >)
-  | ({ readonly type: 'add_late' } & DataOf<'tool.late'>)
-  | ({ readonly type: 'resolve' } & DataOf<'tool.resolved'>)
+  | ({ readonly type: 'add_late' } & EventDataOf<'tool.late'>)
+  | ({ readonly type: 'resolve' } & EventDataOf<'tool.resolved'>)
   | ({ readonly type: 'fail_to_persist' } & MaySay<'persistence.failed', 'result'>)
-  | ({ readonly type: 'recall' } & DataOf<'tool.recalled'>);
+  | ({ readonly type: 'recall' } & EventDataOf<'tool.recalled'>);
 
 /** What an event says, where some of it goes without saying. */
-type MaySay<Type extends CallEvent['type'], Names extends keyof DataOf<Type>> = Omit<DataOf<Type>, Names> &
-  Partial<Pick<DataOf<Type>, Names>>;
+type MaySay<Type extends CallEvent['type'], Names extends keyof EventDataOf<Type>> = Omit<
+  EventDataOf<Type>,
+  Names
+> &
+  Partial<Pick<EventDataOf<Type>, Names>>;

@@ -1,4 +1,4 @@
-/** A command and a call give events, where `refuse` has nothing against it. */
+/** A command and a call give events, where `refuseInput` has nothing against it. */
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
 import { leavesDoubt } from './doubt.ts';
@@ -17,10 +17,10 @@ export type Subject = {
   readonly origin?: string | undefined;
 };
 
-export type Decision =
+export type DecideResult =
   { readonly ok: true; readonly event: CallEvent } | { readonly ok: false; readonly refusal: string };
 
-export function decide(call: Call | undefined, command: Command, subject: Subject): Decision {
+export function decide(call: Call | undefined, command: Command, subject: Subject): DecideResult {
   const refusal = refuse(call, command);
   if (refusal !== undefined) return { ok: false, refusal };
   return { ok: true, event: toEvent(call, command, subject) };

@@ -3,7 +3,7 @@ import type { CallEvent } from './event.ts';
 type Envelope = 'id' | 'type' | 'sessionId' | 'turnId' | 'callId' | 'at' | 'cause';
 
 /** What an event says beside its envelope. */
-export type DataOf<Type extends CallEvent['type']> = Omit<
+export type EventDataOf<Type extends CallEvent['type']> = Omit<
   Extract<CallEvent, { readonly type: Type }>,
   Envelope
 >;

@@ -4,7 +4,7 @@
  *
  * Here they are gathered; what each of them says is declared with those about the same thing, in `events`.
  */
-import type { PersistenceFailed, ToolResolved, ToolUndone } from './events/aftermath-event.ts';
+import type { PersistenceFailed, ToolResolved, ToolUndone } from './events/resolution-event.ts';
 import type {
   ToolLate,
   ToolReported,
@@ -29,7 +29,7 @@ import type { SessionEvent, TurnEvent } from './events/session-event.ts';
 import type { WorkflowEvent } from './events/workflow-event.ts';
 
 export type { Preview, PreviewField } from '../tool/preview.ts';
-export type * from './events/aftermath-event.ts';
+export type * from './events/resolution-event.ts';
 export type * from './events/attempt-event.ts';
 export type * from './events/behavior-event.ts';
 export type * from './events/confirmation-event.ts';

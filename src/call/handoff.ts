@@ -3,7 +3,7 @@ import type { Call } from './call.ts';
 import type { ToolReported } from './event.ts';
 
 /** Whether another process is to run the call, or is running it. */
-export const isHandedOver = ({ status, started }: Call): boolean =>
+export const isHandoff = ({ status, started }: Call): boolean =>
   status === 'running' && started?.handoff === true;
 
 /** Who has the current attempt in hand; undefined where nobody took it. */

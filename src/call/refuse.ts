@@ -11,7 +11,7 @@
 import { describeDecider } from './describe-identity.ts';
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
-import { isHandedOver, takenBy } from './handoff.ts';
+import { isHandoff, takenBy } from './handoff.ts';
 import type { ToolReported } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
 
@@ -182,7 +182,7 @@ function refuseReport(
   const settled = call.status === 'settled';
   switch (what.type) {
     case 'claimed':
-      if (!isHandedOver(call) || attempt !== call.attempt)
+      if (!isHandoff(call) || attempt !== call.attempt)
         return 'Only a call that was handed over can be claimed.';
       return refuseSecondClaim(takenBy(call), what, worker);
     case 'given':

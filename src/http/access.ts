@@ -9,7 +9,7 @@
  * 3. The server answers only to its own host names, so another name cannot be pointed at it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { isSameName } from '../call/same-person.ts';
+import { isSameName } from '../call/same-identity.ts';
 import type { Actor, Needed } from './actor.ts';
 import { allows, nobody } from './actor.ts';
 import { HttpRefusal } from './problem.ts';

@@ -5,7 +5,7 @@
  */
 import { isQuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
-import { isHandedOver, takenBy } from '../call/handoff.ts';
+import { isHandoff, takenBy } from '../call/handoff.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
@@ -57,7 +57,7 @@ export async function askCall(
     if (isJoined) askedCalls.note(sessionId, call.id, digest);
     if (isOurs) return takeUp(service, actor, asked, found);
     // Requested before this server started, or from another server: the ledger has the arguments.
-    if (found.settled !== undefined || !isHandedOver(found)) return undefined;
+    if (found.settled !== undefined || !isHandoff(found)) return undefined;
     return takeUp(service, actor, asked, found, digest);
   });
 }
@@ -115,7 +115,7 @@ async function takeUp(
 ): Promise<CallAnswer | undefined> {
   const { runtime, askedCalls } = service;
   const { sessionId, callId, toolName } = call;
-  if (call.settled !== undefined || !isHandedOver(call)) return standing(call);
+  if (call.settled !== undefined || !isHandoff(call)) return standing(call);
   const name = workerName(actor, worker);
   try {
     const claim = await runtime.handoffs.claim(

@@ -8,7 +8,7 @@ import { QuittanceError } from '../base/error.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import type { LinkPerson, TokenClaims } from '../runtime/people/signed-token.ts';
-import { readToken } from '../runtime/people/signed-token.ts';
+import { readSignedToken } from '../runtime/people/signed-token.ts';
 import type { Actor } from './actor.ts';
 import { allows, identityOf } from './actor.ts';
 import type { DecisionLink, NewDecisionLink, NewTokenDecision } from './api/confirmation.ts';
@@ -54,7 +54,7 @@ const isApprover = ({ role }: Actor): boolean => allows(role, 'approver');
 
 /** The rights of a link. Throws if it is not a link, has expired or is no longer valid. */
 export function readLink(service: Service, token: string): TokenClaims {
-  const claims = readToken(token, createSeal(service.ledger.sealKey).tokenKey);
+  const claims = readSignedToken(token, createSeal(service.ledger.sealKey).tokenKey);
   if (claims === undefined || service.ledger.now() >= claims.expiresAt)
     throw new QuittanceError(
       'confirmation.forbidden',
@@ -86,7 +86,7 @@ export async function decideWithLink(
       `You are signed in as ${JSON.stringify(actor.name)} with the role ${actor.role}, and a decision needs approver. Sign out first if the link is meant for another person.`,
       { role: actor.role ?? '', needed: 'approver' },
     );
-  const claims = readToken(token, createSeal(service.ledger.sealKey).tokenKey);
+  const claims = readSignedToken(token, createSeal(service.ledger.sealKey).tokenKey);
   // The person's tokens may have changed since the link was made.
   if (claims?.named !== undefined) approverNamed(service, claims.named.name);
   if (claims !== undefined) await refuseLargeQuestion(service, claims.confirmationId);

@@ -2,7 +2,7 @@
  * Calls that wait for a worker or that a worker runs. This only reads: it leaves out a call whose time is up. The waiting
  * process, the next claim or recovery ends that call.
  */
-import { dueAt, isHandedOver } from '../call/handoff.ts';
+import { dueAt, isHandoff } from '../call/handoff.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
@@ -26,7 +26,7 @@ export async function readHandoffs(
       continue;
     }
     const call = stored && foldStored(stored);
-    if (call === undefined || !isHandedOver(call) || ledger.now() >= dueAt(call)) continue;
+    if (call === undefined || !isHandoff(call) || ledger.now() >= dueAt(call)) continue;
     rows.push(toHandoffView(call, ledger.now()));
   }
   return { rows, ...(large.length > 0 && { large }) };

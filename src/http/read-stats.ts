@@ -7,7 +7,7 @@ import { isReasonCode, reasonOf } from '../call/reason.ts';
 import type { CallTally } from '../ledger/call-tally.ts';
 import { hourMs, tallyKeyOf } from '../ledger/call-tally.ts';
 import type { BudgetRule } from '../runtime/host/budget.ts';
-import { isHandedOver } from '../call/handoff.ts';
+import { isHandoff } from '../call/handoff.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import type { Stats } from './api/stats.ts';
 import { readBudgets } from './read-budgets.ts';
@@ -249,7 +249,7 @@ async function countHandedOff(
     const stored = await reads.call(row);
     if (stored === 'large') isWhole = false;
     const call = stored === 'large' || stored === undefined ? undefined : foldStored(stored);
-    if (call !== undefined && isHandedOver(call)) count++;
+    if (call !== undefined && isHandoff(call)) count++;
   }
   return { count, exact: isWhole };
 }

@@ -10,7 +10,7 @@ import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeF
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, readJsonText } from '../base/json.ts';
-import { isSameName } from '../call/same-person.ts';
+import { isSameName } from '../call/same-identity.ts';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
 import { isRole } from './actor.ts';
 import type { Role } from './api/access.ts';

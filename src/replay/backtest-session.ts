@@ -21,9 +21,9 @@ import type { ReadEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import type { Policy } from '../policy/judge/compile-policy.ts';
 import type { FiredRule, Ruling } from '../policy/language/ruling.ts';
-import { decideRuling } from '../policy/language/ruling.ts';
+import { combineRulings } from '../policy/language/ruling.ts';
 import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
-import { namesArtifact } from '../runtime/input/artifact-arguments.ts';
+import { namesArtifact } from '../runtime/input/fill-artifacts.ts';
 import { gateNames } from '../runtime/gates/gates.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { BacktestCall } from './backtest-call.ts';
@@ -261,14 +261,14 @@ function wordOf(marks: readonly RuleMark[]): CallWord {
 const merge = (asked: Ruling, workflows: readonly FiredRule[]): Ruling =>
   workflows.length === 0
     ? asked
-    : decideRuling([...asked.fired, ...workflows], asked.observed, asked.policyVersion);
+    : combineRulings([...asked.fired, ...workflows], asked.observed, asked.policyVersion);
 
 const hasRule = ({ fired, observed }: Ruling, id: string): boolean =>
   [...fired, ...observed].some(({ ruleId }) => ruleId === id);
 
 function withMarks(ruling: Ruling, marks: readonly RuleMark[]): Ruling {
   const news = marks.filter(({ ruleId }) => !hasRule(ruling, ruleId)).map(toFired);
-  return decideRuling(
+  return combineRulings(
     [...ruling.fired, ...news.filter(({ observed }) => !observed)],
     [...ruling.observed, ...news.filter(({ observed }) => observed)],
     ruling.policyVersion,

@@ -1,6 +1,6 @@
 /** The counters of a session under other rules. */
 import type { ToolResponded } from '../call/event.ts';
-import { countedAs } from '../call/counted-end.ts';
+import { countedEnd } from '../call/counted-end.ts';
 import type { SessionCounters } from '../policy/judge/compile-policy.ts';
 
 export class SessionCounts {
@@ -38,7 +38,7 @@ export class SessionCounts {
   /** A tool ended, as recorded. */
   ended({ outcome, toolSuccess }: Pick<ToolResponded, 'outcome' | 'toolSuccess'>): void {
     const { toolName } = outcome;
-    const end = countedAs(outcome, toolSuccess);
+    const end = countedEnd(outcome, toolSuccess);
     if (end === 'succeeded') {
       this.#allInARow = 0;
       this.#inARow.delete(toolName);

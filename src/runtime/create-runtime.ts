@@ -15,13 +15,13 @@ import { ArrivingDecisions } from './host/arriving-decisions.ts';
 import { callTool } from './behaviors/call-tool.ts';
 import type { ActiveCall } from './state/active-call.ts';
 import type { CallTool } from './behaviors/run-handler.ts';
-import { RuntimeDesk } from './runtime-desk.ts';
+import { RuntimeCore } from './runtime-core.ts';
 import { checkOptions } from './check-options.ts';
 import { createDeadlines } from '../base/deadlines.ts';
 import type { Engine, Treatment } from './state/engine.ts';
 import { readHoldTimeout } from './settle/expiry.ts';
 import { orUnavailable, reportTrouble } from '../ledger/ledger-trouble.ts';
-import { followContracts } from './rules/note-contracts.ts';
+import { followContracts } from './rules/follow-contracts.ts';
 import type { ProtectedFiles } from './files/own-files.ts';
 import { createOwnFiles } from './files/own-files.ts';
 import { openTurn } from './turn/open-turn.ts';
@@ -42,7 +42,7 @@ import type { RuntimeOptions } from './runtime-options.ts';
 import { stayAwake } from './state/stay-awake.ts';
 import { FailedWrites } from './host/failed-writes.ts';
 import { recordFailedWrites, watchFailedWrites } from './settle/record-failed-writes.ts';
-import { settleStranded } from './settle/stranded.ts';
+import { settlePending } from './settle/settle-pending.ts';
 import { warnOfTrouble } from './host/runtime-trouble.ts';
 import { toUndoTool } from './host/undo-tool.ts';
 import type { WorkflowControl, WorkflowRef } from './rules/workflow-control.ts';
@@ -92,12 +92,12 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
 ): Runtime<Tools> {
   const engine = createEngine(options);
   const feed = createFeed(engine.ledger.entries);
-  const desk = new RuntimeDesk(engine, feed);
-  watchFailedWrites(desk, settleStranded);
+  const state = new RuntimeCore(engine, feed);
+  watchFailedWrites(state, settlePending);
   const closing = new AbortController();
-  const call: CallTool = (...asked) => callTool(desk, ...asked);
+  const call: CallTool = (...asked) => callTool(state, ...asked);
   // Before recovery looks at any call: behaviors may have something to say about it.
-  for (const { spec, handler } of options.behaviors ?? []) desk.behaviors.on(spec, handler, call);
+  for (const { spec, handler } of options.behaviors ?? []) state.behaviors.on(spec, handler, call);
 
   return {
     tools: options.tools,
@@ -105,41 +105,41 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     budgets: engine.budgets,
     turn(turnOptions) {
       // Recovery begins with the first turn and holds up only what could repeat an effect in doubt.
-      if (!desk.swept) void sweep(desk).catch(() => undefined);
-      return openTurn<Tools>(desk, turnOptions);
+      if (!state.swept) void sweep(state).catch(() => undefined);
+      return openTurn<Tools>(state, turnOptions);
     },
-    calls: createRuntimeCalls(desk),
-    confirmations: createRuntimeConfirmations(desk),
+    calls: createRuntimeCalls(state),
+    confirmations: createRuntimeConfirmations(state),
     grants: createRuntimeGrants(engine),
-    handoffs: createRuntimeHandoffs(desk),
-    events: createRuntimeEvents(desk, feed, call, closing.signal),
+    handoffs: createRuntimeHandoffs(state),
+    events: createRuntimeEvents(state, feed, call, closing.signal),
     workflow: (ref) => controlWorkflow(engine, ref),
-    recover: ({ onProgress } = {}) => orUnavailable(stayAwake(engine, recover(desk, onProgress))),
+    recover: ({ onProgress } = {}) => orUnavailable(stayAwake(engine, recover(state, onProgress))),
     protectFiles: (files) => engine.ownFiles.add(files),
-    close: () => close(desk, closing),
+    close: () => close(state, closing),
   };
 }
 
 /** Accepts no more calls, and leaves only once those that are being made and what they left behind are on record. */
-async function close(desk: RuntimeDesk, closing: AbortController): Promise<void> {
-  const { engine } = desk;
-  desk.closed = true;
+async function close(state: RuntimeCore, closing: AbortController): Promise<void> {
+  const { engine } = state;
+  state.closed = true;
   closing.abort();
-  desk.room.close();
+  state.room.close();
   // A call that another process runs is not waited for.
-  for (const { live } of desk.inHand.values()) live.signals.leave();
-  await Promise.allSettled([...desk.inHand.values()].map(untilHeldOrTold));
-  await desk.behaviors.close();
+  for (const { live } of state.activeCalls.values()) live.signals.leave();
+  await Promise.allSettled([...state.activeCalls.values()].map(untilHeldOrEnded));
+  await state.behaviors.close();
   // A round under way may have started before the last failure, so one more round is needed.
-  await desk.recording;
-  if (engine.failedWrites.size > 0) await recordFailedWrites(desk);
-  if (desk.stranded.size > 0) await settleStranded(desk);
+  await state.recording;
+  if (engine.failedWrites.size > 0) await recordFailedWrites(state);
+  if (state.pendingSettlements.size > 0) await settlePending(state);
 }
 
 /** A call nobody answered for stays held; one that was approved is being made. */
-async function untilHeldOrTold(active: ActiveCall): Promise<unknown> {
-  const told = await active.told;
-  return told?.type === 'held' && active.live.signals.withdraw === undefined ? told.rest : told;
+async function untilHeldOrEnded(active: ActiveCall): Promise<unknown> {
+  const reply = await active.reply;
+  return reply?.type === 'held' && active.live.signals.withdraw === undefined ? reply.rest : reply;
 }
 
 function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<Tools>): Engine {

@@ -22,7 +22,7 @@ import type { Engine } from './state/engine.ts';
 import type { CallRef } from './state/gate.ts';
 import type { UndoRequest } from './undo.ts';
 import { undo } from './undo.ts';
-import type { RuntimeDesk } from './runtime-desk.ts';
+import type { RuntimeCore } from './runtime-core.ts';
 
 /** The calls on record. */
 export interface RuntimeCalls {
@@ -43,16 +43,16 @@ export interface RuntimeCalls {
   undo(call: CallRef, request: UndoRequest): Promise<ToolOutcome>;
 }
 
-export function createRuntimeCalls(desk: RuntimeDesk): RuntimeCalls {
-  const { engine } = desk;
+export function createRuntimeCalls(state: RuntimeCore): RuntimeCalls {
+  const { engine } = state;
   return {
     list: async (filter) =>
       (await orUnavailable(readCalls(engine, filter))).flatMap((events) => foldCall(events) ?? []),
     audit: async (filter) => projectAudit(await orUnavailable(readAudited(engine, filter))),
     errors: async (query = {}) => orUnavailable(listErrors(engine, query)),
     unresolved: (query = {}) => orUnavailable(listUnresolved(engine, query)),
-    reconcile: (call, found) => orUnavailable(reconcile(desk, call, found)),
-    undo: (call, request) => orUnavailable(undo(desk, call, request)),
+    reconcile: (call, found) => orUnavailable(reconcile(state, call, found)),
+    undo: (call, request) => orUnavailable(undo(state, call, request)),
   };
 }
 

@@ -8,7 +8,7 @@ import { decideConfirmation } from './people/decide-confirmation.ts';
 import type { LinkOptions, LinkUse } from './people/decision-token.ts';
 import { decideByToken, makeDecisionToken } from './people/decision-token.ts';
 import { listConfirmations } from './people/list-confirmations.ts';
-import type { RuntimeDesk } from './runtime-desk.ts';
+import type { RuntimeCore } from './runtime-core.ts';
 
 /** The questions of held calls. */
 export interface RuntimeConfirmations {
@@ -31,13 +31,13 @@ export interface RuntimeConfirmations {
   expect(confirmationId?: string, receivedAt?: number): () => void;
 }
 
-export function createRuntimeConfirmations(desk: RuntimeDesk): RuntimeConfirmations {
-  const { engine } = desk;
+export function createRuntimeConfirmations(state: RuntimeCore): RuntimeConfirmations {
+  const { engine } = state;
   return {
     list: (query = {}) => orUnavailable(listConfirmations(engine, query)),
-    decide: (confirmationId, decision) => orUnavailable(decideConfirmation(desk, confirmationId, decision)),
+    decide: (confirmationId, decision) => orUnavailable(decideConfirmation(state, confirmationId, decision)),
     link: (confirmationId, options) => orUnavailable(makeDecisionToken(engine, confirmationId, options)),
-    decideByLink: (token, use) => orUnavailable(decideByToken(desk, token, use)),
+    decideByLink: (token, use) => orUnavailable(decideByToken(state, token, use)),
     expect: (confirmationId, receivedAt = engine.ledger.now()) =>
       engine.arriving.note(confirmationId, receivedAt),
   };

@@ -7,7 +7,7 @@ import type { Behavior } from './host/retry.ts';
 import type { CallFilter } from './read-events.ts';
 import { readEvents } from './read-events.ts';
 import type { CallTool } from './behaviors/run-handler.ts';
-import type { RuntimeDesk } from './runtime-desk.ts';
+import type { RuntimeCore } from './runtime-core.ts';
 import type { TailedEvent, TailOptions } from './tail.ts';
 import { tail } from './tail.ts';
 
@@ -33,12 +33,12 @@ export interface RuntimeEvents {
 }
 
 export function createRuntimeEvents(
-  desk: RuntimeDesk,
+  state: RuntimeCore,
   feed: Feed,
   call: CallTool,
   closing: AbortSignal,
 ): RuntimeEvents {
-  const { engine, behaviors } = desk;
+  const { engine, behaviors } = state;
   return {
     list: (filter) => orUnavailable(readEvents(engine.ledger.journal, filter)),
     tail: (options = {}) => tail(engine, feed, options, closing),

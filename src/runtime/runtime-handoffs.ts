@@ -9,7 +9,7 @@ import { listHandoffs } from './handoff/list-handoffs.ts';
 import type { BatchAnswer, BatchReport, ReportedCall } from './handoff/report-handoff.ts';
 import { reportAll, reportHandoff } from './handoff/report-handoff.ts';
 import type { CallRef } from './state/gate.ts';
-import type { RuntimeDesk } from './runtime-desk.ts';
+import type { RuntimeCore } from './runtime-core.ts';
 
 /** Calls that workers run. */
 export interface RuntimeHandoffs {
@@ -29,14 +29,14 @@ export interface RuntimeHandoffs {
   reportAll(reports: readonly BatchReport[]): Promise<readonly BatchAnswer[]>;
 }
 
-export function createRuntimeHandoffs(desk: RuntimeDesk): RuntimeHandoffs {
+export function createRuntimeHandoffs(state: RuntimeCore): RuntimeHandoffs {
   return {
-    list: (query = {}) => orUnavailable(listHandoffs(desk, query)),
+    list: (query = {}) => orUnavailable(listHandoffs(state, query)),
     // A call named by its id is given or refused. Only a search by tool can end with nothing.
     claim: ((choice: HandoffChoice, terms: HandoffTerms) =>
-      orUnavailable(claimHandoff(desk, choice, terms))) as RuntimeHandoffs['claim'],
+      orUnavailable(claimHandoff(state, choice, terms))) as RuntimeHandoffs['claim'],
     report: (token, report, notes, identity) =>
-      orUnavailable(reportHandoff(desk, token, report, notes, identity)),
-    reportAll: (reports) => reportAll(desk, reports),
+      orUnavailable(reportHandoff(state, token, report, notes, identity)),
+    reportAll: (reports) => reportAll(state, reports),
   };
 }

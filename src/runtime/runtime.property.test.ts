@@ -100,7 +100,7 @@ const envelopeOf = ({ id, name, does, variant, stop }: GivenCall): ToolCallInput
 class Life {
   readonly clock: ManualClock = createManualClock();
   readonly ledger: Ledger;
-  readonly told: ToolOutcome[] = [];
+  readonly reply: ToolOutcome[] = [];
   readonly runs = new Map<string, number>();
   readonly questions: ((answer: ConfirmationAnswer) => void)[] = [];
   readonly #waiting = new Set<Promise<unknown>>();
@@ -173,7 +173,7 @@ class Life {
             ? (answer as readonly (ToolOutcome | PendingCall)[])
             : [answer];
           for (const each of answers as readonly (ToolOutcome | PendingCall)[])
-            if (each.type !== 'pending') this.told.push(each);
+            if (each.type !== 'pending') this.reply.push(each);
         },
         (error: unknown) => {
           if (!isQuittanceError(error, 'call.pending')) throw error;
@@ -254,14 +254,14 @@ const answersOnlyTheRequest = (outcome: ToolOutcome): boolean =>
   'code' in outcome && ['call.conflict', 'ledger.unavailable'].includes(outcome.code);
 
 async function expectLawful(life: Life): Promise<void> {
-  const { runtime, told, runs } = life;
+  const { runtime, told: reply, runs } = life;
   await expectSettledOnce(runtime);
   const kept = new Map((await runtime.calls.list({ sessionId: 's' })).map((each) => [each.callId, each]));
-  for (const outcome of told) {
+  for (const outcome of reply) {
     expect(JSON.parse(outcomeToModelContent(outcome))).toBeDefined();
     expect([outcome, isOfItsTable(outcome)]).toEqual([outcome, true]);
   }
-  const answers = told.filter((outcome) => !answersOnlyTheRequest(outcome));
+  const answers = reply.filter((outcome) => !answersOnlyTheRequest(outcome));
   expect(answers.map(({ callId }) => kept.get(callId)?.settled?.outcome)).toEqual(answers);
   const started = await eventsOf(runtime, 'tool.started');
   expect(Object.fromEntries(runs)).toEqual(Object.fromEntries(started.map(({ callId }) => [callId, 1])));

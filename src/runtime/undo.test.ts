@@ -145,10 +145,10 @@ describe('undo', () => {
       runtime.calls.undo(first, { by: 'bob' }),
     ]);
     expect(undone).toHaveLength(1);
-    const told = answers.map((answer) =>
+    const reply = answers.map((answer) =>
       answer.status === 'fulfilled' ? answer.value.type : (answer.reason as { code: string }).code,
     );
-    expect(told.toSorted()).toEqual(['ToolExecutionResult', 'undo.spent']);
+    expect(reply.toSorted()).toEqual(['ToolExecutionResult', 'undo.spent']);
     await expectSettledOnce(runtime);
   });
 
@@ -238,10 +238,10 @@ describe('undo', () => {
     const { turn, runtime, clock } = setStage({ tools });
     await turn.call(remove());
     const pending = runtime.calls.undo(first, { ...ada, timeoutMs: 100 });
-    const told = refusal(pending);
+    const reply = refusal(pending);
     await quiet();
     clock.advance(101);
-    expect(await told).toBe('call.pending');
+    expect(await reply).toBe('call.pending');
     expect(await refusal(runtime.calls.undo(first, { by: 'bob' }))).toBe('undo.spent');
     const again = runtime.calls.undo(first, ada);
     await quiet();

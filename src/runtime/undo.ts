@@ -8,9 +8,9 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import type { DirectIdentity } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import { readIdentity } from './host/acting.ts';
-import { awaitTold, orPending } from './turn/await-told.ts';
+import { awaitReply, orPending } from './turn/await-reply.ts';
 import { checkKeys } from '../base/check-keys.ts';
-import type { Desk } from './state/desk.ts';
+import type { RuntimeState } from './state/runtime-state.ts';
 import type { Engine } from './state/engine.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import type { CallRef } from './state/gate.ts';
@@ -37,11 +37,11 @@ export type UndoRequest = {
 };
 
 export async function undo(
-  desk: Desk,
+  state: RuntimeState,
   { sessionId, callId }: CallRef,
   request: UndoRequest,
 ): Promise<ToolOutcome> {
-  const { engine } = desk;
+  const { engine } = state;
   checkRequest(request);
   const { by, reason, force = false, principal = { userId: by }, timeoutMs } = request;
   const askedBy = readIdentity('runtime.calls.undo', request.identity, engine.redactor);
@@ -69,7 +69,7 @@ export async function undo(
   const name = undoToolName(call.toolName);
   const id = undoCallId(callId, attempt);
   const active = makeCall(
-    desk,
+    state,
     turn,
     { id, name, input: { ok: true, arguments: input.arguments } },
     { attrs: { undoes: callId, by, ...(reason !== undefined && { reason }), ...(force && { force }) } },
@@ -79,7 +79,7 @@ export async function undo(
       tool: input.asUndone(engine.undoToolFor(name, engine.policyInForce())),
     },
   );
-  const answer = await awaitTold(active, turn);
+  const answer = await awaitReply(active, turn);
   // Two who ask at once ask for the same call: it is that of whoever was first.
   const made = await read(engine, sessionId, id);
   const { by: other } = readUndoAttrs(made?.attrs);

@@ -1,7 +1,7 @@
 import type { CallPage } from 'quittance/http';
 import { describe, expect, test } from 'vitest';
 import {
-  appendPage,
+  appendCallPage,
   countNew,
   noCalls,
   renewHead,
@@ -40,12 +40,12 @@ const ids = (list: { readonly rows: readonly CallSummary[] }): readonly number[]
   list.rows.map(({ requestedAt }) => requestedAt);
 
 describe('a list of calls', () => {
-  const list = appendPage(renewHead(noCalls, page([9, 8, 7], 'after 7')), page([6, 5], 'after 5'));
+  const list = appendCallPage(renewHead(noCalls, page([9, 8, 7], 'after 7')), page([6, 5], 'after 5'));
 
   test('grows at its end, page by page, and shows no call twice', () => {
     expect(ids(list)).toEqual([9, 8, 7, 6, 5]);
-    expect(ids(appendPage(list, page([5, 4])))).toEqual([9, 8, 7, 6, 5, 4]);
-    expect(appendPage(list, page([4])).next).toBeUndefined();
+    expect(ids(appendCallPage(list, page([5, 4])))).toEqual([9, 8, 7, 6, 5, 4]);
+    expect(appendCallPage(list, page([4])).next).toBeUndefined();
   });
 
   test('takes new calls at its top and keeps what was read below', () => {
@@ -70,7 +70,7 @@ describe('a list of calls', () => {
   });
 
   test('keeps what a search found further back when its head is read again', () => {
-    const found = appendPage(renewHead(noCalls, page([], 'a', 900)), page([40], 'b', 30));
+    const found = appendCallPage(renewHead(noCalls, page([], 'a', 900)), page([40], 'b', 30));
     const renewed = renewHead(found, page([950], 'c', 901));
     expect(ids(renewed)).toEqual([950, 40]);
     expect(renewed.next).toBe('b');

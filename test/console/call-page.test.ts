@@ -2,7 +2,7 @@ import { createMemoryLedger } from 'quittance/ledger';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { attemptsOf } from '../../console/src/pages/call/attempts-of.ts';
 import { toInputPath } from '../../console/src/pages/call/input-stages.ts';
-import { createTimeScale } from '../../console/src/pages/call/time-scale.ts';
+import { createCallScale } from '../../console/src/pages/call/time-scale.ts';
 import type { Bar } from '../../console/src/pages/call/waterfall.ts';
 import { gateOrder, gateOrderAfterApproval, toWaterfall } from '../../console/src/pages/call/waterfall.ts';
 import type { CallEvent } from '../../src/call/event.ts';
@@ -121,13 +121,13 @@ describe('the scale of time', () => {
   });
 
   test('draws what took as long as long, from 0 to 1', () => {
-    const scale = createTimeScale([bar(0, 10), bar(10, 30)], 0);
+    const scale = createCallScale([bar(0, 10), bar(10, 30)], 0);
     expect([scale.at(0), scale.at(10), scale.at(40)]).toEqual([0, 0.25, 1]);
     expect(scale.isBroken).toBe(false);
   });
 
   test('draws a wait of hours short enough to see what happened around it', () => {
-    const scale = createTimeScale([bar(0, 10), bar(10, 3_600_000, 'wait'), bar(3_600_010, 10)], 0);
+    const scale = createCallScale([bar(0, 10), bar(10, 3_600_000, 'wait'), bar(3_600_010, 10)], 0);
     expect(scale.isBroken).toBe(true);
     expect(scale.at(10)).toBeGreaterThan(0.2);
     expect(1 - scale.at(3_600_010)).toBeGreaterThan(0.2);
@@ -135,9 +135,9 @@ describe('the scale of time', () => {
   });
 
   test('stands no time at all, and time that lasts', () => {
-    expect(createTimeScale([], 0).at(5)).toBeLessThanOrEqual(1);
-    expect(createTimeScale([bar(0, 0)], 0).at(0)).toBe(0);
-    expect(createTimeScale([bar(0, undefined)], 50).at(25)).toBeCloseTo(0.5);
+    expect(createCallScale([], 0).at(5)).toBeLessThanOrEqual(1);
+    expect(createCallScale([bar(0, 0)], 0).at(0)).toBe(0);
+    expect(createCallScale([bar(0, undefined)], 50).at(25)).toBeCloseTo(0.5);
   });
 });
 

@@ -4,7 +4,7 @@ import { compareVersions } from '../../console/src/pages/contracts/compare-versi
 import { findRules, joinHits } from '../../console/src/pages/contracts/join-hits.ts';
 import { offsetOf } from '../../console/src/pages/contracts/offset-of.ts';
 import { emptyCall, readTriedCall } from '../../console/src/pages/contracts/tried-call.ts';
-import { documentsOf, readDocuments } from '../../console/src/pages/contracts/use-draft.ts';
+import { documentsOf, readDraft } from '../../console/src/pages/contracts/use-draft.ts';
 
 const rule = (ruleId: string, more: Partial<RuleInForce> = {}): RuleInForce => ({
   ruleId,
@@ -110,7 +110,7 @@ test('a draft begins with the texts in force, or with rules to begin with', () =
 });
 
 test('what a tab kept is a draft only if it is one', () => {
-  expect(readDocuments('[{"name":"a","text":"b"}]')).toEqual([{ name: 'a', text: 'b' }]);
+  expect(readDraft('[{"name":"a","text":"b"}]')).toEqual([{ name: 'a', text: 'b' }]);
   for (const kept of [null, '', '{', '[]', '[{"name":"a"}]', '[null]', '{"name":"a","text":"b"}'])
-    expect(readDocuments(kept)).toBeUndefined();
+    expect(readDraft(kept)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createTimeScale } from '../../console/src/pages/sessions/time-scale.ts';
+import { createSessionScale } from '../../console/src/pages/sessions/time-scale.ts';
 import type { TimelineSpan } from '../../src/http/api/session.ts';
 
 const span = (kind: TimelineSpan['kind'], from: number, to?: number): TimelineSpan => ({
@@ -21,30 +21,32 @@ describe('a line of time', () => {
         ],
       },
     ];
-    const squeezed = createTimeScale(bars, 9e9, { squeeze: true });
+    const squeezed = createSessionScale(bars, 9e9, { squeeze: true });
     expect(squeezed.at(100)).toBeCloseTo(0.25);
     expect(squeezed.at(3_600_100)).toBeCloseTo(0.75);
     expect(squeezed.stretches.filter((each) => each.squeezed)).toMatchObject([{ from: 100, to: 3_600_100 }]);
-    const plain = createTimeScale(bars, 9e9, { squeeze: false });
+    const plain = createSessionScale(bars, 9e9, { squeeze: false });
     expect(plain.at(100)).toBeLessThan(0.001);
     expect(plain.stretches.some((each) => each.squeezed)).toBe(false);
   });
 
   test('leaves short pauses as they are', () => {
     const bars = [{ spans: [span('running', 0, 80)] }, { spans: [span('running', 100, 200)] }];
-    expect(createTimeScale(bars, 0, { squeeze: true }).at(100)).toBeCloseTo(0.5);
+    expect(createSessionScale(bars, 0, { squeeze: true }).at(100)).toBeCloseTo(0.5);
   });
 
   test('goes on to now while something lasts', () => {
-    const scale = createTimeScale([{ spans: [span('running', 1_000)] }], 5_000, { squeeze: true });
+    const scale = createSessionScale([{ spans: [span('running', 1_000)] }], 5_000, { squeeze: true });
     expect([scale.from, scale.to]).toEqual([1_000, 5_000]);
     // A clock that is behind the ledger's makes nothing shorter than nothing.
-    expect(createTimeScale([{ spans: [span('running', 9_000)] }], 5_000, { squeeze: true }).to).toBe(9_000);
+    expect(createSessionScale([{ spans: [span('running', 9_000)] }], 5_000, { squeeze: true }).to).toBe(
+      9_000,
+    );
   });
 
   test('is a point where nothing took any time, and where there is nothing', () => {
-    expect(createTimeScale([], 7, { squeeze: true })).toMatchObject({ from: 7, to: 7, stretches: [] });
-    const instant = createTimeScale([{ spans: [span('deciding', 5, 5)] }], 7, { squeeze: true });
+    expect(createSessionScale([], 7, { squeeze: true })).toMatchObject({ from: 7, to: 7, stretches: [] });
+    const instant = createSessionScale([{ spans: [span('deciding', 5, 5)] }], 7, { squeeze: true });
     expect(instant.at(5)).toBe(0);
     expect(instant.momentAt(0.5)).toBe(5);
   });
@@ -59,7 +61,7 @@ describe('a line of time', () => {
         fc.array(fc.record({ spans: fc.array(spans, { minLength: 1 }) })),
         fc.boolean(),
         (bars, squeeze) => {
-          const scale = createTimeScale(bars, 0, { squeeze });
+          const scale = createSessionScale(bars, 0, { squeeze });
           const moments = bars.flatMap((bar) => bar.spans.flatMap((each) => [each.from, each.to ?? 0]));
           let last = -1;
           for (const moment of moments.toSorted((one, other) => one - other)) {

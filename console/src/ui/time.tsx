@@ -40,7 +40,7 @@ export const formatCost = (micros: number): string =>
 
 /** A relative time that updates itself. Hovering shows the exact time. */
 export function Age({ at }: { readonly at: number }): ReactNode {
-  const now = useNow(1_000);
+  const now = useServerNow(1_000);
   return (
     <time dateTime={new Date(at).toISOString()} title={formatTime(at)}>
       {formatAge(Math.max(0, now - at))}
@@ -49,7 +49,7 @@ export function Age({ at }: { readonly at: number }): ReactNode {
 }
 
 /** The server's time, updated while the page is visible. */
-export function useNow(everyMs: number): number {
+export function useServerNow(everyMs: number): number {
   const skewMs = useContext(SkewContext);
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

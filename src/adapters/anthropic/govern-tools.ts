@@ -1,6 +1,6 @@
 /** For a plain loop over the Messages API of Anthropic: converts tool-use blocks to result blocks. */
 import { isJsonObject } from '../../base/json.ts';
-import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import type { Turn } from '../../runtime/turn/turn.ts';

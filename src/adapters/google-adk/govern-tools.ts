@@ -2,7 +2,7 @@
 import type { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
-import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import type { BoundTool } from '../../runtime/turn/turn.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';

@@ -3,7 +3,7 @@
  * responses.
  */
 import { QuittanceError } from '../../base/error.ts';
-import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import type { Turn } from '../../runtime/turn/turn.ts';

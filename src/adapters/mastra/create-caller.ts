@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../base/json.ts';
-import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import { readMessages } from '../ai-sdk/messages.ts';

@@ -1,6 +1,6 @@
 /** Tools of Mastra under Quittance. */
 import type { Runtime } from '../../runtime/create-runtime.ts';
-import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import type { BoundTool } from '../../runtime/turn/turn.ts';
 import { isTool } from '../../tool/define-tool.ts';
@@ -13,7 +13,13 @@ import type { Driver } from '../run/driver.ts';
 import { createDriver } from '../run/driver.ts';
 import { reportVersions } from '../adopt/tested-versions.ts';
 import type { MastraQuestion } from './announcements.ts';
-import { answerShape, createAnnouncements, openMastraSchema, questionShape, readMastraAnswer } from './announcements.ts';
+import {
+  answerShape,
+  createAnnouncements,
+  openMastraSchema,
+  questionShape,
+  readMastraAnswer,
+} from './announcements.ts';
 import type { GovernedMastraTool, MastraAgentContext, MastraContext, MastraTool } from './tool.ts';
 import { readMastraTool, suspendsItself, mastraToolMark } from './tool.ts';
 import type { SendProbe } from '../run/self-test.ts';

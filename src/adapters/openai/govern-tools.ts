@@ -2,7 +2,7 @@
  * For a plain loop over the Responses or the Chat Completions API of OpenAI: converts the model's calls to their
  * answers.
  */
-import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { Turn } from '../../runtime/turn/turn.ts';
 import type { TurnOptions } from '../../runtime/host/turn-options.ts';

@@ -9,11 +9,11 @@
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { CallOptions } from '../../runtime/host/call-options.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
-import { keyOf } from '../../runtime/state/desk.ts';
+import { callKey } from '../../runtime/state/runtime-state.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import type { Turn } from '../../runtime/turn/turn.ts';
 import type { TurnOptions } from '../../runtime/host/turn-options.ts';
@@ -167,7 +167,7 @@ function openRun<Native>({ runtime, ledger, turn, approver, during }: OpenedRun<
     { native, ...callOptions }: CallGiven<Native>,
     make: (callOptions: CallOptions) => Promise<Made>,
   ): Promise<Made> =>
-    during(keyOf({ sessionId, callId }), native, (facts) => make({ ...facts, ...callOptions }));
+    during(callKey({ sessionId, callId }), native, (facts) => make({ ...facts, ...callOptions }));
   const run: Run<Native> = {
     sessionId,
     turn,

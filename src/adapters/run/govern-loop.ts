@@ -1,6 +1,6 @@
 /** The common part of the helpers for loops without a framework: they answer the model's calls in order. */
 import type { Runtime } from '../../runtime/create-runtime.ts';
-import type { PendingCall } from '../../runtime/turn/await-told.ts';
+import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import type { BoundTool, Turn } from '../../runtime/turn/turn.ts';
 import type { TurnOptions } from '../../runtime/host/turn-options.ts';

@@ -1,4 +1,4 @@
-import { keyOf } from '../../runtime/state/desk.ts';
+import { callKey } from '../../runtime/state/runtime-state.ts';
 import type { NativeOf } from '../adopt/adopted-tool.ts';
 import { remember } from './remember.ts';
 
@@ -9,7 +9,7 @@ export class NativeContexts<Native> {
   readonly #waiting = new Map<string, Native>();
 
   readonly find: NativeOf<Native> = (call) => {
-    const key = keyOf(call);
+    const key = callKey(call);
     return this.#running.get(key) ?? this.#waiting.get(key);
   };
 

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolOutcome } from '../outcome.ts';
 import type { Identity } from '../identity.ts';
 import type { ReasonCode } from '../reason.ts';
-import type { CallEventOf } from './envelope.ts';
+import type { CallEventOf } from './event-of.ts';
 import type { BudgetMetric, EndMetric, RuleMark } from './gate-event.ts';
 
 /** The intent: only after this is kept may the body run. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { ReasonCode } from '../reason.ts';
-import type { EventOf } from './envelope.ts';
+import type { EventOf } from './event-of.ts';
 
 /** A behaviour could not handle an event. Its caller hears of it here and nowhere else. */
 export type BehaviorFailed = EventOf<

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Preview, PreviewField } from '../../tool/preview.ts';
 import type { ReasonCode } from '../reason.ts';
-import type { CallEventOf } from './envelope.ts';
+import type { CallEventOf } from './event-of.ts';
 import type { ArtifactArgument, DecidedBy, InputForm } from './gate-event.ts';
 
 /** What a tool says it would do. A person approves one revision, and the body is given its snapshot. */

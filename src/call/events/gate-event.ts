@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import type { Identity } from '../identity.ts';
-import type { CallEventOf } from './envelope.ts';
+import type { CallEventOf } from './event-of.ts';
 
 /** A tool is asked for. The first event of every call. */
 export type ToolRequested = CallEventOf<

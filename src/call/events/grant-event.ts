@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Identity } from '../identity.ts';
-import type { EventOf } from './envelope.ts';
+import type { EventOf } from './event-of.ts';
 
 /** Standing permissions of a session. Each carries all of them, so that the last one is the state. */
 export type GrantEvent = GrantGiven | GrantRevoked;

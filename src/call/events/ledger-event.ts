@@ -1,5 +1,5 @@
 import type { Identity } from '../identity.ts';
-import type { EventOf } from './envelope.ts';
+import type { EventOf } from './event-of.ts';
 
 /** About the ledger itself: the first inside a session's chain, the second in the ledger's own. */
 export type LedgerEvent = BodyErased | SessionDropped;

@@ -2,7 +2,7 @@
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import type { PersistenceBoundary } from '../persistence-boundary.ts';
-import type { EventOf } from './envelope.ts';
+import type { EventOf } from './event-of.ts';
 
 export type RefusalEvent = CallNotAccepted | FailedWritesUnlisted;
 

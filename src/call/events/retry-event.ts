@@ -1,5 +1,5 @@
 /** Something that failed is to be tried again. */
-import type { CallEventOf, EventOf } from './envelope.ts';
+import type { CallEventOf, EventOf } from './event-of.ts';
 
 type RetryData = {
   /** The event that is answered by trying again: an attempt's end, or what a behaviour failed to handle. */

@@ -1,6 +1,6 @@
 /** Where a session came from, and the rounds of the agent's loop in it. */
 import type { Principal } from '../../tool/tool-context.ts';
-import type { EventOf } from './envelope.ts';
+import type { EventOf } from './event-of.ts';
 
 /** Where a session came from. */
 export type SessionEvent = SessionForked;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Identity } from '../identity.ts';
-import type { EventOf } from './envelope.ts';
+import type { EventOf } from './event-of.ts';
 
 /** Where a session stands in an order of calls. Each carries the whole state, so that the last one is the state. */
 export type WorkflowEvent = WorkflowAdvanced | WorkflowUpdated | WorkflowCompleted;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isQuittanceError } from '../../base/error.ts';
-import { dueAt, isHandedOver } from '../../call/handoff.ts';
+import { dueAt, isHandoff } from '../../call/handoff.ts';
 import type { ReasonCode } from '../../call/reason.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { HandoffClaim } from '../../runtime/handoff/claim-handoff.ts';
@@ -99,7 +99,7 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
     if (session !== undefined && session !== sessionId) continue;
     const stored = await ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
-    if (call === undefined || !isHandedOver(call)) continue;
+    if (call === undefined || !isHandoff(call)) continue;
     if (toolName !== undefined && call.toolName !== toolName) continue;
     const view = toHandoffView(call, now);
     found.push(now >= dueAt(call) ? { ...view, status: 'over' } : view);

@@ -1,7 +1,7 @@
 import { createSeal } from '../../ledger/seal.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { HandoffClaim, HandoffTerms } from '../../runtime/handoff/claim-handoff.ts';
-import { readToken } from '../../runtime/handoff/handoff-token.ts';
+import { readHandoffToken } from '../../runtime/handoff/handoff-token.ts';
 import { identityOf } from '../actor.ts';
 import { largestChangedBytes, refuseLargeCall } from '../large-calls.ts';
 import { workerName } from '../worker-name.ts';
@@ -54,7 +54,7 @@ export const handoffRoutes: readonly Route[] = [
     answer: 'ReportAnswer',
     size: 'reported',
     async handle({ service, actor, body: { token, report, notes } }) {
-      const grant = readToken(createSeal(service.ledger.sealKey), token);
+      const grant = readHandoffToken(createSeal(service.ledger.sealKey), token);
       if (grant !== undefined) await refuseLargeCall(service, grant);
       const reported = await service.runtime.handoffs.report(token, report, notes, identityOf(actor));
       return { ...reported, content: outcomeToModelContent(reported.outcome) };

@@ -20,7 +20,7 @@ import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import { findResources } from '../sandbox/resources.ts';
 import { createRuleIndex } from '../language/rule-index.ts';
 import type { FiredRule, OutputRuling, Ruling } from '../language/ruling.ts';
-import { decideRuling } from '../language/ruling.ts';
+import { combineRulings } from '../language/ruling.ts';
 import type { SessionCounters } from '../language/session-metric.ts';
 import { countOfMetric } from '../language/session-metric.ts';
 import type { WorkflowHost } from '../workflow/first-shut-gate.ts';
@@ -113,7 +113,7 @@ export async function explainCall(
   const ruling =
     stopped.length === 0
       ? asked
-      : decideRuling([...asked.fired, ...stopped], asked.observed, asked.policyVersion);
+      : combineRulings([...asked.fired, ...stopped], asked.observed, asked.policyVersion);
   const output =
     end === undefined || ruling.decision === 'block' ? undefined : await policy.judgeOutput(call, end);
   const shares = policy.limitsFor(call.toolName);

@@ -3,7 +3,7 @@ import { isPromiseLike } from '../../base/when-ready.ts';
 import type { BeforeRule } from './before-rule.ts';
 import type { CallFacts } from './call-facts.ts';
 import type { FiredRule, Ruling } from '../language/ruling.ts';
-import { decideRuling } from '../language/ruling.ts';
+import { combineRulings } from '../language/ruling.ts';
 
 const nothing: readonly FiredRule[] = Object.freeze([]);
 
@@ -21,7 +21,7 @@ export function judgeCall(
     (answers ??= []).push(answer);
     isWaiting ||= isPromiseLike(answer);
   }
-  if (answers === undefined) return decideRuling(nothing, nothing, version);
+  if (answers === undefined) return combineRulings(nothing, nothing, version);
   if (isWaiting)
     return Promise.all(answers.map(async (answer) => await answer)).then((all) => gather(all, version));
   // With no promise among them, the answers are final.
@@ -32,5 +32,5 @@ function gather(answers: readonly (FiredRule | undefined)[], version: string): R
   const fired: FiredRule[] = [];
   const observed: FiredRule[] = [];
   for (const answer of answers) if (answer !== undefined) (answer.observed ? observed : fired).push(answer);
-  return decideRuling(fired, observed, version);
+  return combineRulings(fired, observed, version);
 }

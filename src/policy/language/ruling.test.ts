@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { approvedRules, recheckApproval } from '../judge/recheck-approval.ts';
-import { decideRuling, mergeAsks, timeoutDecision, type FiredRule } from './ruling.ts';
+import { combineRulings, mergeAsks, timeoutDecision, type FiredRule } from './ruling.ts';
 
 const rule = (ruleId: string, action: FiredRule['action'], changes: Partial<FiredRule> = {}): FiredRule => ({
   ruleId,
@@ -15,8 +15,8 @@ const rule = (ruleId: string, action: FiredRule['action'], changes: Partial<Fire
 });
 const ask = (ruleId: string, timeoutSeconds: number, timeoutEffect: 'block' | 'allow'): FiredRule =>
   rule(ruleId, 'ask', { timeoutSeconds, timeoutEffect });
-const decide = (...fired: readonly FiredRule[]): ReturnType<typeof decideRuling> =>
-  decideRuling(fired, [], 'v');
+const decide = (...fired: readonly FiredRule[]): ReturnType<typeof combineRulings> =>
+  combineRulings(fired, [], 'v');
 
 test('several asks become one: the earliest timeout, and block beats allow', () => {
   const fired = [ask('a', 60, 'allow'), rule('w', 'warn'), ask('b', 10, 'allow'), ask('c', 300, 'block')];

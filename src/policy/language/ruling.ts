@@ -46,7 +46,7 @@ export type OutputRuling = {
 const nothing: readonly FiredRule[] = Object.freeze([]);
 
 /** Combines the fired rules: pre, session, sandbox and code rules, and workflows. */
-export function decideRuling(
+export function combineRulings(
   fired: readonly FiredRule[],
   observed: readonly FiredRule[],
   policyVersion: string,

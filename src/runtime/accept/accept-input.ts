@@ -10,10 +10,10 @@ import { coerce } from '../../tool/coerce.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { SchemaCheck, SchemaIssue } from '../../tool/schema.ts';
-import type { FoundArtifact, Unfilled } from '../input/artifact-arguments.ts';
-import { fillArtifacts, nameArtifacts } from '../input/artifact-arguments.ts';
+import type { FoundArtifact, Unfilled } from '../input/fill-artifacts.ts';
+import { fillArtifacts, nameArtifacts } from '../input/fill-artifacts.ts';
 import type { Engine } from '../state/engine.ts';
-import { copyOf } from '../input/hand-out.ts';
+import { copyOf } from '../input/input-for-tool.ts';
 import { inputDigestOf } from '../input/input-digest.ts';
 import type { KeptInput } from '../input/kept-input.ts';
 import { keepInput } from '../input/kept-input.ts';
@@ -22,7 +22,7 @@ import type { AcceptedArguments } from '../input/read-output.ts';
 import { readOutput } from '../input/read-output.ts';
 
 /** Whose arguments they are. */
-export type InputPlace = {
+export type InputContext = {
   readonly engine: Engine;
   readonly tool: AnyTool;
   readonly sessionId: string;
@@ -46,7 +46,7 @@ export type Acceptance =
 
 /** `mend`: whether arguments that do not fit are coerced by the listed rules. */
 export async function acceptInput(
-  place: InputPlace,
+  place: InputContext,
   requested: RequestedInput,
   input: JsonObject,
   mend: boolean,
@@ -78,7 +78,7 @@ export async function acceptInput(
 
 /** Makes ready what a schema accepted. */
 export function prepare(
-  place: InputPlace,
+  place: InputContext,
   requested: RequestedInput,
   given: AcceptedArguments,
   changes: readonly InputChange[],
@@ -123,7 +123,7 @@ export function prepare(
   const hidden = [...keptOutput.hidden, ...(form === 'typed' ? keptAccepted.hidden : none), ...moved];
   const recorded = { form, effectiveInput, accepted, artifacts };
   const digest = inputDigestOf(recorded, hidden.length === 0 ? undefined : engine.seal.digestKey);
-  const isNews = accepted !== requested.input && accepted !== effectiveInput;
+  const isNew = accepted !== requested.input && accepted !== effectiveInput;
   return {
     ok: true,
     prepared: {
@@ -137,7 +137,7 @@ export function prepare(
       effectiveInput,
       form,
       accepted,
-      acceptedKept: isNews ? (keptAccepted.kept as JsonObject) : undefined, // redacting an object gives an object
+      acceptedKept: isNew ? (keptAccepted.kept as JsonObject) : undefined, // redacting an object gives an object
       checked,
       value,
       rendering,

@@ -7,7 +7,7 @@ import { renderTyped } from '../../base/typed-rendering.ts';
 import { acceptInput } from './accept-input.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
 import { withInput } from '../state/call-stages.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import type { Stop } from '../state/gate.ts';
 import { isInputDigest } from '../input/input-digest.ts';
 import { keepInput } from '../input/kept-input.ts';
@@ -21,7 +21,7 @@ export type KeptTyped<Stage> =
 export async function keepTyped<Stage extends ReadyCall>(live: Stage): Promise<KeptTyped<Stage>> {
   const { engine, tool, sessionId } = live;
   // The last function of the tool to see the value before its body.
-  resourceKeysOf(tool, () => handOut(live.tool.input, live.input));
+  resourceKeysOf(tool, () => inputForTool(live.tool.input, live.input));
   if (isAsRecorded(live.input)) return { type: 'kept', live };
   const { accepted, effective, artifacts, changes, acceptedKept } = live.input;
   const kept = keepInput(accepted, tool.redact?.input, engine.redactor, engine.seal);

@@ -11,13 +11,13 @@ import { formatPath } from '../../base/json.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import { isSameSchema } from '../../tool/define-tool.ts';
 import { acceptInput } from './accept-input.ts';
-import type { Unfilled } from '../input/artifact-arguments.ts';
-import { fillRecorded } from '../input/artifact-arguments.ts';
+import type { Unfilled } from '../input/fill-artifacts.ts';
+import { fillRecordedArguments } from '../input/fill-artifacts.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { formatIssues } from '../../tool/format-issues.ts';
-import { collectHidden } from '../input/hidden-values.ts';
+import { collectHidden } from '../input/collect-hidden.ts';
 import { isInputDigest } from '../input/input-digest.ts';
 import { keepInput } from '../input/kept-input.ts';
 import { readRecorded } from '../state/read-recorded.ts';
@@ -61,7 +61,7 @@ export async function takeRecorded(live: RecordedCall, read?: StoredCall): Promi
   };
   if (form === 'json' && isSameSchema(tool, requestedSchema(stored))) {
     const { ledger } = engine;
-    const filled = await fillRecorded(effectiveInput, call.artifacts, { ledger, sessionId });
+    const filled = await fillRecordedArguments(effectiveInput, call.artifacts, { ledger, sessionId });
     if (!filled.ok)
       return {
         type: 'unusable',

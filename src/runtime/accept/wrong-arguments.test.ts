@@ -140,10 +140,10 @@ describe('a hand-off', () => {
   async function handOver() {
     const pay = defineTool({ name: 'pay', mode: 'external', handoff: true });
     const stage = setStage({ tools: [pay] });
-    const told = stage.turn.call(envelope('c', 'pay'));
-    told.catch(() => undefined);
+    const reply = stage.turn.call(envelope('c', 'pay'));
+    reply.catch(() => undefined);
     await quiet();
-    return { ...stage, told };
+    return { ...stage, told: reply };
   }
   const ref = { sessionId: 's', callId: 'c' };
 
@@ -235,10 +235,10 @@ describe('a hand-off', () => {
       { output: 1 },
     ],
   ])('is ended by a report of %s', async (_, report, notes, outcome) => {
-    const { runtime, told } = await handOver();
+    const { runtime, told: reply } = await handOver();
     const { token } = await runtime.handoffs.claim(ref, { worker: 'w' });
     await runtime.handoffs.report(token, report, notes);
-    expect(await told).toMatchObject(outcome);
+    expect(await reply).toMatchObject(outcome);
   });
 
   it('keeps what a worker says beside the end: extras of an error, its log, and where it went', async () => {

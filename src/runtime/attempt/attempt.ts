@@ -9,7 +9,7 @@
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { BodyContext } from './body-context.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import type { DeadlineWatch } from '../../base/deadlines.ts';
 
 export type AttemptEnd =
@@ -39,7 +39,7 @@ export function runBody(
   const startedAtMs = clock.monotonicMs();
   let end: BodyEnd;
   try {
-    const returned = live.tool.run(handOut(live.tool.input, live.input), context);
+    const returned = live.tool.run(inputForTool(live.tool.input, live.input), context);
     if (isPromiseLike(returned)) return new Race(live, context, bounds, onLate, startedAtMs).run(returned);
     end = { type: 'returned', value: returned };
   } catch (error) {

@@ -23,8 +23,8 @@ export type ThrownFailure = {
  * say: half a secret is recognised by nobody. Of the reasons, a body may give some; a recorded one may give `any`.
  */
 export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailure {
-  const told = readToolError(thrown, may === undefined ? bodyMayClaim : isReasonCode);
-  if (told !== undefined) return told;
+  const reply = readToolError(thrown, may === undefined ? bodyMayClaim : isReasonCode);
+  if (reply !== undefined) return reply;
   // A mistake in how the tool uses this package: the model can do nothing about it.
   const misused = findMisuse(thrown);
   if (misused !== undefined)

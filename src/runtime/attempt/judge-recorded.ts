@@ -10,7 +10,7 @@ import type { ReadyCall } from '../state/call-stages.ts';
 import { classifyThrown } from './classify-thrown.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail } from './judgement.ts';
-import { keptBeside, withNote } from './kept-beside.ts';
+import { spillNotice, withNote } from './spill-notice.ts';
 import type { AttemptRemarks } from './attempt-remarks.ts';
 import type { RecordedEnd } from './recorded-end.ts';
 
@@ -31,14 +31,14 @@ export function judgeRecorded(
   for (const failed of recorded.unkept) live.journal.apply({ type: 'fail_to_persist', ...failed });
   if (recorded.reportedAgain.length > 0) reportAgain(live, recorded.reportedAgain);
   const judged = judgeAs(live, recorded, end, facts, judge, timeOut);
-  const isKeptBeside = recorded.unkept.some(({ keptIn }) => keptIn === 'spill');
-  if (marks === undefined && !isKeptBeside) return judged;
+  const isSpilled = recorded.unkept.some(({ keptIn }) => keptIn === 'spill');
+  if (marks === undefined && !isSpilled) return judged;
   const settle = (judgement: Judgement): Judgement => {
     // The very same rules said exactly this; what they say about what they have left is no news.
     const rules = marks ?? judgement.rules;
-    if (!isKeptBeside) return { ...judgement, rules };
+    if (!isSpilled) return { ...judgement, rules };
     // The model was told so, last of all.
-    return { ...judgement, rules, outcome: withNote(judgement.outcome, keptBeside) };
+    return { ...judgement, rules, outcome: withNote(judgement.outcome, spillNotice) };
   };
   return judged instanceof Promise ? judged.then(settle) : settle(judged);
 }
@@ -46,7 +46,7 @@ export function judgeRecorded(
 /** Once the call is settled. Nobody waits for it, as nobody waited for whoever reported again. */
 function reportAgain(live: ReadyCall, notes: readonly string[]): void {
   const { stragglers } = live.engine;
-  const settled = live.services.toldOf(live)?.then((told) => (told.type === 'held' ? told.rest : told));
+  const settled = live.services.replyTo(live)?.then((reply) => (reply.type === 'held' ? reply.rest : reply));
   const noted: Promise<unknown> = Promise.resolve(settled)
     .then(async () => {
       for (const details of notes)

@@ -213,10 +213,10 @@ it.each([
 ] as const)('a timeout of a tool of mode %s says whether it may have taken effect', async (mode, said) => {
   const slow = defineTool({ name: 'slow', mode, timeoutMs: 10, run: () => deferred().promise });
   const { turn, clock } = setStage({ tools: [slow] });
-  const told = turn.call(envelope('c', 'slow'));
+  const reply = turn.call(envelope('c', 'slow'));
   await quiet();
   clock.advance(10);
-  const outcome = await told;
+  const outcome = await reply;
   expect(outcome.type).toBe('ToolTimeout');
   expect(outcomeToModelContent(outcome)).toMatch(said);
 });

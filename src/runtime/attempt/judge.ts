@@ -23,7 +23,7 @@ import { recordedEndOf } from './recorded-end.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail, keepFilesLeft, succeed } from './judgement.ts';
 import { inputExtra } from '../input/input-extra.ts';
-import { ruleBeside } from './rule-beside.ts';
+import { redactSideOutput } from './redact-side-output.ts';
 import type { RuledOutput } from './rule-output.ts';
 import { ruleValue } from './rule-output.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
@@ -228,7 +228,7 @@ async function timedOut(
   const { partial } = context;
   const extras: JsonObject = {
     ...inputExtra(live.journal),
-    ...(partial !== undefined && { partial: await ruleBeside(live, partial) }),
+    ...(partial !== undefined && { partial: await redactSideOutput(live, partial) }),
     ...(files.length > 0 && { files: attachedFilesToExtra(files) }),
   };
   const outcome: ToolOutcome = Object.freeze({

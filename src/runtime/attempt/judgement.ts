@@ -6,7 +6,7 @@ import { endSentence } from '../../base/end-sentence.ts';
 import { freezeJson, isJsonObject } from '../../base/json.ts';
 import { attachedFilesToExtra } from '../../call/attached-files.ts';
 import type { RuleMark } from '../../call/event.ts';
-import type { DataOf } from '../../call/event-data.ts';
+import type { EventDataOf } from '../../call/event-data.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { OutputFile, ToolOutcome, UndoHandle } from '../../call/outcome.ts';
 import type { ReasonCode } from '../../call/reason.ts';
@@ -22,7 +22,7 @@ import { cleanBytes } from '../input/clean-bytes.ts';
 import { repeatOf } from '../gates/doubt.ts';
 import { inputExtra } from '../input/input-extra.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
-import { ruleFile } from './rule-beside.ts';
+import { ruleFile } from './redact-side-output.ts';
 import { ruleFailure } from './rule-output.ts';
 import { summarise } from './summarise.ts';
 
@@ -36,7 +36,7 @@ export type Judgement = {
   /** What rules said about the output. */
   readonly rules: readonly RuleMark[];
   /** What the body gave, where the outcome must say something else: stored with it. */
-  readonly late?: DataOf<'tool.late'>;
+  readonly late?: EventDataOf<'tool.late'>;
 };
 
 export type AttemptFacts = {
@@ -122,10 +122,10 @@ async function setAside(
     if (!(error instanceof LedgerTrouble)) throw error;
     const why = cutText(clean(live, error.message), 500);
     live.journal.apply({ type: 'fail_to_persist', boundary: 'artifact', error: why, keptIn: 'record' });
-    const told = `The tool ran, but its output could not be kept aside (${why}). It is on the record of the call.`;
+    const reply = `The tool ran, but its output could not be kept aside (${why}). It is on the record of the call.`;
     return fail(
       live,
-      { code: 'tool.indeterminate', error: told, retryable: false, output: kept, whole: true },
+      { code: 'tool.indeterminate', error: reply, retryable: false, output: kept, whole: true },
       facts,
     );
   }

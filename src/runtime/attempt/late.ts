@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../base/json.ts';
 import { formatPath, freezeJson, toJson } from '../../base/json.ts';
 import type { Command } from '../../call/command.ts';
-import type { DataOf } from '../../call/event-data.ts';
+import type { EventDataOf } from '../../call/event-data.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { BodyEnd } from './attempt.ts';
 import type { ToolEnd } from '../../policy/judge/compile-policy.ts';
@@ -51,7 +51,10 @@ async function keepLate(live: AcceptedCall, late: Command & { type: 'add_late' }
   }
 }
 
-export async function readLate(live: AcceptedCall, end: BodyEnd): Promise<DataOf<'tool.late'>['result']> {
+export async function readLate(
+  live: AcceptedCall,
+  end: BodyEnd,
+): Promise<EventDataOf<'tool.late'>['result']> {
   if (end.type === 'threw') {
     const text = clean(live, classifyThrown(end.error).message);
     const error = await underRules(live, { type: 'error', text });

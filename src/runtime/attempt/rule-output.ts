@@ -27,12 +27,12 @@ export function ruleOutput(
 
 function noteRuling(live: ReadyCall, ruling: OutputRuling, remarks: AttemptRemarks): RuledOutput {
   const marks = toMarks(live, ruling);
-  const news = marks.filter(
+  const added = marks.filter(
     ({ ruleId, message }) =>
       !remarks.rules.some((known) => known.ruleId === ruleId && known.message === message),
   );
-  if (news.length > 0) remarks.rules = [...remarks.rules, ...news];
-  for (const { action, message, observed } of news)
+  if (added.length > 0) remarks.rules = [...remarks.rules, ...added];
+  for (const { action, message, observed } of added)
     if (action === 'warn' && observed === undefined) remarks.note(message);
   return ruling.decision === 'block' && ruling.decidedBy !== undefined
     ? { type: 'block', message: clean(live, ruling.decidedBy.message) }

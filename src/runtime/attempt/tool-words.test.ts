@@ -14,7 +14,7 @@ import { describe, expect, it } from 'vitest';
 import { thrownBy } from '../../../test/thrown-by.ts';
 import { auditKinds, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 
-const told = (outcome: ToolOutcome): { error: string } =>
+const reply = (outcome: ToolOutcome): { error: string } =>
   JSON.parse(outcomeToModelContent(outcome)) as { error: string };
 
 async function outcomeOf(value: unknown, traits: { successCheck?: SuccessCheck; inlineLimit?: number } = {}) {
@@ -38,25 +38,25 @@ describe('a custom success check', () => {
     ['that is ready-made', successChecks.httpStatus],
   ])('%s does not hide what the tool returned', async (_, successCheck) => {
     const { outcome } = await outcomeOf({ status: 500, detail: { code: 'E_QUOTA' } }, { successCheck });
-    expect(told(outcome).error).toContain('{"status":500,"detail":{"code":"E_QUOTA"}}');
+    expect(reply(outcome).error).toContain('{"status":500,"detail":{"code":"E_QUOTA"}}');
   });
 
   it('shows at most 2,000 characters of the output, and the reason before them', async () => {
     const { outcome } = await outcomeOf('x'.repeat(50_000), {
       successCheck: () => ({ ok: false, reason: 'Too long.' }),
     });
-    expect(told(outcome).error).toBe(`Too long. Output: ${'x'.repeat(1_999)}…`);
+    expect(reply(outcome).error).toBe(`Too long. Output: ${'x'.repeat(1_999)}…`);
   });
 
   it('shows the output without its secrets, and none that the reason holds already', async () => {
     const secret = `sk-${'a1'.repeat(24)}`;
     const { outcome } = await outcomeOf({ key: secret, why: 'no' }, { successCheck: () => false });
-    expect(told(outcome).error).toContain('"why":"no"');
-    expect(told(outcome).error).not.toContain(secret);
+    expect(reply(outcome).error).toContain('"why":"no"');
+    expect(reply(outcome).error).not.toContain(secret);
     const { outcome: same } = await outcomeOf('no paper', {
       successCheck: (_, text) => ({ ok: false, reason: String(text) }),
     });
-    expect(told(same).error).toBe('no paper');
+    expect(reply(same).error).toBe('no paper');
   });
 
   it('of the runtime does not hide it either; the default shows it where it has no words of the tool', async () => {
@@ -64,9 +64,9 @@ describe('a custom success check', () => {
       tools: [defineTool({ name: 'get_it', run: () => ({ rows: 0 }) })],
       successCheck: () => false,
     });
-    expect(told(await turn.call(envelope('c', 'get_it'))).error).toContain('{"rows":0}');
-    expect(told((await outcomeOf({ success: false, code: 'E7' })).outcome).error).toContain('"code":"E7"');
-    expect(told((await outcomeOf({ error: 'no luck', code: 'E7' })).outcome).error).toBe('no luck');
+    expect(reply(await turn.call(envelope('c', 'get_it'))).error).toContain('{"rows":0}');
+    expect(reply((await outcomeOf({ success: false, code: 'E7' })).outcome).error).toContain('"code":"E7"');
+    expect(reply((await outcomeOf({ error: 'no luck', code: 'E7' })).outcome).error).toBe('no luck');
   });
 });
 
@@ -108,7 +108,7 @@ describe('the message of a ToolResult', () => {
   it('reaches the model where a custom check decides', async () => {
     const value = { success: false, data: { long }, message: 'Please retry with ISO-8601.' };
     const { outcome } = await outcomeOf(value, { successCheck: () => ({ ok: false, reason: 'no' }) });
-    expect(told(outcome).error).toMatch(/^no\. Please retry with ISO-8601\. Output: /);
+    expect(reply(outcome).error).toMatch(/^no\. Please retry with ISO-8601\. Output: /);
   });
 });
 
@@ -164,8 +164,8 @@ describe('what a body throws that is no error', () => {
     });
     const outcome = await turn.call(envelope('c', 'get_it'));
     expect(outcome).toMatchObject({ code: 'tool.execution_error' });
-    expect(told(outcome).error).toMatch(/^The tool threw .* instead of an error\.$/);
-    expect(told(outcome).error).not.toContain('[object ');
+    expect(reply(outcome).error).toMatch(/^The tool threw .* instead of an error\.$/);
+    expect(reply(outcome).error).not.toContain('[object ');
   });
 
   it('is kept in the extras, its secrets hidden in both places', async () => {
@@ -253,7 +253,7 @@ describe('the ToolError of an outcome', () => {
       ],
     });
     const outcome = await turn.call(envelope('outer', 'get_both'));
-    expect(told(outcome).error).toBe('the line is gone');
+    expect(reply(outcome).error).toBe('the line is gone');
     expect(outcome).toMatchObject({
       payloadExtras: {
         developer: expect.stringMatching(/^tool\.network_error: the line is gone\. /) as string,

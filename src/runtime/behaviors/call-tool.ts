@@ -6,34 +6,34 @@
 import type { JsonValue } from '../../base/json.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { unwrap } from '../../call/outcome.ts';
-import type { Desk } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { openTurnState } from '../turn/open-turn.ts';
-import { awaitTold, orPending } from '../turn/await-told.ts';
+import { awaitReply, orPending } from '../turn/await-reply.ts';
 import { makeCall, waitedFor } from '../turn/make-call.ts';
 import { parseToolCall } from '../../call/tool-call.ts';
 import type { BehaviorCall } from '../host/behavior.ts';
 import type { Registration } from './registration.ts';
 import type { Delivery } from './run-handler.ts';
-import { placeOf } from './run-handler.ts';
+import { turnOfEvent } from './run-handler.ts';
 
 export async function callTool(
-  desk: Desk,
+  state: RuntimeState,
   registration: Registration,
   delivery: Delivery,
   call: BehaviorCall,
   nth: number,
   signal: AbortSignal,
 ): Promise<JsonValue> {
-  const { engine } = desk;
-  const { sessionId } = placeOf(delivery.event);
+  const { engine } = state;
+  const { sessionId } = turnOfEvent(delivery.event);
   if (typeof call !== 'object' || call === null)
     throw new QuittanceError(
       'call.malformed',
       'context.call takes a tool to call, e.g. context.call({ name: "notify", arguments: {} }).',
     );
   const { name, arguments: input, id } = call;
-  const callId = id ?? (await idFor(desk, sessionId, registration.name, delivery, nth));
+  const callId = id ?? (await idFor(state, sessionId, registration.name, delivery, nth));
   const turn = openTurnState(
     engine,
     {
@@ -46,12 +46,12 @@ export async function callTool(
   );
   const options = { signal };
   const request = parseToolCall({ id: callId, name, arguments: input });
-  const active = makeCall(desk, turn, request, options, waitedFor);
-  return unwrap(orPending(await awaitTold(active, turn, options)));
+  const active = makeCall(state, turn, request, options, waitedFor);
+  return unwrap(orPending(await awaitReply(active, turn, options)));
 }
 
 async function idFor(
-  { engine }: Desk,
+  { engine }: RuntimeState,
   sessionId: string,
   behavior: string,
   { event, attempt }: Delivery,

@@ -9,12 +9,12 @@ import { behaviorSessionId } from './run-handler.ts';
 
 /** Undefined where the event is gone by now, or somebody else had asked for the same before. */
 export async function findAgain(ledger: Ledger, request: RedeliveryRequested): Promise<AnyEvent | undefined> {
-  const beside = await ledger.journal.readSession(request.sessionId);
-  const first = beside.find((event) => isSameRequest(event, request));
+  const others = await ledger.journal.readSession(request.sessionId);
+  const first = others.find((event) => isSameRequest(event, request));
   if (first !== undefined && first.id !== request.id) return undefined;
   const isIt = ({ id }: AnyEvent): boolean => id === request.forEvent;
   const found =
-    beside.find(isIt) ??
+    others.find(isIt) ??
     // What stands in the ledger's own chain is answered elsewhere.
     (request.sessionId === behaviorSessionId
       ? (await ledger.journal.readSession(ledgerSessionId)).find(isIt)

@@ -72,26 +72,26 @@ export async function runHandler(
 ): Promise<Handled> {
   const { engine } = host;
   const { event } = delivery;
-  const told = new Emissions(host, registration, delivery, closing);
+  const reply = new Emissions(host, registration, delivery, closing);
   const tooLong = Promise.withResolvers<never>();
   let tookTooLong = false;
   const watch = engine.deadlines.watch(registration.timeoutMs, () => {
     tookTooLong = true;
     const reason = new DOMException('The behavior ran out of time.', 'TimeoutError');
-    told.end(reason);
+    reply.end(reason);
     tooLong.reject(reason);
   });
   try {
     // The handler is one of events of its types, and this is one: see `Registration.types`.
     const handler = registration.handler as BehaviorHandler<EventName>;
-    const answer = handler(freezeJson(event as unknown as JsonObject) as never, told);
+    const answer = handler(freezeJson(event as unknown as JsonObject) as never, reply);
     if (isPromiseLike(answer)) await Promise.race([answer, tooLong.promise]);
-    return { events: told.events, retry: told.wanted };
+    return { events: reply.events, retry: reply.wanted };
   } catch (error) {
     return { events: [failure(engine, registration, delivery, error, tookTooLong)], retry: undefined };
   } finally {
     watch.stop();
-    told.end(undefined);
+    reply.end(undefined);
   }
 }
 
@@ -113,7 +113,7 @@ export function failure(
   return {
     id: engine.nextEventId(),
     type: 'behavior.failed',
-    ...placeOf(event),
+    ...turnOfEvent(event),
     at: engine.ledger.now(),
     cause: event.id,
     behavior: name,
@@ -127,7 +127,7 @@ export function failure(
 }
 
 /** Where what a behaviour has to say about an event is kept: beside it, unless it stands in the ledger's own chain. */
-export const placeOf = ({
+export const turnOfEvent = ({
   sessionId,
   turnId,
 }: AnyEvent): { readonly sessionId: string; readonly turnId: string } =>
@@ -282,7 +282,7 @@ class Emissions implements BehaviorContext {
     const { event } = this.#delivery;
     return {
       id: this.#engine.nextEventId(),
-      ...placeOf(event),
+      ...turnOfEvent(event),
       at: this.#engine.ledger.now(),
       cause: event.id,
     };

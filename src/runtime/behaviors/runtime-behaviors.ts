@@ -11,7 +11,7 @@ import { orUnavailable } from '../../ledger/ledger-trouble.ts';
 import type { BehaviorHandler, BehaviorSpec, RegisteredBehavior } from '../host/behavior.ts';
 import type { Behaviors, Offer } from '../host/behaviors.ts';
 import type { Engine } from '../state/engine.ts';
-import { BehaviorReader, deepestCause } from './deliver.ts';
+import { BehaviorReader, deepestCause } from './behavior-reader.ts';
 import type { Registration } from './registration.ts';
 import { readRegistration } from './registration.ts';
 import type { AnyEvent, CallTool, Delivery, Handled, HandlerHost } from './run-handler.ts';

@@ -18,9 +18,9 @@ import type { AttemptFacts, Judgement } from '../attempt/judgement.ts';
 import { fail } from '../attempt/judgement.ts';
 import { appendLate, storingGraceMs } from '../attempt/late.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
-import { ruleBeside, ruleLines, ruleTargets } from '../attempt/rule-beside.ts';
+import { redactSideOutput, ruleLines, ruleTargets } from '../attempt/redact-side-output.ts';
 import { unjudged } from '../settle/settle.ts';
-import type { AttemptTerms } from './try-again.ts';
+import type { AttemptTerms } from './retry-attempt.ts';
 import { unknownEnd } from '../settle/unavailable.ts';
 import { within } from '../../base/within.ts';
 
@@ -105,7 +105,7 @@ export class AttemptRun {
     if (this.#abandoned) return nothing;
     if (targets.length === 0 && lines.length === 0 && partial === undefined) return nothing;
     const leftMs = this.#terms.budgetMs - (engine.clock.monotonicMs() - this.#startedAtMs);
-    const ruled = this.#ruleBeside(outcome);
+    const ruled = this.#redactSideOutput(outcome);
     const kept = await within(engine, Math.max(leftMs, judgementGraceMs), ruled, undefined);
     if (kept !== undefined) return { costMicros, ...kept };
     aside(
@@ -115,12 +115,12 @@ export class AttemptRun {
     return nothing;
   }
 
-  async #ruleBeside(outcome: ToolOutcome): Promise<Omit<AttemptRecord, 'costMicros'>> {
+  async #redactSideOutput(outcome: ToolOutcome): Promise<Omit<AttemptRecord, 'costMicros'>> {
     const { targets, lines, partial } = this.#context;
     const live = this.#live;
     // Failures and timeouts have extras of their own.
     const kept =
-      partial !== undefined && !outcomeIsError(outcome) ? await ruleBeside(live, partial) : undefined;
+      partial !== undefined && !outcomeIsError(outcome) ? await redactSideOutput(live, partial) : undefined;
     return {
       reached: targets.length === 0 ? targets : await ruleTargets(live, targets),
       log: lines.length === 0 ? lines : await ruleLines(live, lines),

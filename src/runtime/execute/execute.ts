@@ -5,7 +5,7 @@ import { outcomeIsError } from '../../call/outcome.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import { AttemptRun } from './attempt-run.ts';
-import { untilReported } from '../handoff/await-report.ts';
+import { awaitReport } from '../handoff/await-report.ts';
 import { isTaken } from '../host/budget.ts';
 import type {
   BoundKey,
@@ -18,7 +18,7 @@ import type {
   StoppedCall,
 } from '../state/call-stages.ts';
 import { moved } from '../state/call-stages.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import type { ClaimHolder } from '../../ledger/claims.ts';
 import { keepEnd } from '../settle/keep-end.ts';
 import { recordRuling } from '../gates/record-ruling.ts';
@@ -37,10 +37,10 @@ import { beforeIntent } from '../state/spill.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
 import { overtaken, settle, settleStopped } from '../settle/settle.ts';
 import { sealInput } from '../state/seal-input.ts';
-import type { AttemptTerms, NextAttempt } from './try-again.ts';
-import { goOnTrying, judgementOf, recordOf, tryAgain } from './try-again.ts';
-import { cancelStop, unlessOver } from '../gates/unless-over.ts';
-import { grantIsPast } from '../grants/use-grant.ts';
+import type { AttemptTerms, NextAttempt } from './retry-attempt.ts';
+import { goOnTrying, judgementOf, recordOf, retryAttempt } from './retry-attempt.ts';
+import { cancelStop, waitUnlessEnded } from '../gates/wait-unless-ended.ts';
+import { grantIsPast } from '../grants/answer-by-grant.ts';
 
 /** Runs a call that has passed the gates. `deadlineLifted`: a person was asked, so the deadline of the turn no longer bounds the attempt. */
 export const execute = (live: JudgedCall, deadlineLifted: boolean): Promise<ToolOutcome | Moved> =>
@@ -53,7 +53,7 @@ async function startInPlace(
   place: Promise<() => void>,
   deadlineLifted: boolean,
 ): Promise<ToolOutcome | Moved> {
-  const waited = await unlessOver(live, place, deadlineLifted);
+  const waited = await waitUnlessEnded(live, place, deadlineLifted);
   if (waited.type === 'over') {
     void place.then((leave) => leave());
     return end(live, waited.stop);
@@ -293,17 +293,17 @@ async function attempt(
   deadlineLifted: boolean,
 ): Promise<ToolOutcome> {
   const { tool, turn, services } = ready;
-  const resourceKeys = resourceKeysOf(tool, () => handOut(tool.input, ready.input));
+  const resourceKeys = resourceKeysOf(tool, () => inputForTool(tool.input, ready.input));
   let live: StartedCall = resourceKeys === undefined ? ready : { ...ready, resourceKeys };
   if (!tool.surelyReads) turn.recent.noteWrite(resourceKeys);
-  if (tool.handoff) return untilReported(live);
+  if (tool.handoff) return awaitReport(live);
   for (let terms = first; ;) {
     const run = new AttemptRun(live, terms);
     const judgement = await run.runAndJudge();
     const record = await run.collectRecord(judgement);
     const next: NextAttempt =
       services.behaviors.anyRetries && outcomeIsError(judgement.outcome)
-        ? await tryAgain(live, judgement, record, deadlineLifted, () => run.over())
+        ? await retryAttempt(live, judgement, record, deadlineLifted, () => run.over())
         : { type: 'none' };
     if (next.type === 'none') {
       const outcome = await settle(live, judgement, record);

@@ -40,7 +40,7 @@ export function createOwnFiles(
   const world = createOwnFilesWorld(contracts);
   let read: { readonly from: Contracts['policy'] | undefined; readonly count: number } | undefined;
   let judge: JudgeOwnFiles | undefined;
-  const told = new Set<string>();
+  const reply = new Set<string>();
   const list = (): readonly OwnFile[] => [
     ...fixed,
     ...(contracts?.files ?? []).map((path): OwnFile => readOnly(path, 'contract_file')),
@@ -51,7 +51,7 @@ export function createOwnFiles(
       if (judge === undefined || read?.from !== from || read?.count !== fixed.length) {
         read = { from, count: fixed.length };
         judge = protectOwnFiles(list(), world);
-        if (from !== undefined) warn(from.composed, list(), world, told, tell);
+        if (from !== undefined) warn(from.composed, list(), world, reply, tell);
       }
       return judge;
     },
@@ -66,13 +66,13 @@ function warn(
   composed: ComposedRules,
   files: readonly OwnFile[],
   world: OwnFilesWorld,
-  told: Set<string>,
+  reply: Set<string>,
   tell: OnTrouble,
 ): void {
   for (const { ruleId, area, file } of findExposures(composed, files, world)) {
     const key = JSON.stringify([ruleId, area, file.path]);
-    if (told.has(key)) continue;
-    told.add(key);
+    if (reply.has(key)) continue;
+    reply.add(key);
     tell({
       type: 'files.exposed',
       ruleId,

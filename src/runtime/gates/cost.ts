@@ -1,5 +1,5 @@
 import type { ReadyCall } from '../state/call-stages.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import type { Stop } from '../state/gate.ts';
 
 /** What a tool says one attempt costs, in micro-units; a stop where it cannot say. */
@@ -12,7 +12,7 @@ export function costOf({ tool, input }: Pick<ReadyCall, 'tool' | 'input'>): Cost
   if (typeof costMicros === 'number') return { type: 'known', costMicros };
   let cost: unknown;
   try {
-    cost = costMicros(handOut(tool.input, input));
+    cost = costMicros(inputForTool(tool.input, input));
   } catch {
     cost = undefined;
   }

@@ -77,14 +77,14 @@ async function isStopped(stage: Awaited<ReturnType<typeof firstOf>>, name: strin
   return again.type === 'pending' || (again.type === 'ToolDenied' && again.code === 'call.twin');
 }
 
-const told = (outcome: ToolOutcome): { error: string; retryable: boolean } =>
+const reply = (outcome: ToolOutcome): { error: string; retryable: boolean } =>
   JSON.parse(outcomeToModelContent(outcome)) as { error: string; retryable: boolean };
 
 describe.each(Object.entries(kinds))('of %s', (_, traits) => {
   it.each(Object.entries(ends))('that %s, the content says what a repeat meets', async (_end, end) => {
     const stage = await firstOf('pay', traits, end);
     const { first, turn } = stage;
-    const content = told(first);
+    const content = reply(first);
     const stopped = await isStopped(stage, 'pay');
     const warned = /may have happened; do not repeat it/.test(content.error);
     expect([warned, 'inDoubt' in first]).toEqual([stopped, stopped]);

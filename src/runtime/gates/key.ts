@@ -8,9 +8,9 @@ import type { ClaimHolder } from '../../ledger/claims.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { BoundKey, Findings, ReadyCall } from '../state/call-stages.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { unlessLeft } from '../state/unless-left.ts';
+import { awaitOtherProcess } from '../state/await-other-process.ts';
 import type { Gate, Stop, Verdict } from '../state/gate.ts';
 
 export const keyGate: Gate = {
@@ -36,7 +36,7 @@ export type Bound =
 
 /** Has the tool make its key. */
 export function bindKey({ tool, input, sessionId, engine }: ReadyCall): Bound {
-  const made = makeKey(tool, handOut(tool.input, input));
+  const made = makeKey(tool, inputForTool(tool.input, input));
   if (made.mistake !== undefined) return { type: 'mistake', mistake: made.mistake };
   const { key: toolKey } = made;
   const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', sessionId];
@@ -73,7 +73,7 @@ export async function meetHolder(
   if (stored === undefined || call === undefined) return { type: 'found', found: { toolKey, claimKey } };
   if (call.settled === undefined) {
     const orphan = await services.endOrphan(stored, call, 'of another');
-    if (orphan.type !== 'ended') await unlessLeft(live, call, stored.version);
+    if (orphan.type !== 'ended') await awaitOtherProcess(live, call, stored.version);
     return lookUp(live, claimKey);
   }
   if (!call.settled.unsettledEffect) return stopped({ type: 'copy', from: holder });

@@ -10,7 +10,7 @@ import { askRules, toAsk, toMark, toMarks, toStop } from '../rules/contract-rule
 import type { PreToolUse, ReadDecision, ToolUse } from '../host/tool-decision.ts';
 import { blockFor, readToolDecision } from '../host/tool-decision.ts';
 import { currentSnapshot } from '../state/recall-snapshot.ts';
-import { askWorkflows, workflowDecider } from '../rules/follow-workflows.ts';
+import { askWorkflows, workflowDecider } from '../rules/ask-workflows.ts';
 import type { Gate, Stop, Verdict } from '../state/gate.ts';
 
 /**

@@ -3,7 +3,7 @@
  * call never runs its preview. Then policy is asked once more, with the snapshot; what it says then counts.
  */
 import type { Findings, ReadyCall } from '../state/call-stages.ts';
-import { letGo } from '../preview/let-go.ts';
+import { releasePreview } from '../preview/release-preview.ts';
 import { currentSnapshot, isStale, recallSnapshot } from '../state/recall-snapshot.ts';
 import { runPreview } from '../preview/run-preview.ts';
 import type { Gate, Stop, Verdict } from '../state/gate.ts';
@@ -35,7 +35,7 @@ async function show(live: ReadyCall & Findings): Promise<Verdict> {
   signals.abandon = () => {
     isOver = true;
   };
-  if (journal.call?.preview !== undefined) await letGo(live, 'it is made anew');
+  if (journal.call?.preview !== undefined) await releasePreview(live, 'it is made anew');
   if (isOver) return stale('Nobody waits for the preview any more.');
   const stop = await runPreview(live);
   if (stop !== undefined) return stop;

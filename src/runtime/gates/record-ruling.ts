@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { DecidedBy } from '../../call/event.ts';
-import { keepSteps } from '../rules/follow-workflows.ts';
+import { keepSteps } from '../rules/ask-workflows.ts';
 import type { StoppedCall } from '../state/call-stages.ts';
 import type { Stop } from '../state/gate.ts';
 

@@ -8,10 +8,10 @@ import type { Acceptance, RequestedInput } from '../accept/accept-input.ts';
 import { acceptInput, prepare } from '../accept/accept-input.ts';
 import type { RepairTries } from '../accept/repair-input.ts';
 import { noteRepaired, repairInput } from '../accept/repair-input.ts';
-import { namesArtifact } from '../input/artifact-arguments.ts';
+import { namesArtifact } from '../input/fill-artifacts.ts';
 import { clean } from '../input/clean.ts';
 import { formatIssues } from '../../tool/format-issues.ts';
-import { copyOf } from '../input/hand-out.ts';
+import { copyOf } from '../input/input-for-tool.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { alteredStop } from '../state/altered-stop.ts';
@@ -84,7 +84,7 @@ function take(
     if (accepted.unfilled === 'altered') return { ...alteredStop, error: alteredArtifact };
     return accepted.unfilled === undefined
       ? repair(live, tries, { input, issues: accepted.issues })
-      : refuse(live, accepted.issues);
+      : refuseInput(live, accepted.issues);
   }
   return { type: 'ready', live: toReady(live, accepted.prepared, earlier) };
 }
@@ -112,11 +112,11 @@ async function repair(
   failed: { readonly input: JsonValue; readonly issues: readonly SchemaIssue[] },
 ): Promise<Validated> {
   const repaired = await repairInput(live, tries, failed);
-  if (repaired === undefined) return refuse(live, failed.issues);
+  if (repaired === undefined) return refuseInput(live, failed.issues);
   return judge(live, tries, repaired, [{ path: '$', rule: 'repair' }]);
 }
 
-const refuse = (live: AcceptedCall, issues: readonly SchemaIssue[]): Stop => ({
+const refuseInput = (live: AcceptedCall, issues: readonly SchemaIssue[]): Stop => ({
   type: 'deny',
   reason: 'validation',
   code: 'tool.invalid_input',

@@ -7,7 +7,7 @@ import type { Findings, JudgedCall, Passage, ReadyCall, StoppedCall } from '../s
 import { nothingFound, toJudged } from '../state/call-stages.ts';
 import type { Gate, Stop, Verdict, Walked } from '../state/gate.ts';
 import { entryGates } from './gates.ts';
-import { cancelStop, unlessOver } from './unless-over.ts';
+import { cancelStop, waitUnlessEnded } from './wait-unless-ended.ts';
 import type { ResolvedCall, Validated } from './validate.ts';
 import { validate } from './validate.ts';
 
@@ -140,7 +140,7 @@ async function timed<Value>(
 ): Promise<Timed<Value>> {
   const { clock } = live.engine;
   const startedAtMs = clock.monotonicMs();
-  const waited = await unlessOver(live, answer, deadlineLifted);
+  const waited = await waitUnlessEnded(live, answer, deadlineLifted);
   const passage = { gate, elapsedUs: Math.round((clock.monotonicMs() - startedAtMs) * 1_000) };
   // A preview that nobody waits for must not write while the call ends.
   if (waited.type === 'over') live.signals.abandon?.();

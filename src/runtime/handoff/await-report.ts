@@ -20,17 +20,17 @@ import { fail } from '../attempt/judgement.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { keepEnd, remember } from '../settle/keep-end.ts';
 import { noAttempt, unjudged } from '../settle/settle.ts';
-import { judgeUnknown, lostAttempt } from '../take-over/unseen-end.ts';
+import { judgeUnknown, lostAttempt } from '../take-over/lost-attempt.ts';
 import { untilDue } from '../state/when-changed.ts';
 
 /** The outcome of a call that another process runs. Throws `call.pending` where this runtime stops waiting for it. */
-export async function untilReported(live: HandedCall): Promise<ToolOutcome> {
+export async function awaitReport(live: HandedCall): Promise<ToolOutcome> {
   let cancelling = false;
   for (;;) {
     const call = callOf(live);
     if (call.settled !== undefined) return adopt(live, call.settled);
     try {
-      switch (await firstNews(live, call, cancelling)) {
+      switch (await firstReportSignal(live, call, cancelling)) {
         case 'changed':
           await readAgain(live);
           break;
@@ -95,10 +95,10 @@ async function readAgain(live: AcceptedCall): Promise<void> {
   live.journal.inherit(call, stored.version);
 }
 
-type News = 'changed' | 'due' | 'cancelled' | 'left';
+type ReportSignal = 'changed' | 'due' | 'cancelled' | 'left';
 
 /** `cancelling`: the worker has been given its grace. */
-function firstNews(live: AcceptedCall, call: Call, cancelling: boolean): Promise<News> {
+function firstReportSignal(live: AcceptedCall, call: Call, cancelling: boolean): Promise<ReportSignal> {
   const { engine } = live;
   return new Promise((resolve, reject) => {
     let isOver = false;
@@ -107,7 +107,7 @@ function firstNews(live: AcceptedCall, call: Call, cancelling: boolean): Promise
     const grace = cancelling
       ? engine.deadlines.watch(engine.cancelGraceMs, () => tell('cancelled'))
       : undefined;
-    const tell = (news: News): void => {
+    const tell = (heard: ReportSignal): void => {
       if (isOver) return;
       isOver = true;
       stop.abort();
@@ -115,7 +115,7 @@ function firstNews(live: AcceptedCall, call: Call, cancelling: boolean): Promise
       grace?.stop();
       live.signals.onCancel = undefined;
       live.signals.onLeave = undefined;
-      resolve(news);
+      resolve(heard);
     };
     live.signals.onLeave = () => tell('left');
     if (!cancelling) live.signals.onCancel = () => tell('cancelled');

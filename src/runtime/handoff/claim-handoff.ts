@@ -12,7 +12,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { isJsonObject, toJson } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
 import { parseToolCall } from '../../call/tool-call.ts';
-import { isHandedOver, isUntaken, leaseIsOver, takenBy } from '../../call/handoff.ts';
+import { isHandoff, isUntaken, leaseIsOver, takenBy } from '../../call/handoff.ts';
 import type { DirectIdentity } from '../../call/event.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import { readIdentity } from '../host/acting.ts';
@@ -21,14 +21,14 @@ import type { CallMaker } from '../state/accepted-call.ts';
 import type { BoundKey, ReadyCall } from '../state/call-stages.ts';
 import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
 import { checkKeys } from '../../base/check-keys.ts';
-import type { Desk } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import type { CallRef } from '../state/gate.ts';
 import { elapsedSince, endDue, isDue } from './handoff-due.ts';
 import { fail } from '../attempt/judgement.ts';
 import { isDigestOf } from '../input/kept-input.ts';
-import { makeToken, tokenDigest } from './handoff-token.ts';
+import { makeHandoffToken, tokenDigest } from './handoff-token.ts';
 import type { OpenHandoff } from './list-handoffs.ts';
 import { findHandoffs, isWaiting } from './list-handoffs.ts';
 import { keepEnd } from '../settle/keep-end.ts';
@@ -81,23 +81,23 @@ export type HandoffClaim = {
 
 /** Undefined where no call of the tool waits. Throws where a call that is named cannot be had. */
 export async function claimHandoff(
-  desk: Desk,
+  state: RuntimeState,
   choice: HandoffChoice,
   terms: HandoffTerms,
 ): Promise<HandoffClaim | undefined> {
-  const { engine } = desk;
+  const { engine } = state;
   checkTerms(terms);
   if (typeof choice !== 'object' || choice === null)
     throw invalid('say which call: {sessionId, callId}, or {toolName}.');
-  if (!('toolName' in choice)) return claimOne(desk, choice, terms);
+  if (!('toolName' in choice)) return claimOne(state, choice, terms);
   checkKeys('runtime.handoffs.claim', choice, ['toolName']);
   if (terms.asked !== undefined)
     throw invalid('asked says which call was asked for; name that call: {sessionId, callId}.');
   requireTool(engine, choice.toolName);
-  for await (const found of findHandoffs(desk, choice.toolName, terms.mostBytes)) {
+  for await (const found of findHandoffs(state, choice.toolName, terms.mostBytes)) {
     const replaces = findReplaced(engine, found.call, terms);
     if (replaces.type === 'held') continue;
-    const claimed = await tryClaim(desk, found, terms, replaces);
+    const claimed = await tryClaim(state, found, terms, replaces);
     // Another worker was faster, or this process cannot open the input: the next call may do.
     if (claimed.type === 'claimed') return claimed.claim;
   }
@@ -116,7 +116,7 @@ async function claimOne(maker: CallMaker, ref: CallRef, terms: HandoffTerms): Pr
         sessionId,
         callId,
       });
-    if (!isHandedOver(call))
+    if (!isHandoff(call))
       throw new QuittanceError(
         'handoff.unknown',
         call.settled === undefined
@@ -217,7 +217,7 @@ async function tryClaim(
   const name = engine.redactor.text(worker);
   const { sessionId, callId, toolName } = call;
   const expiresAt = Math.min(Math.floor(engine.ledger.now() + leaseMs), deadlineMs);
-  const token = makeToken(engine.seal, { sessionId, callId, attempt, worker: name, expiresAt });
+  const token = makeHandoffToken(engine.seal, { sessionId, callId, attempt, worker: name, expiresAt });
   live.journal.apply({
     type: 'report',
     attempt,

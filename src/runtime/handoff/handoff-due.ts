@@ -8,7 +8,7 @@
  */
 import { freezeJson } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
-import { dueAt, isHandedOver, isUntaken, takenBy } from '../../call/handoff.ts';
+import { dueAt, isHandoff, isUntaken, takenBy } from '../../call/handoff.ts';
 import type { ToolFailure, ToolOutcome } from '../../call/outcome.ts';
 import { inputExtra } from '../input/input-extra.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
@@ -22,11 +22,11 @@ import { keepEnd } from '../settle/keep-end.ts';
 import { noAttempt, unjudged } from '../settle/settle.ts';
 import type { TakenOverCall } from '../take-over/take-over.ts';
 import { prepareInput, recordTakeover } from '../take-over/take-over.ts';
-import { askTool, judgeFound, judgeUnknown, lostAttempt } from '../take-over/unseen-end.ts';
+import { askTool, judgeFound, judgeUnknown, lostAttempt } from '../take-over/lost-attempt.ts';
 
 /** Whether somebody must see to the call now. */
 export const isDue = ({ ledger }: Engine, call: Call): boolean =>
-  isHandedOver(call) && ledger.now() >= dueAt(call);
+  isHandoff(call) && ledger.now() >= dueAt(call);
 
 /** Ends a call that is due. Undefined, and nothing is stored, where another process has changed it. */
 export async function endDue(live: HandedCall): Promise<ToolOutcome | undefined> {

@@ -19,7 +19,7 @@ export type HandoffGrant = {
 
 const purpose = 'quittance hand-off token';
 
-export const makeToken = (seal: Seal, grant: HandoffGrant): string =>
+export const makeHandoffToken = (seal: Seal, grant: HandoffGrant): string =>
   seal.seal(
     JSON.stringify([grant.sessionId, grant.callId, grant.attempt, grant.worker, grant.expiresAt]),
     purpose,
@@ -29,7 +29,7 @@ export const tokenDigest = (seal: Seal, token: string): string =>
   keyedDigestJson(seal.digestKey, [purpose, token]);
 
 /** What the token is for; undefined where it is none of this ledger's. */
-export function readToken(seal: Seal, token: unknown): HandoffGrant | undefined {
+export function readHandoffToken(seal: Seal, token: unknown): HandoffGrant | undefined {
   if (typeof token !== 'string' || token.length > longest) return undefined;
   try {
     const [sessionId, callId, attempt, worker, expiresAt] = readJsonText(

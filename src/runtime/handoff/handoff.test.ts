@@ -26,12 +26,12 @@ const taken = { sessionId: 's', callId: 'c1' };
 async function start(
   { turn, runtime }: { readonly turn: Pick<Turn, 'call'>; readonly runtime: Pick<Runtime, 'handoffs'> },
   { name = 'pay', args = { amount: 3 } as JsonObject, leaseMs = undefined as number | undefined } = {},
-): Promise<{ claim: HandoffClaim; told: Promise<ToolOutcome> }> {
-  const told = turn.call(envelope('c1', name, args));
-  told.catch(() => undefined);
+): Promise<{ claim: HandoffClaim; reply: Promise<ToolOutcome> }> {
+  const reply = turn.call(envelope('c1', name, args));
+  reply.catch(() => undefined);
   await quiet();
   const claim = await runtime.handoffs.claim(taken, { ...by, ...(leaseMs !== undefined && { leaseMs }) });
-  return { claim, told };
+  return { claim, told: reply };
 }
 
 const thrownCode = (error: unknown): string => (isQuittanceError(error) ? error.code : String(error));
@@ -41,20 +41,20 @@ const code = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code
 describe('a call that is handed over', () => {
   it('is on record with no secret that somebody put into the name of a worker', async () => {
     const on = stage();
-    const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
+    const reply = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
     await quiet();
     const secret = `ghp_${'a1B2'.repeat(9)}`;
     const { token } = await on.runtime.handoffs.claim(taken, { worker: `mailer ${secret}` });
     expect(await on.runtime.handoffs.list()).toMatchObject([{ worker: 'mailer [REDACTED]' }]);
     // Under the name that was kept it can still be reported.
     expect(await on.runtime.handoffs.report(token, { output: 1 })).toMatchObject({ status: 'settled' });
-    await told;
+    await reply;
     expect(JSON.stringify(await eventsOf(on.runtime, 'tool.reported'))).not.toContain(secret);
   });
 
   it('waits, with its intent kept, until somebody takes it and reports', async () => {
     const on = stage();
-    const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
+    const reply = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
     await quiet();
     expect(await on.runtime.handoffs.list()).toMatchObject([
       { callId: 'c1', toolName: 'pay', status: 'waiting', input: { amount: 3 }, attempt: 1 },
@@ -70,7 +70,7 @@ describe('a call that is handed over', () => {
       { log: [{ message: 'paid' }], reached: ['https://bank.example'], costMicros: 5 },
     );
     expect(reported).toMatchObject({ status: 'settled', differs: false, outcome: { output: { id: 7 } } });
-    expect(await told).toEqual(reported.outcome);
+    expect(await reply).toEqual(reported.outcome);
     expect(await on.runtime.handoffs.list()).toEqual([]);
     expect(await eventTypes(on.runtime, 'c1')).toEqual([
       'tool.requested',
@@ -91,9 +91,9 @@ describe('a call that is handed over', () => {
 
   it('keeps a read by its intent too, so that a worker can find it', async () => {
     const on = stage();
-    const { claim, told } = await start(on, { name: 'get_all' });
+    const { claim, told: reply } = await start(on, { name: 'get_all' });
     await on.runtime.handoffs.report(claim.token, { output: [1] });
-    expect(await told).toMatchObject({ output: [1] });
+    expect(await reply).toMatchObject({ output: [1] });
   });
 
   it('is refused to a second worker however far off its deadline is', async () => {
@@ -129,11 +129,11 @@ describe('a call that is handed over', () => {
     });
     const on = setStage({ tools: [checked] });
     const end = async (callId: string, report: Parameters<typeof on.runtime.handoffs.report>[1]) => {
-      const told = on.turn.call(envelope(callId, 'put', { callId }));
+      const reply = on.turn.call(envelope(callId, 'put', { callId }));
       await quiet();
       const claim = await on.runtime.handoffs.claim({ sessionId: 's', callId }, by);
       await on.runtime.handoffs.report(claim.token, report);
-      return told;
+      return reply;
     };
     expect(code(await end('1', { output: { id: 1 } }))).toBe('ToolExecutionResult');
     expect(code(await end('2', { error: 'no such account', code: 'tool.reported_error' }))).toBe(
@@ -160,9 +160,9 @@ describe('a call that is handed over', () => {
 
   it('ends no turn by an output that only looks like a result', async () => {
     const on = stage();
-    const { claim, told } = await start(on);
+    const { claim, told: reply } = await start(on);
     await on.runtime.handoffs.report(claim.token, { output: toolResult({ success: true }) });
-    await told;
+    await reply;
     const second = on.turn.call(envelope('c2', 'pay', { amount: 4 }));
     await quiet();
     const next = await on.runtime.handoffs.claim({ toolName: 'pay' }, by);
@@ -202,11 +202,11 @@ describe('a call whose schema gives another value each time', () => {
     'ends with the reason when a worker reaches for it %s, long before its deadline',
     async (_, choice, expected) => {
       const on = setStage({ tools: [ship] });
-      const told = on.turn.call(envelope('c1', 'ship', { to: 'Ada' }));
+      const reply = on.turn.call(envelope('c1', 'ship', { to: 'Ada' }));
       for (let round = 0; round < 5; round++) await quiet();
       const claim = await on.runtime.handoffs.claim(choice as { toolName: string }, by).catch(thrownCode);
       expect(claim).toBe(expected);
-      expect(await told).toEqual({
+      expect(await reply).toEqual({
         type: 'ToolFailure',
         callId: 'c1',
         toolName: 'ship',
@@ -246,14 +246,14 @@ describe('a report', () => {
 
   it('counts once where two come at the same time', async () => {
     const on = stage();
-    const { claim, told } = await start(on);
+    const { claim, told: reply } = await start(on);
     const both = await Promise.all([
       on.runtime.handoffs.report(claim.token, { output: 1 }),
       on.runtime.handoffs.report(claim.token, { output: 2 }),
     ]);
     expect(both.map(({ status }) => status).toSorted()).toEqual(['replayed', 'settled']);
     expect(both[0].outcome).toEqual(both[1].outcome);
-    expect(await told).toEqual(both[0].outcome);
+    expect(await reply).toEqual(both[0].outcome);
     await expectSettledOnce(on.runtime);
   });
 
@@ -279,9 +279,9 @@ describe('a report', () => {
 
   it('is refused for another call of the same name, though it is of the same ledger', async () => {
     const on = stage();
-    const { claim, told } = await start(on);
+    const { claim, told: reply } = await start(on);
     await on.runtime.handoffs.report(claim.token, { output: 1 });
-    await told;
+    await reply;
     await on.turn.end();
     await on.ledger.retention.dropSession({ sessionId: 's', by: 'ada', reason: 'test' });
     const turn = on.runtime.turn({ sessionId: 's' });
@@ -329,10 +329,10 @@ describe('a report', () => {
 describe('time', () => {
   it('runs out for a call nobody took, which then leaves nothing in doubt', async () => {
     const on = stage();
-    const told = on.turn.call(envelope('c1', 'pay'));
+    const reply = on.turn.call(envelope('c1', 'pay'));
     await quiet();
     on.clock.advance(60_000);
-    expect(await told).toMatchObject({
+    expect(await reply).toMatchObject({
       type: 'ToolTimeout',
       modelNote: expect.stringContaining('did not run'),
     });
@@ -343,9 +343,9 @@ describe('time', () => {
 
   it('runs out for a worker: the report is late, and the effect was in doubt until then', async () => {
     const on = stage();
-    const { claim, told } = await start(on);
+    const { claim, told: reply } = await start(on);
     on.clock.advance(60_000);
-    expect((await told).type).toBe('ToolTimeout');
+    expect((await reply).type).toBe('ToolTimeout');
     expect(await on.runtime.handoffs.report(claim.token, { output: 'done' })).toMatchObject({
       status: 'late',
     });
@@ -364,16 +364,16 @@ describe('time', () => {
 
   it('[no-silent-rerun] of a lease runs out: nobody else is given what may not run twice', async () => {
     const on = stage();
-    const { claim, told } = await start(on, { leaseMs: 1_000 });
+    const { claim, told: reply } = await start(on, { leaseMs: 1_000 });
     on.clock.advance(1_000);
-    expect(code(await told)).toBe('tool.indeterminate');
+    expect(code(await reply)).toBe('tool.indeterminate');
     expect(await on.runtime.handoffs.claim({ toolName: 'pay' }, by)).toBeUndefined();
     expect((await on.runtime.handoffs.report(claim.token, { output: 1 })).status).toBe('late');
   });
 
   it('of a lease runs out: what may run again is another attempt, and the first one cannot report it', async () => {
     const on = stage();
-    const { claim, told } = await start(on, { name: 'get_all', leaseMs: 1_000 });
+    const { claim, told: reply } = await start(on, { name: 'get_all', leaseMs: 1_000 });
     on.clock.advance(1_000);
     await expect(on.runtime.handoffs.report(claim.token, { output: 1 })).rejects.toMatchObject({
       code: 'handoff.expired',
@@ -385,7 +385,7 @@ describe('time', () => {
       code: 'handoff.expired',
     });
     await on.runtime.handoffs.report(second?.token ?? '', { output: 2 });
-    expect(await told).toMatchObject({ output: 2 });
+    expect(await reply).toMatchObject({ output: 2 });
     expect(await on.runtime.handoffs.report(claim.token, { output: 1 })).toMatchObject({
       status: 'late',
       outcome: { output: 2 },
@@ -396,11 +396,11 @@ describe('time', () => {
   it('runs out, and the model is told whether the call may have taken effect', async () => {
     const toldOf = async (name: string, isTaken: boolean): Promise<string> => {
       const on = stage();
-      const told = on.turn.call(envelope('c1', name));
+      const reply = on.turn.call(envelope('c1', name));
       await quiet();
       if (isTaken) await on.runtime.handoffs.claim(taken, by);
       on.clock.advance(60_000);
-      const outcome = await told;
+      const outcome = await reply;
       expect(code(outcome)).toBe('tool.timeout');
       return `${outcomeToModelContent(outcome)} ${outcome.modelNote ?? ''}`;
     };
@@ -426,11 +426,11 @@ describe('time', () => {
     });
     const costOf = async (isTaken: boolean): Promise<number | undefined> => {
       const on = setStage({ tools: [dear], budgets: [{ scope: 'session', costMicros: 100 }] });
-      const told = on.turn.call(envelope('c1', 'pay_dear'));
+      const reply = on.turn.call(envelope('c1', 'pay_dear'));
       await quiet();
       if (isTaken) await on.runtime.handoffs.claim(taken, by);
       on.clock.advance(60_000);
-      expect(code(await told)).toBe('tool.timeout');
+      expect(code(await reply)).toBe('tool.timeout');
       return (await eventsOf(on.runtime, 'tool.responded'))[0]?.costMicros;
     };
     expect([await costOf(false), await costOf(true)]).toEqual([0, 5]);
@@ -445,12 +445,12 @@ describe('time', () => {
       costMicros: 5,
     });
     const on = setStage({ tools: [dear], budgets: [{ scope: 'session', costMicros: 100 }] });
-    const { told } = await start(on, { name: 'get_dear', leaseMs: 1_000 });
+    const { told: reply } = await start(on, { name: 'get_dear', leaseMs: 1_000 });
     on.clock.advance(1_000);
     const second = await on.runtime.handoffs.claim(taken, by);
     expect(second.attempt).toBe(2);
     await on.runtime.handoffs.report(second.token, { output: 1 });
-    expect(await told).toMatchObject({ output: 1 });
+    expect(await reply).toMatchObject({ output: 1 });
     const responded = (await eventsOf(on.runtime, 'tool.responded')).at(-1);
     expect(responded?.costMicros).toBe(10);
   });
@@ -495,11 +495,11 @@ describe('time', () => {
       reconcile: () => ({ status: 'succeeded', output: { id: 9 } }),
     });
     const on = setStage({ tools: [known] });
-    const told = on.turn.call(envelope('c1', 'wire'));
+    const reply = on.turn.call(envelope('c1', 'wire'));
     await quiet();
     await on.runtime.handoffs.claim(taken, { worker: 'w', leaseMs: 10 });
     on.clock.advance(10);
-    expect(await told).toMatchObject({ type: 'ToolExecutionResult', output: { id: 9 } });
+    expect(await reply).toMatchObject({ type: 'ToolExecutionResult', output: { id: 9 } });
   });
 });
 
@@ -516,10 +516,10 @@ describe('a budget', () => {
 
   it('gets back what a call took that nobody ran', async () => {
     const on = create();
-    const told = on.turn.call(envelope('c1', 'pay'));
+    const reply = on.turn.call(envelope('c1', 'pay'));
     await quiet();
     on.clock.advance(60_000);
-    await told;
+    await reply;
     const second = on.turn.call(envelope('c2', 'pay', { again: true }));
     await quiet();
     expect(await on.runtime.handoffs.list()).toMatchObject([{ callId: 'c2' }]);
@@ -529,9 +529,9 @@ describe('a budget', () => {
 
   it('is charged for what a worker did, or may have done', async () => {
     const on = create();
-    const { told } = await start(on);
+    const { told: reply } = await start(on);
     on.clock.advance(60_000);
-    await told;
+    await reply;
     const [call] = await on.runtime.calls.list({ sessionId: 's' });
     expect(call?.settled?.costMicros).toBe(100);
     expect(await on.turn.call(envelope('c2', 'pay', { again: true }))).toMatchObject({ reason: 'budget' });
@@ -541,30 +541,30 @@ describe('a budget', () => {
 describe('a cancellation', () => {
   it('of a call nobody took says that it did not run', async () => {
     const on = stage();
-    const told = on.turn.call(envelope('c1', 'pay'));
+    const reply = on.turn.call(envelope('c1', 'pay'));
     await quiet();
     on.turn.cancel('c1', 'enough');
-    expect(code(await told)).toBe('tool.cancelled');
+    expect(code(await reply)).toBe('tool.cancelled');
     expect((await on.runtime.calls.list({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
   });
 
   it('of a call in a worker’s hands gives it a moment, then nobody knows', async () => {
     const on = stage();
-    const { claim, told } = await start(on);
+    const { claim, told: reply } = await start(on);
     on.turn.cancel('c1', 'enough');
     await quiet();
     on.clock.advance(5_000);
-    expect(code(await told)).toBe('tool.indeterminate');
+    expect(code(await reply)).toBe('tool.indeterminate');
     expect((await on.runtime.handoffs.report(claim.token, { output: 1 })).status).toBe('late');
   });
 
   it('that a report overtakes changes nothing', async () => {
     const on = stage();
-    const { claim, told } = await start(on);
+    const { claim, told: reply } = await start(on);
     on.turn.cancel('c1', 'enough');
     await quiet();
     await on.runtime.handoffs.report(claim.token, { output: 1 });
-    expect(await told).toMatchObject({ output: 1 });
+    expect(await reply).toMatchObject({ output: 1 });
   });
 });
 
@@ -573,8 +573,8 @@ describe('whoever asked', () => {
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
     const first = createRuntime({ tools: [pay], ledger, clock });
-    const told = first.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
-    const heard = told.catch((error: unknown) => error);
+    const reply = first.turn({ sessionId: 's' }).call(envelope('c1', 'pay'));
+    const heard = reply.catch((error: unknown) => error);
     await quiet();
     await first.close();
     expect(await heard).toMatchObject({ code: 'call.pending' });
@@ -630,9 +630,9 @@ describe('a cancelled call that a worker has', () => {
   it('is let go of at once where its runtime is closed while the worker has its grace', async () => {
     const on = stage();
     const cancel = new AbortController();
-    const told = on.turn.call(envelope('c1', 'pay', { amount: 3 }), { signal: cancel.signal });
+    const reply = on.turn.call(envelope('c1', 'pay', { amount: 3 }), { signal: cancel.signal });
     let thrown: unknown;
-    told.catch((error: unknown) => (thrown = error));
+    reply.catch((error: unknown) => (thrown = error));
     await quiet();
     await on.runtime.handoffs.claim(taken, by);
     cancel.abort();
@@ -716,7 +716,7 @@ describe('a ledger that cannot be read while a worker has the call', () => {
 
   it('ends nothing: the caller goes on waiting, and hears the report once the ledger can be read', async () => {
     const on = create();
-    const told = on.turn.call(envelope('c1', 'pay'));
+    const reply = on.turn.call(envelope('c1', 'pay'));
     await quiet();
     on.state.isDeaf = true;
     // Any change of the call has the caller look.
@@ -734,14 +734,14 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     on.clock.advance(250);
     await quiet();
     await on.runtime.handoffs.report(claim.token, { output: 'done' });
-    expect(await told).toMatchObject({ type: 'ToolExecutionResult', output: 'done' });
+    expect(await reply).toMatchObject({ type: 'ToolExecutionResult', output: 'done' });
     await expectSettledOnce(on.runtime);
   });
 
   it('says nothing about the end after the deadline: a report may be on its way', async () => {
     const on = create();
-    const told = on.turn.call(envelope('c1', 'pay'));
-    told.catch(() => undefined); // told below
+    const reply = on.turn.call(envelope('c1', 'pay'));
+    reply.catch(() => undefined); // told below
     await quiet();
     const claim = await on.runtime.handoffs.claim(taken, by);
     await quiet();
@@ -749,7 +749,7 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     on.clock.advance(60_000);
     await quiet();
     on.clock.advance(250);
-    await expect(told).rejects.toMatchObject({ code: 'call.pending' });
+    await expect(reply).rejects.toMatchObject({ code: 'call.pending' });
     on.state.isBroken = false;
     // Asked again, it is what the record says.
     expect(await on.runtime.turn({ sessionId: 's' }).call(envelope('c1', 'pay'))).toMatchObject({

@@ -1,12 +1,12 @@
 /** Calls that another process is to run, or is running. */
 import type { JsonValue } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
-import { isHandedOver, leaseIsOver, takenBy } from '../../call/handoff.ts';
+import { isHandoff, leaseIsOver, takenBy } from '../../call/handoff.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import { checkKeys } from '../../base/check-keys.ts';
-import type { Desk } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { endDue, isDue } from './handoff-due.ts';
@@ -41,7 +41,10 @@ export type HandoffView = {
 export type OpenHandoff = { readonly stored: StoredCall; readonly call: Call };
 
 /** Oldest first. */
-export async function listHandoffs(desk: Desk, query: HandoffQuery): Promise<readonly HandoffView[]> {
+export async function listHandoffs(
+  state: RuntimeState,
+  query: HandoffQuery,
+): Promise<readonly HandoffView[]> {
   checkKeys('runtime.handoffs.list', query, ['toolName', 'limit']);
   const { limit = 100 } = query;
   if (!Number.isSafeInteger(limit) || limit < 1)
@@ -50,8 +53,8 @@ export async function listHandoffs(desk: Desk, query: HandoffQuery): Promise<rea
       'runtime.handoffs.list: limit must be a whole number of at least 1.',
     );
   const views: HandoffView[] = [];
-  for await (const { call } of findHandoffs(desk, query.toolName)) {
-    views.push(toHandoffView(call, desk.engine.ledger.now()));
+  for await (const { call } of findHandoffs(state, query.toolName)) {
+    views.push(toHandoffView(call, state.engine.ledger.now()));
     if (views.length === limit) break;
   }
   return views;
@@ -61,11 +64,11 @@ const looksAtOnce = 20;
 
 /** Those that are due are seen to on the way: whoever handed them over may be gone. */
 export async function* findHandoffs(
-  desk: Desk,
+  state: RuntimeState,
   toolName: string | undefined,
   mostBytes: number = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<OpenHandoff, void> {
-  const { engine } = desk;
+  const { engine } = state;
   let looks = 0;
   for await (const { sessionId, callId } of readOpenCalls(engine.ledger)) {
     // Many calls may be open: everything else in the process gets a turn in between.
@@ -77,9 +80,9 @@ export async function* findHandoffs(
       continue;
     const stored = await engine.ledger.journal.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
-    if (stored === undefined || call === undefined || !isHandedOver(call)) continue;
+    if (stored === undefined || call === undefined || !isHandoff(call)) continue;
     if (toolName !== undefined && call.toolName !== toolName) continue;
-    if (isDue(engine, call)) await endDue(await takeOver(desk, stored, call));
+    if (isDue(engine, call)) await endDue(await takeOver(state, stored, call));
     else yield { stored, call };
   }
 }

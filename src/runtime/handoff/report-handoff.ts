@@ -11,7 +11,7 @@ import { QuittanceError } from '../../base/error.ts';
 import type { Call } from '../../call/call.ts';
 import { hidesInput } from '../../call/hides-input.ts';
 import type { CallEvent, DirectIdentity, ToolReported } from '../../call/event.ts';
-import { isHandedOver, leaseIsOver } from '../../call/handoff.ts';
+import { isHandoff, leaseIsOver } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import { readIdentity } from '../host/acting.ts';
@@ -22,14 +22,14 @@ import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
 import type { TakenOverCall } from '../take-over/take-over.ts';
 import { requireTool } from './claim-handoff.ts';
 import { knownCost } from '../gates/cost.ts';
-import type { Desk } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import { foldStored, isCallEvent } from '../../ledger/fold-stored.ts';
 import { elapsedSince, endDue, isDue } from './handoff-due.ts';
 import type { HandoffNotes, HandoffReport, ReadReport } from './handoff-report.ts';
 import { checkNotes, noteDown, readReport } from './handoff-report.ts';
 import type { HandoffGrant } from './handoff-token.ts';
-import { readToken, tokenDigest } from './handoff-token.ts';
+import { readHandoffToken, tokenDigest } from './handoff-token.ts';
 import { judgeEnd } from '../attempt/judge.ts';
 import { readLate } from '../attempt/late.ts';
 import { withheld } from '../attempt/rule-output.ts';
@@ -64,7 +64,7 @@ export type BatchAnswer =
 
 /** One answer for each report, in their order; none fails with another. */
 export async function reportAll(
-  desk: Desk,
+  state: RuntimeState,
   reports: readonly BatchReport[],
 ): Promise<readonly BatchAnswer[]> {
   if (!Array.isArray(reports))
@@ -76,7 +76,7 @@ export async function reportAll(
   for (const item of reports as readonly (BatchReport | null | undefined)[])
     answers.push(
       await orUnavailable(
-        reportHandoff(desk, item?.token, item?.report as HandoffReport, item?.notes, item?.identity),
+        reportHandoff(state, item?.token, item?.report as HandoffReport, item?.notes, item?.identity),
       ).then(
         (reported) => ({ ok: true, reported }) as const,
         (error: unknown) => ({ ok: false, error: error instanceof Error ? error : new Error(String(error)) }),
@@ -86,14 +86,14 @@ export async function reportAll(
 }
 
 export async function reportHandoff(
-  desk: Desk,
+  state: RuntimeState,
   token: unknown,
   report: HandoffReport,
   notes: HandoffNotes = {},
   givenIdentity?: DirectIdentity,
 ): Promise<ReportedCall> {
-  const { engine } = desk;
-  const grant = readToken(engine.seal, token);
+  const { engine } = state;
+  const grant = readHandoffToken(engine.seal, token);
   if (grant === undefined || typeof token !== 'string') throw unknownToken();
   const read = readReport(report);
   checkNotes(notes);
@@ -105,16 +105,16 @@ export async function reportHandoff(
     if (stored === undefined || call === undefined || !isClaimed(engine, stored, grant, token))
       throw unknownToken(grant);
     const found = { stored, call, grant, read, digest, notes, identity };
-    if (call.settled !== undefined) return answerSettled(desk, found, call.settled.outcome);
-    if (isDue(engine, call)) await endDue(await takeOver(desk, stored, call));
-    else if (!isHandedOver(call) || call.attempt !== grant.attempt || leaseIsOver(call, engine.ledger.now()))
+    if (call.settled !== undefined) return answerSettled(state, found, call.settled.outcome);
+    if (isDue(engine, call)) await endDue(await takeOver(state, stored, call));
+    else if (!isHandoff(call) || call.attempt !== grant.attempt || leaseIsOver(call, engine.ledger.now()))
       throw new QuittanceError(
         'handoff.expired',
         `The time of ${grant.worker} for call ${grant.callId} was up, and the call waits for another worker.`,
         { callId: grant.callId, worker: grant.worker, expiresAt: String(grant.expiresAt) },
       );
     else {
-      const outcome = await settleReport(desk, found);
+      const outcome = await settleReport(state, found);
       if (outcome !== undefined) return toAnswer(call, 'settled', outcome, false);
     }
   }

@@ -26,7 +26,7 @@ import { aside } from '../state/aside.ts';
 import type { Taken } from '../input/taken.ts';
 import { recordRuling } from '../gates/record-ruling.ts';
 import { clean } from '../input/clean.ts';
-import { compareWithLast } from './compare-arguments.ts';
+import { compareWithLast } from './compare-with-last.ts';
 import type { ReadAnswer } from '../host/confirm.ts';
 import { denyFor } from '../host/confirm.ts';
 import { end, endStopped, execute } from '../execute/execute.ts';
@@ -36,12 +36,12 @@ import {
   isExpired,
   isUsedTooLate,
   settleExpired,
-  tellExpired,
+  replyExpired,
 } from '../settle/expiry.ts';
 import { noteFailedWrite } from '../settle/note-failed-write.ts';
-import type { HostAnswer } from './first-news.ts';
-import { askHost, firstNews } from './first-news.ts';
-import { keepApprovals } from '../rules/follow-workflows.ts';
+import type { HostAnswer } from './await-hold-signal.ts';
+import { askHost, awaitHoldSignal } from './await-hold-signal.ts';
+import { keepApprovals } from '../rules/ask-workflows.ts';
 import { keepDecision } from './keep-decision.ts';
 import type { Stop } from '../state/gate.ts';
 import { gatesAfterApproval, gatesForOtherInput } from '../gates/gates.ts';
@@ -51,15 +51,15 @@ import { riskOf } from './risk.ts';
 import { overtaken, settleDenied, settleStopped } from '../settle/settle.ts';
 import { sealInput } from '../state/seal-input.ts';
 import { takeApproved } from '../accept/take-approved.ts';
-import type { Told } from '../state/told.ts';
-import { openQuestion } from '../state/told.ts';
+import type { CallReply } from '../state/call-reply.ts';
+import { openQuestion } from '../state/call-reply.ts';
 import { notAccepted } from '../settle/unavailable.ts';
-import { cancelStop } from '../gates/unless-over.ts';
-import { answerByGrant } from '../grants/use-grant.ts';
+import { cancelStop } from '../gates/wait-unless-ended.ts';
+import { answerByGrant } from '../grants/answer-by-grant.ts';
 import { walk } from '../gates/walk.ts';
 
 /** Holds the call until a person decides. */
-export async function hold(live: JudgedCall): Promise<Told | HeldHere | Moved> {
+export async function hold(live: JudgedCall): Promise<CallReply | HeldHere | Moved> {
   const { engine, asks, journal, input, tool } = live;
   const comparison = journal.call?.preview === undefined ? await compareWithLast(live) : undefined;
   const undecided = journal.mark();
@@ -82,17 +82,17 @@ export async function hold(live: JudgedCall): Promise<Told | HeldHere | Moved> {
     return moved;
   }
   if (status !== 'appended') return overtaken(live);
-  return holdOn(live, nobodyAsked);
+  return holdOn(live, notAsked);
 }
 
 /** The host's own decider was asked nothing yet. */
-export const nobodyAsked: HostAnswer = Object.freeze({ confirmationId: undefined, answer: undefined });
+export const notAsked: HostAnswer = Object.freeze({ confirmationId: undefined, answer: undefined });
 
 /** Waits for the decision about a call that is held. */
 export function holdOn(live: AskedCall, asked: HostAnswer): HeldHere {
   const confirmation = questionOf(live);
   const rest = resolveHold(live, asked)
-    .then((told) => (told.type === 'held' ? told.rest : told))
+    .then((reply) => (reply.type === 'held' ? reply.rest : reply))
     .catch((error: unknown) => {
       noteFailedWrite(live, error);
       return notAccepted(live, error);
@@ -115,7 +115,7 @@ function questionOf({ journal, callId }: AcceptedCall): Confirmation {
  * Goes on from whatever the record says about the question. Held again where it asks something else. `just`: the input
  * on record, where it was taken a moment ago.
  */
-export async function resolveHold(live: AskedCall, asked: HostAnswer, just?: Taken): Promise<Told> {
+export async function resolveHold(live: AskedCall, asked: HostAnswer, just?: Taken): Promise<CallReply> {
   let host = asked;
   let taken = just;
   for (;;) {
@@ -145,7 +145,7 @@ export async function resolveHold(live: AskedCall, asked: HostAnswer, just?: Tak
       case 'withdrawn':
         return settleEnded(live, confirmation.reason ?? 'The question was withdrawn.');
       case 'expired':
-        return tellExpired(live);
+        return replyExpired(live);
     }
   }
 }
@@ -174,21 +174,21 @@ async function untilDecided(live: AskedCall, confirmation: Confirmation, last: H
     type: 'settled',
     outcome: await outcome,
   });
-  const news = await firstNews(live, confirmation, ask);
-  switch (news.type) {
+  const heard = await awaitHoldSignal(live, confirmation, ask);
+  switch (heard.type) {
     case 'changed':
       await readAgain(live);
       return { type: 'changed', host };
     case 'expired':
       return expire(live, confirmation, host);
     case 'cancelled':
-      live.journal.apply({ type: 'withdraw', confirmationId, reason: news.reason });
-      return settled(endStopped(live, cancelStop(news.reason)));
+      live.journal.apply({ type: 'withdraw', confirmationId, reason: heard.reason });
+      return settled(endStopped(live, cancelStop(heard.reason)));
     case 'withdrawn':
-      live.journal.apply({ type: 'withdraw', confirmationId, reason: news.reason });
-      return settled(settleEnded(live, news.reason));
+      live.journal.apply({ type: 'withdraw', confirmationId, reason: heard.reason });
+      return settled(settleEnded(live, heard.reason));
     case 'answered':
-      await keepAnswer(live, confirmation, await checkRights(live, news.answer));
+      await keepAnswer(live, confirmation, await checkRights(live, heard.answer));
       return { type: 'changed', host };
     case 'left':
       return letGo(live, confirmation);
@@ -321,7 +321,11 @@ async function readAgain(live: AcceptedCall): Promise<void> {
 }
 
 /** After an approval: every check once more. A reason to ask that was not approved asks again. */
-async function goOn(asked: AskedCall, confirmation: Confirmation, just: Taken | undefined): Promise<Told> {
+async function goOn(
+  asked: AskedCall,
+  confirmation: Confirmation,
+  just: Taken | undefined,
+): Promise<CallReply> {
   const { engine, journal } = asked;
   // A check said no after the approval, and the process that made it died before the call could end: the no stands.
   if (journal.call?.ruling === 'deny') return settleStopped(asked, stoppedSince(journal.call));
@@ -335,10 +339,10 @@ async function goOn(asked: AskedCall, confirmation: Confirmation, just: Taken | 
     if (walked.type === 'stopped') return end(walked.live, walked.stop);
     const asks = asksNow(walked.live, confirmation, approved.differs);
     const granted = asks.news.length === 0 ? { asks: [] } : await answerByGrant(walked.live, asks.news);
-    const told = await (granted === undefined
+    const reply = await (granted === undefined
       ? hold({ ...walked.live, asks: asks.all })
       : execute({ ...walked.live, ...granted }, true));
-    if (told.type !== 'moved') return told;
+    if (reply.type !== 'moved') return reply;
   }
 }
 

@@ -116,7 +116,7 @@ export class FailedWrites {
   commandsFor(call: CallRef): readonly Command[] {
     if (this.#refused.size === 0) return [];
     return (this.#refused.get(keyOf(call)) ?? []).map(({ refusal: { boundary, error } }) =>
-      toCommand({ boundary, error }),
+      toFailureCommand({ boundary, error }),
     );
   }
 
@@ -134,11 +134,11 @@ export class FailedWrites {
   }
 
   /** Takes out what is to be recorded now. Calls that are being made are left: they may store it themselves. */
-  takeRefused(isInHand: (call: CallRef) => boolean): RefusedWrite[] {
+  takeRefused(isActive: (call: CallRef) => boolean): RefusedWrite[] {
     this.isDue = false;
     const taken: RefusedWrite[] = [];
     for (const [key, writes] of this.#refused) {
-      if (writes.some(({ call }) => isInHand(call))) continue;
+      if (writes.some(({ call }) => isActive(call))) continue;
       taken.push(...writes);
       this.#refused.delete(key);
     }
@@ -152,7 +152,7 @@ export class FailedWrites {
   }
 }
 
-export const toCommand = ({
+export const toFailureCommand = ({
   boundary,
   error,
   result,

@@ -8,7 +8,7 @@
 import type { Redactor } from '../../base/redaction.ts';
 import type { Call } from '../../call/call.ts';
 import type { DirectIdentity, Identity } from '../../call/event.ts';
-import { directOf, isSameIdentity, isSameName, namesOf } from '../../call/same-person.ts';
+import { directOf, isSameIdentity, isSameName, namesOf } from '../../call/same-identity.ts';
 import { readUndoAttrs } from './undo-attrs.ts';
 import { undoneToolName } from './undo-tool.ts';
 

@@ -5,7 +5,7 @@ import type { Redacted, Redactor } from '../../base/redaction.ts';
 import { redacted } from '../../base/text-mask.ts';
 import type { ParsedArguments } from '../../call/tool-call.ts';
 import type { Seal } from '../../ledger/seal.ts';
-import { maskUnreadable } from './unreadable-text.ts';
+import { maskUnreadable } from './mask-unreadable.ts';
 
 /** An input as it may be written down, with the digest of what it really is. */
 export type KeptInput = {

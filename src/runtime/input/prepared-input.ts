@@ -16,7 +16,7 @@ export type PreparedInput = {
   readonly acceptedKept: JsonObject | undefined;
   /** The accepted arguments with artifacts filled in. Never handed out. */
   readonly checked: JsonObject;
-  /** What the schema made of them. Functions of the tool get copies where it is JSON: see `handOut`. */
+  /** What the schema made of them. Functions of the tool get copies where it is JSON: see `inputForTool`. */
   readonly value: unknown;
   /** The value as it was when the schema gave it, where JSON cannot hold it. */
   readonly rendering: JsonValue | undefined;

@@ -5,8 +5,8 @@ import { isSameJson } from '../../base/same-json.ts';
 import { isPlainJson, renderTyped } from '../../base/typed-rendering.ts';
 import type { InputForm } from '../../call/event.ts';
 import type { CompiledSchema } from '../../tool/schema.ts';
-import type { FoundArtifact } from './artifact-arguments.ts';
-import { nameArtifacts } from './artifact-arguments.ts';
+import type { FoundArtifact } from './fill-artifacts.ts';
+import { nameArtifacts } from './fill-artifacts.ts';
 
 /** Arguments that a schema accepted, and what it made of them. */
 export type AcceptedArguments = {

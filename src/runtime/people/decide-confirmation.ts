@@ -18,8 +18,8 @@ import { readIdentity } from '../host/acting.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import type { ConfirmationView } from '../host/confirmation-view.ts';
 import { toConfirmationView } from '../host/confirmation-view.ts';
-import type { Desk } from '../state/desk.ts';
-import { keyOf } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
+import { callKey } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import { isExpired } from '../settle/expiry.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
@@ -42,22 +42,22 @@ const decisionNames = [
 ] as const;
 
 export async function decideConfirmation(
-  desk: Desk,
+  state: RuntimeState,
   confirmationId: string,
   decision: PersonDecision,
   /** Where the person used a link. */
   link?: LinkIdentity,
 ): Promise<ConfirmationView> {
-  const { engine } = desk;
+  const { engine } = state;
   checkDecision(decision);
   const { by } = decision;
   const identity = link ?? readIdentity('runtime.confirmations.decide', decision.identity, engine.redactor);
   const acting = { by, identity };
   for (;;) {
-    const { stored, call, confirmation } = await findQuestion(engine, confirmationId, decision);
+    const { stored, call, confirmation } = await findOpenQuestion(engine, confirmationId, decision);
     const { callId } = call;
     if (isExpired(confirmation, countedFrom(decision, engine.ledger.now()))) {
-      await goOnWith(desk, stored, call);
+      await goOnWith(state, stored, call);
       throw new QuittanceError('confirmation.expired', `The time to decide about call ${callId} is up.`, {
         confirmationId,
         callId,
@@ -67,7 +67,7 @@ export async function decideConfirmation(
     await refuseUnauthorised(engine, call, decision, acting);
     const decided = await keepDecision(engine, stored, call, confirmation, decision, acting);
     if (decided === undefined) continue;
-    await goOnWith(desk, decided.stored, decided.call);
+    await goOnWith(state, decided.stored, decided.call);
     const view = toConfirmationView(decided.call);
     if (view === undefined) throw new TypeError(`Call ${callId} was decided about and asks nothing.`);
     return view;
@@ -83,7 +83,7 @@ export const countedFrom = (
 export type OpenQuestion = Decided & { readonly confirmation: Confirmation };
 
 /** A question that this decision may still answer, with the call that asks it. Throws where there is none. */
-export async function findQuestion(
+export async function findOpenQuestion(
   { ledger }: Engine,
   confirmationId: string,
   decision?: Pick<PersonDecision, 'decision' | 'receivedAt'>,
@@ -180,13 +180,13 @@ async function refuseUnauthorised(
 }
 
 /** Whoever holds the call sees the decision and goes on. Where nobody does, this process goes on if it can. */
-async function goOnWith(desk: Desk, stored: StoredCall, call: Call): Promise<void> {
-  const { engine } = desk;
+async function goOnWith(state: RuntimeState, stored: StoredCall, call: Call): Promise<void> {
+  const { engine } = state;
   const { ledger } = engine;
   const isHere = stored.ownerId === ledger.owners.ownerId;
-  const inHand = (ledger.owners.inHand.get(keyOf(call)) ?? 0) > 0;
-  if (inHand || (!isHere && (await ledger.owners.statusOf(stored.ownerId)) !== 'gone')) return;
-  const going: Promise<unknown> = recoverCall(desk, stored, call)
+  const activeCalls = (ledger.owners.inHand.get(callKey(call)) ?? 0) > 0;
+  if (activeCalls || (!isHere && (await ledger.owners.statusOf(stored.ownerId)) !== 'gone')) return;
+  const going: Promise<unknown> = recoverCall(state, stored, call)
     // What it comes to is on the record of the call, for whoever asks.
     .catch(() => undefined)
     .finally(() => engine.stragglers.delete(going));

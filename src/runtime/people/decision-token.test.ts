@@ -6,7 +6,7 @@ import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
 import { envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 import type { TokenClaims } from './signed-token.ts';
-import { readToken, writeToken } from './signed-token.ts';
+import { readSignedToken, writeSignedToken } from './signed-token.ts';
 
 const refusal = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
@@ -422,7 +422,7 @@ describe('a signed token', () => {
   it('says what it was made of', () => {
     fc.assert(
       fc.property(claims, (given) => {
-        expect(readToken(writeToken(given, key), key)).toEqual(given);
+        expect(readSignedToken(writeSignedToken(given, key), key)).toEqual(given);
       }),
     );
   });
@@ -434,13 +434,13 @@ describe('a signed token', () => {
         fc.nat(),
         fc.constantFrom('', 'A', 'b', '.', '=', ' ', '\u0000'),
         (given, at, by) => {
-          const token = writeToken(given, key);
+          const token = writeSignedToken(given, key);
           const place = at % (token.length + 1);
           const changed = token.slice(0, place) + by + token.slice(place + 1);
           const added = token.slice(0, place) + by + token.slice(place);
           const others = [changed, added].filter((other) => other !== token);
-          expect(others.flatMap((other) => readToken(other, key) ?? [])).toEqual([]);
-          expect(readToken(token, new Uint8Array(32).fill(8))).toBeUndefined();
+          expect(others.flatMap((other) => readSignedToken(other, key) ?? [])).toEqual([]);
+          expect(readSignedToken(token, new Uint8Array(32).fill(8))).toBeUndefined();
         },
       ),
     );

@@ -11,17 +11,17 @@ import { QuittanceError } from '../../base/error.ts';
 import type { Awaitable } from '../../base/json.ts';
 import type { DirectIdentity, LinkIdentity } from '../../call/event.ts';
 import { isVerified, selfAsserted } from '../../call/identity.ts';
-import { isSpelledAlike, namesOf } from '../../call/same-person.ts';
+import { isSpelledAlike, namesOf } from '../../call/same-identity.ts';
 import { readIdentity } from '../host/acting.ts';
 import type { ConfirmationView } from '../host/confirmation-view.ts';
 import { checkKeys } from '../../base/check-keys.ts';
-import { countedFrom, decideConfirmation, findQuestion } from './decide-confirmation.ts';
-import type { Desk } from '../state/desk.ts';
+import { countedFrom, decideConfirmation, findOpenQuestion } from './decide-confirmation.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import { isExpired } from '../settle/expiry.ts';
 import { whyForbidden } from '../host/may-decide.ts';
 import type { LinkPerson, TokenClaims, LinkDecision } from './signed-token.ts';
-import { isLinkDecision, readToken, writeToken } from './signed-token.ts';
+import { isLinkDecision, readSignedToken, writeSignedToken } from './signed-token.ts';
 
 /** No link lasts longer. */
 export const longestLinkMs: number = 7 * 24 * 3_600_000;
@@ -83,7 +83,7 @@ export async function makeDecisionToken(
     by === undefined
       ? undefined
       : { name: by, identity: byIdentity && readIdentity(where, byIdentity, redactor) };
-  const { call, confirmation } = await findQuestion(engine, confirmationId);
+  const { call, confirmation } = await findOpenQuestion(engine, confirmationId);
   const now = engine.ledger.now();
   if (isExpired(confirmation, now))
     throw new QuittanceError('confirmation.expired', `The time to decide about call ${call.callId} is up.`, {
@@ -106,14 +106,18 @@ export async function makeDecisionToken(
           by: first,
         });
     }
-  return writeToken(claims, engine.seal.tokenKey);
+  return writeSignedToken(claims, engine.seal.tokenKey);
 }
 
 /** Decides what the token is good for, with all the checks of any other decision. */
-export async function decideByToken(desk: Desk, token: string, use: LinkUse): Promise<ConfirmationView> {
+export async function decideByToken(
+  state: RuntimeState,
+  token: string,
+  use: LinkUse,
+): Promise<ConfirmationView> {
   checkTokenUse(use);
-  const { engine } = desk;
-  const claims = readToken(token, engine.seal.tokenKey);
+  const { engine } = state;
+  const claims = readSignedToken(token, engine.seal.tokenKey);
   if (claims === undefined)
     return forbid(
       'This is no decision token of this ledger, or not all of one, or an older version made it. Ask for a new one.',
@@ -140,7 +144,7 @@ export async function decideByToken(desk: Desk, token: string, use: LinkUse): Pr
   );
   const { decision, reason } = use;
   return decideConfirmation(
-    desk,
+    state,
     confirmationId,
     {
       decision,

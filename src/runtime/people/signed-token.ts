@@ -39,7 +39,7 @@ const prefix = 'qdt2.';
 /** Far more than any token has. */
 const longest = 8_192;
 
-export function writeToken(claims: TokenClaims, key: Uint8Array): string {
+export function writeSignedToken(claims: TokenClaims, key: Uint8Array): string {
   const { confirmationId, inputDigest, revision, named, maker, decisions, expiresAt } = claims;
   const fields: JsonValue = [
     confirmationId,
@@ -55,7 +55,7 @@ export function writeToken(claims: TokenClaims, key: Uint8Array): string {
 }
 
 /** What a token says, if it was written with this key. */
-export function readToken(token: unknown, key: Uint8Array): TokenClaims | undefined {
+export function readSignedToken(token: unknown, key: Uint8Array): TokenClaims | undefined {
   if (typeof token !== 'string' || token.length > longest || !token.startsWith(prefix)) return undefined;
   const [payload, signature, more] = token.slice(prefix.length).split('.');
   if (payload === undefined || signature === undefined || more !== undefined) return undefined;

@@ -8,7 +8,7 @@
 import type { Stop } from '../state/gate.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
 import { useSnapshot } from '../state/recall-snapshot.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import { clean } from '../input/clean.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { PreviewContext } from '../../tool/make-preview.ts';
@@ -115,7 +115,7 @@ class PreviewRun {
     const live = this.#live;
     const { tool } = live;
     if (tool.preview === undefined) return { type: 'done' };
-    const given: unknown = tool.preview(handOut(live.tool.input, live.input), this.#context());
+    const given: unknown = tool.preview(inputForTool(live.tool.input, live.input), this.#context());
     if (!isAsyncIterable(given)) return { type: 'version', value: await given };
     this.#iterator = given[Symbol.asyncIterator]();
     return this.#next();

@@ -5,8 +5,8 @@ import type { StoredCall } from '../../ledger/journal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
-import type { Desk } from '../state/desk.ts';
-import { keyOf } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
+import { callKey } from '../state/runtime-state.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import type { CallRef } from '../state/gate.ts';
 import { readOpenCalls } from '../handoff/open-calls.ts';
@@ -18,7 +18,7 @@ export type FoundCall = { readonly stored: StoredCall; readonly call: Call };
 
 /** Undefined for a call that has ended meanwhile. */
 export async function readOpen(
-  { engine }: Desk,
+  { engine }: RuntimeState,
   { sessionId, callId }: CallRef,
 ): Promise<FoundCall | undefined> {
   const stored = await engine.ledger.journal.readCall(sessionId, callId);
@@ -29,14 +29,14 @@ export async function readOpen(
 }
 
 /** Undefined where the call has ended meanwhile, or another owner has taken it. */
-export async function readOrphan(desk: Desk, orphan: Orphan): Promise<FoundCall | undefined> {
-  const found = await readOpen(desk, orphan);
+export async function readOrphan(state: RuntimeState, orphan: Orphan): Promise<FoundCall | undefined> {
+  const found = await readOpen(state, orphan);
   return found?.stored.ownerId === orphan.ownerId ? found : undefined;
 }
 
 /** Every open call whose owner is proven dead, oldest first. Asks about each owner once, and notes it in the list. */
 export async function* findOrphans(
-  { engine: { ledger } }: Desk,
+  { engine: { ledger } }: RuntimeState,
   list: RecoveryList,
 ): AsyncGenerator<Orphan & OpenCall, void> {
   const share = shareTexts();
@@ -71,7 +71,7 @@ export function shareTexts(): (text: string) => string {
  * more: the store would first have to work through everything the recovery itself has written.
  */
 export async function hasLostOwnersSince(
-  { engine: { ledger } }: Desk,
+  { engine: { ledger } }: RuntimeState,
   { beganAt, owners }: RecoveryList,
   until: number,
 ): Promise<boolean> {
@@ -115,5 +115,5 @@ export const hasLiveOwner = async (
   askers: number,
 ): Promise<boolean> =>
   ownerId === ledger.owners.ownerId
-    ? (ledger.owners.inHand.get(keyOf({ sessionId, callId })) ?? 0) > askers
+    ? (ledger.owners.inHand.get(callKey({ sessionId, callId })) ?? 0) > askers
     : (await ledger.owners.statusOf(ownerId)) !== 'gone';

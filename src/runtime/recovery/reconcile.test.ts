@@ -27,10 +27,10 @@ async function loseCall(
     },
   });
   const on = setStage({ tools: [pay], ...options });
-  const told = on.turn.call(envelope('a', 'pay', args), { principal: { userId: 'bob' } });
+  const reply = on.turn.call(envelope('a', 'pay', args), { principal: { userId: 'bob' } });
   await quiet();
   on.clock.advance(1_000);
-  const outcome = await told;
+  const outcome = await reply;
   return { ...on, asked, answers, outcome };
 }
 
@@ -176,10 +176,10 @@ stages:
       run: () => new Promise(() => undefined),
     });
     const on = setStage({ tools: [bash, push], contracts: contracts() });
-    const told = on.turn.call(envelope('a', 'Bash', { command: 'make test' }));
+    const reply = on.turn.call(envelope('a', 'Bash', { command: 'make test' }));
     await quiet();
     on.clock.advance(1_000);
-    await told;
+    await reply;
     expect(await on.turn.call(envelope('b', 'push'))).toMatchObject({ type: 'ToolDenied' });
     await on.runtime.calls.reconcile(lost, { resolution: 'succeeded', by: 'ada' });
     expect(await on.turn.call(envelope('c', 'push'))).toMatchObject({ output: 'pushed' });
@@ -193,11 +193,11 @@ stages:
     const create = () => createRuntime({ clock, ledger, tools: [bash, push], contracts: contracts() });
     const [asking, working] = [create(), create()];
     const turn = asking.turn({ sessionId: 's' });
-    const told = turn.call(envelope('a', 'Bash', { command: 'make test' }));
+    const reply = turn.call(envelope('a', 'Bash', { command: 'make test' }));
     await quiet();
     const claim = await working.handoffs.claim(lost, { worker: 'w' });
     await working.handoffs.report(claim.token, { output: 'ok' });
-    await told;
+    await reply;
     expect(await turn.call(envelope('c', 'push'))).toMatchObject({ output: 'pushed' });
   });
 });
@@ -218,12 +218,12 @@ describe('a process without the tool', () => {
           run,
         });
       const first = createRuntime({ clock, ledger, tools: [order(() => new Promise(() => undefined))] });
-      const told = first.turn({ sessionId: 's' }).call(envelope('a', 'order', { key: 'k' }));
+      const reply = first.turn({ sessionId: 's' }).call(envelope('a', 'order', { key: 'k' }));
       await quiet();
       clock.advance(1_000);
-      expect(await told).toMatchObject({ type: 'ToolTimeout' });
-      const desk = createRuntime({ clock, ledger, tools: [] });
-      await desk.calls.reconcile(lost, { resolution, by: 'ada' });
+      expect(await reply).toMatchObject({ type: 'ToolTimeout' });
+      const state = createRuntime({ clock, ledger, tools: [] });
+      await state.calls.reconcile(lost, { resolution, by: 'ada' });
       const stored = await ledger.journal.readCall('s', 'a');
       expect(await ledger.claims.readClaim(stored?.claimKey ?? '')).toBeUndefined();
       const next = createRuntime({ clock, ledger, tools: [order(() => ran.push('ran'))] });

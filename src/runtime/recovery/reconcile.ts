@@ -23,7 +23,7 @@ import { clean, cleanOutput } from '../input/clean.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import type { Engine } from '../state/engine.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { keepEvidenceOf } from '../rules/follow-workflows.ts';
+import { keepEvidenceOf } from '../rules/ask-workflows.ts';
 import type { CallRef } from '../state/gate.ts';
 import { readLate } from '../attempt/late.ts';
 import { canAskTool } from './list-unresolved.ts';
@@ -32,7 +32,7 @@ import { dutiesAreSeparate } from '../host/separate-duties.ts';
 import type { PreparedCall, TakenOverCall } from '../take-over/take-over.ts';
 import { prepareInput, takeOver } from '../take-over/take-over.ts';
 import { toUnresolvedCall } from '../host/unresolved-call.ts';
-import { askTool } from '../take-over/unseen-end.ts';
+import { askTool } from '../take-over/lost-attempt.ts';
 
 /** What somebody found out about a call whose end was not known. */
 export type FoundOut = {
@@ -97,14 +97,14 @@ function refuseKnown(engine: Engine, call: Call): void {
   const { sessionId, turnId, callId } = call;
   const decision = decide(
     call,
-    { type: 'resolve', resolution: 'failed', by: nobody, reason: undefined, result: undefined },
+    { type: 'resolve', resolution: 'failed', by: unassigned, reason: undefined, result: undefined },
     { sessionId, turnId, callId, at: engine.ledger.now(), nextId: () => '' },
   );
   if (!decision.ok)
     throw new QuittanceError('call.resolved', `Call ${callId}: ${decision.refusal}`, { sessionId, callId });
 }
 
-const nobody: DecidedBy = { type: 'gate', name: 'reconcile' };
+const unassigned: DecidedBy = { type: 'gate', name: 'reconcile' };
 
 /**
  * A resolution ends the guards that keep an effect from running again: the twin guard, and the claim on the key unless

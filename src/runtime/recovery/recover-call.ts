@@ -10,23 +10,23 @@
  *    finds itself overtaken.
  */
 import type { Call } from '../../call/call.ts';
-import { isHandedOver } from '../../call/handoff.ts';
+import { isHandoff } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import { alteredStop } from '../state/altered-stop.ts';
-import { untilReported } from '../handoff/await-report.ts';
+import { awaitReport } from '../handoff/await-report.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { ActiveCall } from '../state/active-call.ts';
 import { aside } from '../state/aside.ts';
 import type { AskedCall } from '../state/call-stages.ts';
 import { clean } from '../input/clean.ts';
-import type { Desk } from '../state/desk.ts';
-import { keyOf } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
+import { callKey } from '../state/runtime-state.ts';
 import { attemptAgain, attemptNext, endAsFailed } from '../execute/execute.ts';
 import { endDue, isDue } from '../handoff/handoff-due.ts';
-import { nobodyAsked, resolveHold } from '../hold/hold.ts';
+import { notAsked, resolveHold } from '../hold/hold.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
-import { lostRuns } from '../settle/lost-attempts.ts';
+import { lostRuns } from '../settle/lost-runs.ts';
 import { goOnFrom, neverAsked } from '../turn/make-call.ts';
 import type { Recovery } from '../state/recovery.ts';
 import { isForOthers, isOver, planRecovery } from './recovery-plan.ts';
@@ -34,64 +34,64 @@ import { overtaken, settle, settleStopped } from '../settle/settle.ts';
 import type { PreparedCall, TakenOverCall } from '../take-over/take-over.ts';
 import { preparesByCode, prepareInput, recordTakeover, takeOver, unusable } from '../take-over/take-over.ts';
 import { notEnded } from '../settle/unavailable.ts';
-import { cancelStop } from '../gates/unless-over.ts';
-import { askTool, judgeFound, judgePoison, judgeUnknown, lostAttempt } from '../take-over/unseen-end.ts';
+import { cancelStop } from '../gates/wait-unless-ended.ts';
+import { askTool, judgeFound, judgePoison, judgeUnknown, lostAttempt } from '../take-over/lost-attempt.ts';
 
 /** Takes one call over. The same call asked for meanwhile joins it. */
 export function recoverCall(
-  desk: Desk,
+  state: RuntimeState,
   stored: StoredCall,
   call: Call,
   /** Waits before the intent of a body that never ran. */
-  takePlace?: AcceptedCall['takePlace'],
+  awaitStart?: AcceptedCall['takePlace'],
 ): Promise<Recovery> {
-  const key = keyOf(call);
+  const key = callKey(call);
   // Whoever looks while this process recovers the call waits for what it finds.
-  const underWay = desk.recovering.get(key);
+  const underWay = state.recovering.get(key);
   if (underWay !== undefined) return underWay;
-  const recovering = takeInHand(desk, stored, call, takePlace).finally(() => desk.recovering.delete(key));
-  desk.recovering.set(key, recovering);
+  const recovering = activate(state, stored, call, awaitStart).finally(() => state.recovering.delete(key));
+  state.recovering.set(key, recovering);
   return recovering;
 }
 
-async function takeInHand(
-  desk: Desk,
+async function activate(
+  state: RuntimeState,
   stored: StoredCall,
   call: Call,
-  takePlace: AcceptedCall['takePlace'],
+  awaitStart: AcceptedCall['takePlace'],
 ): Promise<Recovery> {
-  const { engine } = desk;
-  const live = await takeOver(desk, stored, call, takePlace);
+  const { engine } = state;
+  const live = await takeOver(state, stored, call, awaitStart);
   // Before any caller can join: one that waited here for another process to take the call would wait for ever.
-  if (isForOthers(engine, live.tool, call)) return { how: 'left', told: undefined };
-  const key = keyOf(call);
-  const mine = !desk.inHand.has(key);
+  if (isForOthers(engine, live.tool, call)) return { how: 'left', reply: undefined };
+  const key = callKey(call);
+  const mine = !state.activeCalls.has(key);
   const recovery = recordAndEnd(live, stored, call);
   const active = new ActiveCall(live);
   // Where no caller joins, none follows the call to its end, which another process may bring about much later, and the
   // record does not say that one was told of it.
-  active.tellWhenAsked(() =>
+  active.replyWhenAsked(() =>
     recovery.then(
-      ({ told }) => told ?? overtaken(live),
+      ({ reply }) => reply ?? overtaken(live),
       (error: unknown) => notEnded(live, call, error),
     ),
   );
-  if (mine) desk.inHand.set(key, active);
+  if (mine) state.activeCalls.set(key, active);
   try {
-    const { how, told } = await recovery;
-    if (told?.type === 'held')
-      void told.rest.catch(() => undefined).finally(() => mine && desk.inHand.delete(key));
-    else if (mine) desk.inHand.delete(key);
-    return { how, told };
+    const { how, reply } = await recovery;
+    if (reply?.type === 'held')
+      void reply.rest.catch(() => undefined).finally(() => mine && state.activeCalls.delete(key));
+    else if (mine) state.activeCalls.delete(key);
+    return { how, reply: told };
   } catch (error) {
-    if (mine) desk.inHand.delete(key);
+    if (mine) state.activeCalls.delete(key);
     throw error;
   }
 }
 
 async function recordAndEnd(live: TakenOverCall, stored: StoredCall, call: Call): Promise<Recovery> {
   if (mustRecord(live, stored, call) && !(await recordTakeover(live)))
-    return { how: 'overtaken', told: undefined };
+    return { how: 'overtaken', reply: undefined };
   return endByStatus(live, stored, live.journal.call ?? call);
 }
 
@@ -114,20 +114,20 @@ async function endByStatus(live: TakenOverCall, stored: StoredCall, call: Call):
   if (givenUp) endWithoutCode(live, call);
   switch (call.status) {
     case 'requested':
-      if (call.submitted && givenUp) return { how: 'failed', told: await settleStopped(live, poison(call)) };
+      if (call.submitted && givenUp) return { how: 'failed', reply: await settleStopped(live, poison(call)) };
       if (call.submitted && live.request.input.ok && live.tool !== undefined)
-        return { how: 'resumed', told: await goOnFrom({ ...neverAsked, ...live }, call) };
+        return { how: 'resumed', reply: await goOnFrom({ ...neverAsked, ...live }, call) };
       return {
         how: 'cancelled',
-        told: await settleStopped(live, cancelStop('whoever asked for it is gone')),
+        reply: await settleStopped(live, cancelStop('whoever asked for it is gone')),
       };
     case 'held':
     case 'approved':
       return endHeld(live, stored, call, givenUp);
     case 'running':
-      return isHandedOver(call) ? endHandoff(live) : endAttempt(live, stored, call, givenUp);
+      return isHandoff(call) ? endHandoff(live) : endAttempt(live, stored, call, givenUp);
     case 'settled':
-      return { how: 'overtaken', told: undefined };
+      return { how: 'overtaken', reply: undefined };
   }
 }
 
@@ -139,16 +139,17 @@ async function endHeld(
 ): Promise<Recovery> {
   const asked: AskedCall = { ...neverAsked, ...live };
   // The host is not asked about a call that was given up.
-  const host = givenUp ? { ...nobodyAsked, confirmationId: call.confirmation?.confirmationId } : nobodyAsked;
+  const host = givenUp ? { ...notAsked, confirmationId: call.confirmation?.confirmationId } : notAsked;
   // What is over ends without the tool; the rest goes on with a process that has the tool as it was.
-  if (isOver(call, live.engine.ledger.now())) return { how: 'resumed', told: await resolveHold(asked, host) };
+  if (isOver(call, live.engine.ledger.now()))
+    return { how: 'resumed', reply: await resolveHold(asked, host) };
   if (givenUp && call.status === 'approved')
-    return { how: 'failed', told: await settleStopped(live, poison(call)) };
-  if (givenUp) return { how: 'resumed', told: await goOnFrom(asked, call, host) };
+    return { how: 'failed', reply: await settleStopped(live, poison(call)) };
+  if (givenUp) return { how: 'resumed', reply: await goOnFrom(asked, call, host) };
   const prepared = await prepareInput(live, { stored });
-  if (prepared.type !== 'ready') return { how: 'cancelled', told: await settleVoid(live, prepared) };
+  if (prepared.type !== 'ready') return { how: 'cancelled', reply: await settleVoid(live, prepared) };
   const ready = { ...neverAsked, ...prepared.live };
-  return { how: 'resumed', told: await goOnFrom(ready, call, host, prepared.taken) };
+  return { how: 'resumed', reply: await goOnFrom(ready, call, host, prepared.taken) };
 }
 
 /** No code of the host or the tool is run for the call any more: its preview is not let go of. */
@@ -184,16 +185,16 @@ function settleVoid(
 async function endHandoff(live: TakenOverCall): Promise<Recovery> {
   const { call } = live.journal;
   if (call === undefined || !isDue(live.engine, call)) {
-    const rest = untilReported(live);
+    const rest = awaitReport(live);
     rest.catch(() => undefined); // heard by whoever asks for the call
-    return { how: 'resumed', told: { type: 'held', confirmationId: undefined, rest } };
+    return { how: 'resumed', reply: { type: 'held', confirmationId: undefined, rest } };
   }
   const outcome = await endDue(live);
-  if (outcome === undefined) return { how: 'overtaken', told: undefined };
-  if (outcome.type === 'ToolTimeout') return { how: 'timed_out', told: outcome };
+  if (outcome === undefined) return { how: 'overtaken', reply: undefined };
+  if (outcome.type === 'ToolTimeout') return { how: 'timed_out', reply: outcome };
   return {
     how: 'code' in outcome && outcome.code === 'tool.indeterminate' ? 'indeterminate' : 'reconciled',
-    told: outcome,
+    reply: outcome,
   };
 }
 
@@ -212,23 +213,23 @@ async function endAttempt(
       ? attemptNext(prepared.live, failed)
       : endAsFailed(live, failed));
     return outcome === undefined
-      ? { how: 'overtaken', told: undefined }
-      : { how: 'resumed', told: kept(live, outcome) };
+      ? { how: 'overtaken', reply: undefined }
+      : { how: 'resumed', reply: kept(live, outcome) };
   }
   if (givenUp) return giveUp(live, call);
   const mayAsk = started?.mayRerun === true || live.tool?.reconcile !== undefined;
   const prepared = mayAsk ? await prepareInput(live, { stored }) : unusable;
   if (prepared.type === 'ready' && started?.mayRerun === true && prepared.live.tool.mayRerun) {
-    const told = await attemptAgain(prepared.live);
-    return told === undefined ? { how: 'overtaken', told } : { how: 'rerun', told: kept(live, told) };
+    const reply = await attemptAgain(prepared.live);
+    return reply === undefined ? { how: 'overtaken', reply } : { how: 'rerun', reply: kept(live, reply) };
   }
   const found = prepared.type === 'ready' ? await askTool(prepared.live, call) : unknown;
   if (prepared.type !== 'ready' || found.status === 'unknown') {
-    const told = await settle(live, judgeUnknown(live), lostAttempt(live));
-    return { how: 'indeterminate', told: kept(live, told) };
+    const reply = await settle(live, judgeUnknown(live), lostAttempt(live));
+    return { how: 'indeterminate', reply: kept(live, reply) };
   }
   const judgement = await judgeFound(prepared.live, found);
-  return { how: 'reconciled', told: kept(live, await settle(prepared.live, judgement, lostAttempt(live))) };
+  return { how: 'reconciled', reply: kept(live, await settle(prepared.live, judgement, lostAttempt(live))) };
 }
 
 const unknown = { status: 'unknown' } as const;
@@ -241,8 +242,8 @@ async function giveUp(live: TakenOverCall, call: Call): Promise<Recovery> {
   const why = countOf(call);
   const isRead = call.mode === 'read';
   const judgement = isRead ? judgePoison(live, `${why}.`) : judgeUnknown(live, why);
-  const told = kept(live, await settle(live, judgement, lostAttempt(live)));
-  return { how: isRead ? 'failed' : 'indeterminate', told };
+  const reply = kept(live, await settle(live, judgement, lostAttempt(live)));
+  return { how: isRead ? 'failed' : 'indeterminate', reply };
 }
 
 /** Its body never began, but what comes before the body ended every process that came so far. */

@@ -88,12 +88,12 @@ describe('a call that is being recovered', () => {
     const pay = (run: () => unknown): AnyTool => defineTool({ name: 'pay', mode: 'external', run });
     await lose(start(pay(never)), 'pay', ['a']);
     const { runtime } = start(pay(() => 'paid'));
-    const [recovered, told] = await Promise.all([
+    const [recovered, reply] = await Promise.all([
       runtime.recover(),
       runtime.turn({ sessionId: 's' }).call(envelope('a', 'pay', { n: 0 })),
     ]);
     expect(recovered.every(({ how }) => how === 'indeterminate')).toBe(true);
-    expect(told).toMatchObject({ type: 'ToolFailure', code: 'tool.indeterminate' });
+    expect(reply).toMatchObject({ type: 'ToolFailure', code: 'tool.indeterminate' });
     await expectSettledOnce(runtime);
   });
 });
@@ -173,9 +173,9 @@ it('[bound-approval] does not wait for a person where an approved call asks some
   void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
   const open = await question(holder.runtime);
   holder.kill();
-  const desk = start();
-  await desk.runtime.confirmations.decide(open.confirmationId, yes(open));
-  desk.kill();
+  const state = start();
+  await state.runtime.confirmations.decide(open.confirmationId, yes(open));
+  state.kill();
   const { ledger } = file.open();
   const runtime = createRuntime({
     clock,
@@ -210,9 +210,9 @@ it('[bound-approval] runs an approved call after a restart where a default of it
   void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
   const open = await question(holder.runtime);
   holder.kill();
-  const desk = start();
-  await desk.runtime.confirmations.decide(open.confirmationId, yes(open));
-  desk.kill();
+  const state = start();
+  await state.runtime.confirmations.decide(open.confirmationId, yes(open));
+  state.kill();
   const { runtime } = start(remove());
   expect(await runtime.recover()).toMatchObject([{ callId: 'c', how: 'resumed' }]);
   // What was shown is what runs.
@@ -294,10 +294,10 @@ describe('[no-silent-rerun] what is run again', () => {
     void holder.runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'));
     const open = await question(holder.runtime);
     holder.kill();
-    const desk = start();
-    await desk.runtime.confirmations.decide(open.confirmationId, yes(open));
+    const state = start();
+    await state.runtime.confirmations.decide(open.confirmationId, yes(open));
     // What a process leaves that wrote the denial, and died before the outcome.
-    const stored = await desk.ledger.journal.readCall('s', 'c');
+    const stored = await state.ledger.journal.readCall('s', 'c');
     const denial: QuittanceEvent = {
       type: 'tool.decided',
       id: 'evt_denied',
@@ -320,14 +320,14 @@ describe('[no-silent-rerun] what is run again', () => {
       grantId: undefined,
       sideEffect: undefined,
     };
-    await desk.ledger.journal.append({
+    await state.ledger.journal.append({
       entryId: 'ent_denied',
       sessionId: 's',
       callId: 'c',
       expectedVersion: stored?.version ?? 0,
       events: [denial],
     });
-    desk.kill();
+    state.kill();
     const { runtime } = start(remove);
     await runtime.recover();
     expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'delete_it'))).toMatchObject({

@@ -7,9 +7,9 @@
  */
 import type { Call } from '../../call/call.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
-import { isHandedOver } from '../../call/handoff.ts';
+import { isHandoff } from '../../call/handoff.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
-import type { Desk } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 import { isDue } from '../handoff/handoff-due.ts';
 import { hasLiveOwner, hasLostOwnersSince, readOpen } from './orphans.ts';
 import { recoverCall } from './recover-call.ts';
@@ -21,24 +21,24 @@ import type { OrphanEnd } from '../state/call-services.ts';
 
 /** Ends, or goes on with, every call whose owner is gone, and waits for those that are run again. */
 export async function recover(
-  desk: Desk,
+  state: RuntimeState,
   onProgress: (progress: RecoveryProgress) => void = () => undefined,
 ): Promise<readonly RecoveredCall[]> {
-  const { run, isNew } = await joinRun(desk);
+  const { run, isNew } = await joinRun(state);
   // A list that is read from now on has every owner that is gone by now.
   const isListed = !isNew && run.list.beganAt !== undefined;
-  const joinedAt = isListed ? await desk.engine.ledger.entries.lastPosition() : 0;
+  const joinedAt = isListed ? await state.engine.ledger.entries.lastPosition() : 0;
   const recovered = await follow(run, onProgress);
-  if (!isListed || desk.closed || !(await hasLostOwners(desk, run, joinedAt))) return recovered;
-  const next = await joinRun(desk);
+  if (!isListed || state.closed || !(await hasLostOwners(state, run, joinedAt))) return recovered;
+  const next = await joinRun(state);
   return [...recovered, ...(await follow(next.run, onProgress))];
 }
 
-async function hasLostOwners(desk: Desk, { list }: RecoveryRun, joinedAt: number): Promise<boolean> {
+async function hasLostOwners(state: RuntimeState, { list }: RecoveryRun, joinedAt: number): Promise<boolean> {
   try {
-    return await hasLostOwnersSince(desk, list, joinedAt);
+    return await hasLostOwnersSince(state, list, joinedAt);
   } catch (error) {
-    if (desk.closed) return false;
+    if (state.closed) return false;
     throw error;
   }
 }
@@ -68,33 +68,33 @@ async function follow(
  * when an owner has gone. The sweep of the whole ledger goes on in the background; only what belongs to the session is
  * waited for, so that a new session never waits for the crash of another.
  */
-export async function sweep(desk: Desk, sessionId?: string): Promise<void> {
-  const { ledger } = desk.engine;
-  if (desk.swept && (await ledger.owners.findGone()).every((ownerId) => desk.sweptOwners.has(ownerId)))
+export async function sweep(state: RuntimeState, sessionId?: string): Promise<void> {
+  const { ledger } = state.engine;
+  if (state.swept && (await ledger.owners.findGone()).every((ownerId) => state.sweptOwners.has(ownerId)))
     return;
   const {
     run: { done },
-  } = await joinRun(desk);
+  } = await joinRun(state);
   if (sessionId === undefined) return done;
   done.catch(() => undefined); // the next turn sweeps again
-  await sweepSession(desk, sessionId);
+  await sweepSession(state, sessionId);
 }
 
 /** Settles what is in doubt in one session. What can go on is left to the sweep of the whole ledger. */
-async function sweepSession(desk: Desk, sessionId: string): Promise<void> {
-  const { ledger } = desk.engine;
+async function sweepSession(state: RuntimeState, sessionId: string): Promise<void> {
+  const { ledger } = state.engine;
   const doubtful = [];
   for (const callId of openCallIds(await ledger.journal.readSession(sessionId))) {
-    const found = await readOpen(desk, { sessionId, callId });
-    if (found === undefined || !endsAtOnce(planRecovery(desk.engine, found.call))) continue;
+    const found = await readOpen(state, { sessionId, callId });
+    if (found === undefined || !endsAtOnce(planRecovery(state.engine, found.call))) continue;
     if (!(await hasLiveOwner(ledger, { sessionId, callId, ownerId: found.stored.ownerId }, 0)))
       doubtful.push(callId);
   }
   if (doubtful.length === 0) return;
-  await importSpills(desk.engine);
+  await importSpills(state.engine);
   for (const callId of doubtful) {
-    const found = await readOpen(desk, { sessionId, callId });
-    if (found !== undefined) await recoverCall(desk, found.stored, found.call);
+    const found = await readOpen(state, { sessionId, callId });
+    if (found !== undefined) await recoverCall(state, found.stored, found.call);
   }
 }
 
@@ -108,20 +108,20 @@ function openCallIds(events: readonly QuittanceEvent[]): readonly string[] {
 
 /** Ends a call that a caller asked for, if its owner is gone. Goes on holding one that waits for a person. */
 export async function endOrphan(
-  desk: Desk,
+  state: RuntimeState,
   stored: StoredCall,
   call: Call,
   askers: number,
 ): Promise<OrphanEnd> {
-  const { ledger } = desk.engine;
+  const { ledger } = state.engine;
   const { sessionId, callId } = call;
   // A call that another process runs is due at a certain time, whether its owner lives or not.
-  const isOwned = isHandedOver(call)
-    ? !isDue(desk.engine, call)
+  const isOwned = isHandoff(call)
+    ? !isDue(state.engine, call)
     : await hasLiveOwner(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers);
   if (isOwned) return { type: 'left' };
-  if ((await importSpills(desk.engine)) > 0) return { type: 'ended' };
-  const { how, told } = await recoverCall(desk, stored, call);
-  if (told?.type === 'held') return told;
+  if ((await importSpills(state.engine)) > 0) return { type: 'ended' };
+  const { how, reply } = await recoverCall(state, stored, call);
+  if (reply?.type === 'held') return reply;
   return { type: how === 'left' ? 'left' : 'ended' };
 }

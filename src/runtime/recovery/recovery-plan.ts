@@ -3,14 +3,14 @@
  * code may be what ended the owner, so recovery begins with the calls that need none.
  */
 import type { Call } from '../../call/call.ts';
-import { isHandedOver } from '../../call/handoff.ts';
+import { isHandoff } from '../../call/handoff.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { isSameSchema } from '../../tool/define-tool.ts';
 import type { Engine } from '../state/engine.ts';
 import { isExpired, isUsedTooLate } from '../settle/expiry.ts';
 import { isDue } from '../handoff/handoff-due.ts';
-import { leftUntil } from '../state/left-until.ts';
-import { isGivenUp } from '../settle/lost-attempts.ts';
+import { orphanDeadline } from '../state/orphan-deadline.ts';
+import { isGivenUp } from '../settle/lost-runs.ts';
 
 export type RecoveryPlan =
   /** Ends the call, or leaves it to another process, and runs no code for that. */
@@ -39,10 +39,10 @@ export function planRecovery(engine: Engine, call: Call): RecoveryPlan {
         return engine.onConfirm === undefined || withoutCode ? 'wait' : 'go_on';
       return withoutCode ? 'settle' : 'go_on';
     case 'running':
-      if (isHandedOver(call) && !isDue(engine, call)) return 'wait';
+      if (isHandoff(call) && !isDue(engine, call)) return 'wait';
       if (withoutCode || tool === undefined) return 'settle';
       if (call.failed !== undefined) return 'rerun';
-      if (call.started?.mayRerun === true && !isHandedOver(call)) return 'rerun';
+      if (call.started?.mayRerun === true && !isHandoff(call)) return 'rerun';
       return tool.reconcile === undefined ? 'settle' : 'ask';
     case 'settled':
       return 'settle';
@@ -86,10 +86,10 @@ export function isForOthers(engine: Engine, tool: AnyTool | undefined, call: Cal
       return !isOver(call, engine.ledger.now()) && !isSameTool(tool, call);
     case 'running': {
       // Between two attempts nothing is in doubt: it can end as it stands, once no process is expected that goes on.
-      const until = leftUntil(call);
+      const until = orphanDeadline(call);
       if (until !== undefined) return tool === undefined && engine.ledger.now() < until;
       // What was never safe to run again is not decided by who has the tool.
-      return tool === undefined && call.started?.mayRerun === true && !isHandedOver(call);
+      return tool === undefined && call.started?.mayRerun === true && !isHandoff(call);
     }
     case 'requested':
     case 'settled':

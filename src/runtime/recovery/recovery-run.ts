@@ -10,8 +10,8 @@
  */
 import type { Call } from '../../call/call.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
-import type { Desk } from '../state/desk.ts';
-import { isSuspect } from '../settle/lost-attempts.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
+import { isSuspect } from '../settle/lost-runs.ts';
 import type { Orphan } from './orphans.ts';
 import { findOrphans, readOrphan, shareTexts } from './orphans.ts';
 import { recoverCall } from './recover-call.ts';
@@ -42,38 +42,40 @@ const mostAtOnce: { readonly [Name in Phase]: number } = {
   suspects: 1,
 };
 /** The pass under way, or a new one. One that is not new may have begun before some owners were gone. */
-export async function joinRun(desk: Desk): Promise<{ readonly run: RecoveryRun; readonly isNew: boolean }> {
-  if (desk.run !== undefined) return { run: desk.run, isNew: false };
-  const gone = new Set(await desk.engine.ledger.owners.findGone());
+export async function joinRun(
+  state: RuntimeState,
+): Promise<{ readonly run: RecoveryRun; readonly isNew: boolean }> {
+  if (state.run !== undefined) return { run: state.run, isNew: false };
+  const gone = new Set(await state.engine.ledger.owners.findGone());
   // Another caller may have begun one meanwhile.
-  if (desk.run !== undefined) return { run: desk.run, isNew: false };
-  const run = beginRun(desk, gone);
-  desk.run = run;
+  if (state.run !== undefined) return { run: state.run, isNew: false };
+  const run = beginRun(state, gone);
+  state.run = run;
   return { run, isNew: true };
 }
 
-function beginRun(desk: Desk, gone: ReadonlySet<string>): RecoveryRun {
+function beginRun(state: RuntimeState, gone: ReadonlySet<string>): RecoveryRun {
   const recovered: RecoveredCall[] = [];
   const listeners: RecoveryRun['listeners'] = new Set();
   const list: RecoveryList = { beganAt: undefined, owners: new Map() };
-  const done = recoverOrphans(desk, gone, list, {
+  const done = recoverOrphans(state, gone, list, {
     onProgress(progress) {
       for (const listener of listeners) listener(progress);
     },
     onRecovered: (call) => recovered.push(call),
     // What is left goes on, and may take as long as it likes: no call of another session needs to look for it.
     onDoubtsSettled() {
-      desk.swept = true;
-      for (const ownerId of gone) desk.sweptOwners.add(ownerId);
+      state.swept = true;
+      for (const ownerId of gone) state.sweptOwners.add(ownerId);
     },
   }).catch((error: unknown) => {
-    desk.swept = false;
+    state.swept = false;
     // The host may close the ledger after the runtime: the next process goes on where this one stopped.
-    if (!desk.closed) throw error;
+    if (!state.closed) throw error;
   });
   const run: RecoveryRun = { list, recovered, listeners, done };
   const leave = (): void => {
-    desk.run = undefined;
+    state.run = undefined;
   };
   done.then(leave, leave);
   return run;
@@ -87,12 +89,12 @@ type Listener = {
 };
 
 async function recoverOrphans(
-  desk: Desk,
+  state: RuntimeState,
   gone: ReadonlySet<string>,
   list: RecoveryList,
   { onProgress, onRecovered, onDoubtsSettled }: Listener,
 ): Promise<void> {
-  const { engine, room } = desk;
+  const { engine, room } = state;
   const { ledger } = engine;
   const forgettable = new Set(gone);
   const waiting: { readonly [Name in Phase]: Orphan[] } = {
@@ -104,7 +106,7 @@ async function recoverOrphans(
   };
   const share = shareTexts();
   let total = 0;
-  for await (const { sessionId, callId, ownerId, ...facts } of findOrphans(desk, list)) {
+  for await (const { sessionId, callId, ownerId, ...facts } of findOrphans(state, list)) {
     waiting[firstPhase(facts)].push({ sessionId, callId, ownerId });
     total++;
   }
@@ -113,16 +115,16 @@ async function recoverOrphans(
   let doubtfulSuspects = 0;
   let done = 0;
   const pause = createPauses(engine.clock, () => onProgress({ done, total }));
-  const look = async (phase: Phase, orphan: Orphan, takePlace?: StartLine['takePlace']): Promise<void> => {
+  const look = async (phase: Phase, orphan: Orphan, awaitStart?: StartLine['awaitStart']): Promise<void> => {
     while (pause.rest !== undefined) await pause.rest;
-    if (desk.closed) return;
+    if (state.closed) return;
     const readAt = await ledger.entries.lastPosition();
-    const found = await readOrphan(desk, orphan);
+    const found = await readOrphan(state, orphan);
     if (found !== undefined) {
       const { stored, call } = found;
       const plan = planRecovery(engine, call);
       if (!endsAtOnce(plan)) forgettable.delete(orphan.ownerId);
-      const due = phaseOf(desk, plan, call);
+      const due = phaseOf(state, plan, call);
       if (phases.indexOf(due) > phases.indexOf(phase)) {
         waiting[due].push(orphan);
         if (due === 'suspects' && plan === 'ask') doubtfulSuspects++;
@@ -133,7 +135,7 @@ async function recoverOrphans(
       const how =
         plan === 'wait' && (await room.admit(stored, call, readAt))
           ? 'resumed'
-          : (await recoverCall(desk, stored, call, takePlace)).how;
+          : (await recoverCall(state, stored, call, awaitStart)).how;
       if (how !== 'overtaken') {
         const { sessionId, callId } = orphan;
         onRecovered({ sessionId, callId, toolName: share(call.toolName), how });
@@ -146,12 +148,12 @@ async function recoverOrphans(
   for (const phase of phases) {
     const most = mostAtOnce[phase];
     if (phase === 'go_on') {
-      if (!desk.closed && doubtfulSuspects === 0) onDoubtsSettled();
-      await inBatches(desk, waiting[phase], most, (orphan, takePlace) => look(phase, orphan, takePlace));
-    } else await eachOf(desk, waiting[phase], most, (orphan) => look(phase, orphan), width);
+      if (!state.closed && doubtfulSuspects === 0) onDoubtsSettled();
+      await inBatches(state, waiting[phase], most, (orphan, awaitStart) => look(phase, orphan, awaitStart));
+    } else await eachOf(state, waiting[phase], most, (orphan) => look(phase, orphan), width);
     waiting[phase].length = 0;
   }
-  if (desk.closed) return;
+  if (state.closed) return;
   if (doubtfulSuspects > 0) onDoubtsSettled();
   if (total > 0) onProgress({ done: total, total });
   for (const ownerId of forgettable) await ledger.owners.forget(ownerId);
@@ -164,7 +166,7 @@ async function recoverOrphans(
 const firstPhase = ({ status, mode }: Pick<OpenCall, 'status' | 'mode'>): Phase =>
   status === 'approved' ? 'go_on' : status === 'running' && mode === 'read' ? 'rerun' : 'now';
 
-function phaseOf({ engine }: Desk, plan: RecoveryPlan, call: Call): Phase {
+function phaseOf({ engine }: RuntimeState, plan: RecoveryPlan, call: Call): Phase {
   if (plan === 'settle' || plan === 'wait') return 'now';
   if (isSuspect(call)) return 'suspects';
   // What may run again may have run already, unrecorded, and may be what ended its process.
@@ -173,17 +175,17 @@ function phaseOf({ engine }: Desk, plan: RecoveryPlan, call: Call): Phase {
 
 /** Does the work batch by batch. No body of a batch begins before all the checks of its batch are made. */
 async function inBatches(
-  desk: Desk,
+  state: RuntimeState,
   orphans: readonly Orphan[],
   size: number,
-  work: (orphan: Orphan, takePlace: StartLine['takePlace'] | undefined) => Promise<void>,
+  work: (orphan: Orphan, awaitStart: StartLine['awaitStart'] | undefined) => Promise<void>,
 ): Promise<void> {
   for (let from = 0; from < orphans.length; from += size) {
     const batch = orphans.slice(from, from + size);
-    const places = drawStartLine(batch.length, desk.engine.deadlines);
-    await eachOf(desk, [...batch.entries()], size, async ([index, orphan]) => {
+    const places = drawStartLine(batch.length, state.engine.deadlines);
+    await eachOf(state, [...batch.entries()], size, async ([index, orphan]) => {
       const place = places[index];
-      await work(orphan, place?.takePlace).finally(() => place?.leave());
+      await work(orphan, place?.awaitStart).finally(() => place?.leave());
     });
   }
 }
@@ -193,7 +195,7 @@ async function inBatches(
  * runtime is closed.
  */
 async function eachOf<Item>(
-  desk: Desk,
+  state: RuntimeState,
   items: readonly Item[],
   workers: number,
   work: (item: Item) => Promise<void>,
@@ -203,12 +205,12 @@ async function eachOf<Item>(
   let failed = false;
   const run = async (): Promise<void> => {
     for (const item of waiting) {
-      if (failed || desk.closed) return;
+      if (failed || state.closed) return;
       await width?.enter();
       try {
-        if (!failed && !desk.closed) await work(item);
+        if (!failed && !state.closed) await work(item);
       } catch (error) {
-        if (desk.closed) return; // it stopped waiting for another process
+        if (state.closed) return; // it stopped waiting for another process
         failed = true;
         throw error;
       } finally {

@@ -7,7 +7,7 @@ import type { Deadlines } from '../../base/deadlines.ts';
 
 export type StartLine = {
   /** Waits for the others. */
-  readonly takePlace: () => Promise<() => void>;
+  readonly awaitStart: () => Promise<() => void>;
   /** This one will not come any more. Does nothing for one that came. */
   leave(): void;
 };

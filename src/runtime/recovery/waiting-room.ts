@@ -9,7 +9,7 @@
  */
 import { isQuittanceError } from '../../base/error.ts';
 import type { Call } from '../../call/call.ts';
-import { dueAt, isHandedOver } from '../../call/handoff.ts';
+import { dueAt, isHandoff } from '../../call/handoff.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
@@ -29,10 +29,10 @@ type Waiting = {
 };
 
 /** What the room needs of the desk it belongs to. */
-export type RoomDesk = {
+export type RoomServices = {
   readonly engine: Engine;
   /** Has a caller, or a recovery, the call in hand here? */
-  isInHand(call: Pick<Waiting, 'sessionId' | 'callId'>): boolean;
+  isActive(call: Pick<Waiting, 'sessionId' | 'callId'>): boolean;
   recover(stored: StoredCall, call: Call): Promise<unknown>;
 };
 
@@ -42,7 +42,7 @@ const mostAtOnce = 64;
 const lookEveryMs = 1_000;
 
 export class WaitingRoom implements WaitingCalls {
-  readonly #desk: RoomDesk;
+  readonly #services: RoomServices;
   readonly #calls = new Map<string, Waiting>();
   /** How many calls of each session wait: most entries are about other sessions. */
   readonly #sessions = new Map<string, number>();
@@ -52,8 +52,8 @@ export class WaitingRoom implements WaitingCalls {
   /** No call waits only until a moment before this. */
   #nextDueAt = Number.POSITIVE_INFINITY;
 
-  constructor(desk: RoomDesk) {
-    this.#desk = desk;
+  constructor(state: RoomServices) {
+    this.#services = state;
   }
 
   /** How many calls wait. */
@@ -62,11 +62,11 @@ export class WaitingRoom implements WaitingCalls {
   }
 
   async admit(stored: StoredCall, call: Call, readAt: number): Promise<boolean> {
-    const { engine } = this.#desk;
+    const { engine } = this.#services;
     if (call.status === 'held' && !(await readRecorded(engine, call)).ok) return false;
     const { sessionId, callId } = call;
     const { ownerId } = stored;
-    const until = isHandedOver(call) ? dueAt(call) : call.confirmation?.expiresAt;
+    const until = isHandoff(call) ? dueAt(call) : call.confirmation?.expiresAt;
     const key = this.#put({ sessionId, callId, ownerId, until });
     if (!this.#isListening) {
       this.#isListening = true;
@@ -110,21 +110,21 @@ export class WaitingRoom implements WaitingCalls {
     const { signal } = this.#closing;
     while (!signal.aborted && this.#calls.size > 0)
       try {
-        await this.#news(this.#nextDue());
+        await this.#onEntry(this.#nextDue());
         if (signal.aborted) break;
         await this.#wake(this.#findDue());
         await this.#readOn();
       } catch (error) {
         if (isClosed(error)) break;
         // Nothing is lost by coming back later: the position has not moved.
-        await this.#news(lookEveryMs, false);
+        await this.#onEntry(lookEveryMs, false);
       }
     this.#isListening = false;
   }
 
   /** Resolves when something is appended, or after so many milliseconds. */
-  async #news(withinMs: number | undefined, listening = true): Promise<void> {
-    const { clock, ledger } = this.#desk.engine;
+  async #onEntry(withinMs: number | undefined, listening = true): Promise<void> {
+    const { clock, ledger } = this.#services.engine;
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#closing.signal]);
     const timer = withinMs === undefined ? undefined : clock.startTimer(() => over.abort(), withinMs);
@@ -139,12 +139,12 @@ export class WaitingRoom implements WaitingCalls {
 
   #nextDue(): number | undefined {
     if (this.#nextDueAt === Number.POSITIVE_INFINITY) return undefined;
-    return Math.min(Math.max(0, this.#nextDueAt - this.#desk.engine.ledger.now()), lookEveryMs);
+    return Math.min(Math.max(0, this.#nextDueAt - this.#services.engine.ledger.now()), lookEveryMs);
   }
 
   /** Goes through all of them only when one may be due: there are many, and news are frequent. */
   #findDue(): readonly string[] {
-    const now = this.#desk.engine.ledger.now();
+    const now = this.#services.engine.ledger.now();
     if (this.#nextDueAt > now) return [];
     const due: string[] = [];
     this.#nextDueAt = Number.POSITIVE_INFINITY;
@@ -155,7 +155,7 @@ export class WaitingRoom implements WaitingCalls {
   }
 
   async #readOn(): Promise<void> {
-    const { ledger } = this.#desk.engine;
+    const { ledger } = this.#services.engine;
     for (const end = await ledger.entries.lastPosition(); this.#position < end;) {
       const until = Math.min(end, this.#position + batchSize);
       const entries = await ledger.entries.read({
@@ -193,8 +193,8 @@ export class WaitingRoom implements WaitingCalls {
 
   async #look(key: string): Promise<void> {
     const waiting = this.#take(key);
-    if (waiting === undefined || this.#desk.isInHand(waiting)) return;
-    const { engine } = this.#desk;
+    if (waiting === undefined || this.#services.isActive(waiting)) return;
+    const { engine } = this.#services;
     const { sessionId, callId, ownerId } = waiting;
     let stored: StoredCall | undefined;
     try {
@@ -205,7 +205,7 @@ export class WaitingRoom implements WaitingCalls {
       if (stored?.ownerId !== ownerId || call === undefined || call.settled !== undefined) return;
       const plan = planRecovery(engine, call);
       if (plan === 'wait' && (await this.admit(stored, call, readAt))) return;
-      const recovering = this.#desk.recover(stored, call).catch(() => undefined);
+      const recovering = this.#services.recover(stored, call).catch(() => undefined);
       if (endsAtOnce(plan)) await recovering;
       else void recovering.finally(() => engine.stragglers.delete(recovering));
       if (!endsAtOnce(plan)) engine.stragglers.add(recovering);

@@ -13,7 +13,7 @@ import type { Acting } from '../host/acting.ts';
 import { readIdentity } from '../host/acting.ts';
 import type { Engine } from '../state/engine.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
-import { readState } from './follow-workflows.ts';
+import { readState } from './ask-workflows.ts';
 import { orUnavailable } from '../../ledger/ledger-trouble.ts';
 import { whyAsker } from '../host/may-decide.ts';
 

@@ -62,10 +62,10 @@ export const allowedBy = ({ asks }: Confirmation): DecidedBy | undefined =>
 /** Ends a call for which a person was not in time. Distinct from a person's no. */
 export function settleExpired(live: EndedCall, { confirmationId }: Confirmation): Promise<ToolOutcome> {
   live.journal.apply({ type: 'expire', confirmationId, effect: 'block', by: undefined });
-  return tellExpired(live);
+  return replyExpired(live);
 }
 
-export function tellExpired(live: EndedCall): Promise<ToolOutcome> {
+export function replyExpired(live: EndedCall): Promise<ToolOutcome> {
   const asked = live.journal.call?.confirmation;
   const what = asked?.decision === undefined ? 'Nobody decided' : 'The approval was not used';
   const waitedFor = asked === undefined ? '' : ` It waited for a person: ${asked.description}`;

@@ -1,8 +1,8 @@
 /** Appends the end of a call: the outcome, its record, the budgets and the claim in one entry. */
-import { countedAs } from '../../call/counted-end.ts';
+import { countedEnd } from '../../call/counted-end.ts';
 import { surelyReads } from '../../tool/mode.ts';
 import type { Command } from '../../call/command.ts';
-import type { DataOf } from '../../call/event-data.ts';
+import type { EventDataOf } from '../../call/event-data.ts';
 import { isUntaken } from '../../call/handoff.ts';
 import { outcomeBlocksTool, outcomeIsError } from '../../call/outcome.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
@@ -10,12 +10,12 @@ import { isTerminalResult } from '../../call/tool-result.ts';
 import type { Judgement } from '../attempt/judgement.ts';
 import { countEnd, returnsFor, settlementsFor } from '../host/budget.ts';
 import { stoppedShares } from '../rules/contract-rules.ts';
-import { keepEvidence } from '../rules/follow-workflows.ts';
+import { keepEvidence } from '../rules/ask-workflows.ts';
 import type { EntryExtra } from '../state/call-journal.ts';
 import type { EndedCall } from '../state/call-stages.ts';
 import type { AttemptRecord } from '../state/unkept-end.ts';
 import { noteUndone } from '../undo/note-undone.ts';
-import { isGivenUp } from './lost-attempts.ts';
+import { isGivenUp } from './lost-runs.ts';
 
 /** False, and nothing is stored, where another process has changed the call. */
 export async function keepEnd(
@@ -68,7 +68,7 @@ export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptR
       : isUnbegun
         ? returnsFor(started.reserved)
         : settlementsFor(started.reserved, attempt.costMicros);
-  const end = isUnbegun ? undefined : countedAs(outcome, judgement.toolSuccess);
+  const end = isUnbegun ? undefined : countedEnd(outcome, judgement.toolSuccess);
   const toSettle = [
     ...charged,
     ...(started === undefined || end === undefined ? [] : countEnd(started.reserved, end)),
@@ -121,7 +121,7 @@ export function toRespondCommand(
 const isSuccess = ({ type }: ToolOutcome): boolean =>
   type === 'ToolExecutionResult' || type === 'ToolArtifactReference';
 
-const errorOf = (outcome: ToolOutcome): DataOf<'tool.responded'>['error'] => {
+const errorOf = (outcome: ToolOutcome): EventDataOf<'tool.responded'>['error'] => {
   switch (outcome.type) {
     case 'ToolExecutionResult':
     case 'ToolArtifactReference':

@@ -295,10 +295,10 @@ describe('a call whose id belongs to another call', () => {
       const other = () =>
         here.turn({ sessionId: 's', timeoutMs: 1_000 }).call(envelope('c', name, { to: 'bob' }));
       for (let asked = 1; asked <= 3; asked++) {
-        const told = other();
+        const reply = other();
         await quiet();
         clock.advance(1_000); // one that waits gives up
-        expect(await told).toMatchObject({ reason: 'conflict' });
+        expect(await reply).toMatchObject({ reason: 'conflict' });
       }
       answer.resolve({ decision: 'approve', by: 'ada' });
       body.resolve('done');
@@ -322,7 +322,7 @@ describe('a call whose id belongs to another call', () => {
         return ToolDecision.allow;
       },
     });
-    const told = here.turn({ sessionId: 's' }).call(envelope('c', 'delete_it', { n: 2 }));
+    const reply = here.turn({ sessionId: 's' }).call(envelope('c', 'delete_it', { n: 2 }));
     await quiet();
     // It is slow to end the call that a person denied.
     const ends = deferred();
@@ -340,7 +340,7 @@ describe('a call whose id belongs to another call', () => {
     const { confirmationId } = await question(elsewhere);
     await elsewhere.confirmations.decide(confirmationId, no());
     gate.resolve();
-    expect(await told).toMatchObject({ reason: 'conflict' });
+    expect(await reply).toMatchObject({ reason: 'conflict' });
     ends.resolve();
     expect(await first).toMatchObject({ code: 'confirmation.rejected' });
     await expectSettledOnce(here);

@@ -8,13 +8,13 @@ import { isDigestOf } from '../input/kept-input.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { readWaiting } from '../state/spill.ts';
 import type { OrphanEnd } from '../state/call-services.ts';
-import type { Told } from '../state/told.ts';
-import { openQuestion } from '../state/told.ts';
+import type { CallReply } from '../state/call-reply.ts';
+import { openQuestion } from '../state/call-reply.ts';
 import { notAccepted, notEnded, removedEnd } from './unavailable.ts';
-import { unlessLeft } from '../state/unless-left.ts';
+import { awaitOtherProcess } from '../state/await-other-process.ts';
 
 /** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
-export async function recall(live: AcceptedCall, known: StoredCall): Promise<Told> {
+export async function recall(live: AcceptedCall, known: StoredCall): Promise<CallReply> {
   const found = await settledOrOpen(live, known);
   if (found.type !== 'held') return found;
   const rest = (found.rest ?? follow(live, found.stored)).catch((error: unknown) => notAccepted(live, error));
@@ -108,7 +108,7 @@ function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome
 async function readChanged(live: AcceptedCall, stored: StoredCall): Promise<StoredCall | undefined> {
   const { engine, turn, request } = live;
   const call = foldStored(stored);
-  if (call !== undefined) await unlessLeft(live, call, stored.version);
+  if (call !== undefined) await awaitOtherProcess(live, call, stored.version);
   return engine.ledger.journal.readCall(turn.sessionId, request.id);
 }
 

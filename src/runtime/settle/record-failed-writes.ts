@@ -2,28 +2,28 @@
 import { decide } from '../../call/decide.ts';
 import type { CallEvent } from '../../call/event.ts';
 import { evolve } from '../../call/evolve.ts';
-import type { Desk } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 import type { FailedWrite } from '../host/failed-writes.ts';
-import { toCommand } from '../host/failed-writes.ts';
+import { toFailureCommand } from '../host/failed-writes.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { recordRefused } from './record-refused.ts';
 import { importSpills } from '../state/spill.ts';
 
 /** Records what failed before, as far as the ledger takes it. One round at a time. */
-export function recordFailedWrites(desk: Desk): Promise<void> {
-  desk.recording ??= recordAll(desk).finally(() => {
-    desk.recording = undefined;
+export function recordFailedWrites(state: RuntimeState): Promise<void> {
+  state.recording ??= recordAll(state).finally(() => {
+    state.recording = undefined;
   });
-  return desk.recording;
+  return state.recording;
 }
 
-async function recordAll(desk: Desk): Promise<void> {
-  const { failedWrites } = desk.engine;
+async function recordAll(state: RuntimeState): Promise<void> {
+  const { failedWrites } = state.engine;
   try {
     for (const [key, write] of failedWrites.entries())
-      if (await record(desk, write)) failedWrites.delete(key);
-    await recordRefused(desk);
+      if (await record(state, write)) failedWrites.delete(key);
+    await recordRefused(state);
   } catch (error) {
     // Still out of reach: the next call, or the timer, tries again.
     if (!(error instanceof LedgerTrouble)) throw error;
@@ -31,7 +31,7 @@ async function recordAll(desk: Desk): Promise<void> {
 }
 
 /** False where it has to wait. */
-async function record({ engine }: Desk, write: FailedWrite): Promise<boolean> {
+async function record({ engine }: RuntimeState, write: FailedWrite): Promise<boolean> {
   const { ledger, ids, nextEventId } = engine;
   const { sessionId, callId, turnId } = write.call;
   const stored = await ledger.journal.readCall(sessionId, callId);
@@ -40,7 +40,7 @@ async function record({ engine }: Desk, write: FailedWrite): Promise<boolean> {
   if (call === undefined) return true;
   const subject = { sessionId, callId, turnId, at: ledger.now(), nextId: nextEventId };
   const events: CallEvent[] = [];
-  for (const command of [toCommand(write), ...(write.late === undefined ? [] : [write.late])]) {
+  for (const command of [toFailureCommand(write), ...(write.late === undefined ? [] : [write.late])]) {
     const made = decide(call, command, subject);
     // What became of the call meanwhile leaves no room for it.
     if (!made.ok) return true;
@@ -62,8 +62,11 @@ const firstDelayMs = 1_000;
 const longestDelayMs = 30_000;
 
 /** Tries again by a timer, which keeps no process alive, until everything is recorded. */
-export function watchFailedWrites(desk: Desk, settleStranded: (desk: Desk) => Promise<void>): void {
-  const { engine } = desk;
+export function watchFailedWrites(
+  state: RuntimeState,
+  settlePending: (state: RuntimeState) => Promise<void>,
+): void {
+  const { engine } = state;
   let isWatching = false;
   const watch = (delayMs: number): void => {
     isWatching = true;
@@ -71,18 +74,18 @@ export function watchFailedWrites(desk: Desk, settleStranded: (desk: Desk) => Pr
   };
   const round = async (delayMs: number): Promise<void> => {
     isWatching = false;
-    if (desk.closed) return;
+    if (state.closed) return;
     try {
-      await recordFailedWrites(desk);
-      await settleStranded(desk);
+      await recordFailedWrites(state);
+      await settlePending(state);
       if (engine.spill.waiting) await importSpills(engine);
     } catch {
       // The ledger still fails. Whoever makes the next call hears of it.
     }
-    if (!desk.closed && engine.failedWrites.size > 0 && !isWatching)
+    if (!state.closed && engine.failedWrites.size > 0 && !isWatching)
       watch(Math.min(delayMs * 2, longestDelayMs));
   };
   engine.failedWrites.onAdded = () => {
-    if (!isWatching && !desk.closed) watch(firstDelayMs);
+    if (!isWatching && !state.closed) watch(firstDelayMs);
   };
 }

@@ -6,8 +6,8 @@ import { isQuittanceError } from '../../base/error.ts';
 import type { CallNotAccepted, FailedWritesUnlisted } from '../../call/event.ts';
 import type { Entry } from '../../ledger/journal.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
-import type { Desk } from '../state/desk.ts';
-import { keyOf } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
+import { callKey } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import type { RefusedWrite, Unlisted } from '../host/failed-writes.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
@@ -15,9 +15,9 @@ import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 /** Appends at once, which stores commit together. The first goes alone, to see whether the ledger works. */
 const mostAtOnce = 50;
 
-export async function recordRefused({ engine, inHand }: Desk): Promise<void> {
+export async function recordRefused({ engine, activeCalls }: RuntimeState): Promise<void> {
   const { failedWrites } = engine;
-  const writes = failedWrites.takeRefused((call) => inHand.has(keyOf(call)));
+  const writes = failedWrites.takeRefused((call) => activeCalls.has(callKey(call)));
   const failed: RefusedWrite[] = [];
   try {
     for (let atOnce = 1; writes.length > 0; atOnce = mostAtOnce) {

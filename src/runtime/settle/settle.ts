@@ -3,24 +3,24 @@
  */
 import { cutText } from '../../base/cut-text.ts';
 import type { Confirmation } from '../../call/call.ts';
-import type { DataOf } from '../../call/event-data.ts';
+import type { EventDataOf } from '../../call/event-data.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import type { Judgement } from '../attempt/judgement.ts';
-import { keptBeside, withNote } from '../attempt/kept-beside.ts';
+import { spillNotice, withNote } from '../attempt/spill-notice.ts';
 import { readLate } from '../attempt/late.ts';
 import { describeDenial } from '../host/confirm.ts';
 import { clean } from '../input/clean.ts';
-import { letGo } from '../preview/let-go.ts';
+import { releasePreview } from '../preview/release-preview.ts';
 import { aside } from '../state/aside.ts';
 import type { EndedCall } from '../state/call-stages.ts';
 import { modelNote } from '../state/call-stages.ts';
 import type { Stop } from '../state/gate.ts';
 import type { AttemptRecord, UnkeptEnd } from '../state/unkept-end.ts';
 import { keepEnd, remember, respond } from './keep-end.ts';
-import { bodyEndOf, elapsedOf, keepAsLate } from './late-end.ts';
+import { bodyEndOf, elapsedOf, keepAsLate } from './keep-as-late.ts';
 import { follow } from './recall.ts';
 import { notStored, removedEnd, unknownEnd } from './unavailable.ts';
 
@@ -43,7 +43,8 @@ export async function settleStopped(
   const { request } = live;
   if (stop.type === 'deny' && stop.developer !== undefined) aside(live, stop.developer);
   const reasonGiven = stop.type === 'deny' ? stop.details : stop.error;
-  if (live.journal.call?.preview !== undefined && !(await letGo(live, reasonGiven))) return overtaken(live);
+  if (live.journal.call?.preview !== undefined && !(await releasePreview(live, reasonGiven)))
+    return overtaken(live);
   const named = { callId: request.id, toolName: request.name };
   const outcome: ToolOutcome = Object.freeze(
     stop.type === 'deny'
@@ -103,7 +104,7 @@ async function spilled(
   const mark = journal.mark();
   const { outcome } = judgement;
   // An outcome that was told before stays as it was told.
-  const noted = journal.unkept === undefined ? withNote(outcome, keptBeside) : outcome;
+  const noted = journal.unkept === undefined ? withNote(outcome, spillNotice) : outcome;
   journal.apply({
     type: 'fail_to_persist',
     boundary: 'settle',
@@ -116,7 +117,7 @@ async function spilled(
   if (!kept) {
     journal.rewind(mark);
     journal.unkept ??= toUnkept(live, judgement, attempt, why);
-    return journal.unkept.told;
+    return journal.unkept.reply;
   }
   engine.spill.waiting = true;
   remember(live, noted, judgement.content, true);
@@ -132,12 +133,12 @@ function toUnkept(live: EndedCall, judgement: Judgement, attempt: AttemptRecord,
   const { outcome } = judgement;
   if (live.journal.call?.started?.mayRerun === true)
     return {
-      told: notStored(live, why),
+      reply: notStored(live, why),
       settle: () => settleUnkept(live, { judgement, late: undefined, attempt, why }),
     };
-  const told = unknownEnd(live);
-  const unknown = { ...unjudged(told), rules: judgement.rules };
-  return { told, settle: () => settleUnkept(live, { judgement: unknown, late: outcome, attempt, why }) };
+  const reply = unknownEnd(live);
+  const unknown = { ...unjudged(reply), rules: judgement.rules };
+  return { reply, settle: () => settleUnkept(live, { judgement: unknown, late: outcome, attempt, why }) };
 }
 
 type Unsettled = {
@@ -172,7 +173,7 @@ async function toLate(
   live: EndedCall,
   outcome: ToolOutcome,
   attempt: number,
-): Promise<DataOf<'tool.late'> | undefined> {
+): Promise<EventDataOf<'tool.late'> | undefined> {
   const end = bodyEndOf(outcome);
   if (end === undefined) return undefined;
   return { attempt, elapsedMs: Math.round(elapsedOf(outcome)), result: await readLate(live, end) };

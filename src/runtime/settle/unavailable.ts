@@ -1,5 +1,5 @@
 import type { Call } from '../../call/call.ts';
-import { isHandedOver } from '../../call/handoff.ts';
+import { isHandoff } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { inDoubt } from '../gates/doubt.ts';
@@ -69,7 +69,7 @@ export function notEnded(live: AcceptedCall, call: Call, error: unknown): ToolOu
   const { started } = call;
   if (started === undefined) return unavailable(live, error.message);
   // A call that was handed over may still end by a report, by its lease or by its deadline.
-  if (!started.mayRerun && live.tool?.reconcile === undefined && !isHandedOver(call)) return unknownEnd(live);
+  if (!started.mayRerun && live.tool?.reconcile === undefined && !isHandoff(call)) return unknownEnd(live);
   return Object.freeze({
     type: 'ToolFailure',
     callId: live.request.id,

@@ -1,30 +1,30 @@
 import type { AcceptedCall } from './accepted-call.ts';
-import type { Told } from './told.ts';
+import type { CallReply } from './call-reply.ts';
 
 /** A call that is being made here, for the callers that join it. */
 export class ActiveCall {
   readonly live: AcceptedCall;
-  #told: Promise<Told> | undefined;
-  #tell: (() => Promise<Told>) | undefined;
+  #reply: Promise<CallReply> | undefined;
+  #makeReply: (() => Promise<CallReply>) | undefined;
 
   constructor(live: AcceptedCall) {
     this.live = live;
   }
 
   /** The answer for callers; undefined before the call is begun. */
-  get told(): Promise<Told> | undefined {
-    const tell = this.#tell;
-    if (tell !== undefined) this.told = tell();
-    return this.#told;
+  get reply(): Promise<CallReply> | undefined {
+    const tell = this.#makeReply;
+    if (tell !== undefined) this.reply = tell();
+    return this.#reply;
   }
 
-  set told(told: Promise<Told> | undefined) {
-    this.#tell = undefined;
-    this.#told = told;
+  set reply(value: Promise<CallReply> | undefined) {
+    this.#makeReply = undefined;
+    this.#reply = value;
   }
 
   /** Makes the answer when the first caller asks for it, and not before. */
-  tellWhenAsked(tell: () => Promise<Told>): void {
-    this.#tell = tell;
+  replyWhenAsked(tell: () => Promise<CallReply>): void {
+    this.#makeReply = tell;
   }
 }

@@ -1,7 +1,7 @@
 import type { Call } from '../../call/call.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import type { Behaviors } from '../host/behaviors.ts';
-import type { HeldCall, Told } from './told.ts';
+import type { PendingReply, CallReply } from './call-reply.ts';
 
 /** What became of a call whose owner may be gone. */
 export type OrphanEnd =
@@ -10,7 +10,7 @@ export type OrphanEnd =
   /** Its record has changed: read it again. */
   | { readonly type: 'ended' }
   /** This process holds it now. */
-  | HeldCall;
+  | PendingReply;
 
 /** What a call needs from the runtime that makes it, beyond the engine. */
 export interface CallServices {
@@ -24,5 +24,5 @@ export interface CallServices {
    */
   endOrphan(stored: StoredCall, call: Call, asker: 'of the call' | 'of another'): Promise<OrphanEnd>;
   /** The answer that callers of an active call will get; undefined for any other call. */
-  toldOf(call: { readonly sessionId: string; readonly callId: string }): Promise<Told> | undefined;
+  replyTo(call: { readonly sessionId: string; readonly callId: string }): Promise<CallReply> | undefined;
 }

@@ -18,7 +18,7 @@ import { judgedInput } from '../input/judged-input.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
 import type { AcceptedCall } from './accepted-call.ts';
 import type { GrantInUse } from './grant-in-use.ts';
-import type { HeldCall } from './told.ts';
+import type { PendingReply } from './call-reply.ts';
 import type { WorkflowStep } from './workflow-step.ts';
 
 /** A call whose tool is known and whose input its schema has accepted. */
@@ -97,7 +97,7 @@ export type AskedCall = EndedCall &
   };
 
 /** A question that this process itself holds. */
-export type HeldHere = HeldCall & { readonly asked: AskedCall };
+export type HeldHere = PendingReply & { readonly asked: AskedCall };
 
 /** The gates must look again: something that they went by has changed since. */
 export type Moved = { readonly type: 'moved' };

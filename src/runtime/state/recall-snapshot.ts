@@ -6,7 +6,7 @@ import type { Call } from '../../call/call.ts';
 import type { AcceptedCall } from './accepted-call.ts';
 import type { ReadyCall } from './call-stages.ts';
 import type { Engine } from './engine.ts';
-import { collectHidden } from '../input/hidden-values.ts';
+import { collectHidden } from '../input/collect-hidden.ts';
 import { openSealed } from './seal-input.ts';
 import type { Snapshot } from '../input/snapshot.ts';
 

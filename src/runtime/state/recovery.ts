@@ -1,6 +1,6 @@
 import type { Call } from '../../call/call.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
-import type { Told } from './told.ts';
+import type { CallReply } from './call-reply.ts';
 
 /** What became of a call whose owner was gone. */
 export type RecoveredCall = {
@@ -12,7 +12,10 @@ export type RecoveredCall = {
 };
 
 /** What became of it, and what whoever asks for it is told. */
-export type Recovery = { readonly how: RecoveredCall['how'] | 'overtaken'; readonly told: Told | undefined };
+export type Recovery = {
+  readonly how: RecoveredCall['how'] | 'overtaken';
+  readonly reply: CallReply | undefined;
+};
 
 /** How far a recovery has come, for a host that shows it. */
 export type RecoveryProgress = { readonly done: number; readonly total: number };

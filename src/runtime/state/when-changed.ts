@@ -1,8 +1,8 @@
 import type { Call } from '../../call/call.ts';
-import { dueAt, isHandedOver } from '../../call/handoff.ts';
+import { dueAt, isHandoff } from '../../call/handoff.ts';
 import type { DeadlineWatch } from '../../base/deadlines.ts';
 import type { Engine } from './engine.ts';
-import { leftUntil } from './left-until.ts';
+import { orphanDeadline } from './orphan-deadline.ts';
 import { stayAwake } from './stay-awake.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function whenChanged(
   signal?: AbortSignal,
 ): Promise<void> {
   const { ledger } = engine;
-  const at = isHandedOver(call) ? dueAt(call) : leftUntil(call);
+  const at = isHandoff(call) ? dueAt(call) : orphanDeadline(call);
   if (at === undefined)
     return stayAwake(engine, ledger.journal.whenChanged(call.sessionId, call.callId, version, signal));
   // Looked at again and again, an overdue call would otherwise gather those who have long stopped waiting.

@@ -16,8 +16,8 @@ import { withInput } from '../state/call-stages.ts';
 import type { Taken } from '../input/taken.ts';
 import type { Engine } from '../state/engine.ts';
 import { bindKey } from '../gates/key.ts';
-import { collectHidden } from '../input/hidden-values.ts';
-import { isGivenUp } from '../settle/lost-attempts.ts';
+import { collectHidden } from '../input/collect-hidden.ts';
+import { isGivenUp } from '../settle/lost-runs.ts';
 import { createRecentCalls } from '../state/recent-calls.ts';
 import { recallSnapshot } from '../state/recall-snapshot.ts';
 import { readRecorded } from '../state/read-recorded.ts';
@@ -36,7 +36,7 @@ export async function takeOver(
   maker: CallMaker,
   stored: StoredCall,
   call: Call,
-  takePlace?: AcceptedCall['takePlace'],
+  awaitStart?: AcceptedCall['takePlace'],
 ): Promise<TakenOverCall> {
   const { engine } = maker;
   const executed = await readExecuted(engine, call);
@@ -54,7 +54,7 @@ export async function takeOver(
     {},
     {
       submitted: call.submitted,
-      takePlace,
+      takePlace: awaitStart,
       tool: engine.undoToolFor(call.toolName, engine.policyInForce()),
     },
     { givenUp: isGivenUp(call) },

@@ -3,57 +3,57 @@
  * walked for a look: nothing of it is kept, and whoever makes the call walks them again.
  */
 import type { ParsedToolCall } from '../../call/tool-call.ts';
-import type { PendingCall } from './await-told.ts';
-import { toPending } from './await-told.ts';
+import type { PendingCall } from './await-reply.ts';
+import { toPending } from './await-reply.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import { acceptCall } from '../state/accepted-call.ts';
-import type { Desk } from '../state/desk.ts';
-import { keyOf } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
+import { callKey } from '../state/runtime-state.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { gates } from '../gates/gates.ts';
 import { keepInput } from '../input/kept-input.ts';
 import { makeCall, toRequestCommand, waitedFor, withAskByMode } from './make-call.ts';
-import { openQuestion } from '../state/told.ts';
+import { openQuestion } from '../state/call-reply.ts';
 import type { TurnState } from '../state/turn-state.ts';
-import { answerByGrant } from '../grants/use-grant.ts';
+import { answerByGrant } from '../grants/answer-by-grant.ts';
 import { walkAll } from '../gates/walk.ts';
 
 /** Holds the call where a person has to be asked, and says which question that is. Otherwise nothing comes of it. */
 export async function askFirst(
-  desk: Desk,
+  state: RuntimeState,
   turn: TurnState,
   request: ParsedToolCall,
   options: CallOptions,
 ): Promise<PendingCall | undefined> {
   const { sessionId } = turn;
   const { id: callId } = request;
-  if (!desk.inHand.has(keyOf({ sessionId, callId }))) {
-    const stored = await desk.engine.ledger.journal.readCall(sessionId, callId);
+  if (!state.activeCalls.has(callKey({ sessionId, callId }))) {
+    const stored = await state.engine.ledger.journal.readCall(sessionId, callId);
     if (stored !== undefined) {
       // A call that is known is not taken on here: whoever asks for it does that, and hears of a conflict.
       const asked = openQuestion(foldStored(stored));
       return asked && toPending(callId, asked);
     }
-    if (!desk.closed && !(await wouldAsk(desk, turn, request, options))) return undefined;
+    if (!state.closed && !(await wouldAsk(state, turn, request, options))) return undefined;
   }
-  const told = await makeCall(desk, turn, request, options, waitedFor).told;
-  return told?.type === 'held' ? toPending(callId, told) : undefined;
+  const reply = await makeCall(state, turn, request, options, waitedFor).reply;
+  return reply?.type === 'held' ? toPending(callId, reply) : undefined;
 }
 
 /** A preview changes what is on record, so it is left to whoever makes the call. */
 const gatesToLookAt = gates.filter(({ name }) => name !== 'preview');
 
 async function wouldAsk(
-  desk: Desk,
+  state: RuntimeState,
   turn: TurnState,
   request: ParsedToolCall,
   options: CallOptions,
 ): Promise<boolean> {
-  const { engine } = desk;
+  const { engine } = state;
   const raw = request.input.ok ? request.input.arguments : request.input.raw;
   const paths = engine.tools.get(request.name)?.redact?.input;
   const requested = keepInput(raw, paths, engine.redactor, engine.seal);
-  const live = acceptCall(desk, turn, request, requested, options, waitedFor);
+  const live = acceptCall(state, turn, request, requested, options, waitedFor);
   live.journal.apply(toRequestCommand(live));
   const walked = await walkAll(live, gatesToLookAt);
   if (walked.type === 'stopped') return false;

@@ -8,33 +8,33 @@ import type { ParsedToolCall } from '../../call/tool-call.ts';
 import { coerce } from '../../tool/coerce.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { toJson } from '../../base/json.ts';
-import type { PendingCall } from './await-told.ts';
-import { awaitTold } from './await-told.ts';
+import type { PendingCall } from './await-reply.ts';
+import { awaitReply } from './await-reply.ts';
 import type { CallOptions } from '../host/call-options.ts';
-import type { Desk } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import { makeCall } from './make-call.ts';
 import { createSemaphore } from '../../base/semaphore.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
 import type { TurnState } from '../state/turn-state.ts';
 
 export async function callBatch(
-  desk: Desk,
+  state: RuntimeState,
   turn: TurnState,
   requests: readonly ParsedToolCall[],
   options: CallOptions,
   concurrency: number,
 ): Promise<readonly (ToolOutcome | PendingCall)[]> {
-  const reaches = await Promise.all(requests.map((request) => reachOf(desk.engine, request)));
-  const takePlace = createSemaphore(concurrency);
+  const reaches = await Promise.all(requests.map((request) => reachOf(state.engine, request)));
+  const awaitStart = createSemaphore(concurrency);
   const answers: Promise<ToolOutcome | PendingCall>[] = [];
   for (const [index, request] of requests.entries()) {
     const earlier = answers.filter((_, other) => overlap(reaches[index], reaches[other]));
     const make = async (): Promise<ToolOutcome | PendingCall> => {
       await Promise.allSettled(earlier);
-      const active = makeCall(desk, turn, request, options, { submitted: false, takePlace });
-      return awaitTold(active, turn, options);
+      const active = makeCall(state, turn, request, options, { submitted: false, takePlace: awaitStart });
+      return awaitReply(active, turn, options);
     };
     answers.push(make());
   }
@@ -54,7 +54,7 @@ async function reachOf({ tools }: Engine, { name, input }: ParsedToolCall): Prom
   const copy = toJson(input.arguments);
   const checked = copy.ok ? await tool.input.check(copy.value) : undefined;
   const keysOf = (read: JsonObject, value: unknown): readonly string[] | undefined =>
-    resourceKeysOf(tool, () => handOut(tool.input, { form: 'typed', value, checked: read }));
+    resourceKeysOf(tool, () => inputForTool(tool.input, { form: 'typed', value, checked: read }));
   if (checked?.ok === true) return { reads, keys: keysOf(input.arguments, checked.value) };
   const coerced = await coerce(input.arguments, tool.input);
   return { reads, keys: coerced.ok ? keysOf(coerced.input, coerced.value) : undefined };

@@ -20,28 +20,28 @@ import { ActiveCall } from '../state/active-call.ts';
 import type { AskedCall, HeldHere, JudgedCall, Moved } from '../state/call-stages.ts';
 import type { Taken } from '../input/taken.ts';
 import type { Ask } from '../../call/event.ts';
-import type { HostAnswer } from '../hold/first-news.ts';
-import type { StrandedCall } from '../state/desk.ts';
+import type { HostAnswer } from '../hold/await-hold-signal.ts';
+import type { PendingSettlement } from '../state/runtime-state.ts';
 import { checkKeys } from '../../base/check-keys.ts';
-import type { Desk } from '../state/desk.ts';
-import { keyOf } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
+import { callKey } from '../state/runtime-state.ts';
 import { end, execute } from '../execute/execute.ts';
 import { gates } from '../gates/gates.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { noteFailedWrite } from '../settle/note-failed-write.ts';
 import { recordFailedWrites } from '../settle/record-failed-writes.ts';
-import { hold, holdOn, nobodyAsked, resolveHold } from '../hold/hold.ts';
+import { hold, holdOn, notAsked, resolveHold } from '../hold/hold.ts';
 import type { KeptInput } from '../input/kept-input.ts';
 import { isDigestOf, keepInput } from '../input/kept-input.ts';
 import { modeOf } from '../state/mode-of.ts';
 import { recall } from '../settle/recall.ts';
 import { overtaken } from '../settle/settle.ts';
 import { importSpills, readWaiting } from '../state/spill.ts';
-import { settleStranded } from '../settle/stranded.ts';
-import type { Told } from '../state/told.ts';
+import { settlePending } from '../settle/settle-pending.ts';
+import type { CallReply } from '../state/call-reply.ts';
 import type { TurnState } from '../state/turn-state.ts';
 import { notAccepted, unavailable } from '../settle/unavailable.ts';
-import { answerByGrant } from '../grants/use-grant.ts';
+import { answerByGrant } from '../grants/answer-by-grant.ts';
 import { walkAll } from '../gates/walk.ts';
 import { within } from '../../base/within.ts';
 
@@ -53,14 +53,14 @@ export const waitedFor: Manner = { submitted: false, takePlace: undefined };
 
 /** Makes a call, or joins the one that is being made. */
 export function makeCall(
-  desk: Desk,
+  state: RuntimeState,
   turn: TurnState,
   request: ParsedToolCall,
   options: CallOptions,
   manner: Manner,
 ): ActiveCall {
-  const { engine } = desk;
-  if (desk.closed)
+  const { engine } = state;
+  if (state.closed)
     throw new QuittanceError(
       'runtime.closed',
       'This runtime is closed; create a new one on the same ledger.',
@@ -72,29 +72,29 @@ export function makeCall(
     engine.seal,
   );
   if (options !== noOptions) checkCallOptions(options);
-  const key = keyOf({ sessionId: turn.sessionId, callId: request.id });
-  const known = desk.inHand.get(key);
-  if (known?.told !== undefined && isSame(known.live, request, requested)) return known;
-  const live = acceptCall(desk, turn, request, requested, options, manner);
+  const key = callKey({ sessionId: turn.sessionId, callId: request.id });
+  const known = state.activeCalls.get(key);
+  if (known?.reply !== undefined && isSame(known.live, request, requested)) return known;
+  const live = acceptCall(state, turn, request, requested, options, manner);
   const active = new ActiveCall(live);
   const { signals } = live;
   if (known !== undefined) {
-    active.told = tellApart(known, live, () => {
-      const again = makeCall(desk, turn, request, options, manner);
+    active.reply = refuseConflict(known, live, () => {
+      const again = makeCall(state, turn, request, options, manner);
       signals.onCancel = () => again.live.signals.cancel(signals.cancelled ?? 'cancelled');
-      return again.told;
+      return again.reply;
     }).catch((error: unknown) => notAccepted(live, error));
     return active;
   }
-  desk.inHand.set(key, active);
+  state.activeCalls.set(key, active);
   const { signal } = options;
   const giveUp = (): void => signals.cancel('the caller gave up');
   signal?.addEventListener('abort', giveUp, { once: true });
   if (signal?.aborted === true) giveUp();
-  active.told = run(desk, key, live, (asked) => {
-    desk.inHand.delete(key);
-    if (live.journal.isLeftOpen()) desk.stranded.set(key, { live, asked });
-    else if (live.journal.owned) desk.stranded.delete(key);
+  active.reply = run(state, key, live, (asked) => {
+    state.activeCalls.delete(key);
+    if (live.journal.isLeftOpen()) state.pendingSettlements.set(key, { live, asked });
+    else if (live.journal.owned) state.pendingSettlements.delete(key);
     // One signal may serve a thousand calls.
     signal?.removeEventListener('abort', giveUp);
   });
@@ -121,41 +121,41 @@ const rawOf = (input: ParsedArguments): JsonValue => (input.ok ? input.arguments
  * Another request under the id of a call in hand. It is told so once the ledger knows that call; where the ledger
  * knows this one instead, or neither, it is made as if it came now.
  */
-async function tellApart(
+async function refuseConflict(
   known: ActiveCall,
   live: AcceptedCall,
-  makeAgain: () => Promise<Told> | undefined,
-): Promise<Told> {
+  makeAgain: () => Promise<CallReply> | undefined,
+): Promise<CallReply> {
   const { request, engine, turn } = live;
-  await Promise.race([known.live.journal.whenKept(), known.told]);
+  await Promise.race([known.live.journal.whenKept(), known.reply]);
   const stored = await engine.ledger.journal.readCall(turn.sessionId, request.id);
   const call = stored && foldStored(stored);
   const isOther =
     call?.toolName !== request.name || !isDigestOf(call.requestDigest, rawOf(request.input), engine.seal);
   if (stored !== undefined && isOther) return recall(live, stored);
-  await known.told;
+  await known.reply;
   return makeAgain() ?? unavailable(live, 'another call with this id was not accepted either');
 }
 
 async function run(
-  desk: Desk,
+  state: RuntimeState,
   key: string,
   live: AcceptedCall,
   done: (asked: AskedCall | undefined) => void,
-): Promise<Told> {
+): Promise<CallReply> {
   const { journal, engine } = live;
-  let told: Told | HeldHere | undefined;
+  let reply: CallReply | HeldHere | undefined;
   try {
-    told = await proceed(desk, key, live);
-    if (engine.failedWrites.isDue) await recordRefusals(desk, live);
-    return told;
+    reply = await proceed(state, key, live);
+    if (engine.failedWrites.isDue) await recordRefusals(state, live);
+    return reply;
   } catch (error) {
     if (journal.owned) noteFailedWrite(live, error);
     return notAccepted(live, error);
   } finally {
     if (journal.owned && journal.version > 0) engine.failedWrites.forget(live.journal);
-    const asked = told !== undefined && 'asked' in told ? told.asked : undefined;
-    if (told?.type === 'held') void told.rest.catch(() => undefined).finally(() => done(asked));
+    const asked = reply !== undefined && 'asked' in reply ? reply.asked : undefined;
+    if (reply?.type === 'held') void reply.rest.catch(() => undefined).finally(() => done(asked));
     else done(asked);
   }
 }
@@ -164,27 +164,27 @@ async function run(
 const recordingGraceMs = 250;
 
 /** The ledger took this call: now it can also take the records of calls it refused before. */
-async function recordRefusals(desk: Desk, live: AcceptedCall): Promise<void> {
+async function recordRefusals(state: RuntimeState, live: AcceptedCall): Promise<void> {
   if (live.journal.version === 0) return;
   if (live.journal.owned) live.engine.failedWrites.forget(live.journal);
-  await within(live.engine, recordingGraceMs, recordFailedWrites(desk), undefined);
+  await within(live.engine, recordingGraceMs, recordFailedWrites(state), undefined);
 }
 
-async function proceed(desk: Desk, key: string, live: AcceptedCall): Promise<Told | HeldHere> {
+async function proceed(state: RuntimeState, key: string, live: AcceptedCall): Promise<CallReply | HeldHere> {
   const { engine, request, journal } = live;
-  if (engine.failedWrites.hasWaiting) await recordFailedWrites(desk);
-  if (desk.stranded.size > 0) await settleStranded(desk);
+  if (engine.failedWrites.hasWaiting) await recordFailedWrites(state);
+  if (state.pendingSettlements.size > 0) await settlePending(state);
   const stored = readKnown(live);
   const known = isPromiseLike(stored) ? await stored : stored;
   if (known !== undefined) {
-    const left = desk.stranded.get(key);
+    const left = state.pendingSettlements.get(key);
     return left?.live.journal.version === known.version && isSame(left.live, request, live.requested)
       ? resume(live, left, known)
       : recall(live, known);
   }
   if (engine.spill.waiting) {
-    const told = await tellWaiting(live);
-    if (told !== undefined) return told;
+    const reply = await replyWaiting(live);
+    if (reply !== undefined) return reply;
   }
   journal.apply(toRequestCommand(live));
   // What could not be stored of it before is stored with it now.
@@ -208,7 +208,7 @@ function readKnown(live: AcceptedCall): Awaitable<StoredCall | undefined> {
 }
 
 /** A read needs no intent: if its end waits in the spill, the ledger does not know of it yet. */
-async function tellWaiting(live: AcceptedCall): Promise<Told | undefined> {
+async function replyWaiting(live: AcceptedCall): Promise<CallReply | undefined> {
   const { engine, request } = live;
   const waiting = await readWaiting(engine, live, undefined);
   if (waiting?.toolName !== request.name) return undefined;
@@ -218,9 +218,13 @@ async function tellWaiting(live: AcceptedCall): Promise<Told | undefined> {
 }
 
 /** Goes on with a call of ours that stopped because the ledger did. */
-async function resume(live: AcceptedCall, left: StrandedCall, known: StoredCall): Promise<Told | HeldHere> {
+async function resume(
+  live: AcceptedCall,
+  left: PendingSettlement,
+  known: StoredCall,
+): Promise<CallReply | HeldHere> {
   const { journal, preview } = left.live;
-  if (journal.unkept !== undefined) return journal.unkept.told;
+  if (journal.unkept !== undefined) return journal.unkept.reply;
   const call = foldStored(known);
   if (call === undefined) return recall(live, known);
   live.journal.inherit(call, known.version);
@@ -248,25 +252,25 @@ export const neverAsked: Omit<AskedCall, keyof AcceptedCall> = Object.freeze({
 export async function goOnFrom(
   live: AskedCall,
   { confirmation }: Call,
-  asked: HostAnswer = nobodyAsked,
+  asked: HostAnswer = notAsked,
   just?: Taken,
-): Promise<Told | HeldHere> {
+): Promise<CallReply | HeldHere> {
   if (confirmation === undefined) return goThroughGates(live);
   return confirmation.status === 'pending' ? holdOn(live, asked) : resolveHold(live, asked, just);
 }
 
 /** The gates, then a person where one must be asked, then the body. */
-export async function goThroughGates(live: AcceptedCall): Promise<Told | HeldHere> {
+export async function goThroughGates(live: AcceptedCall): Promise<CallReply | HeldHere> {
   for (;;) {
     const walking = walkAll(live, gates);
     const walked = isPromiseLike(walking) ? await walking : walking;
     if (walked.type === 'stopped') return end(walked.live, walked.stop);
-    const told = await askOrExecute(walked.live);
-    if (told.type !== 'moved') return told;
+    const reply = await askOrExecute(walked.live);
+    if (reply.type !== 'moved') return reply;
   }
 }
 
-async function askOrExecute(walked: JudgedCall): Promise<Told | HeldHere | Moved> {
+async function askOrExecute(walked: JudgedCall): Promise<CallReply | HeldHere | Moved> {
   const asks = withAskByMode(walked);
   if (asks.length === 0) return execute(walked, false);
   const granted = await answerByGrant(walked, asks);

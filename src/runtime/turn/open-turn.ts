@@ -4,7 +4,7 @@ import type { AnyTool } from '../../tool/define-tool.ts';
 import { bindBudgets, checkBudgets, strictest } from '../host/budget.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import { noFacts, readCallerFacts } from '../input/caller-facts.ts';
-import type { Desk } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import { createRecentCalls } from '../state/recent-calls.ts';
 import type { Turn } from './turn.ts';
@@ -14,13 +14,13 @@ import { TurnState } from '../state/turn-state.ts';
 
 /** Opens a turn. Nothing is written before its first call. */
 export function openTurn<Tools extends readonly AnyTool[]>(
-  desk: Desk,
+  runtimeState: RuntimeState,
   options: TurnOptions,
   parent?: TurnState,
 ): Turn<Tools> {
-  const state = openTurnState(desk.engine, options, parent);
-  return createTurn<Tools>(desk, state, (child) =>
-    openTurn<Tools>(desk, { sessionId: options.sessionId, ...child }, state),
+  const state = openTurnState(runtimeState.engine, options, parent);
+  return createTurn<Tools>(runtimeState, state, (child) =>
+    openTurn<Tools>(runtimeState, { sessionId: options.sessionId, ...child }, state),
   );
 }
 

@@ -9,20 +9,20 @@ import { parseToolCall } from '../../call/tool-call.ts';
 import type { AnyTool, ToolInput, ToolOutput } from '../../tool/define-tool.ts';
 import type { Jsonified } from '../../tool/jsonified.ts';
 import { askFirst } from './ask-first.ts';
-import type { PendingCall } from './await-told.ts';
-import { awaitTold, orPending, unlessGivenUp } from './await-told.ts';
+import type { PendingCall } from './await-reply.ts';
+import { awaitReply, orPending, unlessGivenUp } from './await-reply.ts';
 import { callBatch } from './call-batch.ts';
 import type { ActiveCall } from '../state/active-call.ts';
 import type { CallOptions } from '../host/call-options.ts';
-import type { Desk } from '../state/desk.ts';
-import { keyOf } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
+import { callKey } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import { makeCall, noOptions, waitedFor } from './make-call.ts';
 import type { TurnOptions } from '../host/turn-options.ts';
 import type { TurnState } from '../state/turn-state.ts';
 import { readStoredArtifact } from '../host/read-stored-artifact.ts';
 import type { ToolCallInput } from '../host/tool-call-input.ts';
-import { outcomeUnlessAsked } from './unless-asked.ts';
+import { outcomeOrPending } from './outcome-or-pending.ts';
 
 /** One round of an agent's loop. */
 export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
@@ -102,36 +102,36 @@ export type BoundTool = {
 };
 
 export function createTurn<Tools extends readonly AnyTool[]>(
-  desk: Desk,
+  runtime: RuntimeState,
   state: TurnState,
   openChild: (options: Partial<TurnOptions>) => Turn<Tools>,
 ): Turn<Tools> {
-  const { engine } = desk;
+  const { engine } = runtime;
   const { sessionId, turnId } = state;
   const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> =>
-    orPending(await awaitTold(make(desk, state, envelope, options), state, options));
+    orPending(await awaitReply(make(runtime, state, envelope, options), state, options));
   state.onEnd = (why) => {
-    if (why === 'terminal_result') endWithResult(desk, state);
+    if (why === 'terminal_result') endWithResult(runtime, state);
   };
   return {
     sessionId,
     turnId,
     call: ((envelope, options = noOptions) =>
       wantsReturn(options)
-        ? callUnlessHeld(desk, state, envelope, options)
+        ? callUnlessHeld(runtime, state, envelope, options)
         : call(envelope, options)) as Turn['call'],
-    ask: async (envelope, options = noOptions) => askFirst(desk, state, parseToolCall(envelope), options),
+    ask: async (envelope, options = noOptions) => askFirst(runtime, state, parseToolCall(envelope), options),
     async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
       if (!Number.isSafeInteger(concurrency) || concurrency < 1)
         throw new QuittanceError(
           'config.invalid',
           `concurrency must be a whole number of at least 1, found ${String(concurrency)}.`,
         );
-      return callBatch(desk, state, calls.map(parseToolCall), options, concurrency);
+      return callBatch(runtime, state, calls.map(parseToolCall), options, concurrency);
     },
-    submit: (envelope, options = {}) => submit(desk, state, envelope, options),
+    submit: (envelope, options = {}) => submit(runtime, state, envelope, options),
     cancel(callId, reason = 'cancelled') {
-      const active = desk.inHand.get(keyOf({ sessionId, callId }));
+      const active = runtime.activeCalls.get(callKey({ sessionId, callId }));
       active?.live.signals.cancel(reason);
       return active !== undefined;
     },
@@ -151,7 +151,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       try {
         if (isFirst) await writeEnd(engine, state, 'asked');
       } finally {
-        if (withdraw) await withdrawAll(desk, state, 'The turn was ended and its questions withdrawn.');
+        if (withdraw) await withdrawAll(runtime, state, 'The turn was ended and its questions withdrawn.');
       }
     },
   };
@@ -162,7 +162,7 @@ const wantsReturn = (options: CallOptions): options is CallOptions & IfHeld =>
   (options as Partial<IfHeld> | null)?.ifHeld !== undefined;
 
 async function callUnlessHeld(
-  desk: Desk,
+  runtime: RuntimeState,
   state: TurnState,
   envelope: unknown,
   { ifHeld, ...options }: CallOptions & IfHeld,
@@ -172,15 +172,20 @@ async function callUnlessHeld(
       'config.invalid',
       `turn.call: ifHeld must be 'return', found ${String(ifHeld)}.`,
     );
-  const active = make(desk, state, envelope, options);
-  return unlessGivenUp(active, options, outcomeUnlessAsked(active));
+  const active = make(runtime, state, envelope, options);
+  return unlessGivenUp(active, options, outcomeOrPending(active));
 }
 
-const make = (desk: Desk, state: TurnState, envelope: unknown, options: CallOptions): ActiveCall =>
-  makeCall(desk, state, parseToolCall(envelope), options, waitedFor);
+const make = (runtime: RuntimeState, state: TurnState, envelope: unknown, options: CallOptions): ActiveCall =>
+  makeCall(runtime, state, parseToolCall(envelope), options, waitedFor);
 
-function submit(desk: Desk, state: TurnState, envelope: unknown, options: CallOptions): SubmittedCall {
-  const active = makeCall(desk, state, parseToolCall(envelope), options, {
+function submit(
+  runtime: RuntimeState,
+  state: TurnState,
+  envelope: unknown,
+  options: CallOptions,
+): SubmittedCall {
+  const active = makeCall(runtime, state, parseToolCall(envelope), options, {
     submitted: true,
     takePlace: undefined,
   });
@@ -241,26 +246,26 @@ async function writeEnd(engine: Engine, state: TurnState, why: TurnEndReason): P
 }
 
 /** Withdraws the open questions of the turn, and those still to be asked. Waits until their calls have ended. */
-async function withdrawAll(desk: Desk, state: TurnState, reason: string): Promise<void> {
+async function withdrawAll(runtime: RuntimeState, state: TurnState, reason: string): Promise<void> {
   state.withdrawn = reason;
-  const held = [...desk.inHand.values()].filter(
+  const held = [...runtime.activeCalls.values()].filter(
     ({ live }) => live.turn === state && live.signals.withdraw !== undefined,
   );
   for (const { live } of held) live.signals.withdraw?.(reason);
   await Promise.allSettled(
     held.map(async (active) => {
-      const told = await active.told;
-      return told?.type === 'held' ? told.rest : told;
+      const reply = await active.reply;
+      return reply?.type === 'held' ? reply.rest : reply;
     }),
   );
 }
 
 /** A tool gave the final result of the turn. */
-function endWithResult(desk: Desk, state: TurnState): void {
-  const { stragglers } = desk.engine;
+function endWithResult(runtime: RuntimeState, state: TurnState): void {
+  const { stragglers } = runtime.engine;
   const ending = Promise.all([
-    writeEnd(desk.engine, state, 'terminal_result'),
-    withdrawAll(desk, state, 'The turn has ended with the final result of another tool.'),
+    writeEnd(runtime.engine, state, 'terminal_result'),
+    withdrawAll(runtime, state, 'The turn has ended with the final result of another tool.'),
   ])
     // The outcome that ended the turn is stored. The end of the turn itself is recorded if the ledger takes it.
     .catch(() => undefined)
@@ -270,18 +275,18 @@ function endWithResult(desk: Desk, state: TurnState): void {
 
 /** Its rejection need not be handled: `outcome()` says the same. */
 function whenAccepted(active: ActiveCall): Promise<void> {
-  const accepted = Promise.race([active.live.journal.whenKept(), active.told]).then((told) => {
-    if (told?.type === 'ToolFailure' && told.code === 'ledger.unavailable')
-      throw new QuittanceError('ledger.unavailable', told.error, { callId: active.live.callId });
+  const accepted = Promise.race([active.live.journal.whenKept(), active.reply]).then((reply) => {
+    if (reply?.type === 'ToolFailure' && reply.code === 'ledger.unavailable')
+      throw new QuittanceError('ledger.unavailable', reply.error, { callId: active.live.callId });
   });
   accepted.catch(() => undefined);
   return accepted;
 }
 
 async function outcomeOf(active: ActiveCall): Promise<ToolOutcome> {
-  const told = await active.told;
-  if (told === undefined) throw new TypeError(`Call ${active.live.callId} is not being made.`);
-  return told.type === 'held' ? told.rest : told;
+  const reply = await active.reply;
+  if (reply === undefined) throw new TypeError(`Call ${active.live.callId} is not being made.`);
+  return reply.type === 'held' ? reply.rest : reply;
 }
 
 /** Outcomes are frozen; code that asked for a value may do with it what it likes. */

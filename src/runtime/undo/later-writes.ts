@@ -5,7 +5,7 @@ import type { CallEvent } from '../../call/event.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { Engine } from '../state/engine.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import { readRecorded } from '../state/read-recorded.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
 import { undoneCallId } from '../host/undo-tool.ts';
@@ -56,10 +56,10 @@ export async function keysOfRecorded(
   const { input: schema } = tool;
   if (recorded.ok && recorded.form === 'json') {
     const { effectiveInput: value, accepted: checked } = recorded;
-    return resourceKeysOf(tool, () => handOut(schema, { form: 'json', value, checked }));
+    return resourceKeysOf(tool, () => inputForTool(schema, { form: 'json', value, checked }));
   }
   const checked = recorded.ok ? recorded.accepted : recorded.raw;
   const read = await schema.check(structuredClone(checked));
   if (!read.ok || !isJsonObject(checked)) return undefined;
-  return resourceKeysOf(tool, () => handOut(schema, { form: 'typed', value: read.value, checked }));
+  return resourceKeysOf(tool, () => inputForTool(schema, { form: 'typed', value: read.value, checked }));
 }

@@ -4,7 +4,7 @@ import type { CallDetail, RelatedCall } from '../../../../src/http/api/call.ts';
 import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 import { formatCost, formatDuration, formatTime } from '../../ui/time.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
@@ -74,7 +74,7 @@ export function CallFacts({
       'Policy',
       call.policyVersion && (
         <code key="policy" title={call.policyVersion}>
-          {shortDigest(call.policyVersion)}
+          {digestLabel(call.policyVersion)}
         </code>
       ),
     ],

@@ -6,7 +6,7 @@ import { prettyJson } from '../../../../src/view/pretty-json.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { TextDiff } from '../../ui/text-diff.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 import type { InputPath, InputStage } from './input-stages.ts';
 import { toInputPath } from './input-stages.ts';
 import { ValueBlock } from '../../ui/value-block.tsx';
@@ -31,7 +31,7 @@ export function InputPanel({ events }: { readonly events: readonly CallEvent[] }
               <span className="muted">–</span>
             ) : (
               <span className="digest">
-                <code title={stage.digest}>{shortDigest(stage.digest)}</code>
+                <code title={stage.digest}>{digestLabel(stage.digest)}</code>
                 <CopyButton text={stage.digest} label={`Copy digest of the ${stage.name} arguments`} />
               </span>
             )}

@@ -10,7 +10,7 @@ export type TimeScale = {
 /** Largest share of a wait, relative to all other time. */
 const widestWait = 0.6;
 
-export function createTimeScale(bars: readonly Bar[], now: number): TimeScale {
+export function createCallScale(bars: readonly Bar[], now: number): TimeScale {
   const endOf = ({ from, ms }: Bar): number => (ms === undefined ? Math.max(now, from) : from + ms);
   const end = Math.max(0.001, ...bars.map(endOf));
   const waits = bars

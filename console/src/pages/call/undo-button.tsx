@@ -8,7 +8,7 @@ import { toApiError } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { formatTime, useNow } from '../../ui/time.tsx';
+import { formatTime, useServerNow } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
 
 /** Undoes the call, if the tool supports it and the undo period has not ended. Asks for a reason. */
@@ -21,7 +21,7 @@ export function UndoButton({
 }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const may = useMay('operator');
-  const now = useNow(1_000);
+  const now = useServerNow(1_000);
   const outcome = call.settled?.outcome;
   const handle = outcome !== undefined && 'undo' in outcome ? outcome.undo : undefined;
   if (handle === undefined || call.undone !== undefined) return null;

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { CallEvent } from '../../../../src/call/event.ts';
-import { formatDuration, useNow } from '../../ui/time.tsx';
-import { createTimeScale } from './time-scale.ts';
+import { formatDuration, useServerNow } from '../../ui/time.tsx';
+import { createCallScale } from './time-scale.ts';
 import type { Bar } from './waterfall.ts';
 import { toWaterfall } from './waterfall.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
@@ -10,8 +10,8 @@ import { ForeignText } from '../../ui/foreign-text.tsx';
 export function WaterfallChart({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
   const bars = toWaterfall(events);
   const isOpen = bars.some(({ ms }) => ms === undefined);
-  const now = useNow(isOpen ? 1_000 : 60_000) - (events[0]?.at ?? 0);
-  const scale = createTimeScale(bars, now);
+  const now = useServerNow(isOpen ? 1_000 : 60_000) - (events[0]?.at ?? 0);
+  const scale = createCallScale(bars, now);
   return (
     <>
       <table className="waterfall">

@@ -21,7 +21,7 @@ export const callKey = ({ sessionId, callId }: Pick<CallSummary, 'sessionId' | '
   JSON.stringify([sessionId, callId]);
 
 /** Appends the next page. */
-export function appendPage(list: CallList, page: CallPage): CallList {
+export function appendCallPage(list: CallList, page: CallPage): CallList {
   return { ...take(page), rows: [...list.rows, ...without(page.rows, list.rows)] };
 }
 

@@ -5,7 +5,7 @@ import type { ApiError, Query } from '../../api/client.ts';
 import { get, pathOf, withQuery } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
 import type { CallList } from './call-list.ts';
-import { appendPage, callKey, countNew, noCalls, renewHead, replaceCall } from './call-list.ts';
+import { appendCallPage, callKey, countNew, noCalls, renewHead, replaceCall } from './call-list.ts';
 
 const pageSize = 100;
 /** Limit of rows in memory. Beyond it, the user continues from the last row. */
@@ -78,7 +78,7 @@ export function useCallList(query: Query): ListedCalls {
     setState((before) => ({ ...before, status: 'more', error: undefined }));
     ask({ limit: pageSize, cursor: list.next }, mine.signal).then(
       (page) =>
-        settle(mine, (before) => ({ ...before, list: appendPage(before.list, page), status: 'ready' })),
+        settle(mine, (before) => ({ ...before, list: appendCallPage(before.list, page), status: 'ready' })),
       (error: unknown) => fail(mine, error),
     );
   }, [address]);

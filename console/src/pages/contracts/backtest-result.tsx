@@ -4,7 +4,7 @@ import type { BacktestReport } from '../../../../src/replay/backtest-report.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 import { ActionBadge } from './action-badge.tsx';
 import { BacktestChanges } from './backtest-changes.tsx';
 
@@ -64,7 +64,7 @@ function Summary({ report, job }: { readonly report: BacktestReport; readonly jo
         </p>
       ))}
       <p className="muted">
-        Policy <code title={policyVersion}>{shortDigest(policyVersion)}</code>
+        Policy <code title={policyVersion}>{digestLabel(policyVersion)}</code>
         {job.endedAt !== undefined && (
           <>
             , tested <Ago at={job.endedAt} />

@@ -7,7 +7,7 @@ import '../../styles/contracts.css';
 import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { NotFound } from '../not-found.tsx';
 import { CheckList } from './check-list.tsx';
@@ -44,7 +44,7 @@ export default function Contracts({ tab = 'rules' }: { readonly tab: string | un
           ) : (
             <>
               {data.rules.length} {data.rules.length === 1 ? 'rule' : 'rules'} in force, version{' '}
-              <code title={data.policyVersion}>{shortDigest(data.policyVersion)}</code>
+              <code title={data.policyVersion}>{digestLabel(data.policyVersion)}</code>
             </>
           )
         }

@@ -7,7 +7,7 @@ import { addressOf, goTo, useRoute } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 
 /** The source of the documents in force. */
 export function DocumentsTab({ inForce: { documents } }: { readonly inForce: ContractsInForce }): ReactNode {
@@ -45,7 +45,7 @@ export function DocumentsTab({ inForce: { documents } }: { readonly inForce: Con
         </h2>
         <span className="document-stamp">
           <code className="muted" title={document.stamp}>
-            {shortDigest(document.stamp)}
+            {digestLabel(document.stamp)}
           </code>
           {document.text !== undefined && <CopyButton text={document.text} label="Copy document" />}
         </span>

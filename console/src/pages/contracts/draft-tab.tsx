@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useRef, useState } from 'react';
 import { safeWords } from '../../../../src/base/safe-id.ts';
 import { Problem } from '../../ui/problem.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 import { Backtest } from './backtest.tsx';
 import { CheckList } from './check-list.tsx';
 import { offsetOf } from './offset-of.ts';
@@ -93,7 +93,7 @@ function CheckState({ checked: { check, error } }: { readonly checked: Checked }
           </span>{' '}
           {check.policyVersion !== undefined && (
             <code className="muted" title={check.policyVersion}>
-              {shortDigest(check.policyVersion)}
+              {digestLabel(check.policyVersion)}
             </code>
           )}
         </>

@@ -4,7 +4,7 @@ import type { FiredRule } from '../../../../src/policy/language/ruling.ts';
 import { Banner } from '../../ui/banner.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 import { RuleExplanationCard } from './rule-explanation-card.tsx';
 
 type Ruling = ContractsExplanation['ruling'];
@@ -37,7 +37,7 @@ export function ExplanationView({
   return (
     <>
       <Verdict {...words[ruling.decision]} by={ruling.decidedBy}>
-        Policy <code title={policyVersion}>{shortDigest(policyVersion)}</code>
+        Policy <code title={policyVersion}>{digestLabel(policyVersion)}</code>
       </Verdict>
       {output !== undefined && <Verdict {...outputWords[output.decision]} by={output.decidedBy} />}
       {workflows.map(({ workflow, stageBefore, decision, message }) => (

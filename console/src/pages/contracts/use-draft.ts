@@ -18,7 +18,7 @@ const storeName = 'quittance.draft';
 
 export function useDraft(inForce: ContractsInForce): Draft {
   const [typed, setTyped] = useState<Documents | undefined>(() =>
-    readDocuments(window.sessionStorage.getItem(storeName)),
+    readDraft(window.sessionStorage.getItem(storeName)),
   );
   const begun = documentsOf(inForce);
   const documents = typed ?? begun;
@@ -53,7 +53,7 @@ export function documentsOf({ documents }: Pick<ContractsInForce, 'documents'>):
   return told.length === 0 ? [{ name: 'draft.yaml', text: firstRules }] : told;
 }
 
-export function readDocuments(text: string | null): Documents | undefined {
+export function readDraft(text: string | null): Documents | undefined {
   if (text === null) return undefined;
   try {
     const value: unknown = JSON.parse(text);

@@ -6,7 +6,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { TextDiff } from '../../ui/text-diff.tsx';
 import { formatTime } from '../../ui/time.tsx';
@@ -40,7 +40,7 @@ export function VersionsTab({ current }: { readonly current: string | undefined 
                 to={addressOf(['contracts', 'versions'], { at: String(loadedAt) })}
                 aria-current={at === index ? 'true' : undefined}
               >
-                <code>{shortDigest(policyVersion)}</code>
+                <code>{digestLabel(policyVersion)}</code>
                 {at === 0 && policyVersion === current && <span className="chip">in force</span>}
                 <time className="muted" dateTime={new Date(loadedAt).toISOString()}>
                   {formatTime(loadedAt)}
@@ -64,7 +64,7 @@ function Version({ version, before }: VersionProps): ReactNode {
       <header>
         <h2 id="version">{before === undefined ? 'First version' : 'Changes'}</h2>
         <code className="muted" title={version.policyVersion}>
-          {shortDigest(version.policyVersion)}
+          {digestLabel(version.policyVersion)}
         </code>
       </header>
       <div className="body version-body">

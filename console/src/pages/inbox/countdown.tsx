@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { remainingTime } from '../../../../src/view/remaining-time.ts';
-import { useNow } from '../../ui/time.tsx';
+import { useServerNow } from '../../ui/time.tsx';
 
 type Props = {
   readonly expiresAt: number | undefined;
@@ -13,7 +13,7 @@ const soonMs = 60_000;
 
 /** Time left to answer. The ledger's clock decides, so the buttons stay enabled. */
 export function Countdown({ expiresAt, timeoutEffect, short = false }: Props): ReactNode {
-  const now = useNow(1_000);
+  const now = useServerNow(1_000);
   if (expiresAt === undefined) return null;
   const left = expiresAt - now;
   const then = timeoutEffect === 'allow' ? 'it runs' : 'it is denied';

@@ -18,7 +18,7 @@ import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { Age, useNow } from '../../ui/time.tsx';
+import { Age, useServerNow } from '../../ui/time.tsx';
 import { GrantForm } from './grant-form.tsx';
 import { RevokeForm } from './revoke-form.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
@@ -188,6 +188,6 @@ const revokeColumn = (onRevoke: (grant: GrantView) => void): Column<GrantView> =
 });
 
 function Left({ grant: { status, until } }: { readonly grant: GrantView }): ReactNode {
-  const now = useNow(1_000);
+  const now = useServerNow(1_000);
   return status !== 'active' ? '–' : until === undefined ? 'no limit' : remainingTime(until - now);
 }

@@ -13,8 +13,8 @@ import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { useNow } from '../../ui/time.tsx';
-import { createTimeScale } from './time-scale.ts';
+import { useServerNow } from '../../ui/time.tsx';
+import { createSessionScale } from './time-scale.ts';
 import { TimelineChart } from './timeline-chart.tsx';
 import { TimelineTable } from './timeline-table.tsx';
 import '../../styles/sessions.css';
@@ -152,11 +152,11 @@ function Shown({
   readonly children: ReactNode;
 }): ReactNode {
   const isOpen = timeline.rows.some(({ spans }) => spans.at(-1)?.to === undefined);
-  const ticking = useNow(1_000);
+  const ticking = useServerNow(1_000);
   // If all calls have ended, the chart is static.
   const now = isOpen ? ticking : 0;
   const scale = useMemo(
-    () => createTimeScale(timeline.rows, now, { squeeze }),
+    () => createSessionScale(timeline.rows, now, { squeeze }),
     [timeline.rows, now, squeeze],
   );
   const [active, setActive] = useState<string>();

@@ -31,7 +31,7 @@ const noticeable = 2;
 type Bars = readonly Pick<TimelineCall, 'spans'>[];
 type Interval = { readonly from: number; readonly to: number };
 
-export function createTimeScale(
+export function createSessionScale(
   bars: Bars,
   now: number,
   { squeeze }: { readonly squeeze: boolean },

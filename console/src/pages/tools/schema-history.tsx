@@ -3,7 +3,7 @@ import type { SchemaVersion } from '../../../../src/http/api/tool.ts';
 import { prettyJson } from '../../../../src/view/pretty-json.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 import { TextDiff } from '../../ui/text-diff.tsx';
 import { formatTime } from '../../ui/time.tsx';
 
@@ -30,7 +30,7 @@ export function SchemaHistory({ toolName, versions }: Props): ReactNode {
                   <time dateTime={new Date(firstSeenAt).toISOString()}>{formatTime(firstSeenAt)}</time>
                 </h3>
                 <code className="muted" title={digest}>
-                  {shortDigest(digest)}
+                  {digestLabel(digest)}
                 </code>
                 {index === 0 && <span className="chip">current</span>}
               </header>

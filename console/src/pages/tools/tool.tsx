@@ -14,7 +14,7 @@ import { modeOriginWords, modeWords } from '../../ui/mode-words.ts';
 import { OutcomeBar } from '../../ui/outcome-bar.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
-import { shortDigest } from '../../ui/short-digest.ts';
+import { digestLabel } from '../../ui/digest-label.ts';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { formatCost, formatDuration } from '../../ui/time.tsx';
 import { Figure } from '../overview/figure.tsx';
@@ -135,7 +135,7 @@ function About({ tool }: { readonly tool: ToolRow }): ReactNode {
           'unknown'
         ) : (
           <>
-            <code title={schemaDigest}>{shortDigest(schemaDigest)}</code>{' '}
+            <code title={schemaDigest}>{digestLabel(schemaDigest)}</code>{' '}
             {drifted ? (
               <span className="badge" data-tone="attention">
                 changed since first use

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyOutcome, anyToolResult } from '../../test/arbitrary-outcome.ts';
 import { readJsonText } from '../base/json.ts';
-import { outcomeFromToolResult, outcomeToToolResult } from './derived-result.ts';
+import { outcomeFromToolResult, outcomeToToolResult } from './outcome-to-tool-result.ts';
 import { outcomeToModelContent } from './model-content.ts';
 import type { ToolOutcome } from './outcome.ts';
 import { reasonCodes, reasonOf } from './reason.ts';

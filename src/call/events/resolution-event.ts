@@ -1,7 +1,7 @@
 /** What is kept beside the outcome of a call, and never changes it: what was found out, taken back, or written too late. */
 import type { JsonValue } from '../../base/json.ts';
 import type { PersistenceBoundary } from '../persistence-boundary.ts';
-import type { CallEventOf } from './envelope.ts';
+import type { CallEventOf } from './event-of.ts';
 import type { DecidedBy } from './gate-event.ts';
 
 /** What was found out later about a call whose end was not known. Beside the outcome, never instead of it. */

@@ -13,7 +13,7 @@ import { valueAt } from '../../tool/json-edit.ts';
 import { isAltered, readStoredArtifact } from '../host/read-stored-artifact.ts';
 
 /** Where the artifacts of a session are read. */
-export type Artifacts = { readonly ledger: Ledger; readonly sessionId: string };
+export type ArtifactSource = { readonly ledger: Ledger; readonly sessionId: string };
 
 /** An artifact that stands in the arguments. `content`: what it stands for. */
 export type FoundArtifact = Omit<ArtifactArgument, 'inPlace' | 'preview'> & {
@@ -49,17 +49,17 @@ export function namesArtifact(value: JsonValue): boolean {
 type Place = { readonly path: JsonPath; readonly name: JsonObject };
 
 /** Fills in every artifact that the arguments name. */
-export async function fillArtifacts(input: JsonObject, from: Artifacts): Promise<FilledArguments> {
+export async function fillArtifacts(input: JsonObject, from: ArtifactSource): Promise<FilledArguments> {
   const places: Place[] = [];
   find(input, [], places);
   return fill(input, places, from);
 }
 
 /** Fills in the artifacts of an input that is on record, and only those: other data may look like a name. */
-export function fillRecorded(
+export function fillRecordedArguments(
   input: JsonObject,
   recorded: readonly ArtifactArgument[],
-  from: Artifacts,
+  from: ArtifactSource,
 ): Promise<FilledArguments> {
   const places = recorded
     .filter(({ inPlace }) => inPlace)
@@ -70,7 +70,11 @@ export function fillRecorded(
   return fill(input, places, from);
 }
 
-async function fill(input: JsonObject, places: readonly Place[], from: Artifacts): Promise<FilledArguments> {
+async function fill(
+  input: JsonObject,
+  places: readonly Place[],
+  from: ArtifactSource,
+): Promise<FilledArguments> {
   let value: JsonValue = input;
   const artifacts: FoundArtifact[] = [];
   for (const place of places) {
@@ -113,7 +117,7 @@ function find(value: JsonValue, path: JsonPath, places: Place[]): void {
 
 async function contentOf(
   { path, name }: Place,
-  { ledger, sessionId }: Artifacts,
+  { ledger, sessionId }: ArtifactSource,
 ): Promise<FoundArtifact | Unfilled> {
   const artifactId = name['$artifact'];
   const form = name['as'];

@@ -14,7 +14,7 @@ import { toPolicyCall } from '../rules/contract-rules.ts';
 import { withheld } from './rule-output.ts';
 
 /** The value without what rules redact; a word in its place where one of them blocks it. */
-export function ruleBeside(live: ReadyCall, value: JsonValue): Awaitable<JsonValue> {
+export function redactSideOutput(live: ReadyCall, value: JsonValue): Awaitable<JsonValue> {
   const { policy } = live;
   if (policy === undefined) return value;
   return whenReady(policy.judgeOutput(toPolicyCall(live), { type: 'result', value }), (ruling) =>
@@ -26,7 +26,7 @@ export async function ruleLines(live: ReadyCall, lines: readonly LogLine[]): Pro
   const ruled: LogLine[] = [];
   for (const { at, message, fields } of lines) {
     const line: JsonObject = fields === undefined ? { message } : { message, fields };
-    const left = await ruleBeside(live, line);
+    const left = await redactSideOutput(live, line);
     ruled.push(toLine(at, left));
   }
   return ruled;
@@ -44,15 +44,15 @@ const toShortText = (value: JsonValue): string => cutText(toText(value), longest
 
 export async function ruleTargets(live: ReadyCall, targets: readonly string[]): Promise<readonly string[]> {
   const ruled: string[] = [];
-  for (const target of targets) ruled.push(toShortText(await ruleBeside(live, target)));
+  for (const target of targets) ruled.push(toShortText(await redactSideOutput(live, target)));
   return ruled;
 }
 
 /** Texts are read as rules read results, names too. What is no text they cannot read. */
 export async function ruleFile(live: ReadyCall, file: NamedAttachment): Promise<NamedAttachment> {
   const text = typeof file.content === 'string' ? file.content : readText(file);
-  const content = text === undefined ? undefined : toText(await ruleBeside(live, text));
-  const name = file.name === undefined ? undefined : toShortText(await ruleBeside(live, file.name));
+  const content = text === undefined ? undefined : toText(await redactSideOutput(live, text));
+  const name = file.name === undefined ? undefined : toShortText(await redactSideOutput(live, file.name));
   return {
     ...file,
     ...(content !== undefined && content !== text && { content }),

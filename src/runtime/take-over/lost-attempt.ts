@@ -8,7 +8,7 @@ import type { AcceptedCall } from '../state/accepted-call.ts';
 import type { BoundKey, EndedCall, ReadyCall } from '../state/call-stages.ts';
 import { modelNote } from '../state/call-stages.ts';
 import { aside } from '../state/aside.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
 import { unjudged } from '../settle/settle.ts';
 import type { AttemptRecord } from '../state/unkept-end.ts';
@@ -23,7 +23,7 @@ export async function askTool(live: ReadyCall & BoundKey, call: Call): Promise<R
   if (tool.reconcile === undefined) return { status: 'unknown' };
   try {
     const found: unknown = await tool.reconcile({
-      args: handOut(live.tool.input, live.input),
+      args: inputForTool(live.tool.input, live.input),
       sessionId: call.sessionId,
       callId: call.callId,
       attempt: call.attempt,

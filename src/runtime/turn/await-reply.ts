@@ -3,8 +3,8 @@ import type { ToolOutcome } from '../../call/outcome.ts';
 import type { ActiveCall } from '../state/active-call.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import { stayAwake } from '../state/stay-awake.ts';
-import type { HeldCall, Told } from '../state/told.ts';
-import { openQuestion } from '../state/told.ts';
+import type { PendingReply, CallReply } from '../state/call-reply.ts';
+import { openQuestion } from '../state/call-reply.ts';
 import type { TurnState } from '../state/turn-state.ts';
 
 /** In the place of an outcome: the call still waits for a person, or is still being made by somebody else. */
@@ -31,13 +31,13 @@ export const toPending = (
  * The outcome, or word that there is none yet when the turn's time is up, or when the caller gives up a call that
  * somebody else is making. Neither ends a hold or such a call.
  */
-export function awaitTold(
+export function awaitReply(
   active: ActiveCall,
   turn: TurnState,
   options: CallOptions = active.live.options,
 ): Promise<ToolOutcome | PendingCall> {
-  const told = untilTold(active, turn);
-  return options.signal === undefined ? told : unlessGivenUp(active, options, told);
+  const reply = untilReply(active, turn);
+  return options.signal === undefined ? reply : unlessGivenUp(active, options, reply);
 }
 
 /**
@@ -69,34 +69,34 @@ export async function unlessGivenUp(
 
 /** Whether the call is on record already, and not this runtime's. */
 async function isMadeElsewhere(active: ActiveCall): Promise<boolean> {
-  const told = await active.told;
-  return told?.type === 'held' && !active.live.journal.owned;
+  const reply = await active.reply;
+  return reply?.type === 'held' && !active.live.journal.owned;
 }
 
-async function untilTold(active: ActiveCall, turn: TurnState): Promise<ToolOutcome | PendingCall> {
+async function untilReply(active: ActiveCall, turn: TurnState): Promise<ToolOutcome | PendingCall> {
   const { live } = active;
-  if (active.told === undefined) throw new TypeError(`Call ${live.callId} is not being made.`);
+  if (active.reply === undefined) throw new TypeError(`Call ${live.callId} is not being made.`);
   const leftMs = turn.deadlineAtMs - live.engine.clock.monotonicMs();
   const bounded = leftMs !== Number.POSITIVE_INFINITY;
   // A turn that joined the call of another is not bounded by the attempt: that has the other's time.
-  if (bounded && live.turn !== turn) return untilDeadline(active, active.told, leftMs);
-  const told = await active.told;
-  if (told.type !== 'held') return told;
-  return bounded ? untilDeadline(active, told, leftMs) : stayAwake(live.engine, told.rest);
+  if (bounded && live.turn !== turn) return untilDeadline(active, active.reply, leftMs);
+  const reply = await active.reply;
+  if (reply.type !== 'held') return reply;
+  return bounded ? untilDeadline(active, reply, leftMs) : stayAwake(live.engine, reply.rest);
 }
 
 async function untilDeadline(
   active: ActiveCall,
-  telling: HeldCall | Promise<Told>,
+  telling: PendingReply | Promise<CallReply>,
   leftMs: number,
 ): Promise<ToolOutcome | PendingCall> {
   const { engine, request } = active.live;
-  let asked: HeldCall | undefined;
+  let asked: PendingReply | undefined;
   const outcome = async (): Promise<ToolOutcome> => {
-    const told = await telling;
-    if (told.type !== 'held') return told;
-    asked = told;
-    return told.rest;
+    const reply = await telling;
+    if (reply.type !== 'held') return reply;
+    asked = reply;
+    return reply.rest;
   };
   return new Promise((resolve, reject) => {
     const watch = engine.deadlines.watch(Math.max(0, leftMs), () => resolve(toPending(request.id, asked)));

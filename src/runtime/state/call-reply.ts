@@ -2,7 +2,7 @@ import type { Call } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 
 /** A call that waits for a person, or that somebody else is making. `rest` is its way to the outcome. */
-export type HeldCall = {
+export type PendingReply = {
   readonly type: 'held';
   /** What the person is asked; undefined where nobody is. */
   readonly confirmationId: string | undefined;
@@ -12,7 +12,7 @@ export type HeldCall = {
 };
 
 /** What a caller hears of a call: how it ended, or that it has not. */
-export type Told = ToolOutcome | HeldCall;
+export type CallReply = ToolOutcome | PendingReply;
 
 /** The question that is open about a call. */
 export const openQuestion = (

@@ -7,18 +7,18 @@ import { endOrphan, sweep } from './recovery/recover.ts';
 import { recoverCall } from './recovery/recover-call.ts';
 import { WaitingRoom } from './recovery/waiting-room.ts';
 import type { CallServices, OrphanEnd } from './state/call-services.ts';
-import type { Desk, InHand, StrandedCall } from './state/desk.ts';
-import { createInHand, keyOf } from './state/desk.ts';
+import type { RuntimeState, ActiveCalls, PendingSettlement } from './state/runtime-state.ts';
+import { createActiveCalls, callKey } from './state/runtime-state.ts';
 import type { Engine } from './state/engine.ts';
 import type { CallRef } from './state/gate.ts';
 import type { Recovery, RecoveryRun, WaitingCalls } from './state/recovery.ts';
-import type { Told } from './state/told.ts';
+import type { CallReply } from './state/call-reply.ts';
 
-export class RuntimeDesk implements Desk {
+export class RuntimeCore implements RuntimeState {
   readonly engine: Engine;
   readonly behaviors: RuntimeBehaviors;
-  readonly inHand: InHand;
-  readonly stranded: Map<string, StrandedCall> = new Map();
+  readonly activeCalls: ActiveCalls;
+  readonly pendingSettlements: Map<string, PendingSettlement> = new Map();
   readonly recovering: Map<string, Promise<Recovery>> = new Map();
   readonly room: WaitingCalls;
   readonly sweptOwners: Set<string> = new Set();
@@ -31,7 +31,7 @@ export class RuntimeDesk implements Desk {
   constructor(engine: Engine, feed: Feed) {
     this.engine = engine;
     this.behaviors = new RuntimeBehaviors(engine, feed);
-    this.inHand = createInHand(engine.ledger.owners.inHand);
+    this.activeCalls = createActiveCalls(engine.ledger.owners.inHand);
     this.room = new WaitingRoom(this);
   }
 
@@ -43,13 +43,13 @@ export class RuntimeDesk implements Desk {
     return endOrphan(this, stored, call, asker === 'of the call' ? 1 : 0);
   }
 
-  toldOf(call: CallRef): Promise<Told> | undefined {
-    return this.inHand.get(keyOf(call))?.told;
+  replyTo(call: CallRef): Promise<CallReply> | undefined {
+    return this.activeCalls.get(callKey(call))?.reply;
   }
 
   /** Does a caller wait for the call here, or does recovery work on it? */
-  isInHand(call: CallRef): boolean {
-    return this.inHand.has(keyOf(call)) || this.recovering.has(keyOf(call));
+  isActive(call: CallRef): boolean {
+    return this.activeCalls.has(callKey(call)) || this.recovering.has(callKey(call));
   }
 
   recover(stored: StoredCall, call: Call): Promise<Recovery> {

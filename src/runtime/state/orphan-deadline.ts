@@ -8,7 +8,7 @@ const leftForMs = 3_600_000;
  * next attempt was due. It may be that nobody has it any more, and its caller is to hear of the failure then. Undefined
  * for any other call.
  */
-export const leftUntil = ({ status, failed, retry }: Call): number | undefined =>
+export const orphanDeadline = ({ status, failed, retry }: Call): number | undefined =>
   status === 'running' && failed !== undefined
     ? Math.max(failed.at, retry?.notBefore ?? 0) + leftForMs
     : undefined;

@@ -19,7 +19,7 @@ import { HeldCursor } from './held-cursor.ts';
 import { pause, pauseUntil } from './pause.ts';
 import type { Registration } from './registration.ts';
 import type { AnyEvent, Delivery, Handled, HandlerHost } from './run-handler.ts';
-import { callIdOf, failure, placeOf, runHandler } from './run-handler.ts';
+import { callIdOf, failure, turnOfEvent, runHandler } from './run-handler.ts';
 
 /** How many behaviours may set each other off in a row. */
 export const deepestCause = 32;
@@ -28,7 +28,7 @@ const batchSize = 256;
 const lookAgainMs = 1_000;
 const longestTroubleMs = 30_000;
 /** How often in a row a ledger may be out of reach before the host is told: about half a minute. */
-const triesBeforeTold = 5;
+const triesBeforeReport = 5;
 
 export class BehaviorReader {
   readonly #host: HandlerHost;
@@ -80,10 +80,10 @@ export class BehaviorReader {
       if (this.#position !== undefined && this.#position >= position) return;
       if (this.#stuck !== undefined) throw this.#stuck;
       // Whoever waits for it here keeps the process alive, and has one place among those who are told.
-      const told = Promise.withResolvers<void>();
-      const waiter = { position, resolve: told.resolve };
+      const reply = Promise.withResolvers<void>();
+      const waiter = { position, resolve: reply.resolve };
       this.#waiters.push(waiter);
-      await Promise.race([told.promise, pause(clock, 25, signal, true)]);
+      await Promise.race([reply.promise, pause(clock, 25, signal, true)]);
       this.#waiters = this.#waiters.filter((one) => one !== waiter);
     }
   }
@@ -112,7 +112,7 @@ export class BehaviorReader {
   async #noteTrouble(error: unknown): Promise<void> {
     const cause = error instanceof LedgerTrouble ? error.cause : error;
     const isDamage = isQuittanceError(cause, 'ledger.damaged') || isQuittanceError(cause, 'ledger.newer');
-    if (!isDamage && this.#trouble + 1 < triesBeforeTold) return;
+    if (!isDamage && this.#trouble + 1 < triesBeforeReport) return;
     const { name } = this.#registration;
     const position = this.#position ?? 0;
     if (isDamage) await this.#cursor?.keep(position).catch(() => undefined);
@@ -260,7 +260,7 @@ export class BehaviorReader {
     if (first === undefined) return true;
     const entry: Entry = {
       entryId: engine.ids.next('ent'),
-      sessionId: placeOf(first).sessionId,
+      sessionId: turnOfEvent(first).sessionId,
       callId: events.map(callIdOf).find((callId) => callId !== undefined),
       expectedVersion: 'any',
       events,

@@ -8,7 +8,7 @@
  * 3. After three such processes the call is given up: no code is run for it any more.
  */
 import type { Call } from '../../call/call.ts';
-import { isHandedOver } from '../../call/handoff.ts';
+import { isHandoff } from '../../call/handoff.ts';
 
 const mostLostRuns = 3;
 
@@ -17,7 +17,7 @@ export const lostRuns = (call: Call): number => call.takeovers + lostAttempts(ca
 
 /** What another process runs is not lost with this one, and an attempt that failed is not lost at all. */
 const lostAttempts = (call: Call): number =>
-  call.status === 'running' && call.failed === undefined && !isHandedOver(call) ? call.attemptsWithoutEnd : 0;
+  call.status === 'running' && call.failed === undefined && !isHandoff(call) ? call.attemptsWithoutEnd : 0;
 
 /** Did a process end while it recovered the call? */
 export const isSuspect = (call: Call): boolean =>

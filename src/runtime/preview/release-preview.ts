@@ -10,7 +10,7 @@ import { aside } from '../state/aside.ts';
 import { exactSnapshot } from '../state/recall-snapshot.ts';
 
 /** False where somebody else has moved the call meanwhile, and so decides what becomes of it. */
-export async function letGo(live: AcceptedCall, reason: string): Promise<boolean> {
+export async function releasePreview(live: AcceptedCall, reason: string): Promise<boolean> {
   const { tool, engine, journal } = live;
   const preview = journal.call?.preview;
   if (preview === undefined || live.preview.letGoOf === preview.operationId) return true;
@@ -45,7 +45,7 @@ export async function letGo(live: AcceptedCall, reason: string): Promise<boolean
     tooLong.resolve(`took longer than ${engine.cancelGraceMs} ms`),
   );
   try {
-    const problem = await Promise.race([tell(tool.cancel, operation), tooLong.promise]);
+    const problem = await Promise.race([notifyTool(tool.cancel, operation), tooLong.promise]);
     if (problem !== undefined) aside(live, `cancel of ${preview.operationId} ${problem}`);
   } finally {
     watch.stop();
@@ -53,7 +53,7 @@ export async function letGo(live: AcceptedCall, reason: string): Promise<boolean
   return true;
 }
 
-async function tell(
+async function notifyTool(
   cancel: (operation: CancelledOperation) => unknown,
   operation: CancelledOperation,
 ): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import type { ToolOutcome } from '../../call/outcome.ts';
 
 /** Said to the model of a result that the ledger could not take when it came. */
-export const keptBeside =
+export const spillNotice =
   'The ledger could not be written; this result is kept beside it and will be written when it works again.';
 
 /** The outcome with one more note for the model. */

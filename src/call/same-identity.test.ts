@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSameIdentity, isSameName, namesOf } from './same-person.ts';
+import { isSameIdentity, isSameName, namesOf } from './same-identity.ts';
 
 describe('two names of one person', () => {
   it.each([

@@ -6,12 +6,12 @@ import type { Engine } from './engine.ts';
 import type { Recovery, RecoveryRun, WaitingCalls } from './recovery.ts';
 
 /** A runtime at work: what it is made of and the calls it is making. */
-export interface Desk extends CallServices {
+export interface RuntimeState extends CallServices {
   readonly engine: Engine;
   /** By session and call id. */
-  readonly inHand: InHand;
+  readonly activeCalls: ActiveCalls;
   /** Calls the ledger knows of and could not take the end of. By session and call id. */
-  readonly stranded: Map<string, StrandedCall>;
+  readonly pendingSettlements: Map<string, PendingSettlement>;
   /** Calls of owners that are gone, while they are taken over here. By session and call id. */
   readonly recovering: Map<string, Promise<Recovery>>;
   /** Calls of owners that are gone, which wait for a person or a worker. */
@@ -29,14 +29,14 @@ export interface Desk extends CallServices {
 }
 
 /** A call the ledger knows of and whose end it could not take. */
-export type StrandedCall = {
+export type PendingSettlement = {
   readonly live: AcceptedCall;
   /** The question about it, if a person is asked. */
   readonly asked: AskedCall | undefined;
 };
 
 /** The calls a runtime is making, counted with those of other runtimes on the same ledger. */
-export interface InHand {
+export interface ActiveCalls {
   get(key: string): ActiveCall | undefined;
   has(key: string): boolean;
   set(key: string, active: ActiveCall): void;
@@ -44,7 +44,7 @@ export interface InHand {
   values(): IterableIterator<ActiveCall>;
 }
 
-export function createInHand(counted: Map<string, number>): InHand {
+export function createActiveCalls(counted: Map<string, number>): ActiveCalls {
   const mine = new Map<string, ActiveCall>();
   return {
     get: (key) => mine.get(key),
@@ -64,5 +64,5 @@ export function createInHand(counted: Map<string, number>): InHand {
 }
 
 /** Under which a call stands in `inHand`. No two calls share it, whatever their ids are made of. */
-export const keyOf = (call: { readonly sessionId: string; readonly callId: string }): string =>
+export const callKey = (call: { readonly sessionId: string; readonly callId: string }): string =>
   `${call.sessionId.length}:${call.sessionId}${call.callId}`;

@@ -9,7 +9,7 @@ import type { Call } from '../../call/call.ts';
 import type { ArgumentComparison, PreviewField } from '../../call/event.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
-import { handOut } from '../input/hand-out.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
 import { cleanOutput } from '../input/clean.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { keysOfRecorded } from '../undo/later-writes.ts';
@@ -26,7 +26,7 @@ const around = 60;
 
 /** Undefined where the tool does not say what it touches, or no earlier call of the session touched the same. */
 export async function compareWithLast(live: ReadyCall): Promise<ArgumentComparison | undefined> {
-  const keys = resourceKeysOf(live.tool, () => handOut(live.tool.input, live.input));
+  const keys = resourceKeysOf(live.tool, () => inputForTool(live.tool.input, live.input));
   if (keys === undefined || keys.length === 0) return undefined;
   try {
     const last = await findLast(live, keys);

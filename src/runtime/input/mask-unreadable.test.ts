@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { maskUnreadable } from './unreadable-text.ts';
+import { maskUnreadable } from './mask-unreadable.ts';
 import { cpuMsOf } from '../../../test/cpu-time.ts';
 
 const isSecretName = (name: string): boolean => /^(?:password|otp|credentials|api[_-]?key)$/i.test(name);

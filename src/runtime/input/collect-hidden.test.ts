@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRedactor } from '../../base/redaction.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { collectHidden } from './hidden-values.ts';
+import { collectHidden } from './collect-hidden.ts';
 
 const redactor = createRedactor();
 const hiddenIn = (input: JsonValue): readonly string[] => collectHidden(input, redactor.input(input).value);

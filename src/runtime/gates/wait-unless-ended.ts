@@ -9,7 +9,7 @@ type Waited<Value> =
  * Waits for something on the way to the body, unless the call is cancelled or its turn is over first: a check that
  * never answers holds nobody up. After a person was asked the turn's deadline bounds nothing any more.
  */
-export function unlessOver<Value>(
+export function waitUnlessEnded<Value>(
   live: AcceptedCall,
   awaited: PromiseLike<Value>,
   heldBefore: boolean,

@@ -11,7 +11,7 @@ import type { PreparedInput } from './prepared-input.ts';
 
 type Given = Pick<PreparedInput, 'form' | 'value' | 'checked'>;
 
-export function handOut(schema: CompiledSchema, { form, value, checked }: Given): unknown {
+export function inputForTool(schema: CompiledSchema, { form, value, checked }: Given): unknown {
   const given = form === 'json' ? copyOf(value as JsonValue) : value; // the form says so
   return schema.wrap === undefined ? given : schema.wrap(checked, given);
 }

@@ -61,7 +61,7 @@ type Terms = {
 };
 
 /** `onKept` is called once the failure is stored as the end of its attempt. */
-export async function tryAgain(
+export async function retryAttempt(
   live: RunnableCall,
   judgement: Judgement,
   attempt: AttemptRecord,
@@ -170,17 +170,20 @@ async function ask(live: AcceptedCall, event: ToolResponded, terms: Terms): Prom
   const { deadlines } = live.engine;
   const { behaviors } = live.services;
   const stop = new AbortController();
-  const nobody = Promise.withResolvers<Offer>();
+  const unassigned = Promise.withResolvers<Offer>();
   const leave = (): void => {
     stop.abort(new DOMException('The call ends without another attempt.', 'AbortError'));
-    nobody.resolve({ retry: undefined, events: [] });
+    unassigned.resolve({ retry: undefined, events: [] });
   };
   const leftMs = leftOf(live, terms);
   if (isGivenUp(live, terms) || leftMs <= 0) return { retry: undefined, events: [] };
   const watch = leftMs === Number.POSITIVE_INFINITY ? undefined : deadlines.watch(leftMs, leave);
   const stopHearing = whenGivenUp(live, terms, leave);
   try {
-    return await Promise.race([behaviors.offerRetry(event, live.turn.depth, stop.signal), nobody.promise]);
+    return await Promise.race([
+      behaviors.offerRetry(event, live.turn.depth, stop.signal),
+      unassigned.promise,
+    ]);
   } finally {
     watch?.stop();
     stopHearing();

@@ -13,7 +13,7 @@ import type { AcceptedCall } from '../state/accepted-call.ts';
 import type { ConfirmationRequest, OnConfirm, ReadAnswer } from '../host/confirm.ts';
 import { denyFor, readConfirmationAnswer } from '../host/confirm.ts';
 
-export type News =
+export type HoldSignal =
   | { readonly type: 'answered'; readonly answer: ReadAnswer }
   | { readonly type: 'withdrawn' | 'cancelled'; readonly reason: string }
   | { readonly type: 'changed' | 'expired' | 'left' };
@@ -25,11 +25,11 @@ export type HostAnswer = {
 };
 
 /** The first thing that is heard. What was said before is heard at once. `ask` asks the host. */
-export function firstNews(
+export function awaitHoldSignal(
   live: AcceptedCall,
   confirmation: Confirmation,
   ask: () => Promise<ReadAnswer> | undefined,
-): Promise<News> {
+): Promise<HoldSignal> {
   const { engine, signals } = live;
   return new Promise((resolve, reject) => {
     let isOver = false;
@@ -42,10 +42,10 @@ export function firstNews(
       signals.onCancel = undefined;
       signals.onLeave = undefined;
     };
-    const tell = (news: News): void => {
+    const tell = (heard: HoldSignal): void => {
       if (isOver) return;
       end();
-      resolve(news);
+      resolve(heard);
     };
     signals.onLeave = () => tell({ type: 'left' });
     signals.withdraw = (reason) => tell({ type: 'withdrawn', reason });

@@ -8,7 +8,7 @@ import { whenChanged } from './when-changed.ts';
  * be stopped or take for ever, so a runtime that is closed stops waiting. Throws `call.pending` then: the call in hand is
  * as open as before. It also throws where the call in hand has ended meanwhile, e.g. by its deadline, which no caller hears.
  */
-export async function unlessLeft(live: AcceptedCall, call: Call, version: number): Promise<void> {
+export async function awaitOtherProcess(live: AcceptedCall, call: Call, version: number): Promise<void> {
   const stop = new AbortController();
   const leave = (): void => stop.abort();
   live.signals.onLeave = leave;

@@ -3,24 +3,24 @@
  * them. One whose body ran is settled as soon as the ledger takes writes again, before the next call is made. Any other
  * goes on from where it stopped when it is asked for again.
  */
-import type { Desk } from '../state/desk.ts';
+import type { RuntimeState } from '../state/runtime-state.ts';
 
 /** Tries once more to settle what ran. One such round at a time. */
-export function settleStranded(desk: Desk): Promise<void> {
-  desk.settling ??= settleAll(desk).finally(() => {
-    desk.settling = undefined;
+export function settlePending(state: RuntimeState): Promise<void> {
+  state.settling ??= settleAll(state).finally(() => {
+    state.settling = undefined;
   });
-  return desk.settling;
+  return state.settling;
 }
 
-async function settleAll({ stranded }: Desk): Promise<void> {
+async function settleAll({ pendingSettlements }: RuntimeState): Promise<void> {
   for (const [
     key,
     {
       live: { journal },
     },
-  ] of stranded) {
+  ] of pendingSettlements) {
     await journal.unkept?.settle();
-    if (journal.call?.status === 'settled') stranded.delete(key);
+    if (journal.call?.status === 'settled') pendingSettlements.delete(key);
   }
 }
