@@ -242,7 +242,7 @@ function moduleState(source: Source): string[] {
 }
 
 /** The one file that ends threads from outside, and the thread it ends: no database may be opened in there. */
-const endsThreads = 'src/http/contract-desk.ts';
+const endsThreads = 'src/http/contract-threads.ts';
 const endedThread = 'src/http/contract-thread.ts';
 
 function databaseInEndedThread(imports: readonly Import[]): string[] {

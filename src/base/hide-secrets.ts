@@ -10,8 +10,8 @@ import type { KeyRole } from './key-role.ts';
 import type { KeyReading } from './key-reader.ts';
 import { collectSecretLeaves } from './secret-leaves.ts';
 import { cutOut, redacted } from './text-mask.ts';
-import type { SecretRules, FoundSecrets, Walk } from './secret-walk.ts';
-import { isNameOf, announces, type Row, noRow, readRow, isSetting } from './secret-row.ts';
+import type { SecretRules, FoundSecrets, SecretWalk } from './secret-walk.ts';
+import { isNameOf, announces, type Row, noRow, readSecretRow, isSetting } from './secret-row.ts';
 
 /** No pattern matches a number with fewer digits. */
 const leastSecretNumber = 1e12;
@@ -24,7 +24,7 @@ export function hideSecrets(value: JsonValue, rules: SecretRules, found: FoundSe
   return visit({ rules, found, trail: [], textDepth: 0 }, value, 'other');
 }
 
-function visit(walk: Walk, at: JsonValue, role: KeyRole): JsonValue {
+function visit(walk: SecretWalk, at: JsonValue, role: KeyRole): JsonValue {
   if (typeof at === 'string') return note(walk, maskOne(walk, at, role), at);
   if (typeof at === 'number') return note(walk, maskNumber(walk, at), at);
   if (typeof at !== 'object' || at === null) return at;
@@ -33,20 +33,20 @@ function visit(walk: Walk, at: JsonValue, role: KeyRole): JsonValue {
     : visitMembers(walk, at as JsonObject);
 }
 
-function note({ found, trail }: Walk, kept: JsonValue, before: JsonValue): JsonValue {
+function note({ found, trail }: SecretWalk, kept: JsonValue, before: JsonValue): JsonValue {
   if (kept !== before) found.hidden.push(formatPath(trail));
   return kept;
 }
 
 /** Hides a whole value. Empty values stay: models fill optional fields with null. */
-function hideAll(walk: Walk, value: JsonValue): JsonValue {
+function hideAll(walk: SecretWalk, value: JsonValue): JsonValue {
   if (value === null || value === '' || value === redacted) return value;
   collectSecretLeaves(value, walk.rules.maskText, walk.found.secrets);
   return note(walk, redacted, value);
 }
 
 function visitItems(
-  walk: Walk,
+  walk: SecretWalk,
   items: readonly JsonValue[],
   role: KeyRole,
   program: string | undefined,
@@ -69,7 +69,7 @@ function visitItems(
   return copy ?? items;
 }
 
-function visitItem(walk: Walk, item: JsonValue, role: KeyRole): JsonValue {
+function visitItem(walk: SecretWalk, item: JsonValue, role: KeyRole): JsonValue {
   const { byName } = walk.rules;
   if (byName && Array.isArray(item) && item.length === 2 && isNameOf(walk, item[0] as JsonValue))
     return visitPair(walk, item as readonly JsonValue[]);
@@ -78,7 +78,7 @@ function visitItem(walk: Walk, item: JsonValue, role: KeyRole): JsonValue {
 }
 
 /** `["Authorization", "Bearer x"]` in a list of such pairs. */
-function visitPair(walk: Walk, pair: readonly JsonValue[]): JsonValue {
+function visitPair(walk: SecretWalk, pair: readonly JsonValue[]): JsonValue {
   walk.trail.push(1);
   const kept = hideAll(walk, pair[1] as JsonValue);
   walk.trail.pop();
@@ -89,7 +89,7 @@ type Hiding = ReadonlyMap<number, 'all' | { readonly text: string }>;
 
 /** Items of a list of texts that are secrets because of the text before them. */
 function hiddenItems(
-  walk: Walk,
+  walk: SecretWalk,
   items: readonly JsonValue[],
   role: KeyRole,
   program: string | undefined,
@@ -116,9 +116,9 @@ const isBareText = (item: JsonValue): boolean => typeof item === 'string' && !/^
 
 const isFlagLike = (item: JsonValue): boolean => typeof item === 'string' && /^[-/][\w-]/.test(item);
 
-function visitMembers(walk: Walk, members: JsonObject): JsonValue {
+function visitMembers(walk: SecretWalk, members: JsonObject): JsonValue {
   const { rules, trail } = walk;
-  const row = rules.byName ? readRow(walk, members) : noRow;
+  const row = rules.byName ? readSecretRow(walk, members) : noRow;
   let changes: Map<string, readonly [key: string, value: JsonValue]> | undefined;
   let pickKey: ((key: string, shown: string) => string) | undefined;
   for (const key in members) {
@@ -150,7 +150,13 @@ function applyChanges(
   return copy;
 }
 
-function visitMember(walk: Walk, member: JsonValue, key: string, reading: KeyReading, row: Row): JsonValue {
+function visitMember(
+  walk: SecretWalk,
+  member: JsonValue,
+  key: string,
+  reading: KeyReading,
+  row: Row,
+): JsonValue {
   const { role } = reading;
   if (!walk.rules.byName) return visit(walk, member, 'other');
   if (reading.announcesSecret && !isSetting(key, member)) return hideAll(walk, member);
@@ -166,13 +172,13 @@ function visitMember(walk: Walk, member: JsonValue, key: string, reading: KeyRea
 }
 
 /** The arguments of a program, written as one text. */
-function maskTail({ rules, found }: Walk, program: string, text: string): string {
+function maskTail({ rules, found }: SecretWalk, program: string, text: string): string {
   const head = `${program} `;
   const masked = rules.maskCommand(head + text, found.secrets);
   return masked.startsWith(head) ? masked.slice(head.length) : rules.maskText(text, found.secrets);
 }
 
-function maskOne(walk: Walk, text: string, role: KeyRole): string {
+function maskOne(walk: SecretWalk, text: string, role: KeyRole): string {
   const { rules, found } = walk;
   if (!rules.byName) return rules.maskText(text, found.secrets);
   const json = maskJsonText(walk, text);
@@ -197,7 +203,7 @@ const headerLine = /^(([\w.[\]-]{1,120})\s*:\s*)([\s\S]+)$/;
 const oneAssignment = /^((?:--?)?([A-Za-z_][\w.[\]-]{0,119})=)([^\s&$<{(][^\s&]*)$/;
 
 /** The password of `user:password`. */
-function maskPassword({ rules, found }: Walk, text: string): string {
+function maskPassword({ rules, found }: SecretWalk, text: string): string {
   const colon = text.indexOf(':');
   if (colon <= 0 || /\s|:\/\//.test(text)) return rules.maskText(text, found.secrets);
   found.secrets.add(text.slice(colon + 1));
@@ -205,7 +211,7 @@ function maskPassword({ rules, found }: Walk, text: string): string {
 }
 
 /** Reads a text that is JSON as data; undefined if it is not JSON, or its names hide nothing. */
-function maskJsonText(walk: Walk, text: string): string | undefined {
+function maskJsonText(walk: SecretWalk, text: string): string | undefined {
   if (walk.textDepth >= deepestText || !/^\s*(?:[[{]|"[\s\S]*[:=])/.test(text.slice(0, 200)))
     return undefined;
   let value: JsonValue;
@@ -220,7 +226,7 @@ function maskJsonText(walk: Walk, text: string): string | undefined {
   return found.hidden.length === 0 ? undefined : JSON.stringify(kept);
 }
 
-function maskNumber({ rules, found }: Walk, value: number): JsonValue {
+function maskNumber({ rules, found }: SecretWalk, value: number): JsonValue {
   if (Math.abs(value) < leastSecretNumber) return value;
   const text = String(value);
   const masked = rules.maskText(text, found.secrets);

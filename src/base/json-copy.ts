@@ -14,7 +14,7 @@ const mostCharacters = 2 ** 26;
  * One run of `toJson`. A value without JSON form becomes undefined: omitted if there is no problem, rejected if there
  * is. Only then is the path built, from the inside out, while the calls return.
  */
-export class Copying {
+export class JsonCopying {
   problem: string | undefined;
   readonly path: (string | number)[] = [];
   readonly #refuseUnsafeIntegers: boolean;

@@ -11,11 +11,11 @@ export type OnNumber = (value: number, source: string, path: readonly (string | 
 
 /** The value of the text. Throws a SyntaxError if it is not JSON; recurses as deep as the text does. */
 export function readJsonText(text: string): JsonValue {
-  return text.includes('\\') && hasEscapedKey(text) ? readByHand(text) : (JSON.parse(text) as JsonValue);
+  return text.includes('\\') && hasEscapedKey(text) ? readTokens(text) : (JSON.parse(text) as JsonValue);
 }
 
 /** The same, with a callback for every number. */
-export const readByHand = (text: string, onNumber?: OnNumber): JsonValue => new Reader(text, onNumber).read();
+export const readTokens = (text: string, onNumber?: OnNumber): JsonValue => new Reader(text, onNumber).read();
 
 /** Is a string with an escape followed by a colon? One pass: the text may be long and hostile. */
 function hasEscapedKey(text: string): boolean {

@@ -6,11 +6,11 @@
  * 2. The result of `toJson` is a copy and small enough for `JSON.stringify`.
  * 3. Neither throws, for any input.
  */
-import { readByHand, readJsonText } from './json-text.ts';
+import { readTokens, readJsonText } from './json-text.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { defineMember } from './json-value.ts';
 import { findNesting, findJsonSyntaxError } from './json-syntax.ts';
-import { deepest, Copying } from './json-copy.ts';
+import { deepest, JsonCopying } from './json-copy.ts';
 
 export type { JsonObject, JsonPrimitive, JsonValue } from './json-value.ts';
 
@@ -52,7 +52,7 @@ export function formatPath(path: JsonPath): string {
  * properties are omitted). Rejects values that would lose something: NaN, functions, Maps and the like.
  */
 export function toJson(value: unknown, options?: ToJsonOptions): JsonReading {
-  const copying = new Copying(options?.refuseUnsafeIntegers ?? false);
+  const copying = new JsonCopying(options?.refuseUnsafeIntegers ?? false);
   const copy = copying.copy(value, '');
   return copying.problem === undefined
     ? { ok: true, value: copy ?? null }
@@ -100,7 +100,7 @@ const refusal = (problem: string, path: JsonPath = []): JsonReading => ({ ok: fa
 
 function parseExactly(text: string): JsonReading {
   let lost: { readonly source: string; readonly path: JsonPath } | undefined;
-  const value = readByHand(text, (number, source, path) => {
+  const value = readTokens(text, (number, source, path) => {
     if (!isExact(number, source)) lost ??= { source, path: [...path] };
   });
   if (lost === undefined) return { ok: true, value };

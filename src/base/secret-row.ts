@@ -1,16 +1,16 @@
 /** Secrets named by a neighbour: rows of names and values. */
 import type { JsonObject, JsonValue } from './json.ts';
-import type { Walk } from './secret-walk.ts';
+import type { SecretWalk } from './secret-walk.ts';
 
 /** Is a text the name of a secret, in a place where texts are names? */
-export function isNameOf(walk: Walk, item: JsonValue): boolean {
+export function isNameOf(walk: SecretWalk, item: JsonValue): boolean {
   return typeof item === 'string' && item.length <= longestName && announces(walk, item);
 }
 
 const longestName = 120;
 
 /** The name itself, or a label of the field with that name: "Password field". */
-export const announces = ({ rules }: Walk, name: string): boolean =>
+export const announces = ({ rules }: SecretWalk, name: string): boolean =>
   rules.readKey(name).announcesSecret || rules.readKey(name.replace(fieldWords, '')).announcesSecret;
 
 const fieldWords = /[\s_-]+(?:field|input|box|textbox|text box|entry|header|header value|value)\W*$/i;
@@ -33,7 +33,7 @@ export const noRow: Row = {
 };
 
 /** What the members of an object say about each other. */
-export function readRow(walk: Walk, members: JsonObject): Row {
+export function readSecretRow(walk: SecretWalk, members: JsonObject): Row {
   let row = noRow;
   for (const key in members) {
     if (!Object.hasOwn(members, key)) continue;

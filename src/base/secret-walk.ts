@@ -20,7 +20,7 @@ export type FoundSecrets = {
   readonly secrets: Set<string>;
 };
 
-export type Walk = {
+export type SecretWalk = {
   readonly rules: SecretRules;
   readonly found: FoundSecrets;
   readonly trail: (string | number)[];

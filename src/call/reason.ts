@@ -6,7 +6,7 @@ import { freezeJson } from '../base/json.ts';
 import { callReasons, type CallReasonCode } from './reasons/call-reasons.ts';
 import { personReasons, type PersonReasonCode } from './reasons/person-reasons.ts';
 import { policyReasons, type PolicyReasonCode } from './reasons/policy-reasons.ts';
-import type { NextAction, Reason, WhoseMove } from './reasons/reason-row.ts';
+import type { NextAction, Reason, WhoseMove } from './reasons/reason.ts';
 import { toolReasons, type ToolReasonCode } from './reasons/tool-reasons.ts';
 
 export type { NextAction, Reason, WhoseMove };

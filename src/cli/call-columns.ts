@@ -1,7 +1,7 @@
 /** Calls, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { CallSummary, SessionSummary } from '../ledger/call-query.ts';
-import { colorOf, standing } from './outcome-word.ts';
+import { colorOf, standing } from './outcome-query.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
 import { age, duration, localTimeText } from './time-text.ts';

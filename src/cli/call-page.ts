@@ -9,7 +9,7 @@ import type { CallSummary } from '../ledger/call-query.ts';
 import { withRefusals } from '../ledger/read-refusals.ts';
 import { shellWord } from './find-call.ts';
 import { artifactLines } from './artifact-lines.ts';
-import { colorOf, standing } from './outcome-word.ts';
+import { colorOf, standing } from './outcome-query.ts';
 import { confirmationLines } from './confirmation-lines.ts';
 import type { PageLayout } from './page-layout.ts';
 import { comparisonSection } from './comparison-section.ts';
@@ -42,7 +42,7 @@ export function callPage(facts: CallPageFacts, page: PageLayout): string[] {
       : []),
     ...section('Confirmation', confirmationLines(events, inside), page),
     ...section('Hand-off', handoff(events, inside), page),
-    ...section('Sent to the model', told(call, inside), page),
+    ...section('Sent to the model', modelContent(call, inside), page),
     ...section('Late results', late(call, inside), page),
     ...section('Undo', undo(facts, inside), page),
     ...section('Records', records(withRefusals(events, facts.refusals), inside), page),
@@ -180,7 +180,7 @@ function undo(
   );
 }
 
-function told({ settled }: Call, page: PageLayout): string[] {
+function modelContent({ settled }: Call, page: PageLayout): string[] {
   if (settled === undefined) return [page.paint('dim', 'nothing yet')];
   const { outcome, content } = settled;
   const files = 'files' in outcome ? (outcome.files ?? []) : [];

@@ -3,7 +3,7 @@ import type { CallStatus } from '../call/call.ts';
 import type { CallQuery } from '../ledger/call-query.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
 import type { Given, Options } from './command.ts';
-import { outcomeChoices, outcomeQuery } from './outcome-word.ts';
+import { outcomeChoices, outcomeQuery } from './outcome-query.ts';
 import { parseMoment } from './time-text.ts';
 
 const statuses = {

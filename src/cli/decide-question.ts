@@ -24,7 +24,7 @@ import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
 import type { Question } from './find-question.ts';
 import { findQuestion } from './find-question.ts';
-import { standing } from './outcome-word.ts';
+import { standing } from './outcome-query.ts';
 import { block } from './page-layout.ts';
 import { questionPage } from './question-page.ts';
 import { terminalId, safeJson, safeSentence, terminalText } from './terminal-text.ts';

@@ -14,9 +14,9 @@ export function* diffLines(
 ): Generator<string, void> {
   const width = Math.min(out.width, 160);
   const half = Math.floor((width - 5) / 2);
-  const beside = (a: string, b: string): string =>
+  const sideBySide = (a: string, b: string): string =>
     `${fit(a, half)} ${out.paint('dim', '│')} ${trim(b, half)}`;
-  yield out.paint('bold', `  ${beside(terminalId(names[0]), terminalId(names[1]))}`.trimEnd());
+  yield out.paint('bold', `  ${sideBySide(terminalId(names[0]), terminalId(names[1]))}`.trimEnd());
   let same = 0;
   const skipped = function* (): Generator<string, void> {
     if (same > 0) yield out.paint('dim', `  ${same} ${same === 1 ? 'call is' : 'calls are'} the same`);
@@ -28,7 +28,7 @@ export function* diffLines(
       continue;
     }
     yield* skipped();
-    yield* callLines(call, beside, out);
+    yield* callLines(call, sideBySide, out);
   }
   yield* skipped();
   for (const [title, differences] of [
@@ -38,7 +38,7 @@ export function* diffLines(
     if (differences.length === 0) continue;
     yield '';
     yield out.paint('bold', title);
-    for (const each of differences) yield* differenceLines(each, beside, out);
+    for (const each of differences) yield* differenceLines(each, sideBySide, out);
   }
   yield '';
   yield summaryOf(diff, out);
@@ -54,30 +54,30 @@ type SideBySide = (a: string, b: string) => string;
 const titleOf = ({ callId, toolName }: { readonly callId: string; readonly toolName: string }): string =>
   `${terminalId(callId)}  ${terminalId(toolName)}`;
 
-function* callLines(call: CallDifference, beside: SideBySide, out: Terminal): Generator<string, void> {
+function* callLines(call: CallDifference, sideBySide: SideBySide, out: Terminal): Generator<string, void> {
   switch (call.status) {
     case 'same':
-      yield `  ${beside(titleOf(call.a), titleOf(call.b))}`;
+      yield `  ${sideBySide(titleOf(call.a), titleOf(call.b))}`;
       return;
     case 'changed':
-      yield `${out.paint('yellow', '~')} ${beside(titleOf(call.a), titleOf(call.b))}`;
-      for (const each of call.differences) yield* differenceLines(each, beside, out);
+      yield `${out.paint('yellow', '~')} ${sideBySide(titleOf(call.a), titleOf(call.b))}`;
+      for (const each of call.differences) yield* differenceLines(each, sideBySide, out);
       return;
     case 'only_a':
-      yield `${out.paint('red', '-')} ${beside(`${titleOf(call.a)} ${safeJson(call.a.requestedInput)}`, '')}`.trimEnd();
+      yield `${out.paint('red', '-')} ${sideBySide(`${titleOf(call.a)} ${safeJson(call.a.requestedInput)}`, '')}`.trimEnd();
       return;
     case 'only_b':
-      yield `${out.paint('green', '+')} ${beside('', `${titleOf(call.b)} ${safeJson(call.b.requestedInput)}`)}`;
+      yield `${out.paint('green', '+')} ${sideBySide('', `${titleOf(call.b)} ${safeJson(call.b.requestedInput)}`)}`;
   }
 }
 
 function* differenceLines(
   { field, path, a, b }: SessionDifference,
-  beside: SideBySide,
+  sideBySide: SideBySide,
   out: Terminal,
 ): Generator<string, void> {
   yield out.paint('dim', `    ${terminalText(`${field}${path === '$' ? '' : ` ${path}`}`)}`);
-  yield `  ${beside(`    ${valueText(a)}`, `    ${valueText(b)}`)}`.trimEnd();
+  yield `  ${sideBySide(`    ${valueText(a)}`, `    ${valueText(b)}`)}`.trimEnd();
 }
 
 const valueText = (value: JsonValue | undefined): string =>

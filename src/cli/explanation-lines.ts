@@ -106,13 +106,13 @@ const notAsked = ({ ruleType }: RuleExplanation): string =>
 
 /** Rules often name one thing in several ways, so absent fields are listed together. */
 function leafLines(leaves: readonly LeafExplanation[], page: Page): string[] {
-  const isBeside = ({ value, truth, operator }: LeafExplanation): boolean =>
+  const isSibling = ({ value, truth, operator }: LeafExplanation): boolean =>
     value === undefined && truth === false && operator !== 'exists';
-  const beside = leaves.filter(isBeside);
-  if (beside.length < 2) return leaves.map((leaf) => leafLine(leaf, page));
-  const names = `absent: ${beside.map(({ selector }) => selector).join(', ')}`;
+  const siblings = leaves.filter(isSibling);
+  if (siblings.length < 2) return leaves.map((leaf) => leafLine(leaf, page));
+  const names = `absent: ${siblings.map(({ selector }) => selector).join(', ')}`;
   return [
-    ...leaves.filter((leaf) => !isBeside(leaf)).map((leaf) => leafLine(leaf, page)),
+    ...leaves.filter((leaf) => !isSibling(leaf)).map((leaf) => leafLine(leaf, page)),
     `  ${page.paint('dim', trim(terminalText(names), Math.min(page.width, 160) - 2))}`,
   ];
 }

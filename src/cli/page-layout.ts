@@ -21,12 +21,12 @@ const labelWidth = 13;
 
 export function labelled(name: string, value: string, page: PageLayout): string[] {
   const text = terminalText(value);
-  const beside = page.textWidth - labelWidth - indent.length;
+  const room = page.textWidth - labelWidth - indent.length;
   const label = `${indent}${page.paint('dim', fit(name, labelWidth))}`;
   // A digest is meant for copying: it gets its own line rather than a line break.
-  if (!text.includes(' ') && textWidth(text) > beside && textWidth(text) <= page.textWidth - indent.length)
+  if (!text.includes(' ') && textWidth(text) > room && textWidth(text) <= page.textWidth - indent.length)
     return [label, `${indent}${text}`];
-  const [first = '', ...rest] = wrap(text, beside);
+  const [first = '', ...rest] = wrap(text, room);
   return [`${label}${first}`, ...rest.map((line) => `${indent}${' '.repeat(labelWidth)}${line}`)];
 }
 

@@ -71,7 +71,7 @@ async function runCase(each: ContractCase, contracts: LoadedContracts): Promise<
     states.set(workflow.name, reached.state);
     if (reached.problem !== undefined) problems.push(reached.problem);
   }
-  const explanation = await contracts.explain(toCall(each), {
+  const explanation = await contracts.explain(toCaseCall(each), {
     end,
     counters,
     stateOf: (workflow) => states.get(workflow.name) ?? initialState(workflow),
@@ -91,7 +91,7 @@ async function runCase(each: ContractCase, contracts: LoadedContracts): Promise<
   return { case: each, passed: problems.length === 0, came, decidedBy, problems };
 }
 
-export const toCall = ({
+export const toCaseCall = ({
   toolName,
   input,
   principal,

@@ -1,7 +1,7 @@
 /** A trace as lines: a tree with times and outcomes, or one JSON object per line. */
 import type { JsonObject } from '../base/json.ts';
 import type { TraceNode } from '../ledger/trace-node.ts';
-import { colorOf } from './outcome-word.ts';
+import { colorOf } from './outcome-query.ts';
 import { outcomeLabel } from '../view/outcome-words.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import type { Terminal } from './terminal.ts';

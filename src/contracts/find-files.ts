@@ -38,7 +38,7 @@ export async function findFiles(
   for (const document of documents)
     if ((await rulesetOf(document, readText))?.extends !== undefined) extending.push(document);
   const folders = new Set(extending.map(({ source }) => dirname(resolve(source))));
-  const beside: DocumentSource[] = [];
+  const siblings: DocumentSource[] = [];
   for (const folder of folders)
     for (const name of (await readdir(folder)).toSorted()) {
       const path = join(folder, name);
@@ -47,10 +47,10 @@ export async function findFiles(
       const document = text && { source: path, text };
       // A folder may contain anything; a file that is not a ruleset cannot be a parent.
       if (document !== undefined && (await rulesetOf(document, readText)) !== undefined)
-        beside.push(document);
+        siblings.push(document);
     }
-  const needed = await chainOf(extending, [...given, ...beside], readText);
-  const parents = [...given, ...beside.filter(({ source }) => needed.has(source))];
+  const needed = await chainOf(extending, [...given, ...siblings], readText);
+  const parents = [...given, ...siblings.filter(({ source }) => needed.has(source))];
   return {
     documents,
     parents,

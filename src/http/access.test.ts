@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { AccessOptions, OpenedLogin } from './access.ts';
 import { Access, pageKeyHeader, refuseOtherSites } from './access.ts';
 import type { Actor, Needed } from './actor.ts';
-import { allows, identityOf, nobody } from './actor.ts';
-import type { Role } from './api/access.ts';
+import { allows, identityOf, anonymous } from './actor.ts';
+import type { Role } from './api/role.ts';
 import { RateLimit } from './rate-limit.ts';
 import { TokenFile } from './token-file.ts';
 import type { TokenPrincipals } from './token-principals.ts';
@@ -114,7 +114,7 @@ describe('a login', () => {
     wait(43_199_999);
     expect(access.identify('GET', inBrowser(login)).name).toBe('Ada');
     wait(1);
-    expect(access.identify('GET', inBrowser(login))).toBe(nobody);
+    expect(access.identify('GET', inBrowser(login))).toBe(anonymous);
     expect(access.loginByToken('qt_other')).toBeUndefined();
   });
 
@@ -128,8 +128,8 @@ describe('a login', () => {
     const headers = (cookie: string, key: string | undefined): Headers =>
       new Headers({ cookie, ...(key !== undefined && { [pageKeyHeader]: key }) });
     const own = mine ? cookieOf(mine) : '';
-    expect(access.identify('GET', headers(own, undefined))).toBe(nobody);
-    expect(access.identify('GET', headers(own, other?.pageKey))).toBe(nobody);
+    expect(access.identify('GET', headers(own, undefined))).toBe(anonymous);
+    expect(access.identify('GET', headers(own, other?.pageKey))).toBe(anonymous);
     // Forty cookies of other names do not use up the places, and empty ones of ours are passed over.
     const others = Array.from({ length: 40 }, (_, n) => `other_name_${n}=qt_${n}`).join('; ');
     const empty = Array.from({ length: 40 }, () => 'quittance_4747=').join('; ');
@@ -137,7 +137,7 @@ describe('a login', () => {
     const full = (count: number): string =>
       Array.from({ length: count }, (_, n) => `quittance_4747=qt_${n}`).join(';');
     expect(access.identify('GET', headers(`${full(31)};${own}`, mine?.pageKey)).name).toBe('ops');
-    expect(access.identify('GET', headers(`${full(32)};${own}`, mine?.pageKey))).toBe(nobody);
+    expect(access.identify('GET', headers(`${full(32)};${own}`, mine?.pageKey))).toBe(anonymous);
   });
 
   test('ends with logging out, and only by the browser that has both secrets', () => {
@@ -146,14 +146,14 @@ describe('a login', () => {
     access.logout(new Headers({ cookie: login ? cookieOf(login) : '' }));
     expect(access.identify('GET', inBrowser(login)).name).toBe('ops');
     expect(access.logout(inBrowser(login))).toMatch(/^quittance_4747=; .*Max-Age=0$/);
-    expect(access.identify('GET', inBrowser(login))).toBe(nobody);
+    expect(access.identify('GET', inBrowser(login))).toBe(anonymous);
   });
 
   test('of a process under another name is no login', () => {
     const { access, tokens } = open();
     const login = access.loginByToken('qt_local');
     for (const local of [{ token: 'qt_local', name: 'eve' }, undefined])
-      expect(open({ tokens, local }).access.identify('GET', inBrowser(login))).toBe(nobody);
+      expect(open({ tokens, local }).access.identify('GET', inBrowser(login))).toBe(anonymous);
   });
 
   test('ends with its token', () => {
@@ -265,7 +265,7 @@ describe('the holder of a token', () => {
   });
 
   test('is recorded with how they came in', () => {
-    const actor: Actor = { ...nobody, name: 'Ada', tokenId: 't', role: 'viewer', by: 'cookie' };
+    const actor: Actor = { ...anonymous, name: 'Ada', tokenId: 't', role: 'viewer', by: 'cookie' };
     expect(identityOf(actor)).toEqual({ kind: 'token', id: 't', name: 'Ada', via: 'browser' });
     expect(identityOf({ ...actor, by: 'token', person: 'ada' })).toEqual({
       kind: 'token',
@@ -289,7 +289,7 @@ describe('a role', () => {
   ])('that may do what needs %s is one of %j', (needed, may) => {
     const { access } = open();
     for (const role of roles) {
-      const actor: Actor = { ...nobody, name: 'Ada', role };
+      const actor: Actor = { ...anonymous, name: 'Ada', role };
       const refused = role === undefined ? 'http.unauthenticated' : 'http.forbidden';
       expect(codeOf(() => access.require(actor, needed))).toBe(may.includes(role) ? undefined : refused);
       expect(allows(role, needed)).toBe(may.includes(role));
@@ -300,7 +300,7 @@ describe('a role', () => {
     const { access } = open();
     const refusal = (needed: Needed): unknown => {
       try {
-        access.require({ ...nobody, name: 'Ada', role: 'viewer' }, needed);
+        access.require({ ...anonymous, name: 'Ada', role: 'viewer' }, needed);
         return undefined;
       } catch (error) {
         return error;

@@ -11,7 +11,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { isSameName } from '../call/same-identity.ts';
 import type { Actor, Needed } from './actor.ts';
-import { allows, nobody } from './actor.ts';
+import { allows, anonymous } from './actor.ts';
 import { HttpRefusal } from './problem.ts';
 import type { TokenFile, TokenRecord } from './token-file.ts';
 import { hashSecret } from './token-file.ts';
@@ -66,7 +66,7 @@ export class Access {
     const given = headers.get('authorization');
     if (given !== null) return this.#byToken(given);
     const actor = this.#byCookie(headers);
-    if (actor === nobody) return nobody;
+    if (actor === anonymous) return anonymous;
     refuseOtherSites(method, headers, this.#options.hosts());
     return actor;
   }
@@ -208,10 +208,10 @@ export class Access {
   #byCookie(headers: Headers): Actor {
     const { local } = this.#options;
     const login = this.#findLogin(headers);
-    if (login === undefined) return nobody;
+    if (login === undefined) return anonymous;
     if (login.record !== undefined) return toActor(login.record, 'cookie', login.expiresAt);
     // The token of this process has no record; any other without one was revoked.
-    if (login.tokenId !== this.#localId || local === undefined) return nobody;
+    if (login.tokenId !== this.#localId || local === undefined) return anonymous;
     return this.#localActor(local.name, 'cookie', login.expiresAt);
   }
 

@@ -1,6 +1,6 @@
 /** The caller of a request. */
 import type { TokenIdentity } from '../call/event.ts';
-import type { Role } from './api/access.ts';
+import type { Role } from './api/role.ts';
 import type { TokenPrincipals } from './token-principals.ts';
 
 export type Actor = {
@@ -20,7 +20,7 @@ export type Actor = {
 /** Who may use a route: a role, either of two roles, or any caller. */
 export type Needed = Role | 'operator or approver' | 'anyone';
 
-export const nobody: Actor = {
+export const anonymous: Actor = {
   name: '',
   role: undefined,
   tokenId: '',

@@ -1,6 +1,6 @@
 /** An answer in bytes, made on this thread or in a reader thread. */
 import { createHash } from 'node:crypto';
-import { isKnown, taggedHeaders } from './known-tag.ts';
+import { matchesEtag, taggedHeaders } from './matches-etag.ts';
 import { toProblem } from './problem.ts';
 import type { HttpRefusal } from './problem.ts';
 
@@ -41,10 +41,10 @@ export class AnswerTooLarge extends Error {
 }
 
 export function answerProblem(error: unknown, headers: HttpRefusal['headers'] = {}): Answered {
-  const told = toProblem(error);
+  const answer = toProblem(error);
   return {
-    status: told.status,
-    bytes: encoder.encode(JSON.stringify(told)),
+    status: answer.status,
+    bytes: encoder.encode(JSON.stringify(answer)),
     headers: {
       'content-type': 'application/problem+json; charset=utf-8',
       'cache-control': 'no-store',
@@ -55,7 +55,7 @@ export function answerProblem(error: unknown, headers: HttpRefusal['headers'] = 
 
 export function toResponse({ status, bytes, headers }: Answered, asked: Headers): Response {
   const { etag, 'content-type': _, ...rest } = headers;
-  if (etag !== undefined && isKnown(asked, etag))
+  if (etag !== undefined && matchesEtag(asked, etag))
     return new Response(null, { status: 304, headers: { ...rest, etag } });
   return new Response(bytes, { status, headers });
 }

@@ -1,6 +1,6 @@
 /** The schemas of the types in src/http/api. `npm run docs` writes this file: change the types instead. */
 import type { JsonObject } from '../base/json.ts';
-import type * as access from './api/access.ts';
+import type * as access from './api/role.ts';
 import type * as call from './api/call.ts';
 import type * as confirmation from './api/confirmation.ts';
 import type * as confirmationView from '../runtime/host/confirmation-view.ts';

@@ -9,11 +9,11 @@ import { compileJsonSchema } from '../tool/json-schema.ts';
 import { isQuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Actor } from './actor.ts';
-import { nobody } from './actor.ts';
+import { anonymous } from './actor.ts';
 import { Allowance } from './allowance.ts';
 import { checkOptions } from './check-options.ts';
 import type { ConsoleFile } from './console-files.ts';
-import { withTag } from './known-tag.ts';
+import { withEtag } from './matches-etag.ts';
 import { toOpenApi } from './openapi.ts';
 import { addPages } from './page-routes.ts';
 import type { Connection, Visit } from './visit.ts';
@@ -21,7 +21,7 @@ import { HttpRefusal, problemResponse } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import type { Rate } from './rate-limit.ts';
 import type { BodyLimits } from './read-request.ts';
-import { readBody, readQuery } from './read-request.ts';
+import { readBody, readRequestQuery } from './read-request.ts';
 import type { BodySize, Route } from './route.ts';
 import { routes } from './routes.ts';
 import { addSafeHeaders } from './safe-headers.ts';
@@ -74,7 +74,7 @@ export function createApp(options: AppOptions): App {
   for (const [path, all] of Map.groupBy(routes, (route) => route.path)) addRoutes(app, context, path, all);
   const description = JSON.stringify(toOpenApi(routes, service.version));
   app.get('/openapi.json', ({ req }) =>
-    withTag(description, 'application/json; charset=utf-8', req.raw.headers),
+    withEtag(description, 'application/json; charset=utf-8', req.raw.headers),
   );
   app.all('/openapi.json', () => {
     throw notTaken('GET');
@@ -151,7 +151,7 @@ function refuseManyBodies({ limits, bodies }: AppContext, request: Request, acto
   const length = request.headers.get('content-length');
   const bytes = length === null ? limits.bodyBytes : Number(length);
   if (request.body === null || bytes <= smallBodyBytes || bytes > limits.bodyBytes) return;
-  if (actor === nobody || bodies.take(actor.name, bytes)) return;
+  if (actor === anonymous || bodies.take(actor.name, bytes)) return;
   throw new HttpRefusal(
     'http.too_many_requests',
     `Bodies of more than ${smallBodyBytes} bytes may have ${limits.bodyRate.perSecond} bytes a second together. Wait a second and send it again.`,
@@ -173,7 +173,7 @@ function identify(
     strangers.take(address);
     // A link grants access by itself: a login that is not accepted here does not reduce it.
     if (access === 'anyone' && error instanceof HttpRefusal && error.code === 'http.cross_site')
-      return nobody;
+      return anonymous;
     if (error instanceof HttpRefusal) throw error;
     // The caller is unknown, so it must not learn what is wrong with the token file or where the file is.
     onError(error);
@@ -182,7 +182,7 @@ function identify(
       'The server cannot read its token file, so no token is accepted. The log of the server says why.',
     );
   }
-  if (actor !== nobody) rate.take(actor.name);
+  if (actor !== anonymous) rate.take(actor.name);
   // A client that guesses tokens must not make the server look dead to a monitor at the same address.
   else if (!isProbe) strangers.take(address);
   return actor;
@@ -199,7 +199,7 @@ async function answer(
     actor,
     arrivedAt: env.arrivedAt,
     params: req.param(),
-    query: readQuery(new URL(req.url), fieldsOf(route.query), checks.query),
+    query: readRequestQuery(new URL(req.url), fieldsOf(route.query), checks.query),
     body: checks.body && (await readBody(req.raw, bodyLimits(limits, actor, route), checks.body)),
     headers: req.raw.method === 'HEAD' ? withoutRange(req.raw.headers) : req.raw.headers,
     cut:
@@ -219,7 +219,7 @@ async function answer(
     pass?.release();
   }
   // A caller whose access ended while it waited gets a refusal, not the answer.
-  if (pass?.ended.aborted === true && actor !== nobody)
+  if (pass?.ended.aborted === true && actor !== anonymous)
     service.access.identify(req.raw.method, req.raw.headers);
   return answered instanceof Response ? answered : toJson(route, answered, req.raw.headers);
 }
@@ -228,7 +228,7 @@ const smallBodyBytes = 65_536;
 
 function bodyLimits(limits: AppLimits, actor: Actor, { size = 'general' }: Route): BodyLimits {
   const { bytes, values } = limitsOf(size, limits);
-  const most = actor === nobody ? limits.strangerBodyBytes : limits.bodyBytes;
+  const most = actor === anonymous ? limits.strangerBodyBytes : limits.bodyBytes;
   return { bytes: Math.min(bytes, most), values };
 }
 
@@ -275,7 +275,7 @@ const compileBody = (schema: JsonObject): JsonSchemaChecker =>
 
 function toJson(route: Route, answer: unknown, headers: Headers): Response {
   const text = JSON.stringify(answer);
-  if (route.method === 'GET') return withTag(text, 'application/json; charset=utf-8', headers);
+  if (route.method === 'GET') return withEtag(text, 'application/json; charset=utf-8', headers);
   return new Response(text, {
     status: route.status ?? 200,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },

@@ -51,7 +51,7 @@ export async function askCall(
   return watch(service, ref, { signal, waitMs: asked.waitMs ?? 0, asking }, async (found) => {
     const { answer } = asking;
     const isJoined = isSame === true || answer?.type === 'pending';
-    if (answer !== undefined && answer.type !== 'pending') return toTold(ref, answer);
+    if (answer !== undefined && answer.type !== 'pending') return toCallAnswer(ref, answer);
     if (found === undefined || found.toolName !== call.name) return undefined;
     const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
     if (isJoined) askedCalls.note(sessionId, call.id, digest);
@@ -155,7 +155,7 @@ async function takeUp(
 function standing(call: Call | undefined): CallAnswer | undefined {
   if (call === undefined) return undefined;
   const { sessionId, callId, toolName, settled, confirmation } = call;
-  if (settled !== undefined) return toTold({ sessionId, callId }, settled.outcome, settled.content);
+  if (settled !== undefined) return toCallAnswer({ sessionId, callId }, settled.outcome, settled.content);
   if (confirmation?.status === 'pending')
     return {
       decision: 'held',
@@ -170,7 +170,7 @@ function standing(call: Call | undefined): CallAnswer | undefined {
   return call.status === 'running' ? running(sessionId, callId, call) : undefined;
 }
 
-const toTold = ({ sessionId, callId }: Ref, outcome: ToolOutcome, content?: string): CallAnswer => ({
+const toCallAnswer = ({ sessionId, callId }: Ref, outcome: ToolOutcome, content?: string): CallAnswer => ({
   decision: outcome.type === 'ToolDenied' ? 'deny' : 'settled',
   sessionId,
   callId,

@@ -14,19 +14,19 @@ const check = checkOptions([
   option('edit', { arguments: { type: 'object' } }),
 ]);
 
-const told = (value: unknown): string[] => [
+const answer = (value: unknown): string[] => [
   ...new Set(check(value).map(({ path, message }) => `${path.join('.')} ${message}`)),
 ];
 
 test('what is one of several things is told what it lacks to be the one it is meant to be', () => {
-  expect(told({ decision: 'deny' })).toEqual([]);
-  expect(told({ decision: 'edit', digest: 'd' })).toEqual(['arguments is required']);
-  expect(told({ decision: 'approve', digest: 'd', by: 'Mallory' })).toEqual(['by is not a known property']);
-  expect(told({ decision: 'maybe' })).toEqual([
+  expect(answer({ decision: 'deny' })).toEqual([]);
+  expect(answer({ decision: 'edit', digest: 'd' })).toEqual(['arguments is required']);
+  expect(answer({ decision: 'approve', digest: 'd', by: 'Mallory' })).toEqual(['by is not a known property']);
+  expect(answer({ decision: 'maybe' })).toEqual([
     'decision must be "approve"',
     'decision must be "deny"',
     'decision must be "edit"',
   ]);
-  expect(told({})).toEqual(['decision is required']);
-  for (const none of [[], 'approve', null]) expect(told(none)).toHaveLength(1);
+  expect(answer({})).toEqual(['decision is required']);
+  for (const none of [[], 'approve', null]) expect(answer(none)).toHaveLength(1);
 });

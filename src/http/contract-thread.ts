@@ -1,5 +1,5 @@
 /**
- * A thread without a ledger, for work on documents that callers typed. Its memory is limited, and `ContractDesk` ends it
+ * A thread without a ledger, for work on documents that callers typed. Its memory is limited, and `ContractThreads` ends it
  * when the work takes too long. That is safe here only: nothing in this thread may open a database.
  */
 import { parentPort } from 'node:worker_threads';
@@ -8,7 +8,7 @@ import type { ContractOrder, SentError } from './contract-work.ts';
 import { toSent, workOnContracts } from './contract-work.ts';
 import { lowerPriority } from './lower-priority.ts';
 
-export type ContractAnswer =
+export type ContractThreadAnswer =
   /** The work has started; its time counts from now. */
   | { readonly type: 'ready' }
   | { readonly type: 'answer'; readonly text: string }
@@ -17,13 +17,13 @@ export type ContractAnswer =
 if (parentPort !== null) {
   const port = parentPort;
   lowerPriority();
-  port.postMessage({ type: 'ready' } satisfies ContractAnswer);
+  port.postMessage({ type: 'ready' } satisfies ContractThreadAnswer);
   port.on('message', (order: ContractOrder) => {
     workOnContracts(order).then(
-      (text) => port.postMessage({ type: 'answer', text } satisfies ContractAnswer),
+      (text) => port.postMessage({ type: 'answer', text } satisfies ContractThreadAnswer),
       (error: unknown) => {
         if (!isQuittanceError(error)) throw error; // ends the thread; the desk starts another one
-        port.postMessage({ type: 'refused', error: toSent(error) } satisfies ContractAnswer);
+        port.postMessage({ type: 'refused', error: toSent(error) } satisfies ContractThreadAnswer);
       },
     );
   });

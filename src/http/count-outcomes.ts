@@ -6,7 +6,7 @@ import type { OutcomeCounts, Percentiles } from './api/stats.ts';
 
 export type MutableCounts = { -readonly [Name in keyof OutcomeCounts]: OutcomeCounts[Name] };
 
-export const noOutcomes = (): MutableCounts => ({
+export const noOutcomeCounts = (): MutableCounts => ({
   succeeded: 0,
   failed: 0,
   timedOut: 0,

@@ -11,9 +11,9 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import { Access } from './access.ts';
 import type { App, AppLimits } from './app.ts';
 import { createApp } from './app.ts';
-import type { ProxyHeader } from './caller-address.ts';
-import { createIsProxy, createReadAddress, proxyHeaders } from './caller-address.ts';
-import { ContractDesk } from './contract-desk.ts';
+import type { ProxyHeader } from './read-address.ts';
+import { createIsProxy, createReadAddress, proxyHeaders } from './read-address.ts';
+import { ContractThreads } from './contract-threads.ts';
 import { AskedCalls } from './asked-calls.ts';
 import { readConsoleFiles } from './console-files.ts';
 import { Exports } from './exports.ts';
@@ -210,7 +210,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       await Promise.all([
         listening.close(),
         service.jobs.close(),
-        service.contractDesk.close(),
+        service.contractThreads.close(),
         service.reader.close(),
       ]);
     },
@@ -252,7 +252,7 @@ function createService(options: HttpServerOptions, { path, access, url, closing 
       ledgerUrl: readerUrl,
       toolVersion: version,
     }),
-    contractDesk: new ContractDesk({ timeMs: limits.contractMs ?? 5_000, memoryMb: 64 }),
+    contractThreads: new ContractThreads({ timeMs: limits.contractMs ?? 5_000, memoryMb: 64 }),
     metrics: new Metrics(),
     schemas: new SchemaHistory(path === undefined ? undefined : `${path}.schemas`, tools, ledger.now()),
     askedCalls: new AskedCalls(),

@@ -17,7 +17,7 @@ import { HttpRefusal } from './problem.ts';
 import type { Service } from './service.ts';
 
 /** Makes a link with the rights of the signed-in person. */
-export async function makeLink(
+export async function makeDecisionLink(
   service: Service,
   actor: Actor,
   confirmationId: string,
@@ -53,7 +53,7 @@ function approverNamed({ access }: Service, name: string): Actor | undefined {
 const isApprover = ({ role }: Actor): boolean => allows(role, 'approver');
 
 /** The rights of a link. Throws if it is not a link, has expired or is no longer valid. */
-export function readLink(service: Service, token: string): TokenClaims {
+export function readDecisionLink(service: Service, token: string): TokenClaims {
   const claims = readSignedToken(token, createSeal(service.ledger.sealKey).tokenKey);
   if (claims === undefined || service.ledger.now() >= claims.expiresAt)
     throw new QuittanceError(

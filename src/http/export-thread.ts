@@ -12,7 +12,7 @@ import { lowerPriority } from './lower-priority.ts';
 import type { SentError } from './contract-work.ts';
 import { toSent } from './contract-work.ts';
 
-export type ExportData = {
+export type ExportThreadData = {
   readonly kind: 'export';
   readonly ledgerUrl: string;
   readonly sessionId: string | undefined;
@@ -22,7 +22,7 @@ export type ExportData = {
   /** The largest entry that is exported. */
   readonly entryBytes: number;
 };
-export type ExportMessage =
+export type ExportThreadMessage =
   /** The export can start: each `next` now gets a piece. */
   | { readonly type: 'ready' }
   | { readonly type: 'too_large'; readonly position: number; readonly bytes: number }
@@ -38,7 +38,7 @@ if (parentPort !== null && isExportData(workerData)) {
   const { ledgerUrl, sessionId, toolVersion, entryBytes, now } = workerData;
   lowerPriority();
   const stop = new AbortController();
-  const tell = (message: ExportMessage): void => port.postMessage(message);
+  const tell = (message: ExportThreadMessage): void => port.postMessage(message);
   let wake: (() => void) | undefined;
   port.on('message', (order: 'next' | 'stop') => {
     if (order === 'stop') stop.abort();
@@ -51,7 +51,7 @@ if (parentPort !== null && isExportData(workerData)) {
       if (stop.signal.aborted) resolve();
     });
   const ledger = await openLedger(ledgerUrl, { readOnly: true, clock: { ...systemClock, now: () => now } });
-  const check = async (): Promise<ExportMessage | undefined> => {
+  const check = async (): Promise<ExportThreadMessage | undefined> => {
     for await (const { position, bytes } of readAllSizes(ledger, stop.signal, sessionId))
       if (bytes > entryBytes) return { type: 'too_large', position, bytes };
     return undefined;
@@ -82,6 +82,6 @@ if (parentPort !== null && isExportData(workerData)) {
   }
 }
 
-function isExportData(data: unknown): data is ExportData {
+function isExportData(data: unknown): data is ExportThreadData {
   return typeof data === 'object' && data !== null && 'kind' in data && data.kind === 'export';
 }

@@ -4,7 +4,7 @@ import { QuittanceError } from '../base/error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { exportLedger } from '../replay/export-ledger.ts';
 import { fromSent } from './contract-work.ts';
-import type { ExportData, ExportMessage } from './export-thread.ts';
+import type { ExportThreadData, ExportThreadMessage } from './export-thread.ts';
 import { HttpRefusal } from './problem.ts';
 
 const mostAtOnce = 2;
@@ -83,20 +83,20 @@ export type StartedExport = {
 };
 
 async function inThread(
-  about: Omit<ExportData, 'kind' | 'entryBytes'>,
+  about: Omit<ExportThreadData, 'kind' | 'entryBytes'>,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<string, void, undefined>> {
   // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const worker = new Worker(new URL(`./export-thread${extension}`, import.meta.url), {
-    workerData: { kind: 'export', entryBytes: largestEntryBytes, ...about } satisfies ExportData,
+    workerData: { kind: 'export', entryBytes: largestEntryBytes, ...about } satisfies ExportThreadData,
     execArgv: ['--disable-warning=ExperimentalWarning'],
     resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 8 },
   });
-  const received: ExportMessage[] = [];
+  const received: ExportThreadMessage[] = [];
   let failure: unknown;
   let wake: (() => void) | undefined;
-  worker.on('message', (message: ExportMessage) => {
+  worker.on('message', (message: ExportThreadMessage) => {
     received.push(message);
     wake?.();
   });
@@ -115,7 +115,7 @@ async function inThread(
   };
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop, { once: true });
-  const receive = async (): Promise<ExportMessage> => {
+  const receive = async (): Promise<ExportThreadMessage> => {
     for (;;) {
       const message = received.shift();
       if (message !== undefined) return message;
@@ -136,7 +136,7 @@ async function inThread(
   })();
 }
 
-function refusalOf(message: ExportMessage): Error {
+function refusalOf(message: ExportThreadMessage): Error {
   switch (message.type) {
     case 'unknown':
       return unknownSession();

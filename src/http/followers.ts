@@ -43,12 +43,12 @@ type Follower = {
 
 /** The access of a follower, which may end. */
 export type Pass = {
-  /** Is the access still valid? Checked when `Gate.revision` has changed. */
+  /** Is the access still valid? Checked when `FollowerAccess.revision` has changed. */
   readonly isGood: () => boolean;
   readonly expiresAt: number | undefined;
 };
 
-export type Gate = {
+export type FollowerAccess = {
   /** Changes when a pass may have become invalid. Must be cheap: it is read with every append. */
   readonly revision: () => string;
   readonly now: () => number;
@@ -78,7 +78,7 @@ export class Followers {
   readonly feed: Feed;
   readonly #entries: Entries;
   readonly #limits: FollowerLimits;
-  readonly #gate: Gate;
+  readonly #gate: FollowerAccess;
   #revision: string;
   #checkedMs = 0;
   readonly #past: Allowance;
@@ -87,13 +87,13 @@ export class Followers {
   readonly #followers = new Set<Follower>();
   /** Encoded pieces without a filter, by their first position. */
   readonly #pieces = new Map<number, { readonly last: number; readonly bytes: Uint8Array }>();
-  #news = newSignal();
+  #changed = newSignal();
   #beat: NodeJS.Timeout | undefined;
   #guard: NodeJS.Timeout | undefined;
   #isLooking = false;
   #closed = false;
 
-  constructor(entries: Entries, limits: FollowerLimits, gate: Gate) {
+  constructor(entries: Entries, limits: FollowerLimits, gate: FollowerAccess) {
     this.#entries = entries;
     this.#limits = limits;
     this.#past = new Allowance(limits.pastRate ?? pastRate);
@@ -123,7 +123,7 @@ export class Followers {
   ): ReadableStream<Uint8Array> {
     let position = after;
     /** The position of the last message, which the next message names as `previous`. */
-    let told = after;
+    let answer = after;
     let isOver = false;
     let lastBeat = performance.now();
     const isWhole = Object.values(filter).every((value) => value === undefined);
@@ -151,15 +151,15 @@ export class Followers {
       if (isWhole) {
         const piece = await this.#piece(position);
         if (piece === undefined) return undefined;
-        told = position = piece.last;
+        answer = position = piece.last;
         return piece.bytes;
       }
       const { entries, large } = await this.#readSome(position);
       if (large !== undefined) {
         position = large.position;
         if (filter.sessionId !== undefined && filter.sessionId !== large.sessionId) return noBytes;
-        const text = toMessage('large', { ...large, previous: told });
-        told = position;
+        const text = toMessage('large', { ...large, previous: answer });
+        answer = position;
         return encoder.encode(text);
       }
       if (entries.length === 0) return undefined;
@@ -168,8 +168,8 @@ export class Followers {
         position = entry.position;
         const events = pick(entry, filter);
         if (events.length === 0) continue;
-        text += toMessage('entry', toEntry(entry, told, events));
-        told = entry.position;
+        text += toMessage('entry', toEntry(entry, answer, events));
+        answer = entry.position;
       }
       return encoder.encode(text);
     };
@@ -195,7 +195,7 @@ export class Followers {
         pull: async (given) => {
           follower.waitingSince = undefined;
           while (!isOver) {
-            const news = this.#news.promise;
+            const news = this.#changed.promise;
             const bytes = await nextOrLeave();
             // A follower that reads old entries is never woken, so its access is checked here.
             if (performance.now() - this.#checkedMs > checkEveryMs) this.#checkPasses();
@@ -215,8 +215,8 @@ export class Followers {
             if (isOver || performance.now() - lastBeat < this.#limits.heartbeatMs / 2 || !this.#isBeat)
               continue;
             // The filter matched nothing. Send the position, so that the reader can resume here.
-            const place = position === told ? '' : toMessage('position', { position, previous: told });
-            told = position;
+            const place = position === answer ? '' : toMessage('position', { position, previous: answer });
+            answer = position;
             given.enqueue(encoder.encode(`${place}: still here\n\n`));
             lastBeat = follower.waitingSince = performance.now();
             return;
@@ -342,8 +342,8 @@ export class Followers {
 
   #wake(isBeat: boolean): void {
     if (!this.#closed) this.#checkPasses();
-    const news = this.#news;
-    this.#news = newSignal();
+    const news = this.#changed;
+    this.#changed = newSignal();
     this.#isBeat = isBeat;
     news.resolve();
   }

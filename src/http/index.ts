@@ -4,7 +4,7 @@ export type { ListenTimeouts } from './listen.ts';
 export type { Rate } from './rate-limit.ts';
 export { toolsFromCatalogue } from './tool-catalogue.ts';
 export type { CatalogueTool } from './tool-catalogue.ts';
-export type * from './api/access.ts';
+export type * from './api/role.ts';
 export type * from './api/call.ts';
 export type * from './api/confirmation.ts';
 export type * from './api/contract.ts';

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openLedger } from '../store/open-ledger.ts';
 import type { JobOrder, JobProgress, JobResult } from './job-work.ts';
-import { workOn } from './job-work.ts';
+import { runJobWork } from './job-work.ts';
 import { lowerPriority } from './lower-priority.ts';
 
 export type JobThreadData = { readonly ledgerUrl: string; readonly order: JobOrder };
@@ -19,12 +19,12 @@ if (parentPort !== null) {
   const stop = new AbortController();
   port.once('message', () => stop.abort());
   const ledger = await openLedger(ledgerUrl, { readOnly: true });
-  let toldAt = 0;
+  let sentAt = 0;
   try {
-    const result = await workOn(ledger, order, stop.signal, (progress) => {
+    const result = await runJobWork(ledger, order, stop.signal, (progress) => {
       const now = performance.now();
-      if (now - toldAt < tellEveryMs && progress.done < progress.total) return;
-      toldAt = now;
+      if (now - sentAt < tellEveryMs && progress.done < progress.total) return;
+      sentAt = now;
       port.postMessage({ type: 'progress', progress } satisfies JobThreadMessage);
     });
     port.postMessage({ type: 'result', result } satisfies JobThreadMessage);

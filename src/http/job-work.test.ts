@@ -1,7 +1,7 @@
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { expect, test } from 'vitest';
-import { workOn } from './job-work.ts';
+import { runJobWork } from './job-work.ts';
 
 test('a verification that was stopped says of no ledger that it is as it was written', async () => {
   const ledger = createMemoryLedger();
@@ -9,7 +9,7 @@ test('a verification that was stopped says of no ledger that it is as it was wri
   await runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'get_time', arguments: {} });
   const order = { kind: 'verify', anchor: undefined } as const;
   const verify = async (signal: AbortSignal): Promise<unknown> =>
-    (await workOn(ledger, order, signal, () => undefined)).result;
+    (await runJobWork(ledger, order, signal, () => undefined)).result;
   expect(await verify(new AbortController().signal)).toMatchObject({ ok: true, problems: 0, calls: 1 });
   expect(await verify(AbortSignal.abort())).toMatchObject({ ok: false, problems: 0 });
   await runtime.close();

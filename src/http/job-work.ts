@@ -25,7 +25,7 @@ export type JobProgress = { readonly done: number; readonly total: number; reado
 
 const mostFindings = 100;
 
-export async function workOn(
+export async function runJobWork(
   ledger: Ledger,
   order: JobOrder,
   signal: AbortSignal,

@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Job, JobSummary } from './api/job.ts';
 import type { JobThreadData, JobThreadMessage } from './job-thread.ts';
 import type { JobOrder, JobProgress, JobResult } from './job-work.ts';
-import { workOn } from './job-work.ts';
+import { runJobWork } from './job-work.ts';
 import { HttpRefusal } from './problem.ts';
 
 const mostRunning = 2;
@@ -141,7 +141,7 @@ export class Jobs {
     try {
       const { result } =
         this.#ledgerUrl === undefined
-          ? await workOn(this.#ledger, order, signal, throttle(tell))
+          ? await runJobWork(this.#ledger, order, signal, throttle(tell))
           : await inThread({ ledgerUrl: this.#ledgerUrl, order }, signal, tell);
       change({ result, status: signal.aborted ? 'stopped' : 'done', endedAt: this.#ledger.now() });
     } catch (error) {
@@ -174,11 +174,11 @@ function summarise({ result, kind, ...job }: Job): JobSummary {
 }
 
 function throttle(tell: (progress: JobProgress) => void): (progress: JobProgress) => void {
-  let toldAt = 0;
+  let sentAt = 0;
   return (progress) => {
     const now = performance.now();
-    if (now - toldAt < 100 && progress.done < progress.total) return;
-    toldAt = now;
+    if (now - sentAt < 100 && progress.done < progress.total) return;
+    sentAt = now;
     tell(progress);
   };
 }

@@ -1,7 +1,7 @@
 /** The tools of the server and of the ledger, with their numbers. */
 import { classifyTool } from '../tool/mode.ts';
 import type { ToolDetail, ToolRow } from './api/tool.ts';
-import { Latencies, noOutcomes } from './count-outcomes.ts';
+import { Latencies, noOutcomeCounts } from './count-outcomes.ts';
 import { HttpRefusal } from './problem.ts';
 import type { Asker } from './reader.ts';
 import type { Service } from './service.ts';
@@ -42,7 +42,7 @@ async function readNumbers(
 function toRow({ tools, schemas }: Service, name: string, numbers: ToolNumbers | undefined): ToolRow {
   const tool = tools.find((each) => each.name === name);
   const guess = classifyTool(name);
-  const outcomes = numbers?.outcomes ?? noOutcomes();
+  const outcomes = numbers?.outcomes ?? noOutcomeCounts();
   const failures = outcomes.failed + outcomes.timedOut + outcomes.indeterminate;
   const ended = failures + outcomes.succeeded;
   return {

@@ -7,8 +7,8 @@ import { getRequestListener } from '@hono/node-server';
 import { QuittanceError } from '../base/error.ts';
 import type { App } from './app.ts';
 import { HttpRefusal, problemResponse } from './problem.ts';
-import type { ProxyHeader, ReadAddress } from './caller-address.ts';
-import { limitKey } from './caller-address.ts';
+import type { ProxyHeader, ReadAddress } from './read-address.ts';
+import { limitKey } from './read-address.ts';
 import { refuseSocket } from './refuse-socket.ts';
 import { addSafeHeaders } from './safe-headers.ts';
 

@@ -4,7 +4,7 @@ import type { Access, OpenedLogin } from './access.ts';
 import { pageKeyHeader, refuseOtherSites } from './access.ts';
 import type { Visit } from './visit.ts';
 import type { ConsoleFile } from './console-files.ts';
-import { isKnown } from './known-tag.ts';
+import { matchesEtag } from './matches-etag.ts';
 import {
   confirmLoginPage,
   decidePage,
@@ -45,7 +45,7 @@ const welcome = ({ cookie, pageKey }: OpenedLogin): Response =>
 const staleLink =
   'This link was used, or is too old. It is good once. Log in with a token, or start the server again for another link.';
 
-export type PageOptions = {
+export type PageRoutesOptions = {
   readonly access: Access;
   readonly hosts: () => ReadonlySet<string>;
   readonly files: ReadonlyMap<string, ConsoleFile>;
@@ -59,7 +59,7 @@ const sharedName = /^(?:localhost|\[::1\])(?::\d+)?$/i;
 
 type PageApp = Hono<{ Bindings: Visit }>;
 
-export function addPages(app: PageApp, options: PageOptions): void {
+export function addPages(app: PageApp, options: PageRoutesOptions): void {
   addOwnName(app, options);
   addLogin(app, options);
   addLogout(app, options);
@@ -80,7 +80,7 @@ export function addPages(app: PageApp, options: PageOptions): void {
  * Browsers try ::1 first for localhost. A program that listens on that address and port would share the origin of this
  * server, and so its page key. Pages and logins are therefore not available under such a name.
  */
-function addOwnName(app: PageApp, { url }: PageOptions): void {
+function addOwnName(app: PageApp, { url }: PageRoutesOptions): void {
   app.use(async ({ req }, next) => {
     const host = req.raw.headers.get('host') ?? '';
     const asked = new URL(req.url);
@@ -98,7 +98,7 @@ function addOwnName(app: PageApp, { url }: PageOptions): void {
   });
 }
 
-function addLogin(app: PageApp, { access, hosts, strangers }: PageOptions): void {
+function addLogin(app: PageApp, { access, hosts, strangers }: PageRoutesOptions): void {
   app.get('/login', ({ req, env }) => {
     env.route = '/login';
     strangers.take(env.address);
@@ -136,7 +136,7 @@ function addLogin(app: PageApp, { access, hosts, strangers }: PageOptions): void
   app.get('/quittance-login.js', () => asset(loginScript, 'text/javascript'));
 }
 
-function addLogout(app: PageApp, { access, hosts }: PageOptions): void {
+function addLogout(app: PageApp, { access, hosts }: PageRoutesOptions): void {
   app.post('/logout', ({ req, env }) => {
     env.route = '/logout';
     refuseOtherSites('POST', req.raw.headers, hosts());
@@ -150,7 +150,7 @@ function addLogout(app: PageApp, { access, hosts }: PageOptions): void {
 }
 
 /** A link to a file cannot set a header. A form can send the page key in its body, and the file is streamed. */
-function addDownload(app: PageApp, { hosts, strangers }: PageOptions): void {
+function addDownload(app: PageApp, { hosts, strangers }: PageRoutesOptions): void {
   app.post('/download', async ({ req, env }) => {
     env.route = '/download';
     const { headers, url } = req.raw;
@@ -184,7 +184,7 @@ function addDecide(app: PageApp): void {
   app.get('/quittance-page.css', () => asset(pageStyle, 'text/css'));
 }
 
-function addConsole(app: PageApp, { files }: PageOptions): void {
+function addConsole(app: PageApp, { files }: PageRoutesOptions): void {
   const index = files.get('index.html');
   app.get('*', async ({ req, env }, next) => {
     const { pathname } = new URL(req.url);
@@ -207,6 +207,6 @@ function serveFile({ bytes, type, etag, isImmutable }: ConsoleFile, headers: Hea
     etag,
     'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
   };
-  if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
+  if (matchesEtag(headers, etag)) return new Response(null, { status: 304, headers: common });
   return new Response(bytes, { headers: { ...common, 'content-type': type } });
 }

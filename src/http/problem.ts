@@ -110,9 +110,9 @@ function problem(
 }
 
 export const problemResponse = (error: unknown): Response => {
-  const told = toProblem(error);
-  return new Response(JSON.stringify(told), {
-    status: told.status,
+  const answer = toProblem(error);
+  return new Response(JSON.stringify(answer), {
+    status: answer.status,
     headers: {
       'content-type': 'application/problem+json; charset=utf-8',
       'cache-control': 'no-store',

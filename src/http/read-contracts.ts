@@ -21,9 +21,9 @@ import { hasMoreValues } from './read-request.ts';
 import type { Service } from './service.ts';
 
 /** The caller of the work, and the signal that ends its wait. */
-export type Asker = { readonly caller: string; readonly signal: AbortSignal };
+export type ContractsCaller = { readonly caller: string; readonly signal: AbortSignal };
 
-export const readInForce = ({ contracts, reloadContracts: reload }: Service): ContractsInForce => ({
+export const readContractsInForce = ({ contracts, reloadContracts: reload }: Service): ContractsInForce => ({
   loaded: contracts !== undefined,
   policyVersion: contracts?.policy.version,
   documents: contracts?.documents ?? [],
@@ -48,32 +48,33 @@ function toRule({ id, rule, mode, source, line }: ComposedRule): RuleInForce {
 }
 
 export function checkTyped(
-  { tools, contractDesk }: Service,
+  { tools, contractThreads }: Service,
   documents: TypedDocuments['documents'],
-  { caller, signal }: Asker,
+  { caller, signal }: ContractsCaller,
 ): Promise<string> {
   const toolNames = tools.map(({ name }) => name);
-  return contractDesk.run(caller, signal, { kind: 'check', documents, toolNames });
+  return contractThreads.run(caller, signal, { kind: 'check', documents, toolNames });
 }
 
 /** Throws `contracts.invalid` if the documents cannot be loaded. */
 export async function refuseUnloadable(
-  { contractDesk }: Service,
+  { contractThreads }: Service,
   documents: TypedDocuments['documents'],
-  { caller, signal }: Asker,
+  { caller, signal }: ContractsCaller,
 ): Promise<void> {
-  await contractDesk.run(caller, signal, { kind: 'load', documents });
+  await contractThreads.run(caller, signal, { kind: 'load', documents });
 }
 
 /** The explanation as JSON text. */
-export async function explainCall(
-  { contracts, ledger, contractDesk }: Service,
+export async function explainContractCall(
+  { contracts, ledger, contractThreads }: Service,
   { documents, toolName, arguments: input = {}, principal, metadata, output, sessionId }: CallToExplain,
-  { caller, signal }: Asker,
+  { caller, signal }: ContractsCaller,
 ): Promise<string> {
   const counters = sessionId === undefined ? undefined : await readCounters(ledger, sessionId, toolName);
   const about = { toolName, input, principal, metadata, output, counters };
-  if (documents !== undefined) return contractDesk.run(caller, signal, { kind: 'explain', documents, about });
+  if (documents !== undefined)
+    return contractThreads.run(caller, signal, { kind: 'explain', documents, about });
   if (!(contracts instanceof LoadedContracts))
     throw new HttpRefusal(
       'http.not_available',

@@ -7,7 +7,7 @@ import type { SchemaIssue } from '../tool/schema-issue.ts';
 import { HttpRefusal } from './problem.ts';
 
 /** The query parameters, converted to the types in their schemas. */
-export function readQuery(
+export function readRequestQuery(
   url: URL,
   fields: Readonly<Record<string, JsonObject>>,
   check: JsonSchemaChecker,
@@ -145,11 +145,11 @@ export async function readText(request: Request, mostBytes: number): Promise<str
 
 function refuseIssues(what: string, issues: readonly SchemaIssue[]): void {
   if (issues.length === 0) return;
-  const told = [
+  const answer = [
     ...new Set(issues.slice(0, 20).map(({ path, message }) => `${formatPath(path)} ${message}`)),
   ].slice(0, 5);
   throw new HttpRefusal(
     'http.bad_request',
-    `${what} does not fit: ${told.join('; ')}. GET /openapi.json says what this route takes.`,
+    `${what} does not fit: ${answer.join('; ')}. GET /openapi.json says what this route takes.`,
   );
 }

@@ -11,11 +11,11 @@ import { isHandoff } from '../call/handoff.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import type { Stats } from './api/stats.ts';
 import { readBudgets } from './read-budgets.ts';
-import { Latencies, noOutcomes, countedOutcome } from './count-outcomes.ts';
+import { Latencies, noOutcomeCounts, countedOutcome } from './count-outcomes.ts';
 import type { MutableCounts } from './count-outcomes.ts';
 
 /** What a caller said of a span: the last day where nothing was said. */
-export type AskedSpan = Omit<Span, 'since' | 'until'> & {
+export type AskedSpan = Omit<StatsRange, 'since' | 'until'> & {
   readonly since: number | undefined;
   readonly until: number | undefined;
 };
@@ -27,12 +27,12 @@ const roundMs = 2_000;
 export function spanOf(
   asked: { readonly since?: number | undefined; readonly until?: number | undefined },
   now: number,
-): Pick<Span, 'since' | 'until'> {
+): Pick<StatsRange, 'since' | 'until'> {
   const until = asked.until ?? Math.ceil((now + 1) / roundMs) * roundMs;
   return { since: asked.since ?? until - dayMs, until };
 }
 
-export type Span = {
+export type StatsRange = {
   readonly since: number;
   readonly until: number;
   readonly buckets: number;
@@ -82,7 +82,7 @@ type Take = {
 
 export async function readStats(
   reads: BoundedReads,
-  span: Span,
+  span: StatsRange,
   budgets: readonly BudgetRule[],
 ): Promise<Stats> {
   const isShort = span.until - span.since <= shortSpanMs;
@@ -94,7 +94,7 @@ export async function readStats(
   const buckets = new Map<number, Bucket>();
   for (let at = first; at < span.until; at += bucketMs) buckets.set(at, newBucket(at));
 
-  const totals = { ...noOutcomes(), calls: 0, costMicros: 0 };
+  const totals = { ...noOutcomeCounts(), calls: 0, costMicros: 0 };
   const latencies = new Latencies();
   const tools = new Map<string, { calls: number; failures: number; readonly codes: Map<string, number> }>();
   const codes = new Map<string, number>();
@@ -158,7 +158,7 @@ export async function readStats(
 }
 
 const newBucket = (at: number): Bucket => ({
-  ...noOutcomes(),
+  ...noOutcomeCounts(),
   at,
   calls: 0,
   costMicros: 0,
@@ -167,7 +167,7 @@ const newBucket = (at: number): Bucket => ({
 
 async function countCalls(
   reads: BoundedReads,
-  { since, until, toolName }: Span,
+  { since, until, toolName }: StatsRange,
   take: Take,
 ): Promise<boolean> {
   let cursor: string | undefined;
@@ -189,7 +189,7 @@ async function countCalls(
 /** The ledger adds up the hours, one day of a bucket at a time, so that other requests run in between. */
 async function countHours(
   reads: BoundedReads,
-  { since, until, toolName }: Span,
+  { since, until, toolName }: StatsRange,
   bucketMs: number,
   take: Take,
 ): Promise<boolean> {

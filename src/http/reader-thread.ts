@@ -14,19 +14,19 @@ import { HttpRefusal, toProblem } from './problem.ts';
 import type { InputOf, ReadingName, Readings } from './readings.ts';
 import { readings } from './readings.ts';
 
-export type ReaderData = {
+export type ReaderThreadData = {
   readonly ledgerUrl: string;
   readonly limits: ReadLimits;
   readonly answerBytes: number;
 };
-export type ReaderOrder = {
+export type ReaderThreadOrder = {
   readonly id: number;
   readonly name: ReadingName;
   readonly input: InputOf<ReadingName>;
   /** By the clock of the server's ledger, which is that of everything here. */
   readonly now: number;
 };
-export type ReaderAnswer = {
+export type ReaderThreadAnswer = {
   readonly id: number;
   readonly answered: Answered;
   /** What went wrong in the server itself, for its log. */
@@ -36,9 +36,9 @@ export type ReaderAnswer = {
 /** What a reading comes to, refusals among it. */
 export async function answerReading(
   reads: BoundedReads,
-  { name, input }: Pick<ReaderOrder, 'name' | 'input'>,
+  { name, input }: Pick<ReaderThreadOrder, 'name' | 'input'>,
   answerBytes: number,
-): Promise<Omit<ReaderAnswer, 'id'>> {
+): Promise<Omit<ReaderThreadAnswer, 'id'>> {
   try {
     // Name and input match: the compiler checked the sender.
     const reading = readings[name] as Readings[ReadingName] as (
@@ -47,10 +47,10 @@ export async function answerReading(
     ) => Promise<unknown>;
     return { answered: answerJson(await reading(reads, input), answerBytes), failure: undefined };
   } catch (error) {
-    const told = error instanceof AnswerTooLarge ? tooLarge(error) : error;
-    const isInternal = toProblem(told).status === 500;
+    const answer = error instanceof AnswerTooLarge ? tooLarge(error) : error;
+    const isInternal = toProblem(answer).status === 500;
     return {
-      answered: answerProblem(told, told instanceof HttpRefusal ? told.headers : {}),
+      answered: answerProblem(answer, answer instanceof HttpRefusal ? answer.headers : {}),
       failure: isInternal
         ? error instanceof Error
           ? (error.stack ?? error.message)
@@ -78,7 +78,7 @@ if (parentPort !== null && isReaderData(workerData)) {
     if (!isEnding || underWay > 0) return;
     void ledger.close().finally(() => port.close());
   };
-  port.on('message', (order: ReaderOrder | 'end') => {
+  port.on('message', (order: ReaderThreadOrder | 'end') => {
     if (order === 'end') {
       isEnding = true;
       endIfDone();
@@ -88,13 +88,13 @@ if (parentPort !== null && isReaderData(workerData)) {
     underWay++;
     void answerReading(new BoundedReads(ledger, limits), order, answerBytes).then((made) => {
       const { buffer } = made.answered.bytes;
-      port.postMessage({ id: order.id, ...made } satisfies ReaderAnswer, [buffer]);
+      port.postMessage({ id: order.id, ...made } satisfies ReaderThreadAnswer, [buffer]);
       underWay--;
       endIfDone();
     });
   });
 }
 
-function isReaderData(data: unknown): data is ReaderData {
+function isReaderData(data: unknown): data is ReaderThreadData {
   return typeof data === 'object' && data !== null && 'answerBytes' in data;
 }

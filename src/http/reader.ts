@@ -18,7 +18,7 @@ import type { ReadLimits } from './bounded-reads.ts';
 import { BoundedReads } from './bounded-reads.ts';
 import { FairQueue } from './fair-queue.ts';
 import { HttpRefusal } from './problem.ts';
-import type { ReaderAnswer, ReaderData, ReaderOrder } from './reader-thread.ts';
+import type { ReaderThreadAnswer, ReaderThreadData, ReaderThreadOrder } from './reader-thread.ts';
 import { answerReading } from './reader-thread.ts';
 import type { AnswerOf, InputOf, ReadingName } from './readings.ts';
 import { Remembered } from './remembered.ts';
@@ -29,7 +29,7 @@ export type Asker = {
   readonly signal: AbortSignal;
 };
 
-export type ReadOptions = {
+export type ReadingOptions = {
   /** About how many milliseconds it takes here; where left out it is not read here. */
   readonly costOf?: number | undefined;
   /** Whether the answer may be a moment old. */
@@ -54,7 +54,7 @@ const mostRememberedBytes = 262_144;
 const endingMs = 5_000;
 
 type Waiting = {
-  readonly resolve: (answer: ReaderAnswer) => void;
+  readonly resolve: (answer: ReaderThreadAnswer) => void;
   readonly reject: (error: unknown) => void;
 };
 
@@ -93,7 +93,7 @@ export class Reader {
     name: Name,
     input: InputOf<Name>,
     asker: Asker,
-    options: ReadOptions = {},
+    options: ReadingOptions = {},
   ): Promise<Response> {
     return toResponse(await this.#read(name, input, asker, options), asker.headers);
   }
@@ -103,7 +103,7 @@ export class Reader {
     name: Name,
     input: InputOf<Name>,
     asker: Asker,
-    options: ReadOptions = {},
+    options: ReadingOptions = {},
   ): Promise<AnswerOf<Name>> {
     const { status, bytes, headers } = await this.#read(name, input, asker, options);
     const text = new TextDecoder().decode(bytes);
@@ -132,7 +132,7 @@ export class Reader {
     name: Name,
     input: InputOf<Name>,
     asker: Asker,
-    { costOf, isRemembered = false }: ReadOptions,
+    { costOf, isRemembered = false }: ReadingOptions,
   ): Promise<Answered> {
     const { actor, signal } = asker;
     if (!isRemembered)
@@ -187,7 +187,7 @@ export class Reader {
     ledgerUrl: string,
     name: Name,
     input: InputOf<Name>,
-  ): Promise<ReaderAnswer> {
+  ): Promise<ReaderThreadAnswer> {
     if (this.#isClosed) throw new HttpRefusal('http.not_available', 'The server is closing.');
     this.#worker ??= this.#start(ledgerUrl);
     const worker = await this.#worker;
@@ -195,7 +195,7 @@ export class Reader {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
       worker.ref();
-      worker.postMessage({ id, name, input, now: this.#options.ledger.now() } satisfies ReaderOrder);
+      worker.postMessage({ id, name, input, now: this.#options.ledger.now() } satisfies ReaderThreadOrder);
     });
   }
 
@@ -206,11 +206,11 @@ export class Reader {
     // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     const worker = new Worker(new URL(`./reader-thread${extension}`, import.meta.url), {
-      workerData: { ledgerUrl, limits, answerBytes } satisfies ReaderData,
+      workerData: { ledgerUrl, limits, answerBytes } satisfies ReaderThreadData,
       execArgv: ['--disable-warning=ExperimentalWarning'],
       resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 16 },
     });
-    worker.on('message', (answer: ReaderAnswer) => {
+    worker.on('message', (answer: ReaderThreadAnswer) => {
       const waiting = this.#waiting.get(answer.id);
       this.#waiting.delete(answer.id);
       if (this.#waiting.size === 0 && !this.#isClosed) worker.unref();

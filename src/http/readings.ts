@@ -22,7 +22,7 @@ import type { BoundedReads, CallRef, LargeCall } from './bounded-reads.ts';
 import { countFacets } from './count-facets.ts';
 import type { LedgerCounts } from './count-ledger.ts';
 import { countLedger } from './count-ledger.ts';
-import { countHits, readVersions } from './read-contracts-history.ts';
+import { countHits, readVersions } from './read-versions.ts';
 import { readCallDetail } from './read-call-detail.ts';
 import type { FeedSlice } from './read-feed.ts';
 import { readAudit, readFeedPage } from './read-feed.ts';

@@ -35,7 +35,7 @@ export type Asked<Params extends string, Query, Body> = {
 export type BodySize = 'general' | 'judged' | 'reported';
 
 /** What a route knows before the body of a request has arrived. */
-export type Head<Params extends string> = Pick<
+export type RequestHead<Params extends string> = Pick<
   Asked<Params, object, unknown>,
   'service' | 'arrivedAt' | 'params'
 >;
@@ -76,7 +76,7 @@ export type Route = {
   /** How large a body this route accepts. */
   readonly size?: BodySize;
   /** Called with the head, before the body arrives. The returned function is called after the request is handled. */
-  readonly expect?: (head: Head<string>) => () => void;
+  readonly expect?: (head: RequestHead<string>) => () => void;
   readonly handle: (asked: Asked<string, object, unknown>) => Promise<unknown>;
 };
 
@@ -91,7 +91,7 @@ type TypedRoute<
   readonly query?: Query;
   readonly body?: Body;
   readonly answer: Answer;
-  readonly expect?: (head: Head<ParamsOf<Path>>) => () => void;
+  readonly expect?: (head: RequestHead<ParamsOf<Path>>) => () => void;
   readonly handle: (
     asked: Asked<ParamsOf<Path>, TypeOf<Query, object>, TypeOf<Body, undefined>>,
   ) => Promise<Response | (Answer extends TypeName ? ApiTypes[Answer] : never)>;

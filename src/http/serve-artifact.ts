@@ -1,7 +1,7 @@
 /** Sends an artifact. A tool wrote it, so browsers must treat it as data and never run it. */
 import type { ArtifactFacts } from '../ledger/artifacts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { isKnown } from './known-tag.ts';
+import { matchesEtag } from './matches-etag.ts';
 import { HttpRefusal } from './problem.ts';
 
 /** Types that a browser shows without running anything. */
@@ -43,7 +43,7 @@ export async function serveArtifact(
     'accept-ranges': 'bytes',
     'cache-control': 'private, no-cache',
   };
-  if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
+  if (matchesEtag(headers, etag)) return new Response(null, { status: 304, headers: common });
   // If-Range names another version: send the whole artifact.
   const isWanted = headers.get('if-range') === null || headers.get('if-range') === etag;
   const range = readRange(isWanted ? headers.get('range') : null, content.bytes);

@@ -7,7 +7,7 @@ import type { AnyTool } from '../tool/define-tool.ts';
 import type { ReloadResult } from '../contracts/from-yaml.ts';
 import type { Access } from './access.ts';
 import type { AskedCalls } from './asked-calls.ts';
-import type { ContractDesk } from './contract-desk.ts';
+import type { ContractThreads } from './contract-threads.ts';
 import type { Exports } from './exports.ts';
 import type { Followers } from './followers.ts';
 import type { Jobs } from './jobs.ts';
@@ -31,7 +31,7 @@ export type Service = {
   readonly jobs: Jobs;
   readonly exports: Exports;
   /** Works on documents from requests. */
-  readonly contractDesk: ContractDesk;
+  readonly contractThreads: ContractThreads;
   readonly metrics: Metrics;
   readonly schemas: SchemaHistory;
   readonly askedCalls: AskedCalls;

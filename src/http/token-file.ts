@@ -13,7 +13,7 @@ import { isJsonObject, readJsonText } from '../base/json.ts';
 import { isSameName } from '../call/same-identity.ts';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
 import { isRole } from './actor.ts';
-import type { Role } from './api/access.ts';
+import type { Role } from './api/role.ts';
 import type { TokenPrincipals } from './token-principals.ts';
 import { readTokenPrincipals } from './token-principals.ts';
 import { nameSeparator } from './worker-name.ts';

@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { OutcomeCounts, Percentiles } from './api/stats.ts';
 import type { MutableCounts } from './count-outcomes.ts';
-import { Latencies, noOutcomes, countedOutcome } from './count-outcomes.ts';
+import { Latencies, noOutcomeCounts, countedOutcome } from './count-outcomes.ts';
 
 export type ToolNumbers = {
   readonly toolName: string;
@@ -40,7 +40,7 @@ export async function readToolNumbers(
       calls: 0,
       costMicros: 0,
       mode,
-      outcomes: noOutcomes(),
+      outcomes: noOutcomeCounts(),
       latencies: new Latencies(),
       codes: new Map<string, number>(),
     };

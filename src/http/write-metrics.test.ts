@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Ledger } from '../ledger/ledger.ts';
-import { nobody } from './actor.ts';
+import { anonymous } from './actor.ts';
 import { countLedger } from './count-ledger.ts';
 import { Metrics } from './metrics.ts';
 import type { Service } from './service.ts';
@@ -32,7 +32,7 @@ test('no count shrinks because another tool becomes more common than those that 
     jobs: { running: 0 },
     metrics: new Metrics(),
   } as unknown as Service;
-  const asked = { actor: nobody, headers: new Headers(), signal: new AbortController().signal };
+  const asked = { actor: anonymous, headers: new Headers(), signal: new AbortController().signal };
   const read = async (): Promise<Map<string, number>> =>
     new Map(
       [

@@ -188,7 +188,7 @@ function withForeign(track: CallTrack): CallTrack {
   return track;
 }
 
-const somebody = { type: 'gate', name: 'somebody' } as const;
+const unknownPerson = { type: 'gate', name: 'somebody' } as const;
 
 /** A call with everything that the rules need of a settled one. */
 const settledCall = (track: number): Call =>
@@ -199,8 +199,8 @@ const settledCall = (track: number): Call =>
       unsettledEffect: (track & unsettled) !== 0,
       outcome: { type: (track & succeeded) === 0 ? 'ToolFailure' : 'ToolExecutionResult' },
     },
-    resolution: (track & resolved) === 0 ? undefined : { resolution: 'before', by: somebody },
-    undone: (track & undone) === 0 ? undefined : { by: somebody },
+    resolution: (track & resolved) === 0 ? undefined : { resolution: 'before', by: unknownPerson },
+    undone: (track & undone) === 0 ? undefined : { by: unknownPerson },
   }) as unknown as Call;
 
 /** Checks that an event belongs to its entry. */

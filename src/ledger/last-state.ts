@@ -29,8 +29,8 @@ export const workflowSubject = (workflow: string): string => `workflow/${workflo
 /** The state of a subject according to the last event about it. */
 export function lastState(events: readonly ReadEvent[], subject: string): JsonObject {
   for (const event of events.toReversed()) {
-    const told = stateIn(event);
-    if (told?.subject === subject) return told.state;
+    const stated = stateIn(event);
+    if (stated?.subject === subject) return stated.state;
   }
   throw new TypeError(`An entry moves ${subject} but contains no event with its new state.`);
 }

@@ -13,7 +13,7 @@ export class LedgerTrouble extends Error {
 
 /** The same ledger, whose exceptions can be told from mistakes of our own. */
 export function reportTrouble(ledger: Ledger): Ledger {
-  const told =
+  const reporting =
     <Input extends readonly unknown[], Output>(method: (...input: Input) => Awaitable<Output>) =>
     (...input: Input): Awaitable<Output> => {
       try {
@@ -27,76 +27,76 @@ export function reportTrouble(ledger: Ledger): Ledger {
     ledger;
   return {
     journal: {
-      append: told((entry) => journal.append(entry)),
-      readCall: told((sessionId, callId) => journal.readCall(sessionId, callId)),
-      measureCall: told((sessionId, callId) => journal.measureCall(sessionId, callId)),
-      readSession: told((sessionId, scope) => journal.readSession(sessionId, scope)),
-      readState: told((sessionId, subject) => journal.readState(sessionId, subject)),
-      readSealed: told((sessionId, callId) => journal.readSealed(sessionId, callId)),
+      append: reporting((entry) => journal.append(entry)),
+      readCall: reporting((sessionId, callId) => journal.readCall(sessionId, callId)),
+      measureCall: reporting((sessionId, callId) => journal.measureCall(sessionId, callId)),
+      readSession: reporting((sessionId, scope) => journal.readSession(sessionId, scope)),
+      readState: reporting((sessionId, subject) => journal.readState(sessionId, subject)),
+      readSealed: reporting((sessionId, callId) => journal.readSealed(sessionId, callId)),
       whenChanged: (sessionId, callId, version, signal) =>
         journal.whenChanged(sessionId, callId, version, signal).catch(raise),
     },
     claims: {
-      readClaim: told((claimKey) => claims.readClaim(claimKey)),
-      readCounters: told((names) => claims.readCounters(names)),
-      findUnsettledEffects: told((sessionId, toolName, digest) =>
+      readClaim: reporting((claimKey) => claims.readClaim(claimKey)),
+      readCounters: reporting((names) => claims.readCounters(names)),
+      findUnsettledEffects: reporting((sessionId, toolName, digest) =>
         claims.findUnsettledEffects(sessionId, toolName, digest),
       ),
     },
     artifacts: {
-      put: told((artifact) => artifacts.put(artifact)),
-      read: told((sessionId, artifactId) => artifacts.read(sessionId, artifactId)),
-      measure: told((sessionId, artifactId) => artifacts.measure(sessionId, artifactId)),
-      readBytes: told((sessionId, artifactId, from, most) =>
+      put: reporting((artifact) => artifacts.put(artifact)),
+      read: reporting((sessionId, artifactId) => artifacts.read(sessionId, artifactId)),
+      measure: reporting((sessionId, artifactId) => artifacts.measure(sessionId, artifactId)),
+      readBytes: reporting((sessionId, artifactId, from, most) =>
         artifacts.readBytes(sessionId, artifactId, from, most),
       ),
     },
     owners: {
       ownerId: owners.ownerId,
-      inHand: owners.inHand,
-      statusOf: told((ownerId) => owners.statusOf(ownerId)),
-      findGone: told(() => owners.findGone()),
-      forget: told((ownerId) => owners.forget(ownerId)),
+      openCalls: owners.openCalls,
+      statusOf: reporting((ownerId) => owners.statusOf(ownerId)),
+      findGone: reporting(() => owners.findGone()),
+      forget: reporting((ownerId) => owners.forget(ownerId)),
     },
     spill: {
-      write: told((entry) => spill.write(entry)),
-      canWrite: told(() => spill.canWrite()),
-      read: told(() => spill.read()),
-      drop: told((ownerId, lastEntryId) => spill.drop(ownerId, lastEntryId)),
+      write: reporting((entry) => spill.write(entry)),
+      canWrite: reporting(() => spill.canWrite()),
+      read: reporting(() => spill.read()),
+      drop: reporting((ownerId, lastEntryId) => spill.drop(ownerId, lastEntryId)),
     },
     queries: {
-      findOpenCalls: told((query) => queries.findOpenCalls(query)),
-      findCalls: told((query) => queries.findCalls(query)),
-      tallyCalls: (query) => told(() => queries.tallyCalls(query))(),
-      findSessions: told((query) => queries.findSessions(query)),
-      findConfirmations: told((query) => queries.findConfirmations(query)),
-      findConfirmation: told((confirmationId) => queries.findConfirmation(confirmationId)),
+      findOpenCalls: reporting((query) => queries.findOpenCalls(query)),
+      findCalls: reporting((query) => queries.findCalls(query)),
+      tallyCalls: (query) => reporting(() => queries.tallyCalls(query))(),
+      findSessions: reporting((query) => queries.findSessions(query)),
+      findConfirmations: reporting((query) => queries.findConfirmations(query)),
+      findConfirmation: reporting((confirmationId) => queries.findConfirmation(confirmationId)),
     },
     entries: {
-      read: told((query) => entries.read(query)),
-      measure: told((query) => entries.measure(query)),
+      read: reporting((query) => entries.read(query)),
+      measure: reporting((query) => entries.measure(query)),
       whenAppended: (after, signal) => entries.whenAppended(after, signal).catch(raise),
-      lastPosition: told(() => entries.lastPosition()),
+      lastPosition: reporting(() => entries.lastPosition()),
     },
     cursors: {
-      read: told((name) => cursors.read(name)),
-      list: told(() => cursors.list()),
-      take: told((take) => cursors.take(take)),
-      move: told((move) => cursors.move(move)),
-      release: told((name, holder) => cursors.release(name, holder)),
-      drop: told((name) => cursors.drop(name)),
+      read: reporting((name) => cursors.read(name)),
+      list: reporting(() => cursors.list()),
+      take: reporting((take) => cursors.take(take)),
+      move: reporting((move) => cursors.move(move)),
+      release: reporting((name, holder) => cursors.release(name, holder)),
+      drop: reporting((name) => cursors.drop(name)),
     },
     integrity: {
-      readHeads: told((sessionId) => integrity.readHeads(sessionId)),
-      findHeads: told((query) => integrity.findHeads(query)),
-      countSessions: told(() => integrity.countSessions()),
+      readHeads: reporting((sessionId) => integrity.readHeads(sessionId)),
+      findHeads: reporting((query) => integrity.findHeads(query)),
+      countSessions: reporting(() => integrity.countSessions()),
       readSideRows: () => integrity.readSideRows(),
       inspect: (signal) => integrity.inspect(signal),
-      rebuild: told(() => integrity.rebuild()),
+      rebuild: reporting(() => integrity.rebuild()),
     },
     retention: {
-      erase: told((erasure) => retention.erase(erasure)),
-      dropSession: told((removal) => retention.dropSession(removal)),
+      erase: reporting((erasure) => retention.erase(erasure)),
+      dropSession: reporting((removal) => retention.dropSession(removal)),
     },
     sealKey: ledger.sealKey,
     now: () => ledger.now(),

@@ -5,7 +5,7 @@ export interface Owners {
   /** The owner that writes through this handle. Other processes can prove that it lives while the handle is open. */
   readonly ownerId: string;
   /** Calls that runtimes run through this handle, with the number of runtimes for each. The runtimes maintain it. */
-  readonly inHand: Map<string, number>;
+  readonly openCalls: Map<string, number>;
   /**
    * Is the owner still alive? A slow or stopped owner is `alive`. Only an owner proven dead is `gone`. If the store
    * cannot check (no descriptors, no permission, an I/O error), the answer is `unknown`, and nothing may be taken

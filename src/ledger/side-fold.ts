@@ -84,10 +84,10 @@ export class SideFold {
         if (isKnownEvent(event) && event.type === 'session.dropped' && sessionId === ledgerSessionId)
           this.#drop(event.droppedSessionId);
       // After a removal: it may state counters that the session had used.
-      this.#tell(entry.totals ?? []);
+      this.#compareTotals(entry.totals ?? []);
       return;
     }
-    this.#tell(entry.totals ?? []);
+    this.#compareTotals(entry.totals ?? []);
     if (claim !== undefined) this.#claim(claim, sessionId, callId);
     if (entry.erased) this.#erased.add(foldKey(sessionId, callId));
     for (const event of entry.events)
@@ -159,7 +159,7 @@ export class SideFold {
   }
 
   /** Applies the counter totals that the entry states. They include the usage of sessions that are gone. */
-  #tell(totals: readonly CounterTotal[]): void {
+  #compareTotals(totals: readonly CounterTotal[]): void {
     for (const { counter: name, used, reserved } of totals) {
       const folded = this.counters.get(name) ?? { used: 0, reserved: 0, stated: undefined };
       const isSame = used === folded.used && reserved === folded.reserved;

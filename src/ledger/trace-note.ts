@@ -7,7 +7,7 @@ export const by: typeof describeDecider = describeDecider;
 export const whoOf = (name: string, identity: Identity | undefined): string =>
   describePerson({ name, identity });
 
-export function noteOf(event: CallEvent): string {
+export function traceNoteOf(event: CallEvent): string {
   switch (event.type) {
     case 'tool.decided':
       return `${event.decision}${event.decidedBy === undefined ? '' : `, by ${by(event.decidedBy)}`}`;

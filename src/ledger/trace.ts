@@ -10,8 +10,8 @@ import type { CallEvent } from '../call/event.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import type { ReadEvent } from './unknown-event.ts';
 import type { SessionNode, TurnNode, CallNode, AttemptNode, EventNode, TraceNode } from './trace-node.ts';
-import { by, whoOf, noteOf } from './trace-note.ts';
-import { type Draft, type AnyDraft, newAttempt } from './trace-draft.ts';
+import { by, whoOf, traceNoteOf } from './trace-note.ts';
+import { type TraceDraft, type AnyDraft, newAttempt } from './trace-draft.ts';
 
 /** The sessions of the events, each with everything below it. The events must be in append order. */
 export function buildTrace(events: Iterable<ReadEvent>): readonly TraceNode[] {
@@ -23,10 +23,10 @@ export function buildTrace(events: Iterable<ReadEvent>): readonly TraceNode[] {
 class Tracing {
   /** The node of each event, for the events it causes. */
   readonly #places = new Map<string, AnyDraft>();
-  readonly #sessions = new Map<string, Draft<SessionNode>>();
-  readonly #turns = new Map<string, Draft<TurnNode>>();
-  readonly #calls = new Map<string, Draft<CallNode>>();
-  readonly #attempts = new Map<string, Draft<AttemptNode>>();
+  readonly #sessions = new Map<string, TraceDraft<SessionNode>>();
+  readonly #turns = new Map<string, TraceDraft<TurnNode>>();
+  readonly #calls = new Map<string, TraceDraft<CallNode>>();
+  readonly #attempts = new Map<string, TraceDraft<AttemptNode>>();
 
   take(event: ReadEvent): void {
     const place = this.#put(event);
@@ -49,7 +49,7 @@ class Tracing {
     return [...this.#sessions.values()].filter(({ sessionId }) => !below.has(sessionId));
   }
 
-  #parentOf({ parentSessionId }: SessionNode): Draft<SessionNode> | undefined {
+  #parentOf({ parentSessionId }: SessionNode): TraceDraft<SessionNode> | undefined {
     return parentSessionId === undefined ? undefined : this.#sessions.get(parentSessionId);
   }
 
@@ -129,7 +129,7 @@ class Tracing {
     if (event.type === 'tool.requested') return this.#request(event);
     const call = this.#calls.get(callKey(event));
     // Its request is not among these events.
-    if (call === undefined) return this.#note(event, noteOf(event));
+    if (call === undefined) return this.#note(event, traceNoteOf(event));
     if (event.type === 'tool.started') {
       const attempt = newAttempt(event.attempt, event.at);
       call.children.push(attempt);
@@ -137,7 +137,7 @@ class Tracing {
       return attempt;
     }
     if (event.type === 'tool.responded') return this.#respond(call, event);
-    return this.#note(event, noteOf(event), true, call);
+    return this.#note(event, traceNoteOf(event), true, call);
   }
 
   #request(event: Extract<CallEvent, { type: 'tool.requested' }>): AnyDraft {
@@ -145,7 +145,7 @@ class Tracing {
     const known = this.#calls.get(key);
     if (known !== undefined) return known;
     const cause = event.cause === undefined ? undefined : this.#places.get(event.cause);
-    const call: Draft<CallNode> = {
+    const call: TraceDraft<CallNode> = {
       kind: 'call',
       at: event.at,
       endedAt: undefined,
@@ -166,7 +166,7 @@ class Tracing {
     return call;
   }
 
-  #respond(call: Draft<CallNode>, event: Extract<CallEvent, { type: 'tool.responded' }>): AnyDraft {
+  #respond(call: TraceDraft<CallNode>, event: Extract<CallEvent, { type: 'tool.responded' }>): AnyDraft {
     const { outcome, attempt, final, at } = event;
     const code = 'code' in outcome ? outcome.code : undefined;
     const end = { outcome: outcome.type, code, endedAt: at };
@@ -185,7 +185,7 @@ class Tracing {
   /** An event without its own node: below its cause, in its call or its turn. */
   #note(event: ReadEvent, note: string, known = true, call?: AnyDraft): AnyDraft {
     const { id: eventId, type, at } = event;
-    const place: Draft<EventNode> = {
+    const place: TraceDraft<EventNode> = {
       kind: 'event',
       at,
       endedAt: undefined,
@@ -205,7 +205,7 @@ class Tracing {
     return place;
   }
 
-  #sessionOf({ sessionId, at }: ReadEvent): Draft<SessionNode> {
+  #sessionOf({ sessionId, at }: ReadEvent): TraceDraft<SessionNode> {
     let session = this.#sessions.get(sessionId);
     if (session === undefined) {
       session = {
@@ -221,7 +221,7 @@ class Tracing {
     return session;
   }
 
-  #turnOf(event: ReadEvent): Draft<TurnNode> {
+  #turnOf(event: ReadEvent): TraceDraft<TurnNode> {
     const { sessionId, turnId, at } = event;
     const key = JSON.stringify([sessionId, turnId]);
     let turn = this.#turns.get(key);

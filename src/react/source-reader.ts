@@ -59,7 +59,7 @@ function createReader(source: AsyncIterable<unknown>): SourceReader {
   const listeners = new Set<() => void>();
   let state: SourceState = { calls: noToolCalls, error: undefined, hasEnded: false };
   let reading: AsyncIterator<unknown> | undefined;
-  let news: unknown[] = [];
+  let received: unknown[] = [];
 
   const change = (next: Partial<SourceState>): void => {
     state = { ...state, ...next };
@@ -67,13 +67,13 @@ function createReader(source: AsyncIterable<unknown>): SourceReader {
   };
   /** Handles a burst of events in one update. */
   const flush = (): void => {
-    const events = news;
-    news = [];
+    const events = received;
+    received = [];
     const calls = reduceToolCalls(state.calls, events);
     if (calls !== state.calls) change({ calls });
   };
   const take = (event: unknown): void => {
-    if (news.push(event) === 1) setTimeout(flush, 0);
+    if (received.push(event) === 1) setTimeout(flush, 0);
   };
 
   const read = async (): Promise<void> => {

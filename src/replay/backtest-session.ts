@@ -267,10 +267,10 @@ const hasRule = ({ fired, observed }: Ruling, id: string): boolean =>
   [...fired, ...observed].some(({ ruleId }) => ruleId === id);
 
 function withMarks(ruling: Ruling, marks: readonly RuleMark[]): Ruling {
-  const news = marks.filter(({ ruleId }) => !hasRule(ruling, ruleId)).map(toFired);
+  const added = marks.filter(({ ruleId }) => !hasRule(ruling, ruleId)).map(toFired);
   return combineRulings(
-    [...ruling.fired, ...news.filter(({ observed }) => !observed)],
-    [...ruling.observed, ...news.filter(({ observed }) => observed)],
+    [...ruling.fired, ...added.filter(({ observed }) => !observed)],
+    [...ruling.observed, ...added.filter(({ observed }) => observed)],
     ruling.policyVersion,
   );
 }

@@ -13,10 +13,10 @@ class Boxed {
 }
 
 export const jsonOf = (args: unknown): JsonValue => (args instanceof Boxed ? args.json : null);
-export const unbox = (args: unknown): unknown => (args instanceof Boxed ? args.executed : args);
+export const unboxInput = (args: unknown): unknown => (args instanceof Boxed ? args.executed : args);
 
 /** The same schema, with boxed outputs. */
-export const boxing = (schema: CompiledSchema): CompiledSchema => ({
+export const boxedInputs = (schema: CompiledSchema): CompiledSchema => ({
   ...schema,
   wrap: (accepted, value) => new Boxed(accepted, value),
 });

@@ -12,7 +12,7 @@ import { foldKey } from '../ledger/side-fold.ts';
 import { readJsonText } from '../base/json-text.ts';
 import type { ClaimHolder, Counter } from '../ledger/claims.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { findOrphans, idOf, quote, subjectsOf } from './side-subjects.ts';
+import { findOrphanRows, idOf, quoteId, sideSubjectsOf } from './side-subjects.ts';
 import type { SideRowProblem, Subject } from './side-row-problem.ts';
 
 /** Other processes may append between reading the entries and the check; then it is repeated. */
@@ -35,7 +35,7 @@ export async function* checkSideRows(
   if (signal.aborted) return;
   yield* problems.values();
   const orphans = new Set<string>();
-  for await (const { look, ...place } of subjectsOf(ledger, fold, orphans)) {
+  for await (const { look, ...place } of sideSubjectsOf(ledger, fold, orphans)) {
     if (signal.aborted) return;
     let message = await lookSafely(look);
     for (let looks = 1; message !== undefined && looks < mostLooks; looks++) {
@@ -44,7 +44,7 @@ export async function* checkSideRows(
     }
     if (message !== undefined) yield { ...place, message };
   }
-  yield* findOrphans(ledger, orphans, signal);
+  yield* findOrphanRows(ledger, orphans, signal);
 }
 
 /** An unreadable value was not written by the ledger. */
@@ -106,7 +106,7 @@ async function compareRows(
         break;
       case 'sealed':
       case 'artifact':
-        break; // checked one by one: see `subjectsOf`
+        break; // checked one by one: see `sideSubjectsOf`
     }
   }
   for (const [key, due] of fold.claims)
@@ -134,7 +134,7 @@ const placeOf = (holder: ClaimHolder | undefined): Omit<SideRowProblem, 'message
 function compareClaim(row: SideRow & { kind: 'claim' }, fold: SideFold): string | undefined {
   const due = fold.claims.get(row.key);
   if (due === undefined)
-    return `Call ${quote(row.callId)} owns an idempotency key that no entry gives to it.`;
+    return `Call ${quoteId(row.callId)} owns an idempotency key that no entry gives to it.`;
   return row.sessionId === due.sessionId && row.callId === due.callId && row.inputDigest === due.inputDigest
     ? undefined
     : "The claim on the call's idempotency key names another call or another input.";
@@ -149,7 +149,7 @@ function compareCounter(
   const isUsed = fold.hasDropped ? used >= due.used : used === due.used;
   if (isUsed && reserved === due.reserved) return undefined;
   return (
-    `The counter ${quote(name)} says ${used} used and ${reserved} reserved; the entries give ` +
+    `The counter ${quoteId(name)} says ${used} used and ${reserved} reserved; the entries give ` +
     `${due.used} and ${due.reserved}.`
   );
 }
@@ -173,11 +173,11 @@ function compareState(
   if (due.state === undefined) return undefined;
   return isJsonOf(row.text, due.state)
     ? undefined
-    : `The state of ${quote(row.subject)} differs from the entries.`;
+    : `The state of ${quoteId(row.subject)} differs from the entries.`;
 }
 
 const otherVersion = (subject: string): string =>
-  `The state of ${quote(subject)} has another version than the entries.`;
+  `The state of ${quoteId(subject)} has another version than the entries.`;
 
 function isJsonOf(text: string, due: JsonObject): boolean {
   try {

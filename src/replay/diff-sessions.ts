@@ -70,7 +70,7 @@ export function diffSessions(
   const aligned = alignCalls(left.map(toAlignable), right.map(toAlignable));
   const names = nameThings(aligned, left, right);
   let comparedByKeptForm = 0;
-  const [besideA, besideB] = [besideOthers(left), besideOthers(right)];
+  const [overlappingA, overlappingB] = [overlappingCalls(left), overlappingCalls(right)];
   const calls = aligned.map(({ a: atA, b: atB, moved }): CallDifference => {
     const one = atA === undefined ? undefined : left[atA];
     const other = atB === undefined ? undefined : right[atB];
@@ -78,7 +78,7 @@ export function diffSessions(
     if (other === undefined) return { status: 'only_a', a: one };
     if ((one.hidden || other.hidden) && !sameLedger) comparedByKeptForm++;
     // The order of parallel calls has no meaning.
-    const order = moved === true && !(besideA.has(one) && besideB.has(other));
+    const order = moved === true && !(overlappingA.has(one) && overlappingB.has(other));
     const differences = [
       ...compare(one, other, names, sameLedger),
       ...(order ? [{ field: 'order', path: '$', a: (atA ?? 0) + 1, b: (atB ?? 0) + 1 }] : []),
@@ -115,15 +115,15 @@ const toAlignable = ({
 });
 
 /** Calls that had not ended when the next one was requested, and the calls requested meanwhile. */
-function besideOthers(calls: readonly DiffedCall[]): ReadonlySet<DiffedCall> {
-  const beside = new Set<DiffedCall>();
+function overlappingCalls(calls: readonly DiffedCall[]): ReadonlySet<DiffedCall> {
+  const overlapping = new Set<DiffedCall>();
   let latest: DiffedCall | undefined;
   const endOf = ({ settledAt = Number.POSITIVE_INFINITY }: DiffedCall): number => settledAt;
   for (const call of calls) {
-    if (latest !== undefined && call.requestedAt < endOf(latest)) beside.add(call).add(latest);
+    if (latest !== undefined && call.requestedAt < endOf(latest)) overlapping.add(call).add(latest);
     if (latest === undefined || endOf(call) > endOf(latest)) latest = call;
   }
-  return beside;
+  return overlapping;
 }
 
 /** Maps ids of calls and artifacts to a common name for both of a pair. */
@@ -161,11 +161,11 @@ function compare(
   );
   // The model's text is made from the outcome, so it is reported only if the outcome does not explain it.
   const isExplained = found.some(({ field }) => outcomeFields.has(field));
-  const told = isExplained ? found.filter(({ field }) => field !== 'content') : found;
+  const shown = isExplained ? found.filter(({ field }) => field !== 'content') : found;
   const hidden = a.hidden && b.hidden && sameLedger && a.digest !== b.digest;
-  return hidden && !told.some(({ field }) => field === 'arguments' || field === 'effective_arguments')
-    ? [...told, { field: 'hidden_arguments', path: '$', a: a.digest, b: b.digest }]
-    : told;
+  return hidden && !shown.some(({ field }) => field === 'arguments' || field === 'effective_arguments')
+    ? [...shown, { field: 'hidden_arguments', path: '$', a: a.digest, b: b.digest }]
+    : shown;
 }
 
 const outcomeFields: ReadonlySet<string> = new Set([
@@ -232,10 +232,10 @@ function fieldDifferences(
 function workflowsOf(events: readonly ReadEvent[]): { readonly [name: string]: JsonValue } {
   const states = new Map<string, JsonValue>();
   for (const event of events) {
-    const told = stateIn(event);
-    if (told === undefined || !isJsonObject(told.state)) continue;
-    const { active_stage = null, completed_stages = null, approvals = null } = told.state;
-    states.set(told.subject, { active_stage, completed_stages, approvals });
+    const shown = stateIn(event);
+    if (shown === undefined || !isJsonObject(shown.state)) continue;
+    const { active_stage = null, completed_stages = null, approvals = null } = shown.state;
+    states.set(shown.subject, { active_stage, completed_stages, approvals });
   }
   return Object.fromEntries(states);
 }

@@ -114,11 +114,11 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
 /** Does the session already record this fork? Throws if it is anything else. */
 function refuseOther(as: string, wanted: SessionFork, events: readonly QuittanceEvent[]): boolean {
   // Failed requests may be recorded before the session begins.
-  const told = events.filter(({ type }) => type !== 'call.not_accepted');
-  const [first] = told;
+  const stored = events.filter(({ type }) => type !== 'call.not_accepted');
+  const [first] = stored;
   if (first === undefined) return false;
   const isSame =
-    told.length === 1 &&
+    stored.length === 1 &&
     first.type === 'session.forked' &&
     first.fromSessionId === wanted.fromSessionId &&
     first.position === wanted.position &&

@@ -27,7 +27,7 @@ export function answerAsRecorded(
     }
   return (request) => {
     const answer = waiting.get(keyFor(request.toolName, request.accepted))?.shift();
-    return answer === undefined ? nobody : toAnswer(answer, clock);
+    return answer === undefined ? noPerson : toAnswer(answer, clock);
   };
 }
 
@@ -59,7 +59,7 @@ function toAnswer(
   }
 }
 
-const nobody: ConfirmationAnswer = {
+const noPerson: ConfirmationAnswer = {
   decision: 'deny',
   by: 'the cassette',
   reason: 'this confirmation was not recorded',

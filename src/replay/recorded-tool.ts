@@ -13,7 +13,7 @@ import type { ToolContext } from '../tool/tool-context.ts';
 import type { PreviewContext } from '../tool/make-preview.ts';
 import type { CancelledOperation, PreviewRevision } from '../tool/preview.ts';
 import { undoToolName } from '../runtime/host/undo-tool.ts';
-import { boxing, jsonOf, unbox } from './boxed-input.ts';
+import { boxedInputs, jsonOf, unboxInput } from './boxed-input.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
 import type { PlayedRun, Time } from './play-back.ts';
 import { playBack } from './play-back.ts';
@@ -49,14 +49,15 @@ export function toRecordedTool(
   const shownLive = new Set<string>();
   return Object.freeze({
     ...tool,
-    input: boxing(tool.input),
-    costMicros: typeof costMicros === 'function' ? (args: unknown) => costMicros(unbox(args)) : costMicros,
-    idempotencyKey: idempotencyKey && ((args: unknown) => idempotencyKey(unbox(args))),
-    resourceKeys: resourceKeys && ((args: unknown) => resourceKeys(unbox(args))),
+    input: boxedInputs(tool.input),
+    costMicros:
+      typeof costMicros === 'function' ? (args: unknown) => costMicros(unboxInput(args)) : costMicros,
+    idempotencyKey: idempotencyKey && ((args: unknown) => idempotencyKey(unboxInput(args))),
+    resourceKeys: resourceKeys && ((args: unknown) => resourceKeys(unboxInput(args))),
     reconcile:
       live &&
       reconcile &&
-      ((attempt: UnseenAttempt<unknown>) => reconcile({ ...attempt, args: unbox(attempt.args) })),
+      ((attempt: UnseenAttempt<unknown>) => reconcile({ ...attempt, args: unboxInput(attempt.args) })),
     get handoff() {
       return tool.handoff && handsOff();
     },
@@ -66,7 +67,7 @@ export function toRecordedTool(
         const shown = play({ tool, input: jsonOf(args) });
         if (shown !== 'live') return shown;
         shownLive.add(context.operationId);
-        return preview(unbox(args), context);
+        return preview(unboxInput(args), context);
       }),
     cancel:
       live &&
@@ -77,7 +78,7 @@ export function toRecordedTool(
       undo &&
       ((args: unknown, given: unknown, context: ToolContext) => {
         const asked = { tool: { ...tool, name: undoToolName(tool.name) }, input: jsonOf(args), context };
-        return run(asked, () => undo(unbox(args), given, context));
+        return run(asked, () => undo(unboxInput(args), given, context));
       }),
     // Every call that does not answer at once has timed out.
     idleTimeoutMs: howTimePasses === 'at_once' ? 0 : tool.idleTimeoutMs,
@@ -91,7 +92,7 @@ export function toRecordedTool(
       return (tool.successCheck ?? live?.successCheck ?? refuse)(name, result);
     },
     run: (args: unknown, context: ToolContext) =>
-      run({ tool, input: jsonOf(args), context }, () => tool.run(unbox(args), context)),
+      run({ tool, input: jsonOf(args), context }, () => tool.run(unboxInput(args), context)),
   });
 
   function run(asked: AskedBody, runLive: () => Awaitable<unknown>): Awaitable<unknown> {

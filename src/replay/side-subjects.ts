@@ -12,7 +12,7 @@ import { checkArtifact } from './check-artifact.ts';
 import type { SideRowProblem, Subject } from './side-row-problem.ts';
 
 /** Sealed inputs and artifacts. Rows of missing sessions are added to `orphans`. */
-export async function* subjectsOf(
+export async function* sideSubjectsOf(
   ledger: Ledger,
   fold: SideFold,
   orphans: Set<string>,
@@ -101,7 +101,7 @@ const unnamedArtifact = (
     if (fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
     return (await ledger.artifacts.measure(sessionId, artifactId)) === undefined
       ? undefined // erased or dropped since it was listed
-      : `No outcome names the artifact ${quote(artifactId)}: its attempt was lost, or another program added it.`;
+      : `No outcome names the artifact ${quoteId(artifactId)}: its attempt was lost, or another program added it.`;
   },
 });
 
@@ -113,13 +113,13 @@ const missingArtifact = (ledger: Ledger, fold: SideFold, named: NamedArtifact): 
     const { sessionId, artifactId } = named;
     if (fold.mayBeErased(named) || !fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
     return (await ledger.artifacts.read(sessionId, artifactId)) === undefined
-      ? `The artifact ${quote(artifactId)}, which the outcome names, is missing.`
+      ? `The artifact ${quoteId(artifactId)}, which the outcome names, is missing.`
       : undefined;
   },
 });
 
 /** A session may have been dropped while its rows were listed. Rows that are still in a second list are orphans. */
-export async function* findOrphans(
+export async function* findOrphanRows(
   ledger: Ledger,
   orphans: ReadonlySet<string>,
   signal: AbortSignal,
@@ -149,6 +149,6 @@ function createSealOnce(ledger: Ledger): () => Seal | undefined {
   };
 }
 
-export const quote = (name: string): string => JSON.stringify(name);
+export const quoteId = (name: string): string => JSON.stringify(name);
 
 export const idOf = (...words: readonly string[]): string => JSON.stringify(words);

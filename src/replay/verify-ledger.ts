@@ -65,18 +65,18 @@ export async function verifyLedger(
   const ends = heads && new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
   let folded: VerifyFinding[] = [];
   let place: Omit<VerifyFinding, 'kind' | 'message'> = {};
-  const beside = new SideFold((finding) => folded.push({ ...finding, ...place }));
+  const sideFold = new SideFold((finding) => folded.push({ ...finding, ...place }));
   const verifier = createVerifier({
     anchor,
     heads,
-    onEntry: (entry, position) => beside.add(entry, position),
+    onEntry: (entry, position) => sideFold.add(entry, position),
   });
   let position = 0;
   /** An entry appended meanwhile, which may have changed derived data. */
   const addLater = (entry: StoredEntry): void => {
     ({ position } = entry);
     try {
-      beside.add(readEntry(entry), position);
+      sideFold.add(readEntry(entry), position);
     } catch (error) {
       if (!isDamage(error)) throw error;
     }
@@ -106,7 +106,7 @@ export async function verifyLedger(
       for (const entry of entries) addLater(entry);
   };
   await look('side_row', async () => {
-    for await (const { level, ...finding } of checkSideRows(ledger, beside, catchUp, signal))
+    for await (const { level, ...finding } of checkSideRows(ledger, sideFold, catchUp, signal))
       if (level === 'problem') await say([{ kind: 'side_row', ...finding }]);
       else await note?.(finding.message);
   });

@@ -42,7 +42,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
 };
 
 /** Configuration mistakes are found here, not at the first call that meets them. */
-export function checkOptions(options: RuntimeOptions<readonly AnyTool[]>): void {
+export function checkRuntimeOptions(options: RuntimeOptions<readonly AnyTool[]>): void {
   if (typeof options !== 'object' || options === null)
     refuse('createRuntime takes an object, e.g. createRuntime({ tools: [myTool] }).');
   checkKeys('createRuntime', options, Object.keys(known));

@@ -16,7 +16,7 @@ import { callTool } from './behaviors/call-tool.ts';
 import type { ActiveCall } from './state/active-call.ts';
 import type { CallTool } from './behaviors/run-handler.ts';
 import { RuntimeCore } from './runtime-core.ts';
-import { checkOptions } from './check-options.ts';
+import { checkRuntimeOptions } from './check-options.ts';
 import { createDeadlines } from '../base/deadlines.ts';
 import type { Engine, Treatment } from './state/engine.ts';
 import { readHoldTimeout } from './settle/expiry.ts';
@@ -143,7 +143,7 @@ async function untilHeldOrEnded(active: ActiveCall): Promise<unknown> {
 }
 
 function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<Tools>): Engine {
-  checkOptions(options);
+  checkRuntimeOptions(options);
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
   const ledger = reportTrouble(options.ledger);

@@ -31,7 +31,7 @@ export class RuntimeCore implements RuntimeState {
   constructor(engine: Engine, feed: Feed) {
     this.engine = engine;
     this.behaviors = new RuntimeBehaviors(engine, feed);
-    this.activeCalls = createActiveCalls(engine.ledger.owners.inHand);
+    this.activeCalls = createActiveCalls(engine.ledger.owners.openCalls);
     this.room = new WaitingRoom(this);
   }
 

@@ -254,7 +254,7 @@ const answersOnlyTheRequest = (outcome: ToolOutcome): boolean =>
   'code' in outcome && ['call.conflict', 'ledger.unavailable'].includes(outcome.code);
 
 async function expectLawful(life: Life): Promise<void> {
-  const { runtime, told: reply, runs } = life;
+  const { runtime, reply, runs } = life;
   await expectSettledOnce(runtime);
   const kept = new Map((await runtime.calls.list({ sessionId: 's' })).map((each) => [each.callId, each]));
   for (const outcome of reply) {

@@ -46,8 +46,8 @@ export class SampleCall {
   }
 
   /** Requested and let through; its body runs from here on. */
-  begin(beside: EntryParts = {}): Entry {
-    return this.entry([this.#request(), this.#rule('allow'), start], beside);
+  begin(parts: EntryParts = {}): Entry {
+    return this.entry([this.#request(), this.#rule('allow'), start], parts);
   }
 
   /** Requested and held for approval. */
@@ -95,15 +95,15 @@ export class SampleCall {
   }
 
   /** The outcome. Without a result nobody can say whether the effect happened. */
-  end(end: SampleEnd = 'result', beside: EntryParts = {}): Entry {
-    return this.entry([this.#respond(this.#outcome(end))], beside);
+  end(end: SampleEnd = 'result', parts: EntryParts = {}): Entry {
+    return this.entry([this.#respond(this.#outcome(end))], parts);
   }
 
   /** Begun and ended in one entry, as a read is. */
-  whole(beside: EntryParts = {}): Entry {
+  whole(parts: EntryParts = {}): Entry {
     return this.entry(
       [this.#request(), this.#rule('allow'), start, this.#respond(this.#outcome('result'))],
-      beside,
+      parts,
     );
   }
 
@@ -130,7 +130,7 @@ export class SampleCall {
     );
   }
 
-  entry(commands: readonly Command[], beside: EntryParts = {}, expectedVersion?: 'any'): Entry {
+  entry(commands: readonly Command[], parts: EntryParts = {}, expectedVersion?: 'any'): Entry {
     const expected = expectedVersion ?? this.version;
     if (expected !== 'any') this.version++;
     return {
@@ -139,7 +139,7 @@ export class SampleCall {
       callId: this.callId,
       expectedVersion: expected,
       events: commands.map((command) => this.#apply(command)),
-      ...beside,
+      ...parts,
     };
   }
 

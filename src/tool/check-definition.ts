@@ -6,7 +6,7 @@ import { describeValue } from './describe-value.ts';
 import { refuseField, toolFields } from './tool-fields.ts';
 import type { ToolRedaction, UntypedSpec } from './tool-spec.ts';
 
-export function checkHandoff(spec: UntypedSpec, name: string): void {
+export function checkHandoffDefinition(spec: UntypedSpec, name: string): void {
   if (spec.run !== undefined)
     throw refuseField(name, 'run', 'has no effect if another process runs the tool. Set run or handoff.');
   if (spec.idleTimeoutMs !== undefined)

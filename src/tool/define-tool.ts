@@ -22,7 +22,7 @@ import type {
   UnseenAttempt,
   UntypedSpec,
 } from './tool-spec.ts';
-import { checkHandoff, dependent, readName, readRedaction } from './check-definition.ts';
+import { checkHandoffDefinition, dependent, readName, readRedaction } from './check-definition.ts';
 
 export type {
   HandoffSpec,
@@ -130,7 +130,7 @@ export function buildTool(spec: UntypedSpec): AnyTool {
   const name = readName(spec);
   checkToolFields(spec, name, knownFields);
   const handoff = spec.handoff ?? false;
-  if (handoff) checkHandoff(spec, name);
+  if (handoff) checkHandoffDefinition(spec, name);
   else if (typeof spec.run !== 'function')
     throw refuseField(name, 'run', 'is missing. Expected a function, or handoff: true.');
   if (spec.idempotencyScope !== undefined && spec.idempotencyKey === undefined) {

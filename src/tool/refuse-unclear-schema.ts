@@ -111,10 +111,10 @@ function refuseMisjudged(node: JsonObject, at: string): void {
     throw new Error(`It has "$recursiveRef" at ${at}, which is not supported. Use "$ref".`);
   const unevaluated = ['unevaluatedItems', 'unevaluatedProperties'].filter((key) => Object.hasOwn(node, key));
   if (unevaluated.length === 0) return;
-  const beside = inPlace.filter((key) => Object.hasOwn(node, key));
-  if (unevaluated.includes('unevaluatedItems') && beside.length > 0)
+  const siblings = inPlace.filter((key) => Object.hasOwn(node, key));
+  if (unevaluated.includes('unevaluatedItems') && siblings.length > 0)
     throw new Error(
-      `It has "unevaluatedItems" next to ${quote(beside[0] ?? '')} at ${at}, which is not supported. ` +
+      `It has "unevaluatedItems" next to ${quote(siblings[0] ?? '')} at ${at}, which is not supported. ` +
         'Use "items" and "prefixItems".',
     );
   for (const inner of walkSchema(node, at))

@@ -56,7 +56,7 @@ export function checkStandard(schema: StandardSchema, value: unknown): Awaitable
         (result) =>
           result.issues.length === 0
             ? { ok: true, value: result.value }
-            : whenReady(explain(schema, value, ran), (told: unknown) => readResult(told, value), failed),
+            : whenReady(explain(schema, value, ran), (result: unknown) => readResult(result, value), failed),
         failed,
       );
     return whenReady(

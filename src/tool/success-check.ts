@@ -57,14 +57,16 @@ export function defaultSuccessCheck(_toolName: string, result: unknown): Success
 
 /** A reported error is short. A longer text is content. */
 const longestReport = 65_536;
-const besideError: ReadonlySet<string> = new Set(['error', 'message', 'code', 'status', 'details']);
+const errorSiblings: ReadonlySet<string> = new Set(['error', 'message', 'code', 'status', 'details']);
 
 function judgeText(text: string): SuccessJudgement {
   if (/^(?:error|fatal):/i.test(text)) return { ok: false, reason: text };
   const report =
     text.length <= longestReport && /^\s*\{[^]*"error"[^]*\}\s*$/.test(text) ? parse(text) : undefined;
   if (!isObject(report) || isEmpty(ownValue(report, 'error'))) return { ok: true };
-  const isOnlyError = Object.entries(report).every(([key, value]) => besideError.has(key) || isEmpty(value));
+  const isOnlyError = Object.entries(report).every(
+    ([key, value]) => errorSiblings.has(key) || isEmpty(value),
+  );
   return isOnlyError ? failed(report, 'error is set') : { ok: true };
 }
 

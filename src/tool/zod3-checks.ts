@@ -5,7 +5,7 @@ import { type Zod3Def, listOf } from './zod3-def.ts';
 
 type Check = JsonObject & { readonly kind: string };
 
-export function writeChecks(def: Zod3Def, write: (check: Check) => JsonObject): JsonObject {
+export function writeZod3Checks(def: Zod3Def, write: (check: Check) => JsonObject): JsonObject {
   const written: JsonObject = {};
   for (const check of listOf(def['checks']))
     if (isJsonObject(check) && typeof check['kind'] === 'string')

@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import { type Zod3Def, readDef, listOf } from './zod3-def.ts';
-import { writeChecks, stringCheck, numberCheck, arrayLimits } from './zod3-checks.ts';
+import { writeZod3Checks, stringCheck, numberCheck, arrayLimits } from './zod3-checks.ts';
 
 /** Deeper schemas are left open. Only a recursive schema that creates new parts forever gets there. */
 const deepest = 64;
@@ -54,9 +54,9 @@ class Writer {
     const all = (given: unknown): JsonObject[] => listOf(given).map((one) => this.write(one, depth + 1));
     switch (def.typeName) {
       case 'ZodString':
-        return { type: 'string', ...writeChecks(def, stringCheck) };
+        return { type: 'string', ...writeZod3Checks(def, stringCheck) };
       case 'ZodNumber':
-        return { type: 'number', ...writeChecks(def, numberCheck) };
+        return { type: 'number', ...writeZod3Checks(def, numberCheck) };
       case 'ZodBoolean':
         return { type: 'boolean' };
       case 'ZodNull':

@@ -17,18 +17,18 @@ export const noToolCalls: ToolCalls = new Map();
  * so does the map if nothing changed.
  */
 export function reduceToolCalls(calls: ToolCalls, events: Iterable<unknown>): ToolCalls {
-  const news = new Map<string, CallEvent[]>();
+  const byCall = new Map<string, CallEvent[]>();
   for (const event of callEventsIn(events)) {
     const key = toolCallKey(event.sessionId, event.callId);
     const known = calls.get(key)?.events ?? [];
     if (known.some(({ id }) => id === event.id)) continue;
-    const fresh = news.get(key);
-    if (fresh === undefined) news.set(key, [event]);
+    const fresh = byCall.get(key);
+    if (fresh === undefined) byCall.set(key, [event]);
     else fresh.push(event);
   }
-  if (news.size === 0) return calls;
+  if (byCall.size === 0) return calls;
   const next = new Map(calls);
-  for (const [key, fresh] of news) {
+  for (const [key, fresh] of byCall) {
     const [first, ...rest] = [...(calls.get(key)?.events ?? []), ...fresh];
     if (first !== undefined) next.set(key, viewToolCall([first, ...rest]));
   }

@@ -71,8 +71,8 @@ const artifactsOf = (call: Partial<Pick<Call, 'artifacts'>>): Call['artifacts'] 
  * a name it is the default mode.
  */
 function unseenRequest(events: readonly CallEvent[], first: CallEvent): ToolRequested {
-  const told = events.find((event) => event.type === 'tool.responded');
-  const toolName = told?.outcome.toolName ?? '';
+  const responded = events.find((event) => event.type === 'tool.responded');
+  const toolName = responded?.outcome.toolName ?? '';
   const { mode, origin } = classifyTool(toolName);
   return {
     id: '',

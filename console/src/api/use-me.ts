@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react';
-import type { Me, Role } from '../../../src/http/api/access.ts';
+import type { Me, Role } from '../../../src/http/api/role.ts';
 
 /** The logged-in user. Always set for pages inside the frame. */
 export const MeContext = createContext<Me | undefined>(undefined);

@@ -51,17 +51,17 @@ export type FaultMessages = {
 export function createFaultMessages(onTrouble: OnTrouble = warnOfTrouble): FaultMessages {
   const forModel: FaultMessages['forModel'] = (toolName, error) => {
     if (isToolOutcomeError(error)) return error;
-    const told = isForModel(error) ? error : toTellable(error);
-    const { code } = told as { readonly code?: unknown };
+    const shown = isForModel(error) ? error : toTellable(error);
+    const { code } = shown as { readonly code?: unknown };
     // A waiting call is not an error. A forged approval of a client is not an error of the program.
     if (code !== 'call.pending' && code !== 'confirmation.unknown')
       onTrouble({
         type: 'call.fault',
         toolName,
-        error: told.cause,
-        message: `A call of the tool ${quote(toolName)} could not be made or completed: ${describeThrown(told.cause)}`,
+        error: shown.cause,
+        message: `A call of the tool ${quote(toolName)} could not be made or completed: ${describeThrown(shown.cause)}`,
       });
-    return told;
+    return shown;
   };
   return {
     forModel,

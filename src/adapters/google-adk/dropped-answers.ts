@@ -17,11 +17,11 @@ export async function restoreDroppedAnswers(context: AdkToolContext, answerOf: A
   const at = events.findLastIndex((event) => isMessageOf(event, context.functionCallId));
   const event = events[at];
   if (event === undefined || sessionService === undefined) return;
-  const told = new Set(events.slice(at).flatMap((later) => responsesIn(later).map((one) => one['id'])));
+  const answered = new Set(events.slice(at).flatMap((later) => responsesIn(later).map((one) => one['id'])));
   const parts: object[] = [];
   for (const call of callsIn(ownValue(event, 'content'))) {
     const [id, name] = [ownValue(call, 'id'), ownValue(call, 'name')];
-    if (typeof id !== 'string' || id === context.functionCallId || told.has(id)) continue;
+    if (typeof id !== 'string' || id === context.functionCallId || answered.has(id)) continue;
     const response = await answerOf(id);
     if (response !== undefined) parts.push({ functionResponse: { id, name, response } });
   }

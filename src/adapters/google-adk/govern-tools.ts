@@ -155,14 +155,14 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
     const request = { id, name, arguments: args as ToolCallInput['arguments'] };
     return withSessionCallId(request, Math.max(0, usesOf(id, invocationContext.session.events) - 1));
   };
-  const answerBeside = async (
+  const answerOther = async (
     name: string,
     functionCallId: string,
     context: AdkToolContext,
   ): Promise<Record<string, unknown> | undefined> => {
     const sessionId = sessionOf(context);
-    const beside = Object.assign(Object.create(context) as AdkToolContext, { functionCallId });
-    const { id: callId } = toRequest(name, {}, beside);
+    const other = Object.assign(Object.create(context) as AdkToolContext, { functionCallId });
+    const { id: callId } = toRequest(name, {}, other);
     const [call] = await driver.runtime.calls.list({ sessionId, callId });
     // The kit itself goes on with a call that was held.
     if (call?.settled === undefined || call.confirmation !== undefined) return undefined;
@@ -178,23 +178,23 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
       const { toolConfirmation: said } = context;
       if (!run.suspends || isLive) return run.call(request, given);
       if (said === undefined) {
-        const told = await run.callOrPending(request, given);
-        if (told.type !== 'pending') return told;
-        await askPerson(driver, run, told, context);
+        const answer = await run.callOrPending(request, given);
+        if (answer.type !== 'pending') return answer;
+        await askPerson(driver, run, answer, context);
         return undefined;
       }
-      await restoreDroppedAnswers(context, (id) => answerBeside(name, id, context));
+      await restoreDroppedAnswers(context, (id) => answerOther(name, id, context));
       const [held] = await driver.runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
       // An answer to another question is none to this one.
       const about = isJsonObject(said.payload) ? ownValue(said.payload, 'confirmationId') : undefined;
       const isMeant = about === undefined || about === held?.confirmation?.confirmationId;
       if (isMeant && said.confirmed !== true) await run.deny(request.id, undefined, { native: context });
-      const told =
+      const answer =
         isMeant && said.confirmed === true
           ? await run.callApproved(request, given)
           : await run.callOrPending(request, given);
       // The kit asks once. An invalid answer leaves the confirmation open, and the call waits for it.
-      return told.type === 'pending' ? run.call(request, given) : told;
+      return answer.type === 'pending' ? run.call(request, given) : answer;
     },
     async isHeld(name, context) {
       if (context?.functionCallId === undefined) return false;
@@ -281,10 +281,10 @@ function offer(llmRequest: LlmRequest, tool: { readonly name: string }, declarat
 
 /** The tabled content as the kit has responses: an object as it is, anything else under a name. */
 export function toFunctionResponse({ content, note }: Answer): Record<string, unknown> {
-  const told = JSON.parse(content) as unknown;
-  if (note !== undefined) return { output: told, note };
-  if (isJsonObject(told)) return told;
-  return Array.isArray(told) ? { results: told } : { result: told };
+  const answer = JSON.parse(content) as unknown;
+  if (note !== undefined) return { output: answer, note };
+  if (isJsonObject(answer)) return answer;
+  return Array.isArray(answer) ? { results: answer } : { result: answer };
 }
 
 const refuseOutside = (name: string): QuittanceError =>

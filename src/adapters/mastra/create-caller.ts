@@ -16,7 +16,7 @@ export type MakeCall = (
   answer: MastraAnswer | undefined,
   announcedAt: number | undefined,
 ) => Promise<Made>;
-type Made = { readonly sessionId: string; readonly told: Answer | PendingCall };
+type Made = { readonly sessionId: string; readonly answer: Answer | PendingCall };
 
 /** The calls that a run has answered, and the time of the last answer for each id. */
 type FollowedRun = {
@@ -69,7 +69,7 @@ export function createCaller(
         answered.answered(call.id, earlier);
         last.set(call.id, { at: clock(), earlier });
       }
-      return { sessionId: run.sessionId, told };
+      return { sessionId: run.sessionId, answer: told };
     };
     if (!driver.suspends || context.agent?.suspend === undefined) return made(run.call(request, given));
     if (answer === undefined) return made(run.callOrPending(request, given));

@@ -181,16 +181,16 @@ function toMastraTool(
       const made = await driver.faults.guard(name, async () => {
         const agent = requireAgent(name, context);
         const { isOfPerson, at } = announcements.take(agent.toolCallId);
-        const { sessionId, told } = await makeCall(
+        const { sessionId, answer } = await makeCall(
           // The runtime denies arguments that are not an object, with a message.
           { id: agent.toolCallId, name, arguments: input as ToolCallInput['arguments'] },
           context,
           isOfPerson ? readMastraAnswer(agent.resumeData, agent.suspendPayload) : undefined,
           at,
         );
-        return told.type === 'pending'
-          ? { question: await toQuestion(driver, sessionId, told) }
-          : { result: toResult(told, sessionId) };
+        return answer.type === 'pending'
+          ? { question: await toQuestion(driver, sessionId, answer) }
+          : { result: toResult(answer, sessionId) };
       });
       // An error by which Mastra stops a run must stay unchanged.
       return 'question' in made ? context.agent?.suspend?.(made.question as never) : made.result;

@@ -66,9 +66,9 @@ export function toSdkTool(
         runContext.isToolApproved({ toolName: name, callId }) === true;
       const answer = await (isApproved ? run.callApproved(request, given) : run.call(request, given));
       // An invalid approval leaves the confirmation open, so the call waits as it would without it.
-      const told = answer.type === 'pending' ? await run.call(request, given) : answer;
+      const final = answer.type === 'pending' ? await run.call(request, given) : answer;
       answered.answered(callId, earlier);
-      return toToolOutput(told, toolCall?.id);
+      return toToolOutput(final, toolCall?.id);
     },
   };
 }

@@ -157,9 +157,9 @@ function readAsks({ needsApproval }: GivenTool): AdoptedTool<OpenAiAgentsCall>['
 function toDetails(details: OpenAiAgentsCallDetails = {}, text: string, signal: AbortSignal): object {
   const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(details));
   const { toolCall } = details;
-  const told = toolCall === undefined || sameJson(toolCall.arguments, text);
+  const isSame = toolCall === undefined || sameJson(toolCall.arguments, text);
   // An agent as a tool is identified by this object.
-  return Object.assign(copy, { signal, ...(!told && { toolCall: { ...toolCall, arguments: text } }) });
+  return Object.assign(copy, { signal, ...(!isSame && { toolCall: { ...toolCall, arguments: text } }) });
 }
 
 function sameJson(left: string, right: string): boolean {

@@ -28,7 +28,7 @@ import { createFaultMessages } from '../answer/fault-messages.ts';
 import { toAnswer } from '../answer/answer.ts';
 import { decideFor } from './decide-for.ts';
 import { NativeContexts } from './native-contexts.ts';
-import { remember } from './remember.ts';
+import { rememberPerKey } from './remember.ts';
 
 /** Options of a framework's call: those of `turn.call`, and the framework's context. */
 export type CallGiven<Native> = CallOptions & { readonly native?: Native };
@@ -137,7 +137,7 @@ export function createDriver<Native>(
       if (known !== undefined) return known;
       const run = open(turnOptions());
       if (typeof key !== 'string') byObject.set(key, run);
-      else remember(byName, key, run);
+      else rememberPerKey(byName, key, run);
       return run;
     },
   };
@@ -178,8 +178,8 @@ function openRun<Native>({ runtime, ledger, turn, approver, during }: OpenedRun<
       ),
     callOrPending: (request, given = {}) =>
       withNative(request, given, async (callOptions) => {
-        const told = await turn.call(request, { ...callOptions, ifHeld: 'return' });
-        return told.type === 'pending' ? told : toAnswer(ledger, sessionId, told);
+        const answer = await turn.call(request, { ...callOptions, ifHeld: 'return' });
+        return answer.type === 'pending' ? answer : toAnswer(ledger, sessionId, answer);
       }),
     ask: (request, given = {}) => withNative(request, given, (callOptions) => turn.ask(request, callOptions)),
     async callApproved(request, given = {}) {

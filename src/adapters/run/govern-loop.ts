@@ -106,10 +106,10 @@ function toLoop(
           const requests = toRequests(said);
           const whole = [...requests.keys()];
           const given = signal === undefined ? {} : { signal };
-          const told = await turn.callAll([...requests.values()], given);
+          const settled = await turn.callAll([...requests.values()], given);
           const answers = new Map<LoopCall, LoopAnswer>();
           for (const [index, call] of whole.entries()) {
-            const ended = told[index];
+            const ended = settled[index];
             // At the deadline of the turn a held call has no outcome: this throws, and says how to continue.
             const outcome =
               ended === undefined || ended.type === 'pending'

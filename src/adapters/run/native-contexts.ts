@@ -1,6 +1,6 @@
 import { callKey } from '../../runtime/state/runtime-state.ts';
 import type { NativeOf } from '../adopt/adopted-tool.ts';
-import { remember } from './remember.ts';
+import { rememberPerKey } from './remember.ts';
 
 /** The framework's contexts of calls that run now or await approval. */
 export class NativeContexts<Native> {
@@ -26,7 +26,7 @@ export class NativeContexts<Native> {
     } finally {
       this.#running.delete(key);
       if (made?.type !== 'pending') this.#waiting.delete(key);
-      else if (native !== undefined) remember(this.#waiting, key, native);
+      else if (native !== undefined) rememberPerKey(this.#waiting, key, native);
     }
   }
 }

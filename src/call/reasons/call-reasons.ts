@@ -1,5 +1,5 @@
 /** Reasons of the order of calls: repeats, conflicts, the end of the turn. */
-import type { Reason } from './reason-row.ts';
+import type { Reason } from './reason.ts';
 
 export type CallReasonCode =
   | 'call.duplicate'

@@ -1,5 +1,5 @@
 /** Reasons of people and of the previews they decide by. */
-import type { Reason } from './reason-row.ts';
+import type { Reason } from './reason.ts';
 
 export type PersonReasonCode =
   'confirmation.rejected' | 'confirmation.answered' | 'confirmation.expired' | 'preview.failed';

@@ -1,5 +1,5 @@
 /** Reasons of rules and budgets. */
-import type { Reason } from './reason-row.ts';
+import type { Reason } from './reason.ts';
 
 export type PolicyReasonCode =
   | 'policy.hook'

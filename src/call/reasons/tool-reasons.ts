@@ -1,5 +1,5 @@
 /** Reasons of a run: the tool, its input and output, the ledger. */
-import type { Reason } from './reason-row.ts';
+import type { Reason } from './reason.ts';
 
 export type ToolReasonCode =
   | 'tool.timeout'

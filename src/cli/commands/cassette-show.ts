@@ -5,7 +5,7 @@ import type { CliCommand } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { outcomeLabel } from '../../view/outcome-words.ts';
-import { colorOf } from '../outcome-word.ts';
+import { colorOf } from '../outcome-query.ts';
 import { terminalId, safeJson } from '../terminal-text.ts';
 import type { Row } from '../table.ts';
 import { layOutTable } from '../table.ts';

@@ -3,7 +3,7 @@ import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import { filterOptions, timesOf } from '../call-query.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { readCaseFiles } from '../case-files.ts';
-import { createCaseLoader, toCall } from '../run-cases.ts';
+import { createCaseLoader, toCaseCall } from '../run-cases.ts';
 import type { Change, ComparedCall, RuleChange } from '../compare-rules.ts';
 import { compareCall, compareRules } from '../compare-rules.ts';
 import { loadOrExplain, needFiles } from '../load-or-explain.ts';
@@ -91,7 +91,7 @@ export const contractsDiffCommand: CliCommand = {
         const oldOf = createCaseLoader(file, (options) => load(oldPath, options));
         const newOf = createCaseLoader(file, (options) => load(newPath, options));
         for (const each of file.cases) {
-          const call = { name: each.id, call: toCall(each), end: each.end, hidden: false };
+          const call = { name: each.id, call: toCaseCall(each), end: each.end, hidden: false };
           await compare(call, await oldOf(each), await newOf(each));
         }
       }

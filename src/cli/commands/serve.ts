@@ -124,8 +124,8 @@ async function start({ given, context, ...more }: Start): Promise<HttpServer> {
       consoleFolder: findConsole(),
       version: context.version,
       onError: (error) => {
-        const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        void context.err.print(terminalText(told));
+        const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        void context.err.print(terminalText(message));
       },
     });
   } catch (error) {

@@ -64,11 +64,11 @@ export const verifyCommand: CliCommand = {
       ]);
     const key = given.text('sign') === undefined ? undefined : readKey(given.text('sign') ?? '', 'sign');
     const anchor = readAnchor(given);
-    const told = createReport(given, context);
+    const report = createReport(given, context);
     if (file !== undefined) {
       if (!existsSync(file))
         throw new UsageError(`There is no export at ${file}.`, ['quittance export --out ledger.jsonl']);
-      return conclude(await verifyExport(file, anchor, context, told), 'export', anchor, given, context);
+      return conclude(await verifyExport(file, anchor, context, report), 'export', anchor, given, context);
     }
     return context.withLedger(given, async (ledger) => {
       const note = async (message: string): Promise<void> =>
@@ -76,7 +76,7 @@ export const verifyCommand: CliCommand = {
           ? context.out.print(safeJson({ type: 'note', message }))
           : context.err.say(`Note: ${terminalText(message)}`);
       const { signal, startProgress } = context;
-      const verdict = await verifyLedger(ledger, anchor, { signal, startProgress, note }, told);
+      const verdict = await verifyLedger(ledger, anchor, { signal, startProgress, note }, report);
       const code = await conclude(verdict, 'ledger', anchor, given, context);
       if (target !== undefined && verdict.finished) await writeAnchor(target, verdict, key, context);
       return code;

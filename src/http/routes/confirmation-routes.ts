@@ -1,6 +1,6 @@
 import { safeSentence, shownId } from '../../base/safe-id.ts';
-import { decideOnce } from '../decide-again.ts';
-import { decideWithLink, makeLink, readLink } from '../decision-links.ts';
+import { decideOnce } from '../decide-once.ts';
+import { decideWithLink, makeDecisionLink, readDecisionLink } from '../decision-links.ts';
 import { refuseLargeQuestion } from '../large-calls.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
@@ -50,7 +50,7 @@ export const confirmationRoutes: readonly Route[] = [
     answer: 'DecisionLink',
     async handle({ service, params, body, actor }) {
       await refuseLargeQuestion(service, params.confirmationId);
-      return makeLink(service, actor, params.confirmationId, body);
+      return makeDecisionLink(service, actor, params.confirmationId, body);
     },
   }),
   defineRoute({
@@ -62,7 +62,7 @@ export const confirmationRoutes: readonly Route[] = [
     answer: 'LinkedQuestion',
     async handle({ service, body, ...asked }) {
       const { actor } = asked;
-      const { confirmationId, decisions, named, maker } = readLink(service, body.token);
+      const { confirmationId, decisions, named, maker } = readDecisionLink(service, body.token);
       const question = await service.reader.value('question', { confirmationId }, asked, { costOf: 1 });
       return {
         ...question,

@@ -1,8 +1,8 @@
 import { jsonText } from '../json-text.ts';
 import {
   checkTyped,
-  explainCall,
-  readInForce,
+  explainContractCall,
+  readContractsInForce,
   refuseUnloadable,
   reloadContracts,
 } from '../read-contracts.ts';
@@ -16,7 +16,7 @@ export const contractRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Shows the rules in force.',
     answer: 'ContractsInForce',
-    handle: ({ service }) => Promise.resolve(readInForce(service)),
+    handle: ({ service }) => Promise.resolve(readContractsInForce(service)),
   }),
   defineRoute({
     method: 'GET',
@@ -52,7 +52,7 @@ export const contractRoutes: readonly Route[] = [
     body: 'CallToExplain',
     answer: 'ContractsExplanation',
     handle: async ({ service, body, actor, signal }) =>
-      jsonText(await explainCall(service, body, { caller: actor.name, signal })),
+      jsonText(await explainContractCall(service, body, { caller: actor.name, signal })),
   }),
   defineRoute({
     method: 'POST',

@@ -1,7 +1,7 @@
 import type { FoundTexts } from '../language/found-kinds.ts';
 import { toFoundTexts } from '../sandbox/found-texts.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
-import type { Resources } from '../sandbox/found-resources.ts';
+import type { FoundResources } from '../sandbox/found-resources.ts';
 import { findResources } from '../sandbox/resources.ts';
 import type { SessionCounters } from '../language/session-metric.ts';
 
@@ -13,7 +13,7 @@ export class CallFacts {
   readonly counters: SessionCounters | undefined;
   readonly #world: PolicyWorld;
   #looking: PolicyWorld | undefined;
-  #found: Resources | undefined;
+  #found: FoundResources | undefined;
   #texts: FoundTexts | undefined;
 
   constructor(call: PolicyCall, counters: SessionCounters | undefined, world: PolicyWorld) {
@@ -22,7 +22,7 @@ export class CallFacts {
     this.#world = world;
   }
 
-  resources(): Resources {
+  resources(): FoundResources {
     return (this.#found ??= findResources(this.call, this.world()));
   }
 

@@ -28,12 +28,12 @@ import { compileUnlistedTools } from './unlisted-tools.ts';
 import type { Workflow } from '../language/workflow.ts';
 import {
   type PolicyOptions,
-  createWorld,
+  createPolicyWorld,
   type ContextOf,
   createContexts,
   patternsOf,
   readRegex,
-} from './compile-context.ts';
+} from './create-contexts.ts';
 
 export type { ToolEnd } from './output-view.ts';
 
@@ -81,7 +81,7 @@ export function* compileInSteps(
   given: PolicyWorld,
   options: PolicyOptions = {},
 ): Steps<Policy> {
-  const { world, setFacts } = createWorld(given);
+  const { world, setFacts } = createPolicyWorld(given);
   const { version, rules } = composed;
   const contextOf = createContexts(world, options);
 

@@ -8,7 +8,7 @@ import { createRedactor } from '../../base/redaction.ts';
 import { redacted } from '../../base/text-mask.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { ToolEnd } from './compile-policy.ts';
-import type { PolicyOptions } from './compile-context.ts';
+import type { PolicyOptions } from './create-contexts.ts';
 import { compilePolicy } from './compile-policy.ts';
 import type { ComposedRule, ComposedRules } from '../language/composed-rules.ts';
 import { evaluateWorkflow } from '../workflow/evaluate-workflow.ts';

@@ -2,7 +2,7 @@
 import { longestPath } from './path-collector.ts';
 
 /** The texts in a word that may be a path: the word, and its parts as in `--file=x`, `if=x`, `-fx`, `host:x`, `@x`. */
-export function pathsInWord(word: string): readonly string[] {
+export function pathsInCommandWord(word: string): readonly string[] {
   if (word === '' || word.length > longestPath) return [];
   const pieces = word.split(/[=:,@]/);
   const glued = /^-\w(.+)$/s.exec(word)?.[1];

@@ -7,7 +7,7 @@ import { commandsInLine } from './command-line.ts';
 import type { FoundPath } from './found-path.ts';
 import type { FoundHost } from './host-name.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
-import type { FoundCommand, Resources } from './found-resources.ts';
+import type { FoundCommand, FoundResources } from './found-resources.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
 import { compileSandbox } from './sandbox.ts';
 
@@ -21,16 +21,16 @@ export type ResourceExplanation = {
   readonly inside: boolean | undefined;
 };
 
-const nothing: Resources = { paths: [], commands: [], hosts: [] };
+const nothing: FoundResources = { paths: [], commands: [], hosts: [] };
 
 export function explainSandbox(
   rule: SandboxRule,
-  resources: Resources,
+  resources: FoundResources,
   world: PolicyWorld,
   redactor: Redactor,
 ): readonly ResourceExplanation[] {
   const isOutside = compileSandbox(rule);
-  const isInside = (alone: Partial<Resources>): boolean => {
+  const isInside = (alone: Partial<FoundResources>): boolean => {
     try {
       return !isOutside(() => ({ ...nothing, ...alone }), world);
     } catch {

@@ -1,6 +1,6 @@
 /** Finds the meaning of an option in the grammar of its program. */
 import type { ProgramGrammar, OptionMeaning } from './programs/grammar.ts';
-import { runsAnotherByName } from './programs/running-option.ts';
+import { runsAnotherByName } from './programs/runs-another-by-name.ts';
 
 export type FoundOption = {
   readonly meaning: OptionMeaning | undefined;

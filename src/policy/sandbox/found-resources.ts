@@ -4,7 +4,7 @@ import { type FoundPath } from './found-path.ts';
 import type { FoundHost } from './host-name.ts';
 import { type ProgramRun } from './run-programs.ts';
 
-export type Resources = {
+export type FoundResources = {
   readonly paths: readonly FoundPath[];
   readonly commands: readonly FoundCommand[];
   readonly hosts: readonly FoundHost[];

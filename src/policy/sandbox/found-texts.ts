@@ -9,7 +9,7 @@ import type { FoundTexts } from '../language/found-kinds.ts';
 import type { FoundPath } from './found-path.ts';
 import { decodePercent } from './percent-decoding.ts';
 import type { PolicyCall } from '../language/policy-call.ts';
-import type { Resources } from './found-resources.ts';
+import type { FoundResources } from './found-resources.ts';
 import type { ProgramRun } from './run-programs.ts';
 
 /** No system accepts a longer name, including escapes. */
@@ -20,7 +20,7 @@ const mostRounds = 6;
 
 export function toFoundTexts(
   call: PolicyCall,
-  { paths, commands, hosts }: Resources,
+  { paths, commands, hosts }: FoundResources,
   workingDirectory: string | undefined,
 ): FoundTexts {
   const names = new Set<string>();

@@ -26,7 +26,7 @@ export function toBases(
 export const keyOf = ({ root, parts }: Base): string => `${root}\0${parts.join('/')}`;
 
 /** A climbing path may start from any directory the call names, and must stay inside from each of them. */
-export function placeAll(
+export function placeResources(
   reader: ResourceReader,
   bases: readonly Base[],
   world: PolicyWorld,

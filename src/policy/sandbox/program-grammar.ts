@@ -61,9 +61,9 @@ const aliases: Readonly<Record<string, string>> = {
 
 const generic: ProgramGrammar = {};
 
-export const isKnownProgram = (name: string): boolean => grammarOf(name) !== generic;
+export const isKnownProgram = (name: string): boolean => grammarOfProgram(name) !== generic;
 
-export function grammarOf(name: string): ProgramGrammar {
+export function grammarOfProgram(name: string): ProgramGrammar {
   const versioned = name.replace(/^(python|perl|ruby|php|lua|node|pypy|gcc|clang)[\d.-]+$/, '$1');
   const known = Object.hasOwn(aliases, versioned) ? (aliases[versioned] ?? versioned) : versioned;
   return (Object.hasOwn(programs, known) ? programs[known] : undefined) ?? generic;

@@ -28,15 +28,15 @@ import { readPath } from './path-spelling.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import { ResourceReader } from './resource-reader.ts';
 import { readRun, type ProgramRun } from './run-programs.ts';
-import { toBases, keyOf, placeAll } from './place-resources.ts';
-import type { Resources, FoundCommand } from './found-resources.ts';
+import { toBases, keyOf, placeResources } from './place-resources.ts';
+import type { FoundResources, FoundCommand } from './found-resources.ts';
 import { dataWords } from './data-words.ts';
 import { fileReaders } from './file-readers.ts';
 
 /** JSON inside a string is walked too, up to this depth. */
 const deepestText = 3;
 
-export function findResources(call: PolicyCall, world: PolicyWorld): Resources {
+export function findResources(call: PolicyCall, world: PolicyWorld): FoundResources {
   const finding = new Finding(runsCommandsByName(call.toolName));
   const { resources } = call;
   if (resources === undefined) finding.guess(call.input);
@@ -92,7 +92,7 @@ class Finding {
     }
   }
 
-  finish(world: PolicyWorld): Resources {
+  finish(world: PolicyWorld): FoundResources {
     const worldBase = world.workingDirectory === undefined ? undefined : readBase(world.workingDirectory);
     const declared = toBases(this.#directories, worldBase, world);
     const starts = declared.length > 0 ? declared : worldBase === undefined ? [] : [worldBase];
@@ -102,13 +102,13 @@ class Finding {
         if (first === undefined || !first.text.includes('/')) return [];
         const reader = new ResourceReader();
         reader.readPath(first.text, true);
-        return placeAll(reader, bases, world);
+        return placeResources(reader, bases, world);
       });
     const commands: FoundCommand[] = this.#lines.map((each) => ({ ...each, program: program(each.runs) }));
     if (this.#hasOperators && commands.length > 0)
       commands.push({ line: unreadableLine, runs: undefined, program: [] });
 
-    const paths = [...placeAll(this.#reader, bases, world)];
+    const paths = [...placeResources(this.#reader, bases, world)];
     // A command acts on its working directory, whether it names it or not.
     if (commands.length > 0) for (const base of bases) paths.push(placePath(base, [], world));
     return { paths, commands, hosts: [...this.#reader.hosts.values()] };

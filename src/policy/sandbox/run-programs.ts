@@ -5,7 +5,7 @@
  */
 import { commandsInLine, readCommandLine, type ShellWord } from './command-line.ts';
 import { isHarmlessScript } from './harmless-script.ts';
-import { grammarOf } from './program-grammar.ts';
+import { grammarOfProgram } from './program-grammar.ts';
 import type { ProgramGrammar } from './programs/grammar.ts';
 import { harmlessVariables } from './programs/harmless-variables.ts';
 import { type FoundOption, isOption, findOption } from './find-option.ts';
@@ -42,7 +42,7 @@ export function readRun(words: readonly ShellWord[], depth = 0): ProgramRun | un
   const [first] = own;
   if (first === undefined || first.text === '' || first.wildcard || depth > deepest) return undefined;
   const name = first.text.slice(first.text.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
-  const grammar = grammarOf(name);
+  const grammar = grammarOfProgram(name);
   return new RunReading(own, grammar, depth).read();
 }
 

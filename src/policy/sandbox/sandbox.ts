@@ -28,13 +28,13 @@
 import { compileGlob, type Glob } from '../regex/glob.ts';
 import { normaliseHost, type FoundHost } from './host-name.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
-import type { FoundCommand, Resources } from './found-resources.ts';
+import type { FoundCommand, FoundResources } from './found-resources.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
 import type { ProgramRun } from './run-programs.ts';
-import { compilePaths } from './judge-path.ts';
+import { compilePaths } from './compile-paths.ts';
 
 /** True if the call is outside, and the rule fires. */
-export type CompiledSandbox = (resources: () => Resources, world: PolicyWorld) => boolean;
+export type CompiledSandbox = (resources: () => FoundResources, world: PolicyWorld) => boolean;
 
 export function compileSandbox(rule: SandboxRule): CompiledSandbox {
   const judgePaths = rule.within && compilePaths(rule.within, rule.notWithin);

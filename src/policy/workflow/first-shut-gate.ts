@@ -6,7 +6,7 @@ import type { EvidenceSources } from './evidence-sources.ts';
 import type { Stage, StageCondition, StageGate, Workflow } from '../language/workflow.ts';
 import { isBoundary, stageIndex } from '../language/workflow.ts';
 import type { WorkflowState } from './workflow-state.ts';
-import { isApproved, listOf } from './workflow-state.ts';
+import { isApproved, entriesOf } from './workflow-state.ts';
 
 /** What workflows need from the host. */
 export type WorkflowHost = {
@@ -106,7 +106,7 @@ function isMet(
     case 'command_not_matches':
       return !commandsFor(place, state).some((command) => condition.regex.test(command));
     case 'mcp_result_matches':
-      return listOf(state.evidence.mcpResults, condition.tool).some(
+      return entriesOf(state.evidence.mcpResults, condition.tool).some(
         (result) => ownValue(result, condition.field) === condition.value,
       );
   }
@@ -121,10 +121,10 @@ function commandsFor(
   state: WorkflowState,
 ): readonly string[] {
   const { stageCalls } = state.evidence;
-  if (side === 'exit' && !isBoundary(stage)) return listOf(stageCalls, stage.id);
+  if (side === 'exit' && !isBoundary(stage)) return entriesOf(stageCalls, stage.id);
   return workflow.stages
     .slice(0, stageIndex(workflow, stage.id) + 1)
-    .flatMap(({ id }) => listOf(stageCalls, id));
+    .flatMap(({ id }) => entriesOf(stageCalls, id));
 }
 
 /**

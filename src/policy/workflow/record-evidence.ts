@@ -9,7 +9,7 @@ import { mustBeLeft, stageIndex } from '../language/workflow.ts';
 import type { WorkflowCall } from './evidence-sources.ts';
 import { commandsOfCall, noteOf, readPathOf, structuredResultOf } from './evidence-sources.ts';
 import type { WorkflowEvidence, WorkflowState } from './workflow-state.ts';
-import { isApproved, listOf, withMember } from './workflow-state.ts';
+import { isApproved, entriesOf, withMember } from './workflow-state.ts';
 
 export type CallResult = { readonly success: boolean; readonly output: JsonValue };
 
@@ -68,12 +68,16 @@ function withCall(
   return {
     reads: path === undefined || reads.includes(path) ? reads : [...reads, path],
     stageCalls: countsForStage
-      ? withMember(stageCalls, stageId, commands.texts.reduce(withItem<string>, listOf(stageCalls, stageId)))
+      ? withMember(
+          stageCalls,
+          stageId,
+          commands.texts.reduce(withItem<string>, entriesOf(stageCalls, stageId)),
+        )
       : stageCalls,
     mcpResults:
       result === undefined
         ? mcpResults
-        : withMember(mcpResults, call.toolName, withItem(listOf(mcpResults, call.toolName), result)),
+        : withMember(mcpResults, call.toolName, withItem(entriesOf(mcpResults, call.toolName), result)),
   };
 }
 

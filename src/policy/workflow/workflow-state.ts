@@ -48,7 +48,7 @@ export const isApproved = (state: WorkflowState, stageId: string): boolean =>
   ownValue(state.approvals, stageId) === 'approved';
 
 /** What an object of lists holds under a key that may be any text. */
-export const listOf = <Item>(
+export const entriesOf = <Item>(
   lists: { readonly [key: string]: readonly Item[] },
   key: string,
 ): readonly Item[] => (Object.hasOwn(lists, key) ? (lists[key] ?? []) : []);

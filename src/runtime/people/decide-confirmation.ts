@@ -184,7 +184,7 @@ async function goOnWith(state: RuntimeState, stored: StoredCall, call: Call): Pr
   const { engine } = state;
   const { ledger } = engine;
   const isHere = stored.ownerId === ledger.owners.ownerId;
-  const activeCalls = (ledger.owners.inHand.get(callKey(call)) ?? 0) > 0;
+  const activeCalls = (ledger.owners.openCalls.get(callKey(call)) ?? 0) > 0;
   if (activeCalls || (!isHere && (await ledger.owners.statusOf(stored.ownerId)) !== 'gone')) return;
   const going: Promise<unknown> = recoverCall(state, stored, call)
     // What it comes to is on the record of the call, for whoever asks.

@@ -115,5 +115,5 @@ export const hasLiveOwner = async (
   askers: number,
 ): Promise<boolean> =>
   ownerId === ledger.owners.ownerId
-    ? (ledger.owners.inHand.get(callKey({ sessionId, callId })) ?? 0) > askers
+    ? (ledger.owners.openCalls.get(callKey({ sessionId, callId })) ?? 0) > askers
     : (await ledger.owners.statusOf(ownerId)) !== 'gone';

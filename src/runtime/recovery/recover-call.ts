@@ -82,7 +82,7 @@ async function activate(
     if (reply?.type === 'held')
       void reply.rest.catch(() => undefined).finally(() => mine && state.activeCalls.delete(key));
     else if (mine) state.activeCalls.delete(key);
-    return { how, reply: told };
+    return { how, reply };
   } catch (error) {
     if (mine) state.activeCalls.delete(key);
     throw error;

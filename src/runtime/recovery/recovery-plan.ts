@@ -25,7 +25,7 @@ export type RecoveryPlan =
   | 'rerun';
 
 export function planRecovery(engine: Engine, call: Call): RecoveryPlan {
-  const tool = toolOf(engine, call);
+  const tool = findRecoveryTool(engine, call);
   if (isForOthers(engine, tool, call)) return 'settle';
   const withoutCode = isGivenUp(call);
   const end = cancelsPreview(tool, call) && !withoutCode ? 'ask' : 'settle';
@@ -50,7 +50,7 @@ export function planRecovery(engine: Engine, call: Call): RecoveryPlan {
 }
 
 /** The tool of the call as this runtime has it. */
-export function toolOf(engine: Engine, { toolName }: Call): AnyTool | undefined {
+export function findRecoveryTool(engine: Engine, { toolName }: Call): AnyTool | undefined {
   const policy = engine.policyInForce();
   return engine.undoToolFor(toolName, policy) ?? engine.toolFor(toolName, policy);
 }

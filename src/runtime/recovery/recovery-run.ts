@@ -18,7 +18,7 @@ import { recoverCall } from './recover-call.ts';
 import type { RecoveredCall, RecoveryList, RecoveryProgress, RecoveryRun } from '../state/recovery.ts';
 import { createPauses } from './recovery-pauses.ts';
 import type { RecoveryPlan } from './recovery-plan.ts';
-import { endsAtOnce, planRecovery, toolOf } from './recovery-plan.ts';
+import { endsAtOnce, planRecovery, findRecoveryTool } from './recovery-plan.ts';
 import { importSpills } from '../state/spill.ts';
 import type { RecoveryWidth } from './recovery-width.ts';
 import { createRecoveryWidth } from './recovery-width.ts';
@@ -170,7 +170,7 @@ function phaseOf({ engine }: RuntimeState, plan: RecoveryPlan, call: Call): Phas
   if (plan === 'settle' || plan === 'wait') return 'now';
   if (isSuspect(call)) return 'suspects';
   // What may run again may have run already, unrecorded, and may be what ended its process.
-  return plan === 'go_on' && toolOf(engine, call)?.mayRerun === true ? 'rerun' : plan;
+  return plan === 'go_on' && findRecoveryTool(engine, call)?.mayRerun === true ? 'rerun' : plan;
 }
 
 /** Does the work batch by batch. No body of a batch begins before all the checks of its batch are made. */

@@ -30,7 +30,7 @@ export function drawStartLine(count: number, deadlines: Deadlines, longestWaitMs
       arrive();
     };
     return {
-      takePlace: async () => {
+      awaitStart: async () => {
         come();
         await open.promise;
         return () => undefined;

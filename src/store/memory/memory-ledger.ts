@@ -35,7 +35,7 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     artifacts: createArtifacts(store),
     owners: {
       ownerId: store.ownerId,
-      inHand: new Map(),
+      openCalls: new Map(),
       statusOf: (other) => (other === store.ownerId && !store.isClosed ? 'alive' : 'gone'),
       findGone: () => [],
       forget: () => undefined,

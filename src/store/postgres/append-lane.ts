@@ -10,7 +10,7 @@ import { QuittanceError } from '../../base/error.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { AppendItem } from './append-item.ts';
-import { toIntArray, toTextArray } from './pg-arrays.ts';
+import { toIntArray, toTextArray } from './text-array.ts';
 import type { PgConnection } from './pg-driver.ts';
 import { connect, fencedState, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';

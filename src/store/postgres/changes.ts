@@ -5,7 +5,7 @@
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
 import { untilWoken } from '../../ledger/until-woken.ts';
-import { toTextArray } from './pg-arrays.ts';
+import { toTextArray } from './text-array.ts';
 import type { PgPool } from './pg-pool.ts';
 import { toPgText } from './pg-text.ts';
 

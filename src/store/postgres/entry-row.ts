@@ -19,7 +19,7 @@ export type EntryRow = {
 export const entryColumns =
   'e.position, e.session_id, e.sequence, e.call_id, e.version, e.text, e.bodies, e.salt, e.hash';
 
-export const decode = ({ text, bodies }: Pick<EntryRow, 'text' | 'bodies'>): ReadEntry =>
+export const decodeEntryRow = ({ text, bodies }: Pick<EntryRow, 'text' | 'bodies'>): ReadEntry =>
   readEntry({ text, bodies: bodies ?? undefined });
 
 export const toStoredEntry = (row: EntryRow): StoredEntry => ({

@@ -1,5 +1,5 @@
 import type { ClaimHolder, Claims, Counter } from '../../ledger/claims.ts';
-import { toTextArray } from './pg-arrays.ts';
+import { toTextArray } from './text-array.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 

@@ -20,7 +20,7 @@ import { findDoubt, toAppendItem } from './append-item.ts';
 import type { Appended } from './append-lane.ts';
 import type { Changes } from './changes.ts';
 import type { EntryRow } from './entry-row.ts';
-import { decode, entryColumns } from './entry-row.ts';
+import { decodeEntryRow, entryColumns } from './entry-row.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 
@@ -74,7 +74,7 @@ export class PostgresJournal implements Journal {
       [toPgText(sessionId)],
     );
     // Events of unknown types are among them: readers that fold events skip those.
-    return rows.flatMap((row) => decode(row).events as readonly QuittanceEvent[]);
+    return rows.flatMap((row) => decodeEntryRow(row).events as readonly QuittanceEvent[]);
   }
 
   async readState(sessionId: string, subject: string): Promise<StoredState | undefined> {
@@ -109,7 +109,7 @@ export class PostgresJournal implements Journal {
     let ownerId = '';
     let claimKey: string | undefined;
     const events: QuittanceEvent[] = [];
-    const entries = rows.map((row) => ({ row, entry: decode(row) }));
+    const entries = rows.map((row) => ({ row, entry: decodeEntryRow(row) }));
     for (const { row, entry } of entries) {
       const own = entry.expectedVersion === 'any' ? null : entry.expectedVersion + 1;
       if (entry.sessionId !== sessionId || entry.callId !== callId || row.version !== own)

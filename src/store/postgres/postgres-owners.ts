@@ -32,7 +32,7 @@ export type PostgresOwnersOptions = {
 
 export class PostgresOwners implements Owners {
   readonly ownerId: string = newOwnerId();
-  readonly inHand: Map<string, number> = new Map();
+  readonly openCalls: Map<string, number> = new Map();
   readonly #options: PostgresOwnersOptions;
   readonly #lockKey: number;
   #connection: PgConnection | undefined;

@@ -13,8 +13,8 @@ import type { PgValue } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 import { isBehindSql, projectStep } from './projection.ts';
-import type { CallRow, ConfirmationRow, SessionRow } from './read-rows.ts';
-import { toCallSummary, toConfirmationSummary, toSessionSummary } from './read-rows.ts';
+import type { CallRow, ConfirmationRow, SessionRow } from './call-row.ts';
+import { rowToCallSummary, toConfirmationSummary, toPgSessionSummary } from './call-row.ts';
 
 /** A condition with its values; `?` stands for each of them. */
 type Condition = readonly [sql: string, ...values: PgValue[]];
@@ -98,7 +98,7 @@ export class PostgresQueries implements Queries {
   async findCalls(query: CallQuery): Promise<Page<CallSummary>> {
     const list = { table: 'read_calls', at: 'requested_at', id: 'position' };
     const { rows, next } = await this.#search<CallRow>(list, indexedOf(query), restOf(query), query);
-    return { rows: rows.map(toCallSummary), next };
+    return { rows: rows.map(rowToCallSummary), next };
   }
 
   async tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Promise<readonly CallTally<Name>[]> {
@@ -142,7 +142,7 @@ export class PostgresQueries implements Queries {
     if (query.text !== undefined) rest.push([contains('session_id'), toPgText(query.text)]);
     const list = { table: 'read_sessions', at: 'first_at', id: 'number' };
     const { rows, next } = await this.#search<SessionRow>(list, indexed, rest, query);
-    return { rows: rows.map(toSessionSummary), next };
+    return { rows: rows.map(toPgSessionSummary), next };
   }
 
   async findConfirmations(query: ConfirmationQuery): Promise<Page<ConfirmationSummary>> {

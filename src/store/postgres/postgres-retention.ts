@@ -11,8 +11,8 @@ import type { Erasure, Removal, Retention } from '../../ledger/retention.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import { newSessionTally } from '../../ledger/session-tally.ts';
 import type { EntryRow } from './entry-row.ts';
-import { decode, entryColumns } from './entry-row.ts';
-import { toTextArray } from './pg-arrays.ts';
+import { decodeEntryRow, entryColumns } from './entry-row.ts';
+import { toTextArray } from './text-array.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 import { countOut, putCalls, putTallies, readCalls } from './projection.ts';
@@ -41,10 +41,12 @@ export class PostgresRetention implements Retention {
       const rows = await readSession(query, toPgText(erasure.sessionId));
       refuseOpen(erasure.sessionId, rows, erasure.entryIds);
       const asked = erasure.entryIds && new Set(erasure.entryIds);
-      const found = rows.filter((row) => row.bodies !== null && (asked?.has(decode(row).entryId) ?? true));
+      const found = rows.filter(
+        (row) => row.bodies !== null && (asked?.has(decodeEntryRow(row).entryId) ?? true),
+      );
       if (found.length === 0) return 0;
       await this.#empty(query, erasure, found);
-      const entryIds = found.map((row) => decode(row).entryId);
+      const entryIds = found.map((row) => decodeEntryRow(row).entryId);
       const { ids, now } = this.#parts;
       await this.#append(query, erasureEntry(erasure, entryIds, now(), ids), first);
       return found.length;
@@ -163,7 +165,7 @@ function refuseOpen(
   const touched = new Set<string>();
   for (const row of rows) {
     if (row.call_id === null) continue;
-    const { entryId, events } = decode(row);
+    const { entryId, events } = decodeEntryRow(row);
     if (settled.get(row.call_id) !== true) settled.set(row.call_id, events.some(isFinal));
     if (asked === undefined || asked.has(entryId)) touched.add(row.call_id);
   }

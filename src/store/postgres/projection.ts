@@ -13,8 +13,8 @@ import { countCall, countEvent, newSessionTally } from '../../ledger/session-tal
 import type { DecodedEntry, ProjectedCall } from './call-projection.ts';
 import { projectCall } from './call-projection.ts';
 import type { EntryRow } from './entry-row.ts';
-import { decode, entryColumns } from './entry-row.ts';
-import { toTextArray } from './pg-arrays.ts';
+import { decodeEntryRow, entryColumns } from './entry-row.ts';
+import { toTextArray } from './text-array.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText } from './pg-text.ts';
 import { horizonSql } from './postgres-entries.ts';
@@ -65,7 +65,7 @@ async function projectRows(query: PgQuery, rows: readonly EntryRow[]): Promise<v
   const sessions = new Map<string, SessionTally & { sequence: number; hash: string }>();
   const fresh = new Map<string, DecodedEntry[]>();
   for (const row of rows) {
-    const entry = decode(row);
+    const entry = decodeEntryRow(row);
     let session = sessions.get(row.session_id);
     if (session === undefined) {
       session = { ...newSessionTally(fromPgText(row.session_id)), sequence: 0, hash: '' };
@@ -160,7 +160,7 @@ async function readWhole(
   });
 }
 
-/** All entries of some calls, by `callKey`. */
+/** All entries of some calls, by `rowKey`. */
 export async function readCalls(
   query: PgQuery,
   calls: readonly Pick<EntryRow, 'session_id' | 'call_id'>[],
@@ -175,7 +175,7 @@ export async function readCalls(
   );
   const found = new Map<string, DecodedEntry[]>();
   for (const row of rows) {
-    const decoded = { row, entry: decode(row) };
+    const decoded = { row, entry: decodeEntryRow(row) };
     const known = found.get(keyOf(row));
     if (known === undefined) found.set(keyOf(row), [decoded]);
     else known.push(decoded);

@@ -1,7 +1,7 @@
 /** Makes the heads and the tables outside the entries again, from the entries. Appends wait until it is done. */
 import { SideFold, foldKey } from '../../ledger/side-fold.ts';
 import type { EntryRow } from './entry-row.ts';
-import { decode, entryColumns } from './entry-row.ts';
+import { decodeEntryRow, entryColumns } from './entry-row.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 
@@ -36,7 +36,7 @@ async function foldAll(query: PgQuery, problems: string[]): Promise<SideFold> {
     );
     for (const row of rows)
       try {
-        fold.add(decode(row), row.position);
+        fold.add(decodeEntryRow(row), row.position);
       } catch (error) {
         if (problems.length < mostNamed)
           problems.push(

@@ -15,7 +15,7 @@ import {
   type ConfirmationRow,
   toSummary,
   toConfirmation,
-  toSessionSummary,
+  rowToSessionSummary,
 } from './summary-rows.ts';
 
 type Condition = readonly [sql: string, ...values: SqlValue[]];
@@ -126,7 +126,7 @@ export class CallTable {
       rest,
       query,
     );
-    return { rows: rows.map(toSessionSummary), next };
+    return { rows: rows.map(rowToSessionSummary), next };
   }
 
   /**

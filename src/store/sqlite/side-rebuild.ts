@@ -122,8 +122,8 @@ function putCounters(fold: SideFold, parts: SideRebuildParts, mark: PutMark): vo
   ).all()) {
     const counter = nameOf(name);
     if (counter === undefined) continue; // nothing that we wrote
-    const told = fold.counters.get(counter)?.stated;
-    if (told?.used === used && told.reserved === reserved) mark(markOf.counter(counter), told.position);
+    const stated = fold.counters.get(counter)?.stated;
+    if (stated?.used === used && stated.reserved === reserved) mark(markOf.counter(counter), stated.position);
     else untold.push({ counter, used, reserved });
   }
   const ids = createIds();

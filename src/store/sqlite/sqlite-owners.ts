@@ -8,7 +8,7 @@ const rememberedLifeMs = 200;
 
 export class SqliteOwners implements Owners {
   readonly ownerId: string = newOwnerId();
-  readonly inHand: Map<string, number> = new Map();
+  readonly openCalls: Map<string, number> = new Map();
   readonly #folder: string;
   readonly #onForget: (ownerId: string) => void;
   readonly #lock: OwnerLock | undefined;

@@ -83,7 +83,7 @@ export const toConfirmation = (row: ConfirmationRow): ConfirmationSummary => ({
   status: row.status,
 });
 
-export const toSessionSummary = (row: SessionRow): SessionSummary => ({
+export const rowToSessionSummary = (row: SessionRow): SessionSummary => ({
   sessionId: fromSqlText(row.session_id),
   calls: row.calls,
   openCalls: row.open_calls,

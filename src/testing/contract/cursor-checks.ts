@@ -4,7 +4,7 @@ import { isEmittedEvent } from '../../call/emitted-event.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
-import { emitting, flagged, move, name, take } from './sample-cursor.ts';
+import { emitting, flagged, moveSampleCursor, name, takeSampleCursor } from './sample-cursor.ts';
 
 export const cursorChecks: readonly Check[] = [
   [
@@ -12,7 +12,7 @@ export const cursorChecks: readonly Check[] = [
     async ({ ledger }) => {
       assert.equal(await ledger.cursors.read(name), undefined);
       assert.deepEqual(await ledger.cursors.list(), []);
-      assert.equal(await ledger.cursors.move(move(0, 1)), false);
+      assert.equal(await ledger.cursors.move(moveSampleCursor(0, 1)), false);
       await ledger.cursors.release(name, 'h');
       assert.equal(await ledger.cursors.read(name), undefined);
       const { ownerId } = ledger.owners;
@@ -26,48 +26,52 @@ export const cursorChecks: readonly Check[] = [
   [
     'a cursor has one holder; another process learns who, and gets it once the holder releases it or is gone',
     async ({ ledger }) => {
-      const first = await take(ledger, 'first');
-      assert.deepEqual(await take(ledger, 'second'), first);
-      assert.deepEqual(await take(ledger, 'second', 'third'), first, 'another holder is gone');
-      await ledger.cursors.move(move(0, 3, 'first'));
+      const first = await takeSampleCursor(ledger, 'first');
+      assert.deepEqual(await takeSampleCursor(ledger, 'second'), first);
+      assert.deepEqual(await takeSampleCursor(ledger, 'second', 'third'), first, 'another holder is gone');
+      await ledger.cursors.move(moveSampleCursor(0, 3, 'first'));
       await ledger.cursors.release(name, 'second');
-      assert.equal((await take(ledger, 'second')).holder, 'first');
+      assert.equal((await takeSampleCursor(ledger, 'second')).holder, 'first');
       await ledger.cursors.release(name, 'first');
       const free = { name, position: 3, holder: undefined, ownerId: undefined };
       assert.deepEqual(await ledger.cursors.read(name), free);
-      assert.equal((await take(ledger, 'second')).holder, 'second');
-      const { holder, position } = await take(ledger, 'third', 'second');
+      assert.equal((await takeSampleCursor(ledger, 'second')).holder, 'second');
+      const { holder, position } = await takeSampleCursor(ledger, 'third', 'second');
       assert.deepEqual([holder, position], ['third', 3]);
-      assert.equal(await ledger.cursors.move(move(3, 4, 'second')), false, 'it was displaced');
-      assert.equal((await take(ledger, 'second')).holder, 'third');
+      assert.equal(await ledger.cursors.move(moveSampleCursor(3, 4, 'second')), false, 'it was displaced');
+      assert.equal((await takeSampleCursor(ledger, 'second')).holder, 'third');
     },
   ],
   [
     'of many concurrent takers of a free cursor one gets it, and all learn which',
     async ({ ledger }) => {
-      const taken = await Promise.all(Array.from({ length: 20 }, async (_, n) => take(ledger, `h${n}`)));
+      const taken = await Promise.all(
+        Array.from({ length: 20 }, async (_, n) => takeSampleCursor(ledger, `h${n}`)),
+      );
       assert.equal(new Set(taken.map(({ holder }) => holder)).size, 1);
     },
   ],
   [
     'a cursor moves only for its holder, and only from its current position',
     async ({ ledger }) => {
-      await take(ledger, 'h');
-      assert.equal(await ledger.cursors.move(move(0, 4)), true);
-      assert.equal(await ledger.cursors.move(move(0, 5)), false);
-      assert.equal(await ledger.cursors.move(move(4, 5, 'other')), false);
+      await takeSampleCursor(ledger, 'h');
+      assert.equal(await ledger.cursors.move(moveSampleCursor(0, 4)), true);
+      assert.equal(await ledger.cursors.move(moveSampleCursor(0, 5)), false);
+      assert.equal(await ledger.cursors.move(moveSampleCursor(4, 5, 'other')), false);
       assert.equal((await ledger.cursors.read(name))?.position, 4);
       const moves = await Promise.all(
-        Array.from({ length: 20 }, async (_, n) => ledger.cursors.move(move(4, 5 + n))),
+        Array.from({ length: 20 }, async (_, n) => ledger.cursors.move(moveSampleCursor(4, 5 + n))),
       );
       assert.equal(moves.filter((isMoved) => isMoved).length, 1);
-      const steps = Array.from({ length: 20 }, async (_, n) => ledger.cursors.move(move(5 + n, 6 + n)));
+      const steps = Array.from({ length: 20 }, async (_, n) =>
+        ledger.cursors.move(moveSampleCursor(5 + n, 6 + n)),
+      );
       assert.ok(
         (await Promise.all(steps)).every((isMoved) => isMoved),
         'in the order of the requests',
       );
       await ledger.cursors.release(name, 'h');
-      assert.equal(await ledger.cursors.move(move(25, 26)), false, 'it has no holder');
+      assert.equal(await ledger.cursors.move(moveSampleCursor(25, 26)), false, 'it has no holder');
     },
   ],
   [
@@ -95,20 +99,20 @@ export const cursorChecks: readonly Check[] = [
   [
     'an emitted event is stored together with its position, or neither is',
     async ({ ledger }) => {
-      await take(ledger, 'h');
-      assert.deepEqual(await ledger.journal.append(emitting('a', move(0, 1))), {
+      await takeSampleCursor(ledger, 'h');
+      assert.deepEqual(await ledger.journal.append(emitting('a', moveSampleCursor(0, 1))), {
         status: 'appended',
         version: 0,
       });
       assert.equal((await ledger.cursors.read(name))?.position, 1);
-      const stale = await ledger.journal.append(emitting('b', move(0, 1)));
+      const stale = await ledger.journal.append(emitting('b', moveSampleCursor(0, 1)));
       assert.deepEqual(stale, { status: 'displaced', holder: 'h', position: 1 });
-      const other = await ledger.journal.append(emitting('b', move(1, 2, 'other')));
+      const other = await ledger.journal.append(emitting('b', moveSampleCursor(1, 2, 'other')));
       assert.deepEqual(other, { status: 'displaced', holder: 'h', position: 1 });
       await ledger.cursors.release(name, 'h');
-      const free = await ledger.journal.append(emitting('b', move(1, 2)));
+      const free = await ledger.journal.append(emitting('b', moveSampleCursor(1, 2)));
       assert.deepEqual(free, { status: 'displaced', holder: undefined, position: 1 });
-      const none = await ledger.journal.append(emitting('b', { ...move(1, 2), name: 'none' }));
+      const none = await ledger.journal.append(emitting('b', { ...moveSampleCursor(1, 2), name: 'none' }));
       assert.deepEqual(none, { status: 'displaced', holder: undefined, position: 0 });
       assert.equal((await ledger.journal.readSession('session')).length, 1);
       assert.equal((await ledger.entries.read({ limit: 10 })).length, 1);
@@ -117,8 +121,8 @@ export const cursorChecks: readonly Check[] = [
   [
     'a cursor keeps its position when its entry is refused for another reason',
     async ({ ledger }) => {
-      await take(ledger, 'h');
-      const cursor = move(0, 1);
+      await takeSampleCursor(ledger, 'h');
+      const cursor = moveSampleCursor(0, 1);
       assert.equal(
         (await ledger.journal.append(emitting('a', cursor, { callId: 'none' }))).status,
         'conflict',
@@ -134,9 +138,11 @@ export const cursorChecks: readonly Check[] = [
   [
     'of many concurrent entries that move a cursor from one position, one is stored',
     async ({ ledger }) => {
-      await take(ledger, 'h');
+      await takeSampleCursor(ledger, 'h');
       const results = await Promise.all(
-        Array.from({ length: 20 }, async (_, n) => ledger.journal.append(emitting(`e${n}`, move(0, 1)))),
+        Array.from({ length: 20 }, async (_, n) =>
+          ledger.journal.append(emitting(`e${n}`, moveSampleCursor(0, 1))),
+        ),
       );
       assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
       assert.equal(results.filter(({ status }) => status === 'displaced').length, 19);
@@ -181,8 +187,8 @@ export const cursorChecks: readonly Check[] = [
   [
     'erasure, removal and rebuilding leave cursors alone; emitted events are erased like any others',
     async ({ ledger }) => {
-      await take(ledger, 'h');
-      await ledger.journal.append(emitting('a', move(0, 1)));
+      await takeSampleCursor(ledger, 'h');
+      await ledger.journal.append(emitting('a', moveSampleCursor(0, 1)));
       const before = await ledger.cursors.read(name);
       assert.equal(await ledger.retention.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' }), 1);
       const [erased] = await ledger.journal.readSession('session');
@@ -221,8 +227,10 @@ export const cursorChecks: readonly Check[] = [
     'a closed ledger neither takes nor moves a cursor',
     async ({ ledger }) => {
       await ledger.close();
-      await assert.rejects(async () => take(ledger, 'h'), { code: 'ledger.closed' });
-      await assert.rejects(async () => ledger.cursors.move(move(0, 1)), { code: 'ledger.closed' });
+      await assert.rejects(async () => takeSampleCursor(ledger, 'h'), { code: 'ledger.closed' });
+      await assert.rejects(async () => ledger.cursors.move(moveSampleCursor(0, 1)), {
+        code: 'ledger.closed',
+      });
     },
   ],
 ];

@@ -6,12 +6,17 @@ import type { Ledger } from '../../ledger/ledger.ts';
 
 /** The name of the cursor. */
 export const name = 'flag_orders';
-export const take = (
+export const takeSampleCursor = (
   ledger: Ledger,
   holder: string,
   instead?: string,
 ): ReturnType<Ledger['cursors']['take']> => ledger.cursors.take({ name, holder, instead, startAfter: 0 });
-export const move = (from: number, to: number, holder = 'h'): CursorMove => ({ name, holder, from, to });
+export const moveSampleCursor = (from: number, to: number, holder = 'h'): CursorMove => ({
+  name,
+  holder,
+  from,
+  to,
+});
 
 export const flagged = (id: string, more: Partial<EmittedEvent> = {}): EmittedEvent => ({
   id,

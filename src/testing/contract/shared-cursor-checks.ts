@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Check } from './check.ts';
-import { emitting, move, name, take } from './sample-cursor.ts';
+import { emitting, moveSampleCursor, name, takeSampleCursor } from './sample-cursor.ts';
 
 /** Checks for two handles on one store. */
 export const sharedCursorChecks: readonly Check[] = [
@@ -9,15 +9,15 @@ export const sharedCursorChecks: readonly Check[] = [
     'a cursor held by one handle is held for the other, which can tell whether the holder lives',
     async ({ ledger, another }) => {
       const other = await another();
-      const taken = await take(ledger, 'first');
-      assert.deepEqual(await take(other, 'second'), taken);
+      const taken = await takeSampleCursor(ledger, 'first');
+      assert.deepEqual(await takeSampleCursor(other, 'second'), taken);
       assert.equal(await other.owners.statusOf(taken.ownerId as string), 'alive');
-      await ledger.journal.append(emitting('a', move(0, 1, 'first')));
+      await ledger.journal.append(emitting('a', moveSampleCursor(0, 1, 'first')));
       assert.equal((await other.cursors.read(name))?.position, 1);
       assert.equal(await other.entries.lastPosition(), await ledger.entries.lastPosition());
       await ledger.close();
       assert.equal(await other.owners.statusOf(taken.ownerId as string), 'gone');
-      assert.deepEqual(await take(other, 'second', 'first'), {
+      assert.deepEqual(await takeSampleCursor(other, 'second', 'first'), {
         name,
         position: 1,
         holder: 'second',
@@ -29,9 +29,11 @@ export const sharedCursorChecks: readonly Check[] = [
     'of several handles that take over from a gone holder at once, one succeeds',
     async ({ ledger, another }) => {
       const handles = [ledger, await another(), await another()];
-      await take(ledger, 'gone');
+      await takeSampleCursor(ledger, 'gone');
       const taken = await Promise.all(
-        Array.from({ length: 12 }, async (_, n) => take(handles[n % 3] as Ledger, `h${n}`, 'gone')),
+        Array.from({ length: 12 }, async (_, n) =>
+          takeSampleCursor(handles[n % 3] as Ledger, `h${n}`, 'gone'),
+        ),
       );
       const holders = new Set(taken.map(({ holder }) => holder));
       assert.equal(holders.size, 1);
@@ -42,11 +44,11 @@ export const sharedCursorChecks: readonly Check[] = [
     'of concurrent entries that move a cursor through several handles, one per position is stored',
     async ({ ledger, another }) => {
       const handles = [ledger, await another(), await another()];
-      await take(ledger, 'h');
+      await takeSampleCursor(ledger, 'h');
       for (let from = 0; from < 5; from++) {
         const results = await Promise.all(
           handles.map(async (handle, n) =>
-            handle.journal.append(emitting(`e${from}-${n}`, move(from, from + 1))),
+            handle.journal.append(emitting(`e${from}-${n}`, moveSampleCursor(from, from + 1))),
           ),
         );
         assert.equal(results.filter(({ status }) => status === 'appended').length, 1);

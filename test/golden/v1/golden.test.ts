@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { readJsonText } from '../../../src/base/json-text.ts';
 import { outcomeTypes } from '../../../src/call/outcome.ts';
-import { eventTable, fieldsOf, outcomeFields } from '../../../src/ledger/formats/v1/event-table.ts';
+import { eventTable, eventFieldsOf, outcomeFields } from '../../../src/ledger/formats/v1/event-table.ts';
 import { ERASED } from '../../../src/ledger/formats/v1/field.ts';
 import { readEntry } from '../../../src/ledger/formats/v1/read-entry.ts';
 import type { WrittenEntry } from '../../../src/ledger/formats/v1/write-entry.ts';
@@ -27,7 +27,7 @@ const valuesOf = (set: string, name: string): unknown[] =>
 
 /** An event as this version reads it, whose file knew less. */
 function withLaterFields(event: ReadEvent): ReadEvent {
-  const later = Object.entries(fieldsOf(event.type) ?? {}).flatMap(([name, { absent }]) =>
+  const later = Object.entries(eventFieldsOf(event.type) ?? {}).flatMap(([name, { absent }]) =>
     absent === undefined || Object.hasOwn(event, name) ? [] : [[name, absent] as const],
   );
   return { ...event, ...Object.fromEntries(later) } as ReadEvent;

@@ -17,7 +17,7 @@ export type CallList = {
 
 export const noCalls: CallList = { rows: [], next: undefined, searchedTo: undefined };
 
-export const callKey = ({ sessionId, callId }: Pick<CallSummary, 'sessionId' | 'callId'>): string =>
+export const rowKey = ({ sessionId, callId }: Pick<CallSummary, 'sessionId' | 'callId'>): string =>
   JSON.stringify([sessionId, callId]);
 
 /** Appends the next page. */
@@ -31,7 +31,7 @@ export function renewHead(list: CallList, page: CallPage): CallList {
   if (page.searchedTo !== undefined && list.rows.length + (list.searchedTo ?? 0) > 0)
     return { ...list, rows: [...page.rows, ...without(list.rows, page.rows)] };
   const last = page.rows.at(-1);
-  const joint = last === undefined ? -1 : findIndex(list.rows, callKey(last));
+  const joint = last === undefined ? -1 : findIndex(list.rows, rowKey(last));
   // The page holds everything, or does not overlap the list: then the rest is loaded again.
   if (page.next === undefined || joint === -1) return take(page);
   return { ...list, rows: [...page.rows, ...without(list.rows.slice(joint + 1), page.rows)] };
@@ -42,16 +42,16 @@ export const countNew = (list: CallList, page: CallPage): number => without(page
 
 /** Updates one call in place. */
 export function replaceCall(list: CallList, call: CallSummary): CallList {
-  const at = findIndex(list.rows, callKey(call));
+  const at = findIndex(list.rows, rowKey(call));
   return at === -1 ? list : { ...list, rows: list.rows.with(at, call) };
 }
 
 const take = ({ rows, next, searchedTo }: CallPage): CallList => ({ rows, next, searchedTo });
 
 const findIndex = (rows: readonly CallSummary[], key: string): number =>
-  rows.findIndex((row) => callKey(row) === key);
+  rows.findIndex((row) => rowKey(row) === key);
 
 function without(rows: readonly CallSummary[], others: readonly CallSummary[]): readonly CallSummary[] {
-  const keys = new Set(others.map(callKey));
-  return rows.filter((row) => !keys.has(callKey(row)));
+  const keys = new Set(others.map(rowKey));
+  return rows.filter((row) => !keys.has(rowKey(row)));
 }

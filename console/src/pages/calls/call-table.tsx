@@ -13,7 +13,7 @@ import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age, formatCost, formatDuration } from '../../ui/time.tsx';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
-import { callKey } from './call-list.ts';
+import { rowKey } from './call-list.ts';
 import { describeDecision } from './describe-decision.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
@@ -140,7 +140,7 @@ function useRowFocus(
 
 const keyAt = (rows: readonly CallSummary[], index: number): string => {
   const row = rows[index];
-  return row === undefined ? String(index) : callKey(row);
+  return row === undefined ? String(index) : rowKey(row);
 };
 
 function Row({

@@ -5,7 +5,7 @@ import type { ApiError, Query } from '../../api/client.ts';
 import { get, pathOf, withQuery } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
 import type { CallList } from './call-list.ts';
-import { appendCallPage, callKey, countNew, noCalls, renewHead, replaceCall } from './call-list.ts';
+import { appendCallPage, rowKey, countNew, noCalls, renewHead, replaceCall } from './call-list.ts';
 
 const pageSize = 100;
 /** Limit of rows in memory. Beyond it, the user continues from the last row. */
@@ -96,9 +96,9 @@ export function useCallList(query: Query): ListedCalls {
           ? { list: renewHead(before.list, page), arrived: 0 }
           : { arrived: countNew(before.list, page), list: page.rows.reduce(replaceCall, before.list) }),
       }));
-      const fresh = new Set(page.rows.map(callKey));
-      const known = new Set(latest.current.list.rows.map(callKey));
-      const deeper = changed.filter((call) => known.has(callKey(call)) && !fresh.has(callKey(call)));
+      const fresh = new Set(page.rows.map(rowKey));
+      const known = new Set(latest.current.list.rows.map(rowKey));
+      const deeper = changed.filter((call) => known.has(rowKey(call)) && !fresh.has(rowKey(call)));
       for (const { sessionId, callId } of deeper.slice(-mostRenewed)) {
         const path = pathOf('sessions', sessionId, 'calls', callId);
         const { summary } = await get<CallDetail>(path, {}, mine.signal);

@@ -49,8 +49,8 @@ function keep(text: string | undefined): void {
 
 /** Documents with a known text, or sample rules if there are none. */
 export function documentsOf({ documents }: Pick<ContractsInForce, 'documents'>): Documents {
-  const told = documents.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, text }]));
-  return told.length === 0 ? [{ name: 'draft.yaml', text: firstRules }] : told;
+  const typed = documents.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, text }]));
+  return typed.length === 0 ? [{ name: 'draft.yaml', text: firstRules }] : typed;
 }
 
 export function readDraft(text: string | null): Documents | undefined {

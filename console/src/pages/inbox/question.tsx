@@ -24,7 +24,7 @@ import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 type Props = {
   readonly confirmationId: string;
   /** Increases when the call of this question changes. */
-  readonly news: number;
+  readonly changes: number;
   /** Called with the call of this question. */
   readonly onCall: (sessionId: string, callId: string) => void;
   readonly onDecided: () => void;
@@ -32,7 +32,7 @@ type Props = {
   readonly next: ReactNode;
 };
 
-export function Question({ confirmationId, news, onCall, onDecided, next }: Props): ReactNode {
+export function Question({ confirmationId, changes, onCall, onDecided, next }: Props): ReactNode {
   const { question, call, error, reload } = useQuestion(confirmationId);
   const answering = useAnswering(call, reload);
   const consent = useConsent(call, answering.onDecide);
@@ -40,8 +40,8 @@ export function Question({ confirmationId, news, onCall, onDecided, next }: Prop
   const [granting, setGranting] = useState(false);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (news > 0) reload();
-  }, [news, reload]);
+    if (changes > 0) reload();
+  }, [changes, reload]);
   const { sessionId, callId } = question ?? {};
   useEffect(() => {
     if (sessionId !== undefined && callId !== undefined) onCall(sessionId, callId);

@@ -35,7 +35,7 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
   );
   const { reload, rows, hasMore, loadMore } = pages;
   const questions = useMemo(() => (rows === undefined ? [] : orderQuestions(rows, order)), [rows, order]);
-  const { news, watch } = useNews(reload);
+  const { news: changes, watch } = useChanges(reload);
   const query = useMemo(() => ({ order: order === 'age' ? 'age' : undefined }), [order]);
   const select = useCallback(
     (id: string) => goTo(addressOf(['inbox', id], query), { replace: true }),
@@ -80,7 +80,7 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
                 <Question
                   key={confirmationId}
                   confirmationId={confirmationId}
-                  news={news}
+                  changes={changes}
                   onCall={watch}
                   onDecided={reload}
                   next={
@@ -144,11 +144,11 @@ function WaitingList(props: WaitingListProps): ReactNode {
 }
 
 /** Follows the ledger on one connection, because browsers allow few. Reloads the list after a question or an answer. */
-function useNews(reload: () => void): {
-  readonly news: number;
+function useChanges(reload: () => void): {
+  readonly changes: number;
   readonly watch: (sessionId: string, callId: string) => void;
 } {
-  const [news, setNews] = useState(0);
+  const [changes, setChanges] = useState(0);
   const watched = useRef<string>('');
   const watch = useCallback((sessionId: string, callId: string) => {
     watched.current = JSON.stringify([sessionId, callId]);
@@ -161,7 +161,7 @@ function useNews(reload: () => void): {
     const isAbout = events.some(
       (event) => 'callId' in event && JSON.stringify([event.sessionId, event.callId]) === watched.current,
     );
-    if (isAbout || isLarge(heard)) setNews((before) => before + 1);
+    if (isAbout || isLarge(heard)) setChanges((before) => before + 1);
     if (
       isLarge(heard) ||
       events.some(
@@ -176,9 +176,9 @@ function useNews(reload: () => void): {
   useEffect(() => {
     if (status !== 'live') return;
     reload();
-    setNews((before) => before + 1);
+    setChanges((before) => before + 1);
   }, [status, reload]);
-  return { news, watch };
+  return { news: changes, watch };
 }
 
 function OrderSwitch({

@@ -32,7 +32,7 @@ export default function Session({ sessionId }: { readonly sessionId: string }): 
     limit: pageSize,
     cursor,
   });
-  useNews(sessionId, [detail.reload, timeline.reload]);
+  useChanges(sessionId, [detail.reload, timeline.reload]);
   const { session, head } = detail.data ?? {};
   return (
     <>
@@ -212,7 +212,7 @@ const Figure = ({ label, value }: { readonly label: string; readonly value: numb
 );
 
 /** Reloads when the session changes. */
-function useNews(sessionId: string, reloads: readonly (() => void)[]): void {
+function useChanges(sessionId: string, reloads: readonly (() => void)[]): void {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const current = useRef(reloads);
   current.current = reloads;

@@ -6,7 +6,7 @@ import type { Holder, Previous } from './encode-event.ts';
 import { decodeFields } from './decode-fields.ts';
 import type { outcomeFields } from './event-table.ts';
 import { emittedFields, isWrittenAsEmitted } from './emitted-fields.ts';
-import { envelopeNames, fieldsOf } from './event-table.ts';
+import { envelopeNames, eventFieldsOf } from './event-table.ts';
 import { ERASED } from './field.ts';
 
 /** Decodes an event from its two parts in an entry. */
@@ -30,7 +30,7 @@ export function decodeEvent(
   if (typeof cause !== 'string' && cause !== undefined)
     throw damaged(`the cause of event ${id} is not a text`);
   const isEmitted = isWrittenAsEmitted(type, text, body, erased);
-  const fields = isEmitted ? emittedFields : fieldsOf(type);
+  const fields = isEmitted ? emittedFields : eventFieldsOf(type);
   if (fields === undefined) {
     const unknown = decodeFields({}, text, body ?? undefined, erased, envelopeNames).unknown;
     const unknownFields = unknown ?? { text: {}, body: {} };

@@ -7,7 +7,7 @@ import type { ReadEvent } from '../../unknown-event.ts';
 import type { FieldTable } from './field.ts';
 import { encodeFields } from './encode-fields.ts';
 import { emittedFields } from './emitted-fields.ts';
-import { fieldsOf } from './event-table.ts';
+import { eventFieldsOf } from './event-table.ts';
 
 /** The entry of the event: values that the event shares with it are not repeated. */
 export type Holder = { readonly sessionId: string; readonly callId: string | undefined };
@@ -22,7 +22,7 @@ export type Previous = { readonly id: string; readonly turnId: string; readonly 
 export type EncodedEvent = { readonly text: string; readonly body: string };
 
 export function encodeEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
-  const fields = isEmittedEvent(event) ? emittedFields : (fieldsOf(event.type) ?? noFields);
+  const fields = isEmittedEvent(event) ? emittedFields : (eventFieldsOf(event.type) ?? noFields);
   const { text, body } = encodeFields(fields, event);
   if (event.type === 'tool.responded') shortenResponse(event as ToolResponded, text, body);
   if (event.type === 'tool.requested') shortenRequest(event as ToolRequested, text);

@@ -345,7 +345,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
 export const envelopeNames: readonly string[] = ['id', 'type', 'session', 'turn', 'call', 'at', 'cause'];
 
 /** The fields of one event type, or undefined for a type this version does not know. */
-export const fieldsOf = (type: string): FieldTable | undefined =>
+export const eventFieldsOf = (type: string): FieldTable | undefined =>
   isEventType(type) ? (eventTable[type] as FieldTable) : undefined;
 
 /** Narrows a string to an event type that this version knows. */

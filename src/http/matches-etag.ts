@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** Does If-None-Match contain this ETag? Weak tags match too, because this is for reads. */
-export function isKnown(headers: Headers, etag: string): boolean {
+export function matchesEtag(headers: Headers, etag: string): boolean {
   const known = (headers.get('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return known.includes(etag) || known.includes('*');
 }
@@ -13,9 +13,9 @@ export const taggedHeaders = {
 } as const;
 
 /** Answers 304 if the client already has this text. */
-export function withTag(text: string, type: string, headers: Headers): Response {
+export function withEtag(text: string, type: string, headers: Headers): Response {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`;
   const common = { etag, ...taggedHeaders };
-  if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: common });
+  if (matchesEtag(headers, etag)) return new Response(null, { status: 304, headers: common });
   return new Response(text, { headers: { ...common, 'content-type': type } });
 }

@@ -24,7 +24,7 @@ type WorldOfCalls = {
 };
 
 /** Adds `found` and `counted` to the host's world. The resources of a call are found once for all its rules. */
-export function createWorld(given: PolicyWorld): WorldOfCalls {
+export function createPolicyWorld(given: PolicyWorld): WorldOfCalls {
   const factsOf = new WeakMap<PolicyCall, CallFacts>();
   const found = (call: PolicyCall): ReturnType<CallFacts['texts']> => {
     const facts = factsOf.get(call) ?? new CallFacts(call, undefined, given);

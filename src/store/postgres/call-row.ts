@@ -51,7 +51,7 @@ export type SessionRow = {
 const orUndefined = (text: string | null): string | undefined =>
   text === null ? undefined : fromPgText(text);
 
-export const toCallSummary = (row: CallRow): CallSummary => ({
+export const rowToCallSummary = (row: CallRow): CallSummary => ({
   sessionId: fromPgText(row.session_id),
   callId: fromPgText(row.call_id),
   turnId: fromPgText(row.turn_id),
@@ -83,7 +83,7 @@ export const toConfirmationSummary = (row: ConfirmationRow): ConfirmationSummary
   status: row.status,
 });
 
-export const toSessionSummary = (row: SessionRow): SessionSummary => ({
+export const toPgSessionSummary = (row: SessionRow): SessionSummary => ({
   sessionId: fromPgText(row.session_id),
   calls: row.calls,
   openCalls: row.open_calls,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { fromSent } from './contract-work.ts';
 import type { ContractOrder } from './contract-work.ts';
-import type { ContractAnswer } from './contract-thread.ts';
+import type { ContractThreadAnswer } from './contract-thread.ts';
 import { FairQueue } from './fair-queue.ts';
 import { HttpRefusal } from './problem.ts';
 
@@ -18,7 +18,7 @@ export type ContractLimits = {
 const youngMemoryMb = 8;
 const mostAnswerChars = 1_048_576;
 
-export class ContractDesk {
+export class ContractThreads {
   readonly #limits: ContractLimits;
   readonly #queue = new FairQueue('contracts to be read', {
     running: 1,
@@ -58,12 +58,12 @@ export class ContractDesk {
     }
   }
 
-  async #answer(worker: Worker, order: ContractOrder): Promise<ContractAnswer> {
+  async #answer(worker: Worker, order: ContractOrder): Promise<ContractThreadAnswer> {
     const { timeMs, memoryMb } = this.#limits;
     const over = new AbortController();
     const timer = setTimeout(() => over.abort(), timeMs);
     try {
-      return await new Promise<ContractAnswer>((resolve, reject) => {
+      return await new Promise<ContractThreadAnswer>((resolve, reject) => {
         const gone = (error: unknown): void => {
           worker.off('message', answered);
           over.signal.removeEventListener('abort', tooLong);
@@ -76,7 +76,7 @@ export class ContractDesk {
           worker.off('message', answered);
           reject(tooLarge(`take longer than ${timeMs} ms`));
         };
-        const answered = (answer: ContractAnswer): void => {
+        const answered = (answer: ContractThreadAnswer): void => {
           worker.off('error', gone);
           over.signal.removeEventListener('abort', tooLong);
           resolve(answer);

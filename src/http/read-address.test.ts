@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ProxyHeader } from './caller-address.ts';
-import { createIsProxy, createReadAddress, limitKey } from './caller-address.ts';
+import type { ProxyHeader } from './read-address.ts';
+import { createIsProxy, createReadAddress, limitKey } from './read-address.ts';
 
 const reader = (
   proxies: readonly string[],
