@@ -1,4 +1,4 @@
-/** A command and a call give events, where `refuseInput` has nothing against it. */
+/** A command and a call give events, where `refuse` has nothing against it. */
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
 import { leavesDoubt } from './doubt.ts';

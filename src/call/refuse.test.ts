@@ -1,4 +1,4 @@
-/** The whole table of what may happen to a call in which state, written out: `refuseInput` must allow exactly this. */
+/** The whole table of what may happen to a call in which state, written out: `refuse` must allow exactly this. */
 import { describe, expect, it } from 'vitest';
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';

@@ -139,7 +139,7 @@ export class LoadedContracts implements Contracts {
     for (const tell of this.#listeners) await tell('in slices');
   }
 
-  /** Calls `notifyTool` whenever other rules came into force. Returns a function that stops this. */
+  /** Calls `tell` whenever other rules came into force. Returns a function that stops this. */
   onReplaced(tell: Follow): () => void {
     this.#listeners.add(tell);
     return () => this.#listeners.delete(tell);

@@ -6,7 +6,7 @@ import { basename, dirname, resolve } from 'node:path';
 const settleMs = 50;
 
 /**
- * Calls `notifyTool` when one of the files may have changed. The folders are watched, not the files, because most editors
+ * Calls `tell` when one of the files may have changed. The folders are watched, not the files, because most editors
  * replace the old file with a new one. Does not keep the process alive.
  */
 export function watchFiles(paths: () => readonly string[], tell: () => Promise<void>): () => void {

@@ -25,7 +25,7 @@ import { ReplayTime } from './replay-time.ts';
 export type RecordedToolsOptions = {
   /** `strict`: calls must come in the recorded order. `loose`, the default: in any order. */
   readonly mode?: 'strict' | 'loose';
-  /** How to treat a tool with changed schemas. `refuseInput`, the default, is a miss. */
+  /** How to treat a tool with changed schemas. `refuse`, the default, is a miss. */
   readonly drift?: 'refuse' | 'allow';
   /** The same as for the runtime: inputs are compared in stored form. */
   readonly redaction?: RedactionOptions;

@@ -4,7 +4,7 @@ export type Column<Row> = {
   /** Column header. With `hidden`, only screen readers get it. */
   readonly head: string;
   readonly hidden?: boolean;
-  /** `num`: right-aligned. `wraps`: may takeSampleCursor several lines. `roomy`: dropped on narrow screens. */
+  /** `num`: right-aligned. `wraps`: may take several lines. `roomy`: dropped on narrow screens. */
   readonly className?: string;
   readonly cell: (row: Row) => ReactNode;
 };

@@ -25,7 +25,7 @@ export type LangChainQuestion = {
   description: string;
 };
 
-/** What a run is resumed with: `new CliCommand({ resume })`. One decision, or a list. */
+/** What a run is resumed with: `new Command({ resume })`. One decision, or a list. */
 export type LangChainDecision = {
   readonly confirmationId: string;
   readonly approved: boolean;

@@ -160,7 +160,7 @@ async function readWhole(
   });
 }
 
-/** All entries of some calls, by `rowKey`. */
+/** All entries of some calls, by `keyOf`. */
 export async function readCalls(
   query: PgQuery,
   calls: readonly Pick<EntryRow, 'session_id' | 'call_id'>[],

@@ -25,7 +25,7 @@ const againMs = 5_000;
 const keyOf = ({ sessionId, callId }: Pick<UnresolvedCall, 'sessionId' | 'callId'>): string =>
   JSON.stringify([sessionId, callId]);
 const addressOfKey = (key: string): string =>
-  // Made by `recordingKey`.
+  // Made by `keyOf`.
   addressOf(['reconcile', ...(JSON.parse(key) as readonly string[])]);
 
 export default function Reconcile(): ReactNode {

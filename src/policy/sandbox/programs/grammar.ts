@@ -60,7 +60,7 @@ export type ProgramGrammar = {
   readonly ownOptionsFirst?: true;
   /** Two operands set the first to the second; `isHarmlessSetting` judges the first. */
   readonly setsOperand?: true;
-  /** `skip`: `A=b` before the command is a variable of it. `refuseInput`: `A=b` anywhere changes what is run. */
+  /** `skip`: `A=b` before the command is a variable of it. `refuse`: `A=b` anywhere changes what is run. */
   readonly assignments?: 'skip' | 'refuse';
   /** Without an operand it runs its input. */
   readonly needsOperand?: true;
