@@ -9,6 +9,7 @@ import { renderApi } from './render-api.ts';
 import { renderContracts } from './render-contracts.ts';
 import { renderDocs } from './render-docs.ts';
 import { renderEvents } from './render-events.ts';
+import { renderGlossary } from './render-glossary.ts';
 import { renderMatrix } from './render-matrix.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
@@ -19,6 +20,7 @@ for (const [path, text] of [
   ...(await renderApi()),
   ...(await renderContracts()),
   ...(await renderEvents()),
+  ...(await renderGlossary()),
   ...(await renderMatrix()),
 ]) {
   const file = join(root, path);

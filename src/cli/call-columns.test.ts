@@ -64,26 +64,26 @@ const draw = (width: number): string => {
 test('a table of calls in 80, 100 and 140 columns', () => {
   expect(draw(80)).toMatchInlineSnapshot(`
     "
-    AGE     CALL             TOOL             STATUS          TOOK  WHY
-    now     toolu_01A09q90…  refund           running
-    3 min   call_7\\u001b[2J  delete_everyth…  denied         12 ms  confirmation.re…
-    25 h    toolu_01A09q90…  refund           timeout ?  5 min 0 s  tool.timeout
+    AGE     CALL            TOOL             STATUS            TOOK  WHY
+    now     toolu_01A09q9…  refund           running
+    3 min   call_7\\u001b[…  delete_everyth…  denied           12 ms  confirmation.r…
+    25 h    toolu_01A09q9…  refund           timed out ?  5 min 0 s  tool.timeout
     "
   `);
   expect(draw(100)).toMatchInlineSnapshot(`
     "
-    AGE     CALL                TOOL                STATUS          TOOK  WHY                  SESSION
-    now     toolu_01A09q90qw9…  refund              running                                    退款-7
-    3 min   call_7\\u001b[2J     delete_everything…  denied         12 ms  confirmation.rejec…  ticket-42
-    25 h    toolu_01A09q90qw9…  refund              timeout ?  5 min 0 s  tool.timeout         ticket-42
+    AGE     CALL               TOOL                STATUS            TOOK  WHY                 SESSION
+    now     toolu_01A09q90qw…  refund              running                                     退款-7
+    3 min   call_7\\u001b[2J    delete_everything…  denied           12 ms  confirmation.reje…  ticket-42
+    25 h    toolu_01A09q90qw…  refund              timed out ?  5 min 0 s  tool.timeout        ticket-42
     "
   `);
   expect(draw(140)).toMatchInlineSnapshot(`
     "
-    AGE     CALL                  TOOL                  STATUS          TOOK  WHY                   SESSION    MODE         MESSAGE
-    now     toolu_01A09q90qw90l…  refund                running                                     退款-7     external
-    3 min   call_7\\u001b[2J       delete_everything_t…  denied         12 ms  confirmation.reject…  ticket-42  destructive  Ada said no: not on…
-    25 h    toolu_01A09q90qw90l…  refund                timeout ?  5 min 0 s  tool.timeout          ticket-42  external     Tool "refund" did n…
+    AGE     CALL                 TOOL                 STATUS            TOOK  WHY                   SESSION    MODE         MESSAGE
+    now     toolu_01A09q90qw90…  refund               running                                       退款-7     external
+    3 min   call_7\\u001b[2J      delete_everything_…  denied           12 ms  confirmation.reject…  ticket-42  destructive  Ada said no: not on…
+    25 h    toolu_01A09q90qw90…  refund               timed out ?  5 min 0 s  tool.timeout          ticket-42  external     Tool "refund" did n…
     "
   `);
 });

@@ -50,7 +50,7 @@ test('shows the content of a cassette, one call per line', async () => {
   const { code, out } = await on('cassette', 'show', join(folder, 'all.json'));
   expect(code).toBe(0);
   expect(out).toMatch(/^session {3}ticket-42$/m);
-  expect(out).toMatch(/^call_timeout .* timeout +tool\.timeout/m);
+  expect(out).toMatch(/^call_timeout .* timed out +tool\.timeout/m);
   const { out: json } = await on('cassette', 'show', join(folder, 'all.json'), '--json');
   expect(
     json

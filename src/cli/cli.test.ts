@@ -183,7 +183,7 @@ test('reconcile lists calls in doubt and accepts one resolution', async () => {
   for (const name of readdirSync(folder).filter((each) => each.startsWith('ledger.db')))
     cpSync(join(folder, name), join(folder, name.replace('ledger.db', 'reconcile.db')), { recursive: true });
   const there = (...args: string[]): ReturnType<typeof runCli> => runProgramHere([...args, '--ledger', copy]);
-  expect((await there('reconcile')).out).toMatch(/call_failed +send_mail +failure \?/);
+  expect((await there('reconcile')).out).toMatch(/call_failed +send_mail +failed \?/);
   const incomplete = await there('reconcile', 'call_failed', '--as', 'failed', '--by', 'Ada');
   expect(incomplete).toMatchObject({ code: 2, out: '' });
   expect(incomplete.err).toContain('--reason is missing');
@@ -293,7 +293,7 @@ describe.concurrent('help', () => {
     const { out } = await on('completion', 'bash');
     const script = `${out}\nCOMP_WORDS=(quittance calls --outcome fa); COMP_CWORD=3; _quittance; echo "\${COMPREPLY[@]}"`;
     const shell = spawn('bash', ['-c', script]);
-    expect(await text(shell.stdout)).toBe('failure\n');
+    expect(await text(shell.stdout)).toBe('failed\n');
     for (const shellName of ['zsh', 'fish'])
       expect((await on('completion', shellName)).out).toContain('--unresolved'.slice(2));
   });

@@ -381,6 +381,6 @@ describe('help and completion', () => {
         `COMP_WORDS=(quittance ${line}); COMP_CWORD=${line.split(' ').length}; _quittance; echo "\${COMPREPLY[@]}"`,
     );
     const shell = spawn('bash', ['-c', [out, ...script].join('\n')]);
-    expect(await text(shell.stdout)).toBe('contracts\ncheck\n--strict\nfailure\n');
+    expect(await text(shell.stdout)).toBe('contracts\ncheck\n--strict\nfailed\n');
   });
 });

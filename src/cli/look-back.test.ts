@@ -90,14 +90,14 @@ describe('trace', () => {
     const { code, out } = await on('trace', 'ticket-42');
     expect(code).toBe(0);
     expect(out).toMatch(/^session ticket-42 /);
-    expect(out).toMatch(/^ {3}├─ call_confirmed {2}delete_order {2}result /m);
+    expect(out).toMatch(/^ {3}├─ call_confirmed {2}delete_order {2}succeeded /m);
     expect(out).toMatch(/^ {3}│ {2}├─ confirmation.decided {2}approve, by Ada \(self/m);
     expect(out).toMatch(/tool.late {2}attempt 1 returned after its end/);
     expectFit(out);
   });
 
   test('of a call begins with that call', async () => {
-    expect((await on('trace', 'call_conf')).out).toMatch(/^call_confirmed {2}delete_order {2}result /);
+    expect((await on('trace', 'call_conf')).out).toMatch(/^call_confirmed {2}delete_order {2}succeeded /);
     const nodes = jsonLines((await on('trace', 'call_confirmed', '--json')).out);
     expect(nodes[0]).toMatchObject({ node: 0, depth: 0, kind: 'call', callId: 'call_confirmed' });
     expect(nodes.slice(1).every(({ parent }) => parent === 0)).toBe(true);

@@ -195,7 +195,7 @@ export class Followers {
         pull: async (given) => {
           follower.waitingSince = undefined;
           while (!isOver) {
-            const news = this.#changed.promise;
+            const wake = this.#changed.promise;
             const bytes = await nextOrLeave();
             // A follower that reads old entries is never woken, so its access is checked here.
             if (performance.now() - this.#checkedMs > checkEveryMs) this.#checkPasses();
@@ -205,7 +205,7 @@ export class Followers {
               lastBeat = follower.waitingSince = performance.now();
               return;
             }
-            if (bytes === undefined) await news;
+            if (bytes === undefined) await wake;
             else await new Promise(setImmediate); // nothing was let through of much that there is
             if (this.#closed) {
               leave();
@@ -342,10 +342,10 @@ export class Followers {
 
   #wake(isBeat: boolean): void {
     if (!this.#closed) this.#checkPasses();
-    const news = this.#changed;
+    const wake = this.#changed;
     this.#changed = newSignal();
     this.#isBeat = isBeat;
-    news.resolve();
+    wake.resolve();
   }
 
   #rest(): void {

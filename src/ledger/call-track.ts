@@ -158,7 +158,7 @@ function kindsOf(events: readonly CallEvent[], report: ReportProblem): readonly 
 
 function checkContent(event: CallEvent & { type: 'tool.responded' }, report: ReportProblem): void {
   if (event.content !== outcomeToModelContent(event.outcome))
-    report('told', `The model content (${event.id}) does not match the outcome.`);
+    report('content', `The model content (${event.id}) does not match the outcome.`);
 }
 
 /** The bits of a settled call, below its version. */

@@ -20,7 +20,7 @@ export type VerifyProblemKind =
   | 'version'
   | 'order'
   | 'audit'
-  | 'told'
+  | 'content'
   | 'claim'
   | 'limit'
   | 'head'
@@ -37,7 +37,7 @@ export const verifyProblemKinds: { readonly [Kind in VerifyProblemKind]: string 
   version: 'The versions of a call do not follow each other.',
   order: 'An event could not have followed the events before it.',
   audit: 'The audit records of a call are not in a legal order.',
-  told: 'The model content does not match the outcome.',
+  content: 'The model content does not match the outcome.',
   claim: 'Two calls began under one idempotency key, and no entry between them released it.',
   limit: 'An entry took more of a budget than was left, or states a total that does not match the entries.',
   head: 'The chain of a session does not end where its ledger says.',

@@ -169,7 +169,7 @@ describe('an attacker who recomputes the chains', () => {
     [
       'an outcome that says another thing than the model was told',
       forge('unknown-a', '"retryable":false', '"retryable":true'),
-      'told',
+      'content',
     ],
     [
       'an event of another session',

@@ -75,7 +75,7 @@ export async function undo(
     { attrs: { undoes: callId, by, ...(reason !== undefined && { reason }), ...(force && { force }) } },
     {
       submitted: false,
-      takePlace: undefined,
+      awaitStart: undefined,
       tool: input.asUndone(engine.undoToolFor(name, engine.policyInForce())),
     },
   );

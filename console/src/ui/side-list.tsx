@@ -93,8 +93,8 @@ function useKeptFocus(scroller: RefObject<HTMLElement | null>, items: readonly u
   useEffect(() => {
     if (!hadFocus.current || document.activeElement !== document.body) return;
     const heading = scroller.current
-      ?.closest('.desk')
-      ?.querySelector<HTMLElement>('.desk-detail h2[tabindex]');
+      ?.closest('.split')
+      ?.querySelector<HTMLElement>('.split-detail h2[tabindex]');
     heading?.focus({ preventScroll: true });
   }, [scroller, items]);
 }

@@ -64,12 +64,12 @@ export function createCaller(
     const signal = context.abortSignal;
     const given = { native: context, ...(signal !== undefined && { signal }) };
     const made = async (telling: Promise<Answer | PendingCall>): Promise<Made> => {
-      const told = await telling;
-      if (told.type !== 'pending') {
+      const answer = await telling;
+      if (answer.type !== 'pending') {
         answered.answered(call.id, earlier);
         last.set(call.id, { at: clock(), earlier });
       }
-      return { sessionId: run.sessionId, answer: told };
+      return { sessionId: run.sessionId, answer: answer };
     };
     if (!driver.suspends || context.agent?.suspend === undefined) return made(run.call(request, given));
     if (answer === undefined) return made(run.callOrPending(request, given));

@@ -30,7 +30,7 @@ export const showCommand: CliCommand = {
   examples: [
     ['quittance show call_7', 'one call'],
     ['quittance show call_7 --session ticket-42', 'the call of that session'],
-    ['quittance show call_7 --json | jq .told', 'the text the model received, for a program'],
+    ['quittance show call_7 --json | jq .content', 'the text the model received, for a program'],
   ],
   run: (given, context) =>
     context.withLedger(given, async (ledger) => {

@@ -44,11 +44,11 @@ import { grantIsPast } from '../grants/answer-by-grant.ts';
 
 /** Runs a call that has passed the gates. `deadlineLifted`: a person was asked, so the deadline of the turn no longer bounds the attempt. */
 export const execute = (live: JudgedCall, deadlineLifted: boolean): Promise<ToolOutcome | Moved> =>
-  live.takePlace === undefined
+  live.awaitStart === undefined
     ? start(live, deadlineLifted)
-    : startInPlace(live, live.takePlace(), deadlineLifted);
+    : startInOrder(live, live.awaitStart(), deadlineLifted);
 
-async function startInPlace(
+async function startInOrder(
   live: JudgedCall,
   place: Promise<() => void>,
   deadlineLifted: boolean,

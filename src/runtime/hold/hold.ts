@@ -338,7 +338,7 @@ async function goOn(
     const walked = await walk(approved.live, gates, knownOf(asked), { deadlineLifted: true });
     if (walked.type === 'stopped') return end(walked.live, walked.stop);
     const asks = asksNow(walked.live, confirmation, approved.differs);
-    const granted = asks.news.length === 0 ? { asks: [] } : await answerByGrant(walked.live, asks.news);
+    const granted = asks.added.length === 0 ? { asks: [] } : await answerByGrant(walked.live, asks.added);
     const reply = await (granted === undefined
       ? hold({ ...walked.live, asks: asks.all })
       : execute({ ...walked.live, ...granted }, true));
@@ -375,17 +375,17 @@ function asksNow(
   { asks: now, journal }: JudgedCall,
   { asks, revision }: Confirmation,
   differs: boolean,
-): { readonly all: readonly Ask[]; readonly news: readonly Ask[] } {
+): { readonly all: readonly Ask[]; readonly added: readonly Ask[] } {
   const isOther = journal.call?.preview?.revision !== revision;
   if (!isOther && !differs)
-    return { all: now, news: now.filter((ask) => !asks.some((known) => sameAsk(known, ask))) };
+    return { all: now, added: now.filter((ask) => !asks.some((known) => sameAsk(known, ask))) };
   const again = asks.filter((ask) => !isAboutChange(ask) && !now.some((other) => sameAsk(other, ask)));
   const changes: Ask[] = [
     ...(differs ? [{ by: { type: 'gate', name: 'validate' }, description: otherValue } as const] : []),
     ...(isOther ? [{ by: { type: 'gate', name: 'preview' }, description: otherPreview } as const] : []),
   ];
   const all = [...changes, ...again, ...now];
-  return { all, news: all };
+  return { all, added: all };
 }
 
 const isAboutChange = ({ by }: Ask): boolean =>

@@ -43,7 +43,7 @@ export function recoverCall(
   stored: StoredCall,
   call: Call,
   /** Waits before the intent of a body that never ran. */
-  awaitStart?: AcceptedCall['takePlace'],
+  awaitStart?: AcceptedCall['awaitStart'],
 ): Promise<Recovery> {
   const key = callKey(call);
   // Whoever looks while this process recovers the call waits for what it finds.
@@ -58,7 +58,7 @@ async function activate(
   state: RuntimeState,
   stored: StoredCall,
   call: Call,
-  awaitStart: AcceptedCall['takePlace'],
+  awaitStart: AcceptedCall['awaitStart'],
 ): Promise<Recovery> {
   const { engine } = state;
   const live = await takeOver(state, stored, call, awaitStart);

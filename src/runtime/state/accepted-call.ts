@@ -26,7 +26,7 @@ import type { TurnState } from './turn-state.ts';
 export type Manner = {
   readonly submitted: boolean;
   /** Takes a place among the parallel calls of a batch before the body runs; gives it back with the result. */
-  readonly takePlace: (() => Promise<() => void>) | undefined;
+  readonly awaitStart: (() => Promise<() => void>) | undefined;
   /** A tool that the runtime itself calls; otherwise the tool with the requested name. */
   readonly tool?: AnyTool | undefined;
 };
@@ -56,7 +56,7 @@ export type AcceptedCall = {
   readonly facts: CallerFacts;
   readonly options: CallOptions;
   readonly submitted: boolean;
-  readonly takePlace: Manner['takePlace'];
+  readonly awaitStart: Manner['awaitStart'];
   /** The call that this one undoes. */
   readonly undoes: string | undefined;
   /** Undefined where no tool has the requested name. */
@@ -106,7 +106,7 @@ export function acceptCall(
     facts,
     options,
     submitted: manner.submitted,
-    takePlace: manner.takePlace,
+    awaitStart: manner.awaitStart,
     undoes: manner.tool === undefined ? undefined : undoneCallId(request.id),
     tool: manner.tool ?? engine.toolFor(request.name, policy),
     policy,

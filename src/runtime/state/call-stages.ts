@@ -146,7 +146,7 @@ export const toJudged = (live: ReadyCall, known: Findings, passages: Passage['pa
   facts: live.facts,
   options: live.options,
   submitted: live.submitted,
-  takePlace: live.takePlace,
+  awaitStart: live.awaitStart,
   undoes: live.undoes,
   tool: live.tool,
   policy: live.policy,

@@ -36,7 +36,7 @@ export async function takeOver(
   maker: CallMaker,
   stored: StoredCall,
   call: Call,
-  awaitStart?: AcceptedCall['takePlace'],
+  awaitStart?: AcceptedCall['awaitStart'],
 ): Promise<TakenOverCall> {
   const { engine } = maker;
   const executed = await readExecuted(engine, call);
@@ -54,7 +54,7 @@ export async function takeOver(
     {},
     {
       submitted: call.submitted,
-      takePlace: awaitStart,
+      awaitStart,
       tool: engine.undoToolFor(call.toolName, engine.policyInForce()),
     },
     { givenUp: isGivenUp(call) },

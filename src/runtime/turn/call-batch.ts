@@ -33,7 +33,7 @@ export async function callBatch(
     const earlier = answers.filter((_, other) => overlap(reaches[index], reaches[other]));
     const make = async (): Promise<ToolOutcome | PendingCall> => {
       await Promise.allSettled(earlier);
-      const active = makeCall(state, turn, request, options, { submitted: false, takePlace: awaitStart });
+      const active = makeCall(state, turn, request, options, { submitted: false, awaitStart });
       return awaitReply(active, turn, options);
     };
     answers.push(make());

@@ -49,7 +49,7 @@ import { within } from '../../base/within.ts';
 export const noOptions: CallOptions = Object.freeze({});
 const callOptionNames = ['attrs', 'principal', 'provenance', 'askedBy', 'signal', 'onProgress'] as const;
 
-export const waitedFor: Manner = { submitted: false, takePlace: undefined };
+export const waitedFor: Manner = { submitted: false, awaitStart: undefined };
 
 /** Makes a call, or joins the one that is being made. */
 export function makeCall(

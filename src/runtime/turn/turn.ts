@@ -187,7 +187,7 @@ function submit(
 ): SubmittedCall {
   const active = makeCall(runtime, state, parseToolCall(envelope), options, {
     submitted: true,
-    takePlace: undefined,
+    awaitStart: undefined,
   });
   const { callId, signals } = active.live;
   return {

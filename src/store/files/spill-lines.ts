@@ -90,8 +90,8 @@ function toSpilled(entry: Entry, { ownerId, ledgerId }: SpillOwner, salt: () => 
 }
 
 function fromSpilled({ text, bodies, sealed, dropSealed }: SpilledText): Entry {
-  const { entryId, sessionId, callId, expectedVersion, events, ...beside } = readEntry({ text, bodies });
-  const { claim, releaseClaim, reserve, settle, moves, depth } = beside;
+  const { entryId, sessionId, callId, expectedVersion, events, ...parts } = readEntry({ text, bodies });
+  const { claim, releaseClaim, reserve, settle, moves, depth } = parts;
   return {
     entryId,
     sessionId,

@@ -98,8 +98,8 @@ export class PostgresJournal implements Journal {
   }
 
   async #digestOf(entry: Entry, callId: string): Promise<string | undefined> {
-    const told = lastInputDigest(entry.events, callId);
-    if (told !== undefined) return told;
+    const digest = lastInputDigest(entry.events, callId);
+    if (digest !== undefined) return digest;
     const stored = await this.readCall(entry.sessionId, callId);
     return stored && lastInputDigest(stored.events, callId);
   }

@@ -14,10 +14,10 @@ export function ContentPanel({ detail: { content, call } }: { readonly detail: C
   const { outcome } = call.settled;
   const files = 'files' in outcome ? (outcome.files ?? []) : [];
   return (
-    <div className="told">
+    <div className="model-content">
       {content.map((part, index) =>
         part.type === 'text' ? (
-          <div key={index} className="told-part">
+          <div key={index} className="model-content-part">
             <ValueBlock label={`Model content, part ${index + 1}`} value={maskedValue(readable(part.text))} />
             <CopyButton text={part.text} label={`Copy part ${index + 1} as sent`} />
           </div>

@@ -35,7 +35,7 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
   );
   const { reload, rows, hasMore, loadMore } = pages;
   const questions = useMemo(() => (rows === undefined ? [] : orderQuestions(rows, order)), [rows, order]);
-  const { news: changes, watch } = useChanges(reload);
+  const { changes, watch } = useChanges(reload);
   const query = useMemo(() => ({ order: order === 'age' ? 'age' : undefined }), [order]);
   const select = useCallback(
     (id: string) => goTo(addressOf(['inbox', id], query), { replace: true }),
@@ -64,17 +64,17 @@ export function Waiting({ confirmationId, order }: Props): ReactNode {
       {questions.length === 0 && confirmationId === undefined ? (
         pages.large.length === 0 && <NothingWaits />
       ) : (
-        <div className="desk" data-opened={confirmationId !== undefined}>
+        <div className="split" data-opened={confirmationId !== undefined}>
           <WaitingList
             {...{ questions, hasMore, order, confirmationId, moves, onEnd }}
             to={(id) => addressOf(['inbox', id], query)}
           />
-          <div className="desk-detail">
+          <div className="split-detail">
             {confirmationId === undefined ? (
-              <p className="muted desk-none">Select a call to see its question.</p>
+              <p className="muted split-none">Select a call to see its question.</p>
             ) : (
               <>
-                <Link to={addressOf(['inbox'], query)} className="desk-back">
+                <Link to={addressOf(['inbox'], query)} className="split-back">
                   ← All questions
                 </Link>
                 <Question
@@ -114,7 +114,7 @@ type WaitingListProps = {
 function WaitingList(props: WaitingListProps): ReactNode {
   const { questions, hasMore, order, confirmationId, moves, onEnd, to } = props;
   return (
-    <section className="desk-list" aria-label="Waiting">
+    <section className="split-list" aria-label="Waiting">
       <header>
         <h2>
           {questions.length}
@@ -122,7 +122,7 @@ function WaitingList(props: WaitingListProps): ReactNode {
         </h2>
         <OrderSwitch order={order} confirmationId={confirmationId} />
       </header>
-      {questions.length === 0 && <p className="muted desk-none">No other questions.</p>}
+      {questions.length === 0 && <p className="muted split-none">No other questions.</p>}
       <SideList
         label="Open questions"
         items={questions}
@@ -135,7 +135,7 @@ function WaitingList(props: WaitingListProps): ReactNode {
       >
         {(question) => <QuestionRow question={question} />}
       </SideList>
-      <p className="muted desk-keys">
+      <p className="muted split-keys">
         <kbd>j</kbd> <kbd>k</kbd> move · <kbd>a</kbd>, then <kbd>Ctrl</kbd>+<kbd>Enter</kbd> approve ·{' '}
         <kbd>d</kbd> deny · <kbd>e</kbd> edit · <kbd>r</kbd> respond
       </p>
@@ -178,7 +178,7 @@ function useChanges(reload: () => void): {
     reload();
     setChanges((before) => before + 1);
   }, [status, reload]);
-  return { news: changes, watch };
+  return { changes, watch };
 }
 
 function OrderSwitch({
@@ -190,7 +190,7 @@ function OrderSwitch({
 }): ReactNode {
   const path = confirmationId === undefined ? ['inbox'] : ['inbox', confirmationId];
   return (
-    <span className="desk-order" role="group" aria-label="Order">
+    <span className="split-order" role="group" aria-label="Order">
       <Link to={addressOf(path)} aria-current={order === 'risk' ? 'true' : undefined}>
         by risk
       </Link>

@@ -58,14 +58,14 @@ export default function Reconcile(): ReactNode {
       ) : rows.length === 0 && selected === undefined ? (
         large.length === 0 && <NothingUnknown />
       ) : (
-        <div className="desk" data-opened={selected !== undefined}>
+        <div className="split" data-opened={selected !== undefined}>
           <UnresolvedList {...{ rows, hasMore, selected, moves, onEnd }} />
-          <div className="desk-detail">
+          <div className="split-detail">
             {sessionId === undefined || callId === undefined ? (
-              <p className="muted desk-none">Select a call to see its facts.</p>
+              <p className="muted split-none">Select a call to see its facts.</p>
             ) : (
               <>
-                <Link to="/reconcile" className="desk-back">
+                <Link to="/reconcile" className="split-back">
                   ← All unresolved calls
                 </Link>
                 <DoubtfulCall
@@ -106,7 +106,7 @@ function UnresolvedList({
   readonly onEnd: () => void;
 }): ReactNode {
   return (
-    <section className="desk-list" aria-label="Unresolved">
+    <section className="split-list" aria-label="Unresolved">
       <header>
         <h2>
           {rows.length}
@@ -114,7 +114,7 @@ function UnresolvedList({
         </h2>
         <span className="muted">newest first</span>
       </header>
-      {rows.length === 0 && <p className="muted desk-none">No other unresolved calls.</p>}
+      {rows.length === 0 && <p className="muted split-none">No other unresolved calls.</p>}
       <SideList
         label="Unresolved calls"
         items={rows}
@@ -127,7 +127,7 @@ function UnresolvedList({
       >
         {(call) => <DoubtRow call={call} />}
       </SideList>
-      <p className="muted desk-keys">
+      <p className="muted split-keys">
         <kbd>j</kbd> <kbd>k</kbd> move
       </p>
     </section>
