@@ -86,7 +86,7 @@ export async function retryAttempt(
   const kept = await flushed(live, mark, {
     ...(charged.length > 0 && { settle: charged }),
   });
-  // Where another process has ended the call meanwhile, what this attempt gave is late: settling it sees to that.
+  // If another process has ended the call meanwhile, the result of this attempt is late. Settling records it so.
   if (kept.type !== 'appended') return noAttempt;
   onKept();
   return askAndWait(live, event, { deadlineLifted, authorSaysRetry: judgement.authorSaysRetry });
@@ -117,7 +117,7 @@ export const judgementOf = ({
   rules: [],
 });
 
-/** What is recorded of an attempt besides its outcome. */
+/** The record of an attempt without its outcome. */
 export const recordOf = ({ reached, log, payloadExtras }: ToolResponded): AttemptRecord => ({
   costMicros: 0, // it was charged when the attempt ended
   reached,
