@@ -94,7 +94,7 @@ const newRuntime = (): Runtime =>
     repair: () => nasty.pick([undefined, { n: 1 }, nasty.value() as never]),
   });
 
-const behaviours: readonly (() => unknown)[] = [
+const behaviors: readonly (() => unknown)[] = [
   () => nasty.value(),
   () => ({ ok: true }),
   () => Promise.resolve(nasty.value()),
@@ -185,7 +185,7 @@ while (made < calls && !stopped) {
         sessionId,
         ...(nasty.chance(0.2) && { budgets: [{ scope: 'turn', toolCalls: 2 }] }),
       });
-    behave = nasty.chance(0.002) ? neverEnds : nasty.pick(behaviours);
+    behave = nasty.chance(0.002) ? neverEnds : nasty.pick(behaviors);
     const envelope = nasty.envelope(names);
     try {
       const envelopes = [

@@ -6,7 +6,7 @@ import { createRuntime } from 'quittance';
 import { hooks, repair } from './hooks.ts';
 import { scenes } from './scenes.ts';
 import { playAll } from './stage.ts';
-import { printNextSteps, summarise } from './summary.ts';
+import { printNextSteps, summarize } from './summary.ts';
 import { print, printHeading } from './table.ts';
 import { wrap } from '../src/cli/text-width.ts';
 import { pageWidth, paint } from './terminal.ts';
@@ -49,7 +49,7 @@ await world.close();
 
 print('');
 print(paint('dim', '─'.repeat(pageWidth())));
-const missing = await summarise(report, runtime, performance.now() - startedAt);
+const missing = await summarize(report, runtime, performance.now() - startedAt);
 const failures = [...report.failures, ...missing];
 if (failures.length === 0) printNextSteps();
 for (const failure of failures) console.error(`Not as scripted. ${failure}`);

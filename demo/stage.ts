@@ -130,7 +130,7 @@ async function checkRecords(
 
 const tellOf = (answer: Answer): string => (answer.type === 'pending' ? '' : outcomeToModelContent(answer));
 
-/** `read_file {path:"orders.csv"}`: short, but complete enough to recognise. */
+/** `read_file {path:"orders.csv"}`: short, but complete enough to recognize. */
 function describe({ name, arguments: args }: ToolCallInput): string {
   if (typeof args === 'string') return `${name} ${args}`;
   const text = JSON.stringify(args).replaceAll(/"(\$?\w+)":/g, '$1:');

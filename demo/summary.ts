@@ -35,7 +35,7 @@ const otherReasons: Readonly<Partial<Record<DenialReason, string>>> = {
 };
 
 /** Prints the totals and returns what a complete demo should have shown but did not. */
-export async function summarise(
+export async function summarize(
   { answers, checks }: Report,
   runtime: Runtime,
   elapsedMs: number,

@@ -6,7 +6,7 @@ import { pageWidth, paint } from './terminal.ts';
 export type Row = {
   readonly asked: string;
   readonly happened: string;
-  /** One of the words below; colours go by it. */
+  /** One of the words below; colors go by it. */
   readonly outcome: string;
   /** The reason of a denial, shown if there is room. */
   readonly reason: string;
@@ -14,8 +14,8 @@ export type Row = {
   readonly told: string;
 };
 
-/** The colours of the outcomes, wherever they are named. */
-const colours: Readonly<Record<string, Style>> = {
+/** The colors of the outcomes, wherever they are named. */
+const colors: Readonly<Record<string, Style>> = {
   result: 'green',
   artifact: 'cyan',
   timeout: 'yellow',
@@ -95,9 +95,9 @@ function cellLines(text: string, width: number, pageColumns: number): readonly s
   return rest.length === 0 ? [first] : [first, trim(rest.join(' '), width)];
 }
 
-/** Text in the colour of an outcome. */
+/** Text in the color of an outcome. */
 export const paintOutcome = (outcome: string, text: string): string =>
-  paint(colours[outcome] ?? 'reset', text);
+  paint(colors[outcome] ?? 'reset', text);
 
 /** A remark between calls. */
 export function printNote(text: string): void {

@@ -37,7 +37,7 @@ function page(events: readonly DescribedEvent[], emitted: DescribedEvent): strin
 
 # Events
 
-Everything that happens is an event in the ledger, and everything shown is read from events. They stand in the order they were kept, session by session, and each names the event that brought it about. \`runtime.events.list\` reads those of a session or a call, \`runtime.events.tail\` follows all of them from any position, and [behaviours](behaviors.md) react to them.
+Everything that happens is an event in the ledger, and everything shown is read from events. They stand in the order they were kept, session by session, and each names the event that brought it about. \`runtime.events.list\` reads those of a session or a call, \`runtime.events.tail\` follows all of them from any position, and [behaviors](behaviors.md) react to them.
 
 Names never change. A type may get a new field; no field is renamed, moved or dropped, and an older version preserves what a newer one wrote. The [JSON Schema of all events](../schema/events.schema.json) is in the package as \`quittance/events.schema.json\`.
 

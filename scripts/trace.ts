@@ -15,8 +15,8 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { printTable } from '../bench/table.ts';
 import { reportEntries } from './trace/report-entries.ts';
-import type { Step } from './trace/summarise-trace.ts';
-import { summariseTrace } from './trace/summarise-trace.ts';
+import type { Step } from './trace/summarize-trace.ts';
+import { summarizeTrace } from './trace/summarize-trace.ts';
 
 const root = join(import.meta.dirname, '..');
 const source = pathToFileURL(join(root, 'src')).href;
@@ -74,7 +74,7 @@ const traces = {
 await runtime.close();
 await ledger.close();
 rmSync(folder, { recursive: true });
-const summaries = Object.entries(traces).map(([name, trace]) => ({ name, ...summariseTrace(trace) }));
+const summaries = Object.entries(traces).map(([name, trace]) => ({ name, ...summarizeTrace(trace) }));
 printTable(
   [
     'trace',

@@ -12,5 +12,5 @@ export type {
   TraceNode,
   TurnNode,
 } from './ledger/trace-node.ts';
-export { summariseErrors } from './ledger/summarise-errors.ts';
-export type { ErrorSummary } from './ledger/summarise-errors.ts';
+export { summarizeErrors } from './ledger/summarize-errors.ts';
+export type { ErrorSummary } from './ledger/summarize-errors.ts';

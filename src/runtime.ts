@@ -20,7 +20,7 @@ export type { RuntimeGrants } from './runtime/runtime-grants.ts';
 export type { RuntimeHandoffs } from './runtime/runtime-handoffs.ts';
 
 export type { CallFilter } from './runtime/read-events.ts';
-export type { ErrorGroup, ErrorQuery } from './ledger/summarise-errors.ts';
+export type { ErrorGroup, ErrorQuery } from './ledger/summarize-errors.ts';
 export type { UnresolvedCall } from './runtime/host/unresolved-call.ts';
 export type { UnresolvedQuery } from './runtime/recovery/list-unresolved.ts';
 export type { AskTool, FoundOut } from './runtime/recovery/reconcile.ts';

@@ -437,7 +437,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
   ),
 );
 
-/** Something a behaviour said, of a type that a host made up. */
+/** Something a behavior said, of a type that a host made up. */
 export const anyEmitted: fc.Arbitrary<EmittedEvent> = fc.record({
   id: word,
   type: fc.stringMatching(/^x[a-z0-9_]{0,9}(\.[a-z0-9_]{1,9}){1,3}$/),

@@ -172,7 +172,7 @@ describe('a ruleset case fails', () => {
     ['on a missing tag', { expected: { ...denied, tags: ['safety', 'money'] } }, /tags \["safety","money"\]/],
     ['without the record it wants', { expected: { ...denied, audit_action: 'observed' } }, /got none/],
     ['on a word for records nobody knows', { expected: { ...denied, audit_action: 'loud' } }, /"loud"/],
-    ['on an expectation nobody checks', { expected: { ...denied, colour: 'red' } }, /"colour".*cannot check/],
+    ['on an expectation nobody checks', { expected: { ...denied, color: 'red' } }, /"color".*cannot check/],
     ['on an unknown answer', { approval_decision: 'maybe', expected: denied }, /"maybe"/],
     [
       'on a document that cannot be loaded',

@@ -84,7 +84,7 @@ describe('rules about results', () => {
       secret,
     ],
   };
-  // Whatever is too long is cut, and not through the middle of a secret: half of it is recognised by nobody.
+  // Whatever is too long is cut, and not through the middle of a secret: half of it is recognized by nobody.
   const cuts: typeof ways = Object.fromEntries(
     [500, 1_000, 2_000, 4_000].flatMap((length) => {
       const long = `${'x'.repeat(length - 8)}${secret}${'y'.repeat(9_000)}`;

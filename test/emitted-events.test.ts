@@ -1,4 +1,4 @@
-/** What behaviours emit stands in the record, and nothing that reads the record tells of calls otherwise for it. */
+/** What behaviors emit stands in the record, and nothing that reads the record tells of calls otherwise for it. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -80,7 +80,7 @@ const asked: Readonly<Record<string, (runtime: Runtime) => Promise<unknown>>> = 
     if (answer?.ok === false) throw answer.error;
   },
   'events.tail': (runtime) => runtime.events.tail()[Symbol.asyncIterator]().next(),
-  'behaviour caughtUp': (runtime) =>
+  'behavior caughtUp': (runtime) =>
     runtime.events.on({ name: 'b', on: 'tool.responded' }, () => undefined).caughtUp(),
 };
 

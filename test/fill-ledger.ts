@@ -2,7 +2,7 @@
 import { createRuntime, defineTool, ToolDecision, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 
-/** Everything a terminal would act on: colours, the title, the cursor, 8-bit control, and text that runs backwards. */
+/** Everything a terminal would act on: colors, the title, the cursor, 8-bit control, and text that runs backwards. */
 export const nasty = '\u001b[31mred\u001b]0;owned\u0007\r\n\u009b2J\u202Eevil\u2066 \u{e0041}end';
 
 const anything = { type: 'object' } as const;

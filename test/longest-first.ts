@@ -20,7 +20,7 @@ export const longest: readonly string[] = [
   'test/console/sessions.browser.test.ts',
   'test/frameworks/plain-loops.test.ts',
   'test/frameworks/claude-agent-odd.test.ts',
-  'test/react/behaviour.test.ts',
+  'test/react/behavior.test.ts',
   'test/frameworks/mastra.test.ts',
   'test/frameworks/ai-sdk.test.ts',
   'test/http/api.test.ts',

@@ -44,7 +44,7 @@ type Step = (typeof stories)[Story][number][number];
 
 const remarks: ReadonlySet<string> = new Set(['late', 'cached', 'conflict']);
 
-/** None of these was emitted by a behaviour. */
+/** None of these was emitted by a behavior. */
 export type MadeEntry = Omit<Entry, 'events'> & { readonly events: readonly QuittanceEvent[] };
 
 export type Plan = { readonly session: string; readonly call: string; readonly story: Story };

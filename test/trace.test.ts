@@ -1,8 +1,8 @@
 import { createContext, runInContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { reportEntries } from '../scripts/trace/report-entries.ts';
-import type { Step } from '../scripts/trace/summarise-trace.ts';
-import { summariseTrace } from '../scripts/trace/summarise-trace.ts';
+import type { Step } from '../scripts/trace/summarize-trace.ts';
+import { summarizeTrace } from '../scripts/trace/summarize-trace.ts';
 
 test('every kind of function reports that it was entered and left', () => {
   const source = `
@@ -50,7 +50,7 @@ test('an entry is a change of the folder or the room, without values', () => {
     ')',
     ')',
   );
-  expect(summariseTrace(steps)).toEqual({
+  expect(summarizeTrace(steps)).toEqual({
     functions: 5,
     files: 5,
     folderEntries: 3,
@@ -62,7 +62,7 @@ test('an entry is a change of the folder or the room, without values', () => {
 
 test('a stage that is left and entered again is a return; one that waits for another is not left', () => {
   const inside = stepsOf('runtime/turn/a', 'runtime/gates/b', 'runtime/turn/c', ')', ')', ')');
-  expect(summariseTrace(inside)).toMatchObject({
+  expect(summarizeTrace(inside)).toMatchObject({
     stages: ['runtime/turn', 'runtime/gates'],
     stageReturns: 0,
   });
@@ -76,7 +76,7 @@ test('a stage that is left and entered again is a return; one that waits for ano
     ')',
     ')',
   );
-  expect(summariseTrace(again)).toMatchObject({
+  expect(summarizeTrace(again)).toMatchObject({
     stages: ['runtime/turn', 'runtime/gates', 'runtime/settle', 'runtime/gates'],
     stageReturns: 1,
   });
@@ -84,5 +84,5 @@ test('a stage that is left and entered again is a return; one that waits for ano
 
 test('rooms that all stages share do not count as stages', () => {
   const steps = stepsOf('runtime/turn/a', 'runtime/state/b', ')', 'runtime/state/c', ')', ')');
-  expect(summariseTrace(steps)).toMatchObject({ roomEntries: 2, stages: ['runtime/turn'], stageReturns: 0 });
+  expect(summarizeTrace(steps)).toMatchObject({ roomEntries: 2, stages: ['runtime/turn'], stageReturns: 0 });
 });

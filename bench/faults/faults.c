@@ -9,7 +9,7 @@
  *   FAULT_MODE    once | sticky (this one and all that follow) | short (a write takes half of its bytes)
  *   FAULT_ERRNO   the error number
  *
- * A file is recognised by /proc/self/fd at the time of the call, so no descriptor is tracked.
+ * A file is recognized by /proc/self/fd at the time of the call, so no descriptor is tracked.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
  *
  * 1. One pass over a text, however many values are known. No value is searched for separately.
  * 2. A text or value without a secret is returned itself.
- * 3. The beginning of a long value is hidden too: 32 characters are enough to recognise it.
+ * 3. The beginning of a long value is hidden too: 32 characters are enough to recognize it.
  */
 import type { JsonObject, JsonValue } from './json.ts';
 import { defineMember, formatPath } from './json.ts';
@@ -128,7 +128,7 @@ function createFinder(values: ReadonlySet<string>, shortest: number): (text: str
   const parents = findParents(forms);
   const beginnings = createGramSet(forms);
 
-  /** The longest form at `at`, or the beginning of one that is long enough to recognise. */
+  /** The longest form at `at`, or the beginning of one that is long enough to recognize. */
   const findAt = (text: string, at: number, spans: CharacterSpan[]): number => {
     let low = -1;
     let high = forms.length;

@@ -1,4 +1,4 @@
-/** Tokens that are recognised by their prefix and format. */
+/** Tokens that are recognized by their prefix and format. */
 
 const source = String.raw;
 

@@ -86,7 +86,7 @@ describe('the name of a member', () => {
   });
 });
 
-test('every name in the table is in normalised form, once', () => {
+test('every name in the table is in normalized form, once', () => {
   expect(secretNames.map(squashName)).toEqual(secretNames);
   expect(new Set(secretNames).size).toBe(secretNames.length);
 });

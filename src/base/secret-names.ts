@@ -58,7 +58,7 @@ export function createNameCheck(added: readonly string[], defaults: boolean): (n
   };
 }
 
-/** The normalised name: `X-Api-Key`, `xApiKey` and `x_api_key` are all `xapikey`. */
+/** The normalized name: `X-Api-Key`, `xApiKey` and `x_api_key` are all `xapikey`. */
 export const squashName = (name: string): string => toWords(name).join('');
 
 /** The words of a name in lower case, without the number that distinguishes `password2` from `password`. */

@@ -186,7 +186,7 @@ class Rendering {
   }
 }
 
-/** As text if the bytes are text, so that secrets in them are recognised. */
+/** As text if the bytes are text, so that secrets in them are recognized. */
 function bytesOf(bytes: Uint8Array): JsonObject {
   try {
     return {

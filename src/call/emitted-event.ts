@@ -1,7 +1,7 @@
-/** Events of types that hosts make up: behaviours emit them, and everything that reads events finds them. */
+/** Events of types that hosts make up: behaviors emit them, and everything that reads events finds them. */
 import type { JsonObject } from '../base/json.ts';
 
-/** Something a behaviour said, e.g. `order.flagged`. It tells nothing about how a call went, so no call changes by it. */
+/** Something a behavior said, e.g. `order.flagged`. It tells nothing about how a call went, so no call changes by it. */
 export type EmittedEvent = {
   readonly id: string;
   /** One of the host's own: see `isReservedEventType`. */
@@ -14,7 +14,7 @@ export type EmittedEvent = {
   readonly at: number;
   /** The event that brought this one about. */
   readonly cause: string | undefined;
-  /** The name of the behaviour. */
+  /** The name of the behavior. */
   readonly by: string;
   /** What it says. `{}` once it was erased. */
   readonly data: JsonObject;
@@ -52,7 +52,7 @@ export function isReservedEventType(type: string): boolean {
   return first === undefined || reservedWords.has(first);
 }
 
-/** Narrows to what a behaviour emitted, among events that were read or are to be appended. */
+/** Narrows to what a behavior emitted, among events that were read or are to be appended. */
 export const isEmittedEvent = (event: object): event is EmittedEvent =>
   // Asked of every event there is, and the first question answers it for almost all.
   Object.hasOwn(event, 'data') &&

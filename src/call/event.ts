@@ -71,7 +71,7 @@ export type CallEvent =
   | RetryRequested
   | BudgetExhausted;
 
-/** What behaviours leave behind. */
+/** What behaviors leave behind. */
 export type BehaviorEvent = RedeliveryRequested | BehaviorFailed;
 
 /** Everything this version appends. Readers keep types they do not know. */

@@ -5,7 +5,7 @@
  * 2. Nothing starts while a person is asked, nor after a person or a gate said no.
  * 3. An attempt begins only after every earlier one has ended or the call is being run again.
  * 4. There is one final outcome. A denial means the body never ran; a result means it did.
- * 5. An attempt that failed is followed by another only where a behaviour asked for it.
+ * 5. An attempt that failed is followed by another only where a behavior asked for it.
  * 6. After the outcome only late results, recalls and resolutions may follow, and none changes it.
  */
 import { describeDecider } from './describe-identity.ts';

@@ -17,7 +17,7 @@ import { toJsonWithTimes, withoutUndefined } from './to-json.ts';
 const kindOf = ({ about, before, after }: BacktestChange): string =>
   `${about === 'output' ? 'output ' : ''}${before} → ${after}`;
 
-const colours: Readonly<Record<string, Style>> = {
+const colors: Readonly<Record<string, Style>> = {
   block: 'red',
   refused: 'red',
   ask: 'yellow',
@@ -34,7 +34,7 @@ const columns: readonly Column[] = [
 
 export function* backtestLines(report: BacktestReport, out: Terminal): Generator<string, void> {
   for (const change of report.changes) {
-    const style = colours[change.after] ?? 'green';
+    const style = colors[change.after] ?? 'green';
     yield `${out.paint(['bold', style] as Style, kindOf(change))}  ${count(change.count)}`;
     for (const sample of change.samples) yield* sampleLines(sample, out);
     if (change.count > change.samples.length)
@@ -72,9 +72,7 @@ const count = (value: number): string => value.toLocaleString('en-US');
 
 const ruleRow = ({ ruleId, action, observed, count: fired, different }: BacktestRule): Row => [
   terminalText(ruleId),
-  observed
-    ? { text: `${action}, observed`, style: 'dim' }
-    : { text: action, style: colours[action] ?? 'dim' },
+  observed ? { text: `${action}, observed`, style: 'dim' } : { text: action, style: colors[action] ?? 'dim' },
   count(fired),
   different === 0 ? '·' : count(different),
 ];

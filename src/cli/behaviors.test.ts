@@ -104,7 +104,7 @@ test('drops a behavior that a process reads for only with --force', async () => 
 
 test.each([
   [['drop'], 2, 'Missing behavior name.'],
-  [['drop', 'flag_order'], 1, 'No behaviour named "flag_order". Known behaviours: flag_orders'],
+  [['drop', 'flag_order'], 1, 'No behavior named "flag_order". Known behaviors: flag_orders'],
   [['remove'], 2, 'Expected "list" or "drop"; found "remove"'],
   [['list', 'x'], 2, 'Expected "list" or "drop"; found "x"'],
 ])('answers %j with a command to try', async (args, code, message) => {

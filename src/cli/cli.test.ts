@@ -225,7 +225,7 @@ describe.concurrent('invalid command lines', () => {
       'quittance calls --help',
     ],
     [['calls', '--json=yes'], '--json takes no value; found "yes".', '--json'],
-    [['--colour', 'calls'], 'Unknown option --colour.', 'quittance help'],
+    [['--color', 'calls'], 'Unknown option --color.', 'quittance help'],
     [['show'], 'Missing call id.', 'quittance calls'],
     [['export'], '--out is missing.', 'quittance export --out ledger.jsonl'],
     [['completion', 'tcsh'], 'Supported shells: bash, zsh, fish; found "tcsh".', 'quittance completion bash'],

@@ -9,7 +9,7 @@ import { isQuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
 import { describeDecider } from '../call/describe-identity.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { toCallSummary } from '../ledger/summarise-call.ts';
+import { toCallSummary } from '../ledger/summarize-call.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import type { PersonDecision } from '../runtime/hold/keep-decision.ts';
 import { createRuntime } from '../store/memory/create-runtime.ts';

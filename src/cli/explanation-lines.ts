@@ -16,7 +16,7 @@ import { withoutUndefined } from './to-json.ts';
 
 type Page = Pick<Terminal, 'paint' | 'textWidth' | 'width'>;
 
-const colours: Readonly<Record<string, Style>> = {
+const colors: Readonly<Record<string, Style>> = {
   allow: 'green',
   ask: 'yellow',
   block: 'red',
@@ -49,7 +49,7 @@ export function explanationLines(
   const others = rules.filter(({ verdict }) => verdict === 'other_tool');
   return [
     ...wrap(`${terminalId(toolName)} ${sentence}${by}`, page.textWidth).map((line) =>
-      page.paint(['bold', colours[word] ?? 'bold'].flat() as Style, line),
+      page.paint(['bold', colors[word] ?? 'bold'].flat() as Style, line),
     ),
     ...(decidedBy === undefined ? [] : indent(decidedBy.message, 2, page)),
     '',
@@ -142,7 +142,7 @@ function workflowLines(
   const at = stageBefore === undefined ? 'complete' : `in stage ${stageBefore}`;
   const where = stageId === undefined || stageId === stageBefore ? '' : ` (stage ${stageId})`;
   return [
-    `${page.paint('bold', terminalText(workflow))}  workflow ${terminalText(at)}  ${page.paint(colours[decision] ?? 'dim', `${decision}${terminalText(where)}`)}`,
+    `${page.paint('bold', terminalText(workflow))}  workflow ${terminalText(at)}  ${page.paint(colors[decision] ?? 'dim', `${decision}${terminalText(where)}`)}`,
     ...(message === undefined ? [] : indent(message, 2, page)),
   ];
 }

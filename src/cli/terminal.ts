@@ -1,4 +1,4 @@
-/** The output of a command: its width, its colours, and whether it is still read. */
+/** The output of a command: its width, its colors, and whether it is still read. */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
@@ -27,7 +27,7 @@ export interface Terminal {
 
 export function createTerminal(stream: Stream, environment: Environment, signal: AbortSignal): Terminal {
   const isTerminal = stream.isTTY === true;
-  const hasColours = isTerminal && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
+  const hasColors = isTerminal && !environment['NO_COLOR'] && environment['TERM'] !== 'dumb';
   const asked = Number(environment['COLUMNS']);
   const found = isTerminal ? stream.columns || 80 : asked > 0 ? asked : undefined;
   const write = async (text: string): Promise<void> => {
@@ -40,7 +40,7 @@ export function createTerminal(stream: Stream, environment: Environment, signal:
     isTerminal,
     width: found === undefined ? Number.POSITIVE_INFINITY : Math.max(found, 40),
     textWidth,
-    paint: (style, text) => (hasColours ? styleText(style, text, { validateStream: false }) : text),
+    paint: (style, text) => (hasColors ? styleText(style, text, { validateStream: false }) : text),
     write,
     print: (line) => write(`${line}\n`),
     say: (sentence) => write(`${isTerminal ? wrap(sentence, textWidth).join('\n') : sentence}\n`),

@@ -74,7 +74,7 @@ export class Jobs {
       .filter((job) => kind === undefined || job.kind === kind)
       .reverse()
       .slice(0, limit)
-      .map(summarise);
+      .map(summarize);
   }
 
   get(jobId: string): Job {
@@ -163,7 +163,7 @@ const closingMs = 5_000;
 /** A job that needs more memory fails, and the server continues. */
 const jobMemoryMb = 512;
 
-function summarise({ result, kind, ...job }: Job): JobSummary {
+function summarize({ result, kind, ...job }: Job): JobSummary {
   if (result === undefined) return { ...job, kind, result };
   if ('findings' in result) {
     const { findings: _, ...numbers } = result;

@@ -5,7 +5,7 @@ import type { Call } from '../call/call.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import { outcomeToContentParts } from '../call/model-content.ts';
 import type { BoundedReads, CallRef } from './bounded-reads.ts';
-import { toCallSummary } from '../ledger/summarise-call.ts';
+import { toCallSummary } from '../ledger/summarize-call.ts';
 import { buildTrace } from '../ledger/trace.ts';
 import { foldStored, isCallEvent } from '../ledger/fold-stored.ts';
 import { undoneCallId, undoneToolName } from '../runtime/host/undo-tool.ts';

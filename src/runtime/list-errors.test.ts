@@ -1,6 +1,6 @@
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { createManualClock } from 'quittance/testing';
-import { createMemoryLedger, summariseErrors } from 'quittance/ledger';
+import { createMemoryLedger, summarizeErrors } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
 import type { RuntimeCalls } from './runtime-calls.ts';
 import { envelope } from '../../test/stage.ts';
@@ -39,7 +39,7 @@ describe('runtime.calls.errors', () => {
       ['retry', ['tool.network_error 2']],
       ['your inputs', ['tool.invalid_input 1']],
     ]);
-    expect(await runtime.calls.errors()).toEqual(await summariseErrors(ledger.queries));
+    expect(await runtime.calls.errors()).toEqual(await summarizeErrors(ledger.queries));
   });
 
   it('looks at a session, at a time, or at the newest only', async () => {

@@ -1,6 +1,6 @@
 import { QuittanceError } from '../base/error.ts';
-import type { ErrorGroup, ErrorQuery } from '../ledger/summarise-errors.ts';
-import { summariseErrors } from '../ledger/summarise-errors.ts';
+import type { ErrorGroup, ErrorQuery } from '../ledger/summarize-errors.ts';
+import { summarizeErrors } from '../ledger/summarize-errors.ts';
 import { checkKeys } from '../base/check-keys.ts';
 import type { Engine } from './state/engine.ts';
 
@@ -28,5 +28,5 @@ export function listErrors({ ledger }: Engine, query: ErrorQuery): Promise<reado
         'config.invalid',
         `runtime.calls.errors: ${name} must be a time in milliseconds since 1970.`,
       );
-  return summariseErrors(ledger.queries, query);
+  return summarizeErrors(ledger.queries, query);
 }

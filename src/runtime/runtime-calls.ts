@@ -9,7 +9,7 @@ import type { Page } from '../ledger/call-query.ts';
 import { isAuditEvent, isCallEvent } from '../ledger/fold-stored.ts';
 import { orUnavailable } from '../ledger/ledger-trouble.ts';
 import { readRefusals, withRefusals } from '../ledger/read-refusals.ts';
-import type { ErrorGroup, ErrorQuery } from '../ledger/summarise-errors.ts';
+import type { ErrorGroup, ErrorQuery } from '../ledger/summarize-errors.ts';
 import type { UnresolvedCall } from './host/unresolved-call.ts';
 import { listErrors } from './list-errors.ts';
 import type { CallFilter } from './read-events.ts';

@@ -29,9 +29,9 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
    * call waits for `decide`, here or in any process that shares the ledger.
    */
   readonly onConfirm?: OnConfirm;
-  /** Behaviours of every runtime with these options, such as `retry()`; more can be registered with `runtime.on`. */
+  /** Behaviors of every runtime with these options, such as `retry()`; more can be registered with `runtime.on`. */
   readonly behaviors?: readonly Behavior[];
-  /** Told of what goes wrong beside all calls, e.g. a behaviour that gets no further. Writes a warning by default. */
+  /** Told of what goes wrong beside all calls, e.g. a behavior that gets no further. Writes a warning by default. */
   readonly onTrouble?: OnTrouble;
   /** Who may decide about a held call. Everybody the host lets call `decide` by default. */
   readonly mayDecide?: MayDecide;

@@ -20,7 +20,7 @@ import { eventsOf, expectSettledOnce, quiet } from '../../test/stage.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
 
 /** What a body does, by the word in its arguments. */
-const behaviours = {
+const behaviors = {
   return: () => ({ ok: true }),
   later: () => quiet().then(() => 'later'),
   slow: (clock: ManualClock) => new Promise((resolve) => clock.startTimer(() => resolve('slow'), 80)),
@@ -36,14 +36,14 @@ const behaviours = {
   },
   finish: () => toolResult({ success: true, terminal: true }),
 } satisfies Record<string, (clock: ManualClock) => unknown>;
-type Behaviour = keyof typeof behaviours;
+type Behavior = keyof typeof behaviors;
 
 const names = ['get_it', 'set_it', 'pay', 'keyed', 'delete_it', 'nope'] as const;
 
 const call = fc.record({
   id: fc.integer({ min: 0, max: 11 }).map((n) => `c${n}`),
   name: fc.constantFrom(...names),
-  does: fc.constantFrom(...(Object.keys(behaviours) as Behaviour[])),
+  does: fc.constantFrom(...(Object.keys(behaviors) as Behavior[])),
   variant: fc.integer({ min: 0, max: 1 }),
   stop: fc.constantFrom('no', 'no', 'no', 'block', 'ask', 'throw'),
 });
@@ -136,7 +136,7 @@ class Life {
     });
     const run = ({ does }: { does?: unknown }, { callId }: { callId: string }): unknown => {
       this.runs.set(callId, (this.runs.get(callId) ?? 0) + 1);
-      return behaviours[does as Behaviour](clock);
+      return behaviors[does as Behavior](clock);
     };
     const traits = { timeoutMs: 50, inlineLimit: 1_000, run };
     this.#runtime = createRuntime({

@@ -9,7 +9,7 @@ import { cutText } from '../base/cut-text.ts';
 /** In one line of bounded length. */
 export const describeThrown = (thrown: unknown): string => cutText(thrownInWords(thrown), 1_000);
 
-/** In full. Cut it only after redaction: half a secret is not recognised. */
+/** In full. Cut it only after redaction: half a secret is not recognized. */
 export const thrownInWords = (thrown: unknown): string => inWords(thrown, 0);
 
 /** Is it an error, including one of another realm or of the platform? */

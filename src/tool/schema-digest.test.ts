@@ -41,7 +41,7 @@ describe('the digest of a schema', () => {
     expect(defined('string').schemaDigest).not.toBe(defined('number').schemaDigest);
   });
 
-  it('is recognised in records that include default values', () => {
+  it('is recognized in records that include default values', () => {
     const now = tool(z.object({ n: z.number().default(1) }));
     const other = tool(z.object({ n: z.number().default(2) }));
     expect(now.schemaDigestWithDefaults).not.toBe(other.schemaDigestWithDefaults);

@@ -10,7 +10,7 @@ export type SuccessVerdict = boolean | { readonly ok: boolean; readonly reason?:
 /** Decides whether the return value of a tool is a success. Replaces the default; a throw is a failure anyway. */
 export type SuccessCheck = (toolName: string, result: unknown) => Awaitable<SuccessVerdict>;
 
-/** The result of a check. A failure always has its full reason: half a secret is not recognised. */
+/** The result of a check. A failure always has its full reason: half a secret is not recognized. */
 export type SuccessJudgement =
   | { readonly ok: true }
   | {

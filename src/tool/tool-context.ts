@@ -24,7 +24,7 @@ export type ToolContext = {
    * signal.
    */
   readonly signal: AbortSignal;
-  /** The same for every attempt of this call. Pass it to a service that recognises repeated requests. */
+  /** The same for every attempt of this call. Pass it to a service that recognizes repeated requests. */
   readonly idempotencyKey: string;
   readonly principal: Principal | undefined;
   /** The preview that a person approved: do exactly this, or refuse. Undefined if no person was asked. */

@@ -3,7 +3,7 @@ import { acceptedInputOf } from '../call/call.ts';
 import type { CallEvent, ConfirmationDecision, ToolPreviewed, ToolRequested } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import { isUnresolved } from '../ledger/summarise-call.ts';
+import { isUnresolved } from '../ledger/summarize-call.ts';
 import { classifyTool } from '../tool/mode.ts';
 import { orderEvents } from './order-events.ts';
 import type {

@@ -36,7 +36,7 @@ export const pathAttacks: readonly Attack[] = [
   path('path-percent-u', 'the `%u` escapes of old servers', `${project}/%u002e%u002e%u002fx`),
   path('path-fullwidth-dots', 'fullwidth dots', `${project}/．．/x`),
   path('path-fullwidth-slash', 'fullwidth slashes', `${project}／..／..／x`),
-  path('path-two-dot-leader', 'the one letter that normalises to two dots', `${project}/‥/x`),
+  path('path-two-dot-leader', 'the one letter that normalizes to two dots', `${project}/‥/x`),
   path('path-division-slash', 'letters that look like slashes', `${project}/..∕..⁄x`),
   path('path-backslash', 'backslashes as separators', `${project}/..\\..\\x`),
   path('path-nul', 'a NUL that cuts the name short', `/etc/passwd\0${project}`),

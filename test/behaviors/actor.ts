@@ -1,5 +1,5 @@
 /**
- * A process with behaviours on a ledger. What its tool does is written to a file that outlives it; where it is to be
+ * A process with behaviors on a ledger. What its tool does is written to a file that outlives it; where it is to be
  * killed, it says so and goes no further.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ export type Errand = {
   /** How often the tool fails before it succeeds, counted over all processes. */
   readonly failures: number;
   readonly halt?:
-    'in backoff' | 'before asking' | 'in the behaviour' | 'after the effect' | 'in the retry behaviour';
+    'in backoff' | 'before asking' | 'in the behavior' | 'after the effect' | 'in the retry behavior';
   readonly play: 'attempts' | 'own retry' | 'redelivery' | 'poison';
   /** Begins the work; others find it on the ledger. */
   readonly begin: boolean;
@@ -84,7 +84,7 @@ if (errand.play === 'redelivery') {
       await halt('after the effect');
       await context.call({ name: 'get_rates', arguments: {} });
       context.emit('report.sent', {});
-      await halt('in the behaviour');
+      await halt('in the behavior');
     },
   );
   runtime.events.on(
@@ -97,7 +97,7 @@ if (errand.play === 'redelivery') {
     async (event, context) => {
       const attempt = event.attempt + 1;
       if (attempt > 3) return;
-      await halt('in the retry behaviour');
+      await halt('in the retry behavior');
       context.emit('retry.requested', { forEvent: event.triggeringEventId, attempt });
     },
   );
@@ -126,7 +126,7 @@ if (errand.play === 'poison') {
     arguments: {},
   });
 else await runtime.recover();
-// Behaviours keep no process alive by themselves.
+// Behaviors keep no process alive by themselves.
 const awake = setInterval(() => undefined, 1_000);
 await done.promise;
 clearInterval(awake);

@@ -1,4 +1,4 @@
-/** Behaviours: named code that is given events after they are kept. */
+/** Behaviors: named code that is given events after they are kept. */
 import type { Runtime } from 'quittance';
 import type { EmittedEvent } from 'quittance/events';
 import { createRuntime, defineTool, ToolError } from 'quittance';
@@ -18,13 +18,13 @@ const fail = defineTool({
   },
 });
 
-/** Events of a type a behaviour made up. */
+/** Events of a type a behavior made up. */
 const emitted = async (runtime: Pick<Runtime, 'events'>, type: string): Promise<readonly EmittedEvent[]> =>
   (await runtime.events.list({ sessionId: 's' })).filter(
     (event) => (event.type as string) === type,
   ) as unknown as readonly EmittedEvent[];
 
-describe('a behaviour', () => {
+describe('a behavior', () => {
   it('is given every event it is on, once, in order, after it is kept', async () => {
     const { runtime, turn, ledger } = setStage({ tools: [get] });
     const heard: string[] = [];
@@ -218,7 +218,7 @@ describe('a behaviour', () => {
   });
 });
 
-describe('what a behaviour emits', () => {
+describe('what a behavior emits', () => {
   it('stands in the session of its event, caused by it, without secrets, and others hear of it', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const heard: EmittedEvent[] = [];
@@ -239,7 +239,7 @@ describe('what a behaviour emits', () => {
     expect(heard).toEqual([event]);
   });
 
-  it('is not kept where the behaviour fails after all', async () => {
+  it('is not kept where the behavior fails after all', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const flag = runtime.events.on({ name: 'flag', on: 'tool.responded' }, (_, context) => {
       context.emit('order.flagged', {});
@@ -267,7 +267,7 @@ describe('what a behaviour emits', () => {
     expect((await eventsOf(runtime, 'behavior.failed'))[0]?.message).toMatch(message);
   });
 
-  it('cannot go round in circles: behaviours that set each other off are stopped, and it is said once', async () => {
+  it('cannot go round in circles: behaviors that set each other off are stopped, and it is said once', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     let runs = 0;
     const ping = runtime.events.on({ name: 'ping', on: ['tool.responded', 'game.pong'] }, (_, context) => {
@@ -287,7 +287,7 @@ describe('what a behaviour emits', () => {
     expect(await eventsOf(runtime, 'behavior.failed')).toMatchObject([{ reason: 'behavior.depth' }]);
   });
 
-  it('cannot go round in circles through the tools behaviours call either', async () => {
+  it('cannot go round in circles through the tools behaviors call either', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const again = runtime.events.on({ name: 'again', on: 'tool.responded' }, (event, context) =>
       context.call({ name: 'get_it', arguments: { after: event.id } }),
@@ -298,7 +298,7 @@ describe('what a behaviour emits', () => {
     expect(await eventsOf(runtime, 'behavior.failed')).toMatchObject([{ reason: 'behavior.depth' }]);
   });
 
-  it('comes to a halt where a behaviour fails on every failure, its own included', async () => {
+  it('comes to a halt where a behavior fails on every failure, its own included', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const doomed = runtime.events.on({ name: 'doomed', on: ['tool.responded', 'behavior.failed'] }, () => {
       throw new Error('again');
@@ -309,7 +309,7 @@ describe('what a behaviour emits', () => {
   });
 });
 
-describe('the retry of what a behaviour could not handle', () => {
+describe('the retry of what a behavior could not handle', () => {
   it('gives it the same event again, by the event a failure leaves', async () => {
     let broken = 2;
     const flaky = defineTool({
@@ -438,7 +438,7 @@ describe('the retry of what a behaviour could not handle', () => {
   });
 });
 
-describe('an ephemeral behaviour', () => {
+describe('an ephemeral behavior', () => {
   it('hears what happens from now on in every runtime, and leaves no position behind', async () => {
     const ledger = createMemoryLedger();
     const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
@@ -456,7 +456,7 @@ describe('an ephemeral behaviour', () => {
   });
 });
 
-describe('a durable behaviour', () => {
+describe('a durable behavior', () => {
   it('is run by one runtime at a time, and by the next when that one closes', async () => {
     const ledger = createMemoryLedger();
     const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
@@ -501,7 +501,7 @@ describe('a durable behaviour', () => {
   });
 });
 
-it('what a behaviour emits is there once, although its process dies the moment it is kept', async () => {
+it('what a behavior emits is there once, although its process dies the moment it is kept', async () => {
   const clock = createManualClock();
   const mortal = createMortalLedger(clock);
   const { inner } = mortal;
@@ -536,7 +536,7 @@ it('what a behaviour emits is there once, although its process dies the moment i
   await two.close();
 });
 
-it('a behaviour that never stops does not keep a runtime from closing', async () => {
+it('a behavior that never stops does not keep a runtime from closing', async () => {
   const { runtime, turn, clock } = setStage({ tools: [get], cancelGraceMs: 100 });
   const entered = deferred();
   runtime.events.on({ name: 'stuck', on: 'tool.responded' }, () => {

@@ -1,11 +1,11 @@
-/** Behaviours that set each other off for ever, whatever becomes of their processes, are cut. */
+/** Behaviors that set each other off for ever, whatever becomes of their processes, are cut. */
 import { createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { expect, it } from 'vitest';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { deferred, envelope } from '../stage.ts';
 
-it('a circle of behaviours is cut although its process is killed each time around', async () => {
+it('a circle of behaviors is cut although its process is killed each time around', async () => {
   const clock = createManualClock();
   const mortal = createMortalLedger(clock);
   let rounds = 0;

@@ -1,4 +1,4 @@
-/** What behaviours are given when the ledger, the host or other behaviours are in their way. */
+/** What behaviors are given when the ledger, the host or other behaviors are in their way. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const onDisk = (): Promise<Ledger> => {
   return openLedger(join(folder, 'ledger.db'));
 };
 
-it('a ledger in trouble at the moment a behaviour is registered only makes it begin later', async () => {
+it('a ledger in trouble at the moment a behavior is registered only makes it begin later', async () => {
   const clock = createManualClock();
   const inner = createMemoryLedger({ clock });
   let trouble = 1;
@@ -57,7 +57,7 @@ it('a ledger in trouble at the moment a behaviour is registered only makes it be
 });
 
 describe('an entry that cannot be read', () => {
-  it('keeps the behaviours before it, of which the host and whoever waits are told; nothing is skipped', async () => {
+  it('keeps the behaviors before it, of which the host and whoever waits are told; nothing is skipped', async () => {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
     let damaged: number | undefined;
@@ -111,7 +111,7 @@ describe('an entry that cannot be read', () => {
 });
 
 describe('caughtUp', () => {
-  it('waits for what a behaviour that comes back has missed, on disk too', async () => {
+  it('waits for what a behavior that comes back has missed, on disk too', async () => {
     const ledger = await onDisk();
     const runtime = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];
@@ -131,7 +131,7 @@ describe('caughtUp', () => {
     await ledger.close();
   });
 
-  it('waits for whoever runs the behaviour, also for what was kept before this process came', async () => {
+  it('waits for whoever runs the behavior, also for what was kept before this process came', async () => {
     const ledger = createMemoryLedger();
     const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
     const go = deferred();
@@ -155,7 +155,7 @@ describe('caughtUp', () => {
   });
 });
 
-it('a behaviour that is forgotten while it runs goes on from where it is', async () => {
+it('a behavior that is forgotten while it runs goes on from where it is', async () => {
   const { runtime, turn, ledger } = setStage({ tools: [get] });
   const heard: string[] = [];
   const listen = runtime.events.on({ name: 'listen', on: 'tool.responded' }, (event, context) => {
@@ -203,7 +203,7 @@ it('a handler that does not stop lets the next runtime on the same ledger go on'
   await two.close();
 });
 
-describe('a behaviour that is to be given an event again', () => {
+describe('a behavior that is to be given an event again', () => {
   it('is given it also where the event stands in the ledger’s own chain', async () => {
     const { runtime, turn, ledger } = setStage({ tools: [get] });
     await turn.call(envelope('a', 'get_it'));
@@ -269,7 +269,7 @@ describe('a behaviour that is to be given an event again', () => {
   });
 });
 
-it('a session that is dropped while a behaviour handles an event of it does not hold the behaviour up', async () => {
+it('a session that is dropped while a behavior handles an event of it does not hold the behavior up', async () => {
   const { runtime, turn, ledger } = setStage({ tools: [get] });
   let runs = 0;
   const entered = deferred();
@@ -295,7 +295,7 @@ it('a session that is dropped while a behaviour handles an event of it does not 
   await runtime.close();
 });
 
-describe('a behaviour', () => {
+describe('a behavior', () => {
   it.each([
     ['null', null],
     [

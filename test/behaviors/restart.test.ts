@@ -1,4 +1,4 @@
-/** Retries and behaviours of processes that are killed in the middle: what another process makes of it. */
+/** Retries and behaviors of processes that are killed in the middle: what another process makes of it. */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -105,7 +105,7 @@ describe('a call whose process is killed', () => {
     expect(ofCall(await events(), 'c')).toEqual(triedTwice);
   });
 
-  it('before its behaviour has answered is offered to that of the next process', async () => {
+  it('before its behavior has answered is offered to that of the next process', async () => {
     await killedAt({ play: 'own retry', failures: 1, halt: 'before asking', begin: true });
     expect(await run({ play: 'own retry', failures: 1, begin: false })).toBe('done');
     expect(world()).toEqual(['run', 'asked', 'asked', 'run']);
@@ -124,7 +124,7 @@ describe('a call whose process is killed', () => {
   });
 });
 
-describe('a behaviour whose process is killed', () => {
+describe('a behavior whose process is killed', () => {
   it('is given the same event by the next process, and no tool of it is called twice', async () => {
     await killedAt({ play: 'redelivery', failures: 0, halt: 'after the effect', begin: true });
     expect(await run({ play: 'redelivery', failures: 0, begin: false })).toBe('done');
@@ -134,7 +134,7 @@ describe('a behaviour whose process is killed', () => {
   });
 
   it('before what it emitted was kept emits it once', async () => {
-    await killedAt({ play: 'redelivery', failures: 0, halt: 'in the behaviour', begin: true });
+    await killedAt({ play: 'redelivery', failures: 0, halt: 'in the behavior', begin: true });
     expect((await events()).filter(({ type }) => (type as string) === 'report.sent')).toHaveLength(0);
     expect(await run({ play: 'redelivery', failures: 0, begin: false })).toBe('done');
     const all = await events();
@@ -143,7 +143,7 @@ describe('a behaviour whose process is killed', () => {
   });
 
   it('in the middle of a retry is retried by the next process, as the page on tool errors says', async () => {
-    await killedAt({ play: 'redelivery', failures: 2, halt: 'in the retry behaviour', begin: true });
+    await killedAt({ play: 'redelivery', failures: 2, halt: 'in the retry behavior', begin: true });
     expect(await run({ play: 'redelivery', failures: 2, begin: false })).toBe('done');
     const all = await events();
     const types = all
@@ -160,7 +160,7 @@ describe('a behaviour whose process is killed', () => {
   });
 });
 
-it('one of two processes runs a durable behaviour, and the other goes on when it is killed', async () => {
+it('one of two processes runs a durable behavior, and the other goes on when it is killed', async () => {
   const first = run({ play: 'redelivery', failures: 0, halt: 'after the effect', begin: true });
   expect(await first).toBe('here');
   const second = run({ play: 'redelivery', failures: 0, begin: false });
@@ -171,7 +171,7 @@ it('one of two processes runs a durable behaviour, and the other goes on when it
   expect(world()).toEqual(['report 1', 'paid', 'report 1', 'run']);
 });
 
-describe('a durable behaviour whose handler ends the process', () => {
+describe('a durable behavior whose handler ends the process', () => {
   const start = (...calls: readonly string[]): Promise<string> =>
     run({ play: 'poison', failures: 0, begin: calls.length > 0, calls });
   const poisoned = (): number => world().filter((line) => line === 'heard poison').length;

@@ -21,7 +21,7 @@ const settle = async (): Promise<void> => {
   for (let n = 0; n < 20; n++) await quiet();
 };
 
-describe('a predicate of a retry behaviour', () => {
+describe('a predicate of a retry behavior', () => {
   it('that throws leaves a failure, and the call ends as it would have', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     runtime.events.on(
@@ -78,7 +78,7 @@ describe('a predicate of a retry behaviour', () => {
   });
 });
 
-describe('while a retry behaviour makes up its mind', () => {
+describe('while a retry behavior makes up its mind', () => {
   const undecided = (runtime: Runtime, signals: AbortSignal[]): void => {
     runtime.events.on(
       { name: 'mine', on: 'tool.responded', retries: true, timeoutMs: 3_600_000 },
@@ -114,7 +114,7 @@ describe('while a retry behaviour makes up its mind', () => {
   });
 });
 
-it('a retry behaviour holds nobody up beyond the turn', async () => {
+it('a retry behavior holds nobody up beyond the turn', async () => {
   const { runtime, clock } = setStage({ tools: [broken] });
   runtime.events.on(
     { name: 'mine', on: 'tool.responded', retries: true },
@@ -239,7 +239,7 @@ it('a clock that is set back does not put a retry off', async () => {
   await expectSettledOnce(runtime);
 });
 
-it('a retry behaviour that failed is not given its event again, and whoever asks for that is told', async () => {
+it('a retry behavior that failed is not given its event again, and whoever asks for that is told', async () => {
   const { runtime, turn } = setStage({ tools: [broken] });
   runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, () => {
     throw new ToolError('tool.timeout', 'no answer from the switchboard');
@@ -273,7 +273,7 @@ describe('a turn that ends', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('while a behaviour thinks about another attempt waits for it no longer', async () => {
+  it('while a behavior thinks about another attempt waits for it no longer', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     const entered = deferred<AbortSignal>();
     runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, (_, { signal }) => {
@@ -468,7 +468,7 @@ describe('a call that is gone on with by another process', () => {
   });
 });
 
-describe('a behaviour that calls tools', () => {
+describe('a behavior that calls tools', () => {
   it('and is given its event again rejoins the call that still waits for a person', async () => {
     const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
     let runs = 0;

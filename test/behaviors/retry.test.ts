@@ -1,4 +1,4 @@
-/** Retries: the same call tried again, by a behaviour, where its tool allows it. */
+/** Retries: the same call tried again, by a behavior, where its tool allows it. */
 import type { AnyTool, ReasonCode } from 'quittance';
 import type { Behavior } from 'quittance/events';
 import { defineTool, retry, ToolError } from 'quittance';
@@ -340,7 +340,7 @@ describe('between two attempts', () => {
   });
 });
 
-describe('a retry behaviour of the user’s own', () => {
+describe('a retry behavior of the user’s own', () => {
   it('works as the shipped one does, by the event', async () => {
     const { tool, attempts } = flaky(['tool.execution_error']);
     const { runtime, turn, clock } = setStage({ tools: [tool] });

@@ -87,7 +87,7 @@ export async function openStage({
     tokens,
     browser,
     async visit({ as = 'admin', at = server.url, ...options } = {}) {
-      // Without motion: what is half faded in has other colours, and what moves is not clicked.
+      // Without motion: what is half faded in has other colors, and what moves is not clicked.
       const context = await browser.newContext({
         viewport: { width: 1440, height: 900 },
         reducedMotion: 'reduce',

@@ -142,7 +142,7 @@ const tools: readonly AnyTool[] = [
 const again: Behavior = {
   spec: { name: 'again', on: 'tool.responded', retries: true },
   handler: async (event) => {
-    if (event.type === 'tool.responded') await pass('retry behaviour', event.callId as string);
+    if (event.type === 'tool.responded') await pass('retry behavior', event.callId as string);
   },
 };
 

@@ -230,9 +230,9 @@ describe('[one-outcome] code that ends the process after the body of a call bega
     },
   );
 
-  it('[one-outcome] is run in three processes at most: a behaviour that is asked for another attempt', async () => {
-    await leaveOpen('fails', 'retry behaviour');
-    const { deaths } = await recoverUntilAlive({ code: 'retry behaviour', does: 'kill' });
+  it('[one-outcome] is run in three processes at most: a behavior that is asked for another attempt', async () => {
+    await leaveOpen('fails', 'retry behavior');
+    const { deaths } = await recoverUntilAlive({ code: 'retry behavior', does: 'kill' });
     expect(deaths).toBe(3);
     expect(await readPoison()).toMatchObject({ code: 'tool.network_error' });
     await expectBystander();

@@ -20,7 +20,7 @@ export type Code =
   | 'rule after'
   | 'hook'
   | 'repair'
-  | 'retry behaviour'
+  | 'retry behavior'
   | 'onConfirm'
   | 'undo';
 

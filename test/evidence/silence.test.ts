@@ -251,7 +251,7 @@ describe('a timeout that is only a hint', () => {
 });
 
 describe('a retry documented on an event that is never delivered', () => {
-  test('the behaviour hears the attempt that failed, the call is tried again, and its caller hears the end', async () => {
+  test('the behavior hears the attempt that failed, the call is tried again, and its caller hears the end', async () => {
     const heard: string[] = [];
     let runs = 0;
     const flaky = defineTool({
@@ -282,7 +282,7 @@ describe('a retry documented on an event that is never delivered', () => {
     await runtime.close();
   });
 
-  test('on what a behaviour failed to handle, the behaviour is given it again', async () => {
+  test('on what a behavior failed to handle, the behavior is given it again', async () => {
     const attempts: number[] = [];
     const tool = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
     const runtime = createRuntime({ tools: [tool] });

@@ -1,4 +1,4 @@
 import agUi from './harnesses/ag-ui.ts';
-import { behaviourSuite } from './suite/behaviour-suite.ts';
+import { behaviorSuite } from './suite/behavior-suite.ts';
 
-behaviourSuite(agUi);
+behaviorSuite(agUi);

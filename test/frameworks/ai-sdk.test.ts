@@ -1,6 +1,6 @@
 import aiSdk6 from './harnesses/ai-sdk-6.ts';
 import aiSdk7 from './harnesses/ai-sdk-7.ts';
-import { behaviourSuite } from './suite/behaviour-suite.ts';
+import { behaviorSuite } from './suite/behavior-suite.ts';
 
-behaviourSuite(aiSdk7);
-behaviourSuite(aiSdk6);
+behaviorSuite(aiSdk7);
+behaviorSuite(aiSdk6);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach } from 'vitest';
 import { endOrphans } from './harnesses/claude-agent-query.ts';
 import claudeAgent from './harnesses/claude-agent.ts';
-import { behaviourSuite } from './suite/behaviour-suite.ts';
+import { behaviorSuite } from './suite/behavior-suite.ts';
 
 // Sessions that stopped outlive the process they stopped in; here they are found, and removed.
 const folder = mkdtempSync(join(tmpdir(), 'claude-agent-'));
@@ -12,4 +12,4 @@ process.env['TMPDIR'] = folder;
 afterEach(endOrphans);
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
-behaviourSuite(claudeAgent);
+behaviorSuite(claudeAgent);

@@ -1,4 +1,4 @@
 import adk from './harnesses/google-adk.ts';
-import { behaviourSuite } from './suite/behaviour-suite.ts';
+import { behaviorSuite } from './suite/behavior-suite.ts';
 
-behaviourSuite(adk);
+behaviorSuite(adk);

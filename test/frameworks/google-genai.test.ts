@@ -1,6 +1,6 @@
 import loop from './harnesses/google-genai.ts';
 import automatic from './harnesses/google-genai-automatic.ts';
-import { behaviourSuite } from './suite/behaviour-suite.ts';
+import { behaviorSuite } from './suite/behavior-suite.ts';
 
-behaviourSuite(loop);
-behaviourSuite(automatic);
+behaviorSuite(loop);
+behaviorSuite(automatic);

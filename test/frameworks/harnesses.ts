@@ -1,4 +1,4 @@
-/** Every adapter that the behaviour suite, the conformance cases and the bench are run through. */
+/** Every adapter that the behavior suite, the conformance cases and the bench are run through. */
 import type { Harness } from './suite/harness.ts';
 
 type Load = () => Promise<{ readonly default: Harness }>;

@@ -1,6 +1,6 @@
 import langChain from './harnesses/langchain.ts';
 import langGraph from './harnesses/langgraph.ts';
-import { behaviourSuite } from './suite/behaviour-suite.ts';
+import { behaviorSuite } from './suite/behavior-suite.ts';
 
-behaviourSuite(langChain);
-behaviourSuite(langGraph);
+behaviorSuite(langChain);
+behaviorSuite(langGraph);

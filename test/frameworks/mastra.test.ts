@@ -1,4 +1,4 @@
 import mastra from './harnesses/mastra.ts';
-import { behaviourSuite } from './suite/behaviour-suite.ts';
+import { behaviorSuite } from './suite/behavior-suite.ts';
 
-behaviourSuite(mastra);
+behaviorSuite(mastra);

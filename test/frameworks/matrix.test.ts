@@ -16,12 +16,12 @@ test('docs/adapter-matrix.md is what the harnesses say (npm run docs writes it a
   expect(existsSync(file) ? readFileSync(file, 'utf8') : '').toBe(page);
 });
 
-test('every cell outside of the suite of behaviours names a test that is there', async () => {
+test('every cell outside of the suite of behaviors names a test that is there', async () => {
   const cells = (await loadHarnesses()).flatMap(cellsOf).filter(({ column }) => column === 'structured');
   const missing = cells.filter(({ file, path: [name = '', ...titles] }) => {
     const source = readFileSync(join(import.meta.dirname, file), 'utf8');
     return (
-      file !== 'suite/behaviour-suite.ts' &&
+      file !== 'suite/behavior-suite.ts' &&
       !(source.includes(`'${name}`) && source.includes(titles.join(' ')))
     );
   });

@@ -1,4 +1,4 @@
 import openAiAgents from './harnesses/openai-agents.ts';
-import { behaviourSuite } from './suite/behaviour-suite.ts';
+import { behaviorSuite } from './suite/behavior-suite.ts';
 
-behaviourSuite(openAiAgents);
+behaviorSuite(openAiAgents);

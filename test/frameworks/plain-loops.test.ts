@@ -2,9 +2,9 @@ import anthropic from './harnesses/anthropic.ts';
 import anyFunction from './harnesses/govern.ts';
 import completions from './harnesses/openai-completions.ts';
 import responses from './harnesses/openai-responses.ts';
-import { behaviourSuite } from './suite/behaviour-suite.ts';
+import { behaviorSuite } from './suite/behavior-suite.ts';
 
-behaviourSuite(anthropic);
-behaviourSuite(responses);
-behaviourSuite(completions);
-behaviourSuite(anyFunction);
+behaviorSuite(anthropic);
+behaviorSuite(responses);
+behaviorSuite(completions);
+behaviorSuite(anyFunction);

@@ -485,7 +485,7 @@ describe('reading', () => {
     await ledger.close();
   });
 
-  test('names the call that a behaviour answered to with another', async () => {
+  test('names the call that a behavior answered to with another', async () => {
     const behavior = app.runtime.events.on(
       { name: 'follow-up', on: 'tool.responded', where: { callId: 'first' } },
       async (_, context) => {

@@ -13,25 +13,25 @@ export function OutcomesChart({ title, stats: { series, bucketMs }, height = 200
   const outcomes: readonly Series[] = [
     {
       name: outcomeWords.succeeded.label,
-      colour: 'var(--good)',
+      color: 'var(--good)',
       values: series.map(({ succeeded }) => succeeded),
     },
     {
       name: outcomeWords.denied.label,
-      colour: 'var(--line-strong)',
+      color: 'var(--line-strong)',
       values: series.map(({ denied }) => denied),
     },
     {
       name: `${outcomeWords.failed.label} or ${outcomeWords.timed_out.label}`,
-      colour: 'var(--bad)',
+      color: 'var(--bad)',
       values: series.map(({ failed, timedOut }) => failed + timedOut),
     },
     {
       name: outcomeWords.indeterminate.label,
-      colour: 'var(--unsure)',
+      color: 'var(--unsure)',
       values: series.map(({ indeterminate }) => indeterminate),
     },
-    { name: 'open', colour: 'var(--attention)', values: series.map(({ open }) => open) },
+    { name: 'open', color: 'var(--attention)', values: series.map(({ open }) => open) },
   ];
   const times = series.map(({ at }) => at);
   return <TimeChart kind="bars" {...{ title, times, bucketMs, height }} series={outcomes} />;
@@ -39,8 +39,8 @@ export function OutcomesChart({ title, stats: { series, bucketMs }, height = 200
 
 export function LatencyChart({ title, stats: { series, bucketMs }, height = 180 }: Props): ReactNode {
   const latencies: readonly Series[] = [
-    { name: 'p50', colour: 'var(--active)', values: series.map(({ p50Ms }) => p50Ms) },
-    { name: 'p95', colour: 'var(--unsure)', values: series.map(({ p95Ms }) => p95Ms) },
+    { name: 'p50', color: 'var(--active)', values: series.map(({ p50Ms }) => p50Ms) },
+    { name: 'p95', color: 'var(--unsure)', values: series.map(({ p95Ms }) => p95Ms) },
   ];
   const times = series.map(({ at }) => at);
   const format = (ms: number): string => (ms === 0 ? '0' : formatDuration(ms));

@@ -7,7 +7,7 @@ import { useWidth } from './use-width.ts';
 export type Series = {
   readonly name: string;
   /** A color token, for example `var(--good)`. */
-  readonly colour: string;
+  readonly color: string;
   readonly values: readonly (number | undefined)[];
 };
 
@@ -53,9 +53,9 @@ export function TimeChart({
         {title}
       </figcaption>
       <ul className="legend">
-        {series.map(({ name, colour, values }) => (
+        {series.map(({ name, color, values }) => (
           <li key={name}>
-            <span className="swatch" style={{ background: colour }} aria-hidden="true" />
+            <span className="swatch" style={{ background: color }} aria-hidden="true" />
             {name}
             {index !== undefined && (
               <strong>{values[index] === undefined ? '–' : format(values[index])}</strong>
@@ -147,11 +147,11 @@ function Plot({
       )}
       {kind === 'bars'
         ? times.map((at, bucket) => <Stack key={at} {...{ bucket, series, x, y, step }} />)
-        : series.map(({ name, colour, values }) => (
+        : series.map(({ name, color, values }) => (
             <path
               key={name}
               className="trend"
-              stroke={colour}
+              stroke={color}
               d={lineOf(values, (bucket) => x(bucket) + step / 2, y)}
             />
           ))}
@@ -212,7 +212,7 @@ function Stack({ bucket, series, x, y, step }: StackProps): ReactNode {
   const gap = step > 6 ? 2 : step > 3 ? 1 : 0;
   return (
     <g>
-      {series.map(({ name, colour, values }) => {
+      {series.map(({ name, color, values }) => {
         const value = values[bucket] ?? 0;
         if (value === 0) return null;
         const from = below;
@@ -220,7 +220,7 @@ function Stack({ bucket, series, x, y, step }: StackProps): ReactNode {
         return (
           <rect
             key={name}
-            fill={colour}
+            fill={color}
             x={x(bucket) + gap / 2}
             width={Math.max(1, step - gap)}
             y={y(below)}

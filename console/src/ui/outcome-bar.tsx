@@ -5,18 +5,18 @@ import { outcomeWords } from '../../../src/view/outcome-words.ts';
 const parts: readonly {
   readonly name: keyof OutcomeCounts;
   readonly word: string;
-  readonly colour: string;
+  readonly color: string;
 }[] = [
-  { name: 'succeeded', word: outcomeWords.succeeded.label, colour: 'var(--good)' },
-  { name: 'denied', word: outcomeWords.denied.label, colour: 'var(--line-strong)' },
-  { name: 'failed', word: outcomeWords.failed.label, colour: 'var(--bad)' },
+  { name: 'succeeded', word: outcomeWords.succeeded.label, color: 'var(--good)' },
+  { name: 'denied', word: outcomeWords.denied.label, color: 'var(--line-strong)' },
+  { name: 'failed', word: outcomeWords.failed.label, color: 'var(--bad)' },
   {
     name: 'timedOut',
     word: outcomeWords.timed_out.label,
-    colour: 'color-mix(in srgb, var(--bad) 60%, var(--surface))',
+    color: 'color-mix(in srgb, var(--bad) 60%, var(--surface))',
   },
-  { name: 'indeterminate', word: outcomeWords.indeterminate.label, colour: 'var(--unsure)' },
-  { name: 'open', word: 'open', colour: 'var(--attention)' },
+  { name: 'indeterminate', word: outcomeWords.indeterminate.label, color: 'var(--unsure)' },
+  { name: 'open', word: 'open', color: 'var(--attention)' },
 ];
 
 type Props = { readonly outcomes: OutcomeCounts; readonly legend?: boolean };
@@ -30,15 +30,15 @@ export function OutcomeBar({ outcomes, legend = false }: Props): ReactNode {
     <>
       <span className="outcome-bar" title={words} aria-hidden={legend}>
         {!legend && <span className="hidden">{words}</span>}
-        {present.map(({ name, colour }) => (
-          <span key={name} style={{ flexGrow: outcomes[name], background: colour }} />
+        {present.map(({ name, color }) => (
+          <span key={name} style={{ flexGrow: outcomes[name], background: color }} />
         ))}
       </span>
       {legend && (
         <ul className="legend">
-          {present.map(({ name, word, colour }) => (
+          {present.map(({ name, word, color }) => (
             <li key={name}>
-              <span className="swatch" style={{ background: colour }} aria-hidden="true" />
+              <span className="swatch" style={{ background: color }} aria-hidden="true" />
               {word}
               <strong>{outcomes[name].toLocaleString()}</strong>
             </li>

@@ -1,7 +1,7 @@
 /**
  * The call ids of a Gemini conversation. Most Gemini models give a call no id. Such a call is named by its place:
  * `refund.3` is the third call of `refund` without an id in this conversation. Every process with the conversation
- * derives the same ids, so that a repeat is recognised and a new call is distinguished.
+ * derives the same ids, so that a repeat is recognized and a new call is distinguished.
  */
 import { sessionCallId } from '../../call/session-call-id.ts';
 import type { GenAiFoundCall } from './calls.ts';

@@ -203,7 +203,7 @@ describe('a provider that reuses call ids', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  test('with the conversation: the last message alone is recognised after a restart', async () => {
+  test('with the conversation: the last message alone is recognized after a restart', async () => {
     const { run, tools } = payTool();
     const governed = await governAnthropic(tools, free);
     const messages: object[] = [{ role: 'user', content: 'Go.' }];

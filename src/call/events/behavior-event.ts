@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { EventOf } from './event-of.ts';
 
-/** A behaviour could not handle an event. Its caller hears of it here and nowhere else. */
+/** A behavior could not handle an event. Its caller hears of it here and nowhere else. */
 export type BehaviorFailed = EventOf<
   'behavior.failed',
   {
@@ -19,5 +19,5 @@ export type BehaviorFailed = EventOf<
   }
 >;
 
-/** It threw something that is no ToolError; it took too long; too many behaviours had set each other off. */
+/** It threw something that is no ToolError; it took too long; too many behaviors had set each other off. */
 export type BehaviorReason = 'behavior.error' | 'behavior.timeout' | 'behavior.depth' | 'behavior.lost';

@@ -2,7 +2,7 @@
 import type { CallEventOf, EventOf } from './event-of.ts';
 
 type RetryData = {
-  /** The event that is answered by trying again: an attempt's end, or what a behaviour failed to handle. */
+  /** The event that is answered by trying again: an attempt's end, or what a behavior failed to handle. */
   forEvent: string;
   /** The call that event tells of. */
   forCallId: string | undefined;
@@ -10,14 +10,14 @@ type RetryData = {
   attempt: number;
   /** Not before this moment, by the ledger's clock; at once where undefined. */
   notBefore: number | undefined;
-  /** The behaviour that asks. */
+  /** The behavior that asks. */
   by: string;
-  /** The behaviour that is to be given the event again; undefined where it is the call that is tried again. */
+  /** The behavior that is to be given the event again; undefined where it is the call that is tried again. */
   behavior: string | undefined;
 };
 
 /** The call is to be tried again: the same call, the same key, another attempt. */
 export type RetryRequested = CallEventOf<'retry.requested', RetryData>;
 
-/** A behaviour is to be given an event again that it failed to handle. */
+/** A behavior is to be given an event again that it failed to handle. */
 export type RedeliveryRequested = EventOf<'retry.requested', RetryData>;

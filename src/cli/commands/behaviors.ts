@@ -72,7 +72,7 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
     for (const row of rows) await out.print(table.line(row));
     for (const { name, problem } of found)
       if (problem !== undefined) await err.print(`${terminalText(name)} is stuck: ${terminalText(problem)}`);
-  } else await err.print('No durable behaviour has ever read this ledger.');
+  } else await err.print('No durable behavior has ever read this ledger.');
   return exitCodes.good;
 }
 
@@ -111,7 +111,7 @@ async function drop(
   if (found === undefined) {
     const known = (await ledger.cursors.list()).map(({ name }) => terminalText(name));
     throw new UsageError(
-      describeUnknownName('behaviour', typed, known),
+      describeUnknownName('behavior', typed, known),
       ['quittance behaviors'],
       exitCodes.bad,
     );

@@ -1,5 +1,5 @@
 import { matchesCall } from '../../ledger/match-call.ts';
-import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { toCallSummary } from '../../ledger/summarize-call.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../../ledger/ledger.ts';

@@ -120,7 +120,7 @@ function byKind(
 }
 
 const marks = { added: '+', removed: '-', changed: '~' } as const;
-const colours = { added: 'green', removed: 'red', changed: 'yellow' } as const;
+const colors = { added: 'green', removed: 'red', changed: 'yellow' } as const;
 
 async function printText(
   rules: readonly RuleChange[],
@@ -133,7 +133,7 @@ async function printText(
   if (rules.length > 0) await out.print(out.paint('bold', 'Rules'));
   for (const { id, change } of rules)
     await out.print(
-      `  ${out.paint(colours[change], `${marks[change]} ${change.padEnd(8)}`)} ${terminalText(id)}`,
+      `  ${out.paint(colors[change], `${marks[change]} ${change.padEnd(8)}`)} ${terminalText(id)}`,
     );
   if (rules.length > 0) await out.print('');
   for (const [kind, some] of byKind(changes)) {

@@ -1,5 +1,5 @@
-import type { ErrorSummary, ErrorGroup } from '../../ledger/summarise-errors.ts';
-import { summariseErrors } from '../../ledger/summarise-errors.ts';
+import type { ErrorSummary, ErrorGroup } from '../../ledger/summarize-errors.ts';
+import { summarizeErrors } from '../../ledger/summarize-errors.ts';
 import { filterOptions, timesOf } from '../call-query.ts';
 import { callToJson } from '../call-columns.ts';
 import type { CliCommand, Context } from '../command.ts';
@@ -37,7 +37,7 @@ export const errorsCommand: CliCommand = {
   run: (given, context) =>
     context.withLedger(given, async (ledger, meant) => {
       const now = context.now();
-      const groups = await summariseErrors(ledger.queries, {
+      const groups = await summarizeErrors(ledger.queries, {
         sessionId: meant.text('session'),
         toolName: meant.text('tool'),
         code: given.text('code'),

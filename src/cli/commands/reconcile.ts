@@ -2,7 +2,7 @@ import { isQuittanceError } from '../../base/error.ts';
 import type { Resolution } from '../../call/event.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { toCallSummary } from '../../ledger/summarize-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';

@@ -6,7 +6,7 @@ import { parseJson } from '../../base/json.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
 import { contractsFromYaml } from '../../contracts/from-yaml.ts';
 import type { HttpServer } from '../../http/create-http-server.ts';
-import { toolsFromCatalogue } from '../../http/tool-catalogue.ts';
+import { toolsFromCatalog } from '../../http/tool-catalog.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { createRuntime } from '../../store/memory/create-runtime.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
@@ -206,7 +206,7 @@ function readTools(path: string | undefined): readonly AnyTool[] {
   const read = parseJson(readFileSync(path, 'utf8'));
   if (!read.ok) throw new UsageError(`${path} is not valid JSON: ${read.problem}`, ['quittance help serve']);
   try {
-    return toolsFromCatalogue(read.value);
+    return toolsFromCatalog(read.value);
   } catch (error) {
     if (isQuittanceError(error)) throw new UsageError(`${path}: ${error.message}`, ['quittance help serve']);
     throw error;

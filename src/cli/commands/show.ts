@@ -1,6 +1,6 @@
 import type { CallSummary } from '../../ledger/call-query.ts';
 import { readRefusals } from '../../ledger/read-refusals.ts';
-import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { toCallSummary } from '../../ledger/summarize-call.ts';
 import { foldStored, isCallEvent } from '../../ledger/fold-stored.ts';
 import type { CallPageFacts } from '../call-page.ts';
 import { callFactsToJson } from '../call-json.ts';

@@ -65,7 +65,7 @@ export type LocatedOwnFile = {
 };
 
 export type OwnFilePath = {
-  /** Root first, normalised for comparison. */
+  /** Root first, normalized for comparison. */
   readonly parts: readonly string[];
   /** Possible names of the last component, for patterns. */
   readonly names: readonly string[];
@@ -76,7 +76,7 @@ export function locateOwnFile(file: OwnFile, realPath: (path: string) => string)
   for (const path of [file.path, realPath(file.path)]) {
     const base = readBase(path);
     if (base === undefined || base.parts.length === 0) continue;
-    const parts = [base.root, ...base.parts].map(normalisePart);
+    const parts = [base.root, ...base.parts].map(normalizePart);
     const last = parts.at(-1) ?? '';
     const names = file.withCompanions ? [last, ...companionSuffixes.map((suffix) => last + suffix)] : [last];
     places.set(parts.join('/'), { parts, names });
@@ -89,7 +89,7 @@ export function locateOwnFile(file: OwnFile, realPath: (path: string) => string)
  * what Windows drops: trailing spaces and dots, stream names. On other systems these are different files, which are
  * then protected as well. A false alarm about a name like `LEDGER.DB` does no harm.
  */
-export function normalisePart(part: string): string {
+export function normalizePart(part: string): string {
   const folded = part.normalize('NFKC').toLowerCase();
   const bare = folded.replace(/(?!^):.*$/s, '').replace(/[. ]+$/, '');
   return bare === '' ? folded : bare;

@@ -1,6 +1,6 @@
 /** Relates a path that a call names to one of the runtime's own files. Handles wildcards in the path. */
 import { compileGlob } from '../regex/glob.ts';
-import { normalisePart, type OwnFilePath, type LocatedOwnFile } from './own-file.ts';
+import { normalizePart, type OwnFilePath, type LocatedOwnFile } from './own-file.ts';
 
 export type Relation = {
   /** `inside`: the path is the file, or lies in the folder. `contains`: the path is a folder above it. */
@@ -20,7 +20,7 @@ export type NamedPart = {
 export function readParts(parts: readonly string[], skipsHidden: boolean): readonly NamedPart[] {
   return parts.map((part) => {
     if (part === '**') return { text: part, matches: () => true, deep: true };
-    const text = normalisePart(part);
+    const text = normalizePart(part);
     if (!/[*?[]/.test(part)) return { text, matches: undefined, deep: false };
     const globs = [compileGlob(part), compileGlob(part.normalize('NFC').toLowerCase())];
     // A shell skips names that start with a dot, unless the pattern starts with one.

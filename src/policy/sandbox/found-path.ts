@@ -1,5 +1,5 @@
 /**
- * Resolves a path that a call names. One spelling can lead to two places. Code that normalises the text first reads
+ * Resolves a path that a call names. One spelling can lead to two places. Code that normalizes the text first reads
  * `a/link/../b` as `a/b`. The kernel follows the link and goes up from there. Both are kept, and a path is inside
  * only if both are.
  */

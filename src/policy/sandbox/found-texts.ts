@@ -48,7 +48,7 @@ export function toFoundTexts(
   };
 }
 
-/** The text itself, and its forms after repeated decoding of escapes and normalising of letters. */
+/** The text itself, and its forms after repeated decoding of escapes and normalizing of letters. */
 function decodings(text: string): readonly string[] {
   const found = [text];
   for (let round = 0; round < mostRounds; round++) {

@@ -1,6 +1,6 @@
 /**
  * Scripts that a program receives in one of its words. A script is harmless if it has a simple form that neither runs
- * a program nor names a file. An unrecognised script is not harmless.
+ * a program nor names a file. An unrecognized script is not harmless.
  */
 export type ScriptLanguage = 'awk' | 'sed' | 'sql' | 'git-remote';
 

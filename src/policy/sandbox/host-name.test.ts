@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { looksLikeHost, normaliseHost, readHostName } from './host-name.ts';
+import { looksLikeHost, normalizeHost, readHostName } from './host-name.ts';
 
 describe('the host that a text names', () => {
   test.each([
@@ -33,7 +33,7 @@ describe('the host that a text names', () => {
 
   test('is not a name if it is long, empty or contains a character that ends a name', () => {
     for (const name of ['', '.', 'a/b', 'a@b', 'a:80', 'a'.repeat(2000), '[::'])
-      expect(normaliseHost(name)).toBeUndefined();
+      expect(normalizeHost(name)).toBeUndefined();
   });
 
   test.each([

@@ -60,7 +60,7 @@ function readAuthority(text: string, scheme: string | undefined): FoundHost {
   // A path follows a colon in scp syntax: `git@example.com:repo.git`.
   const port = after !== undefined && /^\d{1,5}$/.test(after) ? after : undefined;
   if (after !== undefined && after !== '' && port === undefined && scheme !== undefined) return unreadable;
-  const host4 = normaliseHost(name);
+  const host4 = normalizeHost(name);
   const carries = host4 === undefined ? [] : carriedAddresses(host4);
   return {
     name: host4,
@@ -70,7 +70,7 @@ function readAuthority(text: string, scheme: string | undefined): FoundHost {
 }
 
 /** The spelling in which lists are compared. Undefined for a text that is not a host name. */
-export function normaliseHost(name: string): string | undefined {
+export function normalizeHost(name: string): string | undefined {
   // `URL` would read these as the end of the name, or decode them.
   if (name === '' || name.length > 1024 || /[\0-\x20/\\?#@%<>^|]/.test(name)) return undefined;
   if (name.includes(':') && !name.startsWith('[')) return undefined;

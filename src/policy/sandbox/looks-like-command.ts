@@ -1,5 +1,5 @@
 /**
- * Recognises a command by its text, if the name of its argument does not say so: `{job: 'rm -rf build'}`. A text
+ * Recognizes a command by its text, if the name of its argument does not say so: `{job: 'rm -rf build'}`. A text
  * counts if it starts with a known program and continues like a command: with an option, an operator, a path.
  * Programs whose names are English words need an option, so that "make it short" stays a sentence.
  */

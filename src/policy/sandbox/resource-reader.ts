@@ -1,6 +1,6 @@
 /**
  * Finds paths and hosts in texts. Every text is read as it is, after repeated percent decoding, and with
- * compatibility letters folded (`／` becomes a slash when normalised). A resource counts if any reading names it, so
+ * compatibility letters folded (`／` becomes a slash when normalized). A resource counts if any reading names it, so
  * more spellings never mean fewer gates.
  *
  * How a text is read depends on what it is:

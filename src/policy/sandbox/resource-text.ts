@@ -1,4 +1,4 @@
-/** Recognises paths, URLs and hosts in texts by their form. */
+/** Recognizes paths, URLs and hosts in texts by their form. */
 import { looksLikeHost } from './host-name.ts';
 import { climbs } from './path-spelling.ts';
 import { decodePercent } from './percent-decoding.ts';
@@ -68,7 +68,7 @@ export const isListOfHosts = (text: string): boolean =>
   text.length <= longestPath && text.split(/[\s,;|]+/).every((word) => looksLikeHost(word));
 
 /**
- * Replaces letters that become a slash, a dot or a backslash when normalised, and letters that only look like a
+ * Replaces letters that become a slash, a dot or a backslash when normalized, and letters that only look like a
  * slash.
  */
 export function fold(text: string): string {

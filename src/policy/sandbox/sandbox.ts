@@ -26,7 +26,7 @@
  * names. With `chains: judge` a chain of readable commands is judged command by command.
  */
 import { compileGlob, type Glob } from '../regex/glob.ts';
-import { normaliseHost, type FoundHost } from './host-name.ts';
+import { normalizeHost, type FoundHost } from './host-name.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
 import type { FoundCommand, FoundResources } from './found-resources.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
@@ -104,7 +104,7 @@ function compileHosts(allowed: readonly string[], denied: readonly string[]): (h
     allows.some((pattern) => pattern.glob.matches(name) && (pattern.port ?? port) === port);
 }
 
-/** Compared with normalised hosts. A port counts in an allow list and is ignored in a deny list. */
+/** Compared with normalized hosts. A port counts in an allow list and is ignored in a deny list. */
 function readHostPattern(text: string): { readonly glob: Glob; readonly port: string | undefined } {
   const bare =
     text
@@ -119,8 +119,8 @@ function readHostPattern(text: string): { readonly glob: Glob; readonly port: st
   const spelled = hasWildcard
     ? name
         .toLowerCase()
-        .replace(/[^\s.*?[\]]*[\u{80}-\u{10ffff}][^\s.*?[\]]*/gu, (label) => normaliseHost(label) ?? label)
-    : (normaliseHost(name) ?? name.toLowerCase());
+        .replace(/[^\s.*?[\]]*[\u{80}-\u{10ffff}][^\s.*?[\]]*/gu, (label) => normalizeHost(label) ?? label)
+    : (normalizeHost(name) ?? name.toLowerCase());
   // The brackets of an IPv6 address are not a set.
   const glob: Glob = isAddress
     ? { pattern: text, exact: spelled, matches: (host) => host === spelled }

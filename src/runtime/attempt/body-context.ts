@@ -163,7 +163,7 @@ export class BodyContext implements ToolContext {
     };
   }
 
-  /** What rules will look at is cut after that: half a secret is recognised by nobody. */
+  /** What rules will look at is cut after that: half a secret is recognized by nobody. */
   #clean(text: unknown): string {
     const kept = clean(this.#live, String(text));
     return this.#live.policy === undefined ? cutText(kept, longestLine) : kept;

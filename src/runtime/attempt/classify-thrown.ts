@@ -20,7 +20,7 @@ export type ThrownFailure = {
 
 /**
  * What a body threw, whatever it is, as a failure. Nothing is cut here, before it was cleaned and rules had their
- * say: half a secret is recognised by nobody. Of the reasons, a body may give some; a recorded one may give `any`.
+ * say: half a secret is recognized by nobody. Of the reasons, a body may give some; a recorded one may give `any`.
  */
 export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailure {
   const reply = readToolError(thrown, may === undefined ? bodyMayClaim : isReasonCode);

@@ -24,7 +24,7 @@ import { inputExtra } from '../input/input-extra.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { ruleFile } from './redact-side-output.ts';
 import { ruleFailure } from './rule-output.ts';
-import { summarise } from './summarise.ts';
+import { summarize } from './summarize.ts';
 
 export type Judgement = {
   readonly outcome: ToolOutcome;
@@ -152,7 +152,7 @@ async function keepAside(
     callId: request.id,
     toolName: tool.name,
     artifactId,
-    summary: summarise(content),
+    summary: summarize(content),
     sizeBytes: utf8.encode(content).byteLength,
     digest: contentDigest(content),
     elapsedMs: facts.elapsedMs,

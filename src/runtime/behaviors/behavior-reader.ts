@@ -1,11 +1,11 @@
 /**
- * Events in the order they were kept, given to one behaviour.
+ * Events in the order they were kept, given to one behavior.
  *
  * 1. What a handler emits is appended together with the new position: once, however often an event is delivered.
- * 2. The position of a durable behaviour is held by one process at a time. Whoever loses it stops where it is.
+ * 2. The position of a durable behavior is held by one process at a time. Whoever loses it stops where it is.
  * 3. An event is delivered until it was handled or its failure is kept; a ledger in trouble only makes this later.
  * 4. An event whose handler ended three processes in a row is not delivered any more: its failure is kept.
- * 5. What cannot be read is never skipped. The behaviour stays before it, the host is told, and whoever waits too.
+ * 5. An unreadable event is never skipped. The behavior stays before it; the host and waiting callers get the error.
  */
 import { isQuittanceError } from '../../base/error.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
@@ -21,7 +21,7 @@ import type { Registration } from './registration.ts';
 import type { AnyEvent, Delivery, Handled, HandlerHost } from './run-handler.ts';
 import { callIdOf, failure, turnOfEvent, runHandler } from './run-handler.ts';
 
-/** How many behaviours may set each other off in a row. */
+/** How many behaviors may set each other off in a row. */
 export const deepestCause = 32;
 
 const batchSize = 256;
@@ -108,7 +108,7 @@ export class BehaviorReader {
     await this.#letGo();
   }
 
-  /** Tells the host, once for each thing that keeps it. Whoever lists behaviours sees it stand right before that. */
+  /** Reports the trouble to the host, once for each cause. A list of behaviors shows the position before it. */
   async #noteTrouble(error: unknown): Promise<void> {
     const cause = error instanceof LedgerTrouble ? error.cause : error;
     const isDamage = isQuittanceError(cause, 'ledger.damaged') || isQuittanceError(cause, 'ledger.newer');

@@ -1,5 +1,5 @@
 /**
- * Tools that behaviours call. The id of a call is made of the behaviour, the event and how many calls came before, so
+ * Tools that behaviors call. The id of a call is made of the behavior, the event and how many calls came before, so
  * that an event delivered again after a crash finds what it did on record. Where the event is tried again because
  * something failed, what had succeeded is not done twice: only calls that did not succeed get a new id.
  */

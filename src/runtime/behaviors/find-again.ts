@@ -1,4 +1,4 @@
-/** What a behaviour is to be given once more, because somebody asked for it. */
+/** What a behavior is to be given once more, because somebody asked for it. */
 import type { JsonObject } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { QuittanceEvent, RedeliveryRequested } from '../../call/event.ts';

@@ -1,5 +1,5 @@
 /**
- * The position of a durable behaviour in the ledger, as the one who reads for it knows it.
+ * The position of a durable behavior in the ledger, as the one who reads for it knows it.
  *
  * 1. Whoever holds it moves it, and nobody else; whoever has lost it finds out with the next move.
  * 2. It is moved in the commit that keeps what was emitted. Where nothing was, it is moved soon: while the ledger is busy

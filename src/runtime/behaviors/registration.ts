@@ -1,4 +1,4 @@
-/** A behaviour as it was registered, read once: what it hears and how long it may take. */
+/** A behavior as it was registered, read once: what it hears and how long it may take. */
 import { QuittanceError } from '../../base/error.ts';
 import { isReservedEventType } from '../../call/emitted-event.ts';
 import { isEventType } from '../../ledger/formats/v1/event-table.ts';

@@ -1,5 +1,5 @@
 /**
- * One event, given to one behaviour.
+ * One event, given to one behavior.
  *
  * 1. Whatever the handler does, this answers: with what it emitted, or with the event that says how it failed.
  * 2. What is emitted by a handler that fails is not kept.
@@ -29,10 +29,10 @@ import type { Registration } from './registration.ts';
 
 export type AnyEvent = QuittanceEvent | EmittedEvent;
 
-/** An event on its way to a behaviour. */
+/** An event on its way to a behavior. */
 export type Delivery = {
   readonly event: AnyEvent;
-  /** How many behaviours stand between it and something no behaviour caused. */
+  /** How many behaviors stand between it and something no behavior caused. */
   readonly depth: number;
   /** From 1. */
   readonly attempt: number;
@@ -45,7 +45,7 @@ export type Handled = {
   readonly retry: { readonly notBefore: number | undefined } | undefined;
 };
 
-/** Calls a tool for a behaviour. `nth`: how many it called before, for this event. */
+/** Calls a tool for a behavior. `nth`: how many it called before, for this event. */
 export type CallTool = (
   registration: Registration,
   delivery: Delivery,
@@ -95,7 +95,7 @@ export async function runHandler(
   }
 }
 
-/** The event that says why a behaviour could not handle another. */
+/** The event that says why a behavior could not handle another. */
 export function failure(
   engine: Engine,
   { name, timeoutMs }: Registration,
@@ -104,7 +104,7 @@ export function failure(
   tookTooLong: boolean,
 ): BehaviorFailed {
   const { code, message, extras, traceback } = classifyThrown(thrown, 'any reason');
-  // Nothing of this is for a model: whoever wrote the behaviour reads what is wrong.
+  // Nothing of this is for a model: whoever wrote the behavior reads what is wrong.
   const said = isQuittanceError(thrown) ? thrown.message : message;
   const clean = (text: string): string => cutText(engine.redactor.text(text), 4_000);
   const kept = engine.redactor.input(
@@ -126,7 +126,7 @@ export function failure(
   };
 }
 
-/** Where what a behaviour has to say about an event is kept: beside it, unless it stands in the ledger's own chain. */
+/** Where what a behavior has to say about an event is kept: beside it, unless it stands in the ledger's own chain. */
 export const turnOfEvent = ({
   sessionId,
   turnId,

@@ -1,7 +1,7 @@
 /**
- * What follows an attempt that failed, where a behaviour might have the call tried again.
+ * What follows an attempt that failed, where a behavior might have the call tried again.
  *
- * 1. The failure is kept first, as an end of the attempt and not of the call; then the behaviours are asked.
+ * 1. The failure is kept first, as an end of the attempt and not of the call; then the behaviors are asked.
  * 2. Only what the tool declares lets its body run twice: reading, being idempotent, or saying of this failure that
  *    trying again is safe. Nobody's wish can replace that.
  * 3. Whoever made the call hears one outcome, after the last attempt. A call that is cancelled, out of time, left behind
@@ -165,7 +165,7 @@ async function askAndWait(live: RunnableCall, event: ToolResponded, terms: Terms
   return (await isDue(live, terms)) ? begin(live, terms) : noAttempt;
 }
 
-/** What the behaviours say, or nothing as soon as nobody waits for it any more. */
+/** The answer of the behaviors, or nothing once no caller waits for it. */
 async function ask(live: AcceptedCall, event: ToolResponded, terms: Terms): Promise<Offer> {
   const { deadlines } = live.engine;
   const { behaviors } = live.services;

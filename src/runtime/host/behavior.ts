@@ -1,4 +1,4 @@
-/** A behaviour: named code that subscribes to events. It runs after they are kept, beside whoever caused them. */
+/** A behavior: named code that subscribes to events. It runs after they are kept, beside whoever caused them. */
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { EventType, QuittanceEvent } from '../../call/event.ts';
@@ -13,7 +13,7 @@ export type EventNamed<Name extends string> = Name extends EventType
   ? Extract<QuittanceEvent, { readonly type: Name }>
   : EmittedEvent;
 
-/** What a behaviour is called, what it hears, and how. */
+/** What a behavior is called, what it hears, and how. */
 export type BehaviorSpec<Name extends EventName = EventName> = {
   /** Under this name its position is kept: the same name in another process goes on where this one stopped. */
   readonly name: string;
@@ -22,7 +22,7 @@ export type BehaviorSpec<Name extends EventName = EventName> = {
   readonly where?: Where;
   /**
    * Keeps no position: it hears what happens from now on, in every process that registers it, and what happens while
-   * none runs is not for it. Without this a behaviour is durable, and of all processes that register its name one runs it.
+   * none runs is not for it. Without this a behavior is durable, and of all processes that register its name one runs it.
    */
   readonly ephemeral?: boolean;
   /**
@@ -30,7 +30,7 @@ export type BehaviorSpec<Name extends EventName = EventName> = {
    * answer before it ends the call, and hears `tool.responded` of attempts that failed and may be tried again.
    */
   readonly retries?: boolean;
-  /** Where a durable behaviour begins the first time its name is seen: with what comes, or with all there is. */
+  /** Where a durable behavior begins the first time its name is seen: with what comes, or with all there is. */
   readonly from?: 'now' | 'start';
   /** How long it may take with one event. Five minutes; ten seconds where a call waits for it. */
   readonly timeoutMs?: number;
@@ -43,20 +43,20 @@ export type BehaviorHandler<Name extends EventName = EventName> = (
   context: BehaviorContext,
 ) => Awaitable<unknown>;
 
-/** What a behaviour can do with an event. */
+/** What a behavior can do with an event. */
 export interface BehaviorContext {
-  /** How many times this behaviour is given this event, from 1. */
+  /** How many times this behavior is given this event, from 1. */
   readonly attempt: number;
   /** Aborted when its time is up or the runtime closes. */
   readonly signal: AbortSignal;
   /**
    * Emits an event into the session of the one at hand, caused by it. What is emitted is kept together with the
-   * position of the behaviour, so it is there once however often the event is delivered, and not at all if it throws.
+   * position of the behavior, so it is there once however often the event is delivered, and not at all if it throws.
    */
   emit(type: 'retry.requested', data: RetryWish): void;
   emit(type: EventName, data: JsonObject): void;
   /**
-   * Has it tried again: the call, where a behaviour with `retries` is told of a failed attempt; what another behaviour
+   * Has it tried again: the call, where a behavior with `retries` is told of a failed attempt; what another behavior
    * failed to handle, where this one is told of `behavior.failed`.
    */
   retry(options?: { readonly afterMs?: number }): void;
@@ -67,7 +67,7 @@ export interface BehaviorContext {
   call(call: BehaviorCall): Promise<JsonValue>;
 }
 
-/** A tool to call. Without an id it gets one made of the behaviour, the event and how many it called before. */
+/** A tool to call. Without an id it gets one made of the behavior, the event and how many it called before. */
 export type BehaviorCall = {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -84,7 +84,7 @@ export type RetryWish = {
   readonly notBefore?: number;
 };
 
-/** A behaviour that was registered. */
+/** A behavior that was registered. */
 export interface RegisteredBehavior {
   readonly name: string;
   /** Hears nothing any more. The position of a durable one stays where it is. */

@@ -1,8 +1,8 @@
-/** The behaviours of a runtime, as the rest of it knows them. */
+/** The behaviors of a runtime, as the rest of it knows them. */
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { BehaviorFailed, RedeliveryRequested, ToolResponded } from '../../call/event.ts';
 
-/** What a behaviour leaves behind: what it emitted, or how it failed. */
+/** What a behavior leaves behind: what it emitted, or how it failed. */
 export type Emission = EmittedEvent | RedeliveryRequested | BehaviorFailed;
 
 /** What a call needs of the behaviors of its runtime. */

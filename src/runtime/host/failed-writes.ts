@@ -32,7 +32,7 @@ export type FailedWrite = {
 
 /** Of a call that the ledger never stored. */
 export type RefusedWrite = Pick<FailedWrite, 'call' | 'depth'> & {
-  /** The event a behaviour asked for the call with. */
+  /** The event a behavior asked for the call with. */
   readonly cause: string | undefined;
   readonly refusal: Pick<
     CallNotAccepted,

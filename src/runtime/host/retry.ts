@@ -1,4 +1,4 @@
-/** The retry behaviour: which failures are worth another attempt, how many, and how long to wait in between. */
+/** The retry behavior: which failures are worth another attempt, how many, and how long to wait in between. */
 import { createHash } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
 import type { ToolResponded } from '../../call/event.ts';
@@ -28,7 +28,7 @@ export type RetryOptions = RetryPolicy & {
   readonly tools?: { readonly [toolName: string]: RetryPolicy | false };
 };
 
-/** A behaviour as `runtime.events.on` and the option `behaviors` take it. */
+/** A behavior as `runtime.events.on` and the option `behaviors` take it. */
 export type Behavior = {
   readonly spec: BehaviorSpec;
   readonly handler: BehaviorHandler;

@@ -1,7 +1,7 @@
 /** What goes wrong beside all calls, of which no outcome could tell. */
 
 /**
- * A behaviour that gets no further: the entry after `position` cannot be read, or the ledger could not be used five
+ * A behavior that gets no further: the entry after `position` cannot be read, or the ledger could not be used five
  * times in a row. It skips nothing, and goes on by itself once it can.
  */
 export type RuntimeTrouble = StuckBehavior | ExposedFiles | UntestedFramework | CallFault;

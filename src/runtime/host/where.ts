@@ -1,4 +1,4 @@
-/** Which events a behaviour wants to hear of, by their fields. */
+/** Which events a behavior wants to hear of, by their fields. */
 import { QuittanceError } from '../../base/error.ts';
 
 /** By dotted path of a field, e.g. `error.reason`: a value, several of which any will do, a prefix, or a predicate. */

@@ -87,7 +87,7 @@ export class CallJournal {
     this.moves = [...this.moves, move];
   }
 
-  /** Has something told by behaviours kept with whatever is appended next. */
+  /** Has something told by behaviors kept with whatever is appended next. */
   bring(events: readonly (QuittanceEvent | EmittedEvent)[]): void {
     for (const event of events) this.made.push(event);
   }

@@ -18,7 +18,7 @@ export class TurnState {
   readonly blocked: Map<string, string> = new Map();
   /** How often a failing path of a tool's input was sent to repair. */
   readonly repairs: Map<string, number> = new Map();
-  /** The event a behaviour opened it for, and how many behaviours stand before it. */
+  /** The event a behavior opened it for, and how many behaviors stand before it. */
   readonly origin: string | undefined;
   readonly depth: number;
   ended: TurnEndReason | undefined;

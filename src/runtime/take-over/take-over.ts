@@ -177,8 +177,8 @@ export async function readExecuted(engine: Engine, call: Call): Promise<Executed
 }
 
 /**
- * The turn is over; what remains of it is what the call needs to be finished. A call of a behaviour stays as deep as it
- * was: a circle of behaviours that is killed each time around would otherwise never be cut.
+ * The turn is over; what remains of it is what the call needs to be finished. A call of a behavior stays as deep as it
+ * was: a circle of behaviors that is killed each time around would otherwise never be cut.
  */
 function turnOf(engine: Engine, { depth = 0 }: StoredCall, call: Call): TurnState {
   const { sessionId, turnId, principal, provenance, attrs } = call;

@@ -4,7 +4,7 @@ import type { Page } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import { matchesConfirmation } from '../../ledger/confirmation-query.ts';
 import type { PageCursor } from '../../ledger/page-cursor.ts';
-import { summariseConfirmations } from '../../ledger/summarise-confirmations.ts';
+import { summarizeConfirmations } from '../../ledger/summarize-confirmations.ts';
 import { toPage } from './memory-queries.ts';
 import type { MemorySession } from './memory-session.ts';
 
@@ -16,7 +16,7 @@ export function queryConfirmations(
   for (const { calls } of sessions)
     for (const { events, position } of calls.values())
       // stored for the call, so these are call events
-      for (const summary of summariseConfirmations(events as readonly CallEvent[]))
+      for (const summary of summarizeConfirmations(events as readonly CallEvent[]))
         if (matchesConfirmation(summary, query)) found.push([summary, [summary.askedAt, position]]);
   return toPage(found, query);
 }
@@ -28,7 +28,7 @@ export function findConfirmation(
   for (const { calls } of sessions)
     for (const { events } of calls.values())
       if (events.some((event) => event.type === 'tool.held' && event.confirmationId === confirmationId))
-        return summariseConfirmations(events as readonly CallEvent[]).find(
+        return summarizeConfirmations(events as readonly CallEvent[]).find(
           (summary) => summary.confirmationId === confirmationId,
         );
   return undefined;

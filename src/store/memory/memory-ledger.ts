@@ -12,7 +12,7 @@ import { findConfirmation, queryConfirmations } from './memory-confirmations.ts'
 import { createMemoryEntries } from './memory-entries.ts';
 import { createMemoryIntegrity } from './memory-integrity.ts';
 import { createMemoryJournal } from './memory-journal.ts';
-import { queryCalls, querySessions, summariseCalls } from './memory-queries.ts';
+import { queryCalls, querySessions, summarizeCalls } from './memory-queries.ts';
 import { createMemoryRetention } from './memory-retention.ts';
 import { measureArtifact, toBytes } from './measure-json.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -82,7 +82,7 @@ const createArtifacts = ({ artifacts }: MemoryStore): Artifacts => ({
 const createQueries = (store: MemoryStore): Queries => ({
   findOpenCalls: (query = {}) => findOpenCalls(store, query),
   findCalls: (query) => queryCalls(store.sessions.values(), query),
-  tallyCalls: (query) => tallyCalls(summariseCalls(store.sessions.values()), query),
+  tallyCalls: (query) => tallyCalls(summarizeCalls(store.sessions.values()), query),
   findSessions: (query) => querySessions(store.sessions.values(), query),
   findConfirmations: (query) => queryConfirmations(store.sessions.values(), query),
   findConfirmation: (confirmationId) => findConfirmation(store.sessions.values(), confirmationId),

@@ -6,7 +6,7 @@ import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { hasText, matchesCall } from '../../ledger/match-call.ts';
 import type { PageCursor } from '../../ledger/page-cursor.ts';
 import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
-import { toCallSummary } from '../../ledger/summarise-call.ts';
+import { toCallSummary } from '../../ledger/summarize-call.ts';
 import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
 import type { MemoryCall, MemorySession } from './memory-session.ts';
 
@@ -15,7 +15,7 @@ export function queryCalls(sessions: Iterable<MemorySession>, query: CallQuery):
   for (const { sessionId, calls } of sessions) {
     if (query.sessionId !== undefined && query.sessionId !== sessionId) continue;
     for (const call of calls.values()) {
-      const summary = summarise(call);
+      const summary = summarize(call);
       if (summary !== undefined && matchesCall(summary, query))
         found.push([summary, [summary.requestedAt, call.position]]);
     }
@@ -23,10 +23,10 @@ export function queryCalls(sessions: Iterable<MemorySession>, query: CallQuery):
   return toPage(found, query);
 }
 
-export function* summariseCalls(sessions: Iterable<MemorySession>): Generator<CallSummary, void> {
+export function* summarizeCalls(sessions: Iterable<MemorySession>): Generator<CallSummary, void> {
   for (const { calls } of sessions)
     for (const call of calls.values()) {
-      const summary = summarise(call);
+      const summary = summarize(call);
       if (summary !== undefined) yield summary;
     }
 }
@@ -41,7 +41,7 @@ export function querySessions(sessions: Iterable<MemorySession>, query: SessionQ
     const tally = newSessionTally(sessionId);
     for (const { events } of entries) for (const { at } of events) countEvent(tally, at);
     for (const call of calls.values()) {
-      const summary = summarise(call);
+      const summary = summarize(call);
       if (summary !== undefined) countCall(tally, summary);
     }
     if (
@@ -54,7 +54,7 @@ export function querySessions(sessions: Iterable<MemorySession>, query: SessionQ
   return toPage(found, query);
 }
 
-const summarise = ({ events }: MemoryCall): CallSummary | undefined => {
+const summarize = ({ events }: MemoryCall): CallSummary | undefined => {
   const call = foldCall(events as readonly CallEvent[]); // stored for the call, so these are call events
   return call && toCallSummary(call);
 };

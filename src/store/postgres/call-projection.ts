@@ -5,8 +5,8 @@ import type { JsonObject } from '../../base/json.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
 import { hourOf, latencyBin } from '../../ledger/call-tally.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
-import { toCallSummary } from '../../ledger/summarise-call.ts';
-import { summariseConfirmations } from '../../ledger/summarise-confirmations.ts';
+import { toCallSummary } from '../../ledger/summarize-call.ts';
+import { summarizeConfirmations } from '../../ledger/summarize-confirmations.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { EntryRow } from './entry-row.ts';
 import { toPgText } from './pg-text.ts';
@@ -38,7 +38,7 @@ export function projectCall(entries: readonly DecodedEntry[]): ProjectedCall | u
   return {
     summary,
     row: toCallRow(session, position, summary, ownerOf(entries)),
-    confirmations: summariseConfirmations(events).map((asked) => ({
+    confirmations: summarizeConfirmations(events).map((asked) => ({
       confirmation_id: toPgText(asked.confirmationId),
       session_id: session,
       call_id: toPgText(asked.callId),

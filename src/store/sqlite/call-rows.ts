@@ -6,8 +6,8 @@ import { foldCall } from '../../call/evolve.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
-import { summariseConfirmations } from '../../ledger/summarise-confirmations.ts';
-import { toCallSummary, userIdOf } from '../../ledger/summarise-call.ts';
+import { summarizeConfirmations } from '../../ledger/summarize-confirmations.ts';
+import { toCallSummary, userIdOf } from '../../ledger/summarize-call.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
@@ -116,7 +116,7 @@ export class CallRows {
       this.#putAudit.run(...toAuditRow(positions[index] ?? position, session, record));
     }
     if (call.confirmation !== undefined)
-      for (const asked of summariseConfirmations(events))
+      for (const asked of summarizeConfirmations(events))
         this.#putConfirmation.run(
           toSqlText(asked.confirmationId),
           position,

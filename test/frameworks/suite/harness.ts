@@ -1,5 +1,5 @@
 /**
- * What the behaviour suite needs of an adapter: an agent of the real framework, its tools governed, its model scripted.
+ * What the behavior suite needs of an adapter: an agent of the real framework, its tools governed, its model scripted.
  * A harness is a module whose default export is one, so that a process of its own can load it.
  */
 import type { Runtime, RuntimeOptions } from 'quittance';

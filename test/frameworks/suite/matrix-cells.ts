@@ -18,7 +18,7 @@ export type MatrixColumn = (typeof matrixColumns)[number];
 export type MatrixCell = {
   readonly column: MatrixColumn;
   readonly file:
-    | 'suite/behaviour-suite.ts'
+    | 'suite/behavior-suite.ts'
     | 'attacks.test.ts'
     | 'structured-answers.test.ts'
     | 'claude-agent-odd.test.ts'
@@ -31,7 +31,7 @@ export type MatrixCell = {
 export function cellsOf({ name, streams, suspends }: Harness): readonly MatrixCell[] {
   const inSuite = (column: MatrixColumn, ...path: readonly string[]): MatrixCell => ({
     column,
-    file: 'suite/behaviour-suite.ts',
+    file: 'suite/behavior-suite.ts',
     path: [name, ...path],
   });
   const told = 'what the model is told of a success and of a failure is what the ledger holds';

@@ -273,7 +273,7 @@ describe('data of a newer version', () => {
             elapsed_ms: 1,
             hue: 1,
           },
-          colour: 'red',
+          color: 'red',
         },
         {
           id: 'd',
@@ -309,7 +309,7 @@ describe('data of a newer version', () => {
       unknownFields: { text: { revision: 2 }, body: { snapshot: { a: 1 } } },
     });
     expect(events[1]?.unknownFields).toEqual({
-      text: { colour: 'red', outcome: { hue: 1 } },
+      text: { color: 'red', outcome: { hue: 1 } },
       body: { mood: 'sad', outcome: { trace: 'long' } },
     });
     expect(events[2]?.unknownFields).toEqual({

@@ -54,7 +54,7 @@ const order: { readonly [Move in ErrorGroup['whoseMove']]: number } = {
 const unsuccessful: readonly ToolOutcome['type'][] = ['ToolFailure', 'ToolTimeout', 'ToolDenied'];
 
 /** Groups → codes → calls. Keeps one line per code and tool, however many calls there are. */
-export async function summariseErrors(
+export async function summarizeErrors(
   queries: Pick<Queries, 'findCalls'>,
   query: ErrorQuery = {},
 ): Promise<readonly ErrorGroup[]> {

@@ -24,7 +24,7 @@ const shared = new Set(['runtime/host', 'runtime/files', 'runtime/input', 'runti
  * A stage is left only when none of its functions runs or waits any more, and another stage was entered since. So a
  * return means that the call went on in another stage and then came back to do more of the first one's work.
  */
-export function summariseTrace(steps: readonly Step[]): TraceSummary {
+export function summarizeTrace(steps: readonly Step[]): TraceSummary {
   const paths = steps.filter(({ type }) => type === 'entered').map(({ path }) => path);
   const counted = paths.filter((path) => !notCounted.has(folderOf(path)));
   const stack: Step[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CallQuery, CallSummary, Page } from './call-query.ts';
 import { matchesCall } from './match-call.ts';
-import { summariseErrors } from './summarise-errors.ts';
+import { summarizeErrors } from './summarize-errors.ts';
 
 const call = (callId: string, code: string, changes: Partial<CallSummary> = {}): CallSummary => ({
   sessionId: 's1',
@@ -47,7 +47,7 @@ const ledgerOf = (
 
 describe('failures', () => {
   test('are grouped by who must act, in the order of the table, the most frequent code first', async () => {
-    const groups = await summariseErrors(
+    const groups = await summarizeErrors(
       ledgerOf([
         call('c1', 'tool.indeterminate', { unresolved: true }),
         call('c2', 'tool.network_error'),
@@ -77,7 +77,7 @@ describe('failures', () => {
   });
 
   test('are represented by the newest, with the times of the first and the last', async () => {
-    const [group] = await summariseErrors(
+    const [group] = await summarizeErrors(
       ledgerOf([
         call('old', 'tool.timeout', { outcome: 'ToolTimeout', settledAt: 5 }),
         call('new', 'tool.timeout', { outcome: 'ToolTimeout', settledAt: 50 }),
@@ -88,7 +88,7 @@ describe('failures', () => {
   });
 
   test('with a code of a newer version, or with the name of an object method, are in a separate group', async () => {
-    const groups = await summariseErrors(
+    const groups = await summarizeErrors(
       ledgerOf([call('c1', 'tool.from_the_future'), call('c2', 'constructor'), call('c3', '__proto__')]),
     );
     expect(groups).toMatchObject([{ whoseMove: 'unknown', count: 3 }]);
@@ -105,7 +105,7 @@ describe('failures', () => {
       call('c2', 'x', { outcome: 'ToolExecutionResult' }),
       call('c3', 'tool.timeout', { outcome: 'ToolTimeout', sessionId: 's2' }),
     ]);
-    expect(await summariseErrors(ledger, { sessionId: 's2' })).toMatchObject([{ count: 1 }]);
+    expect(await summarizeErrors(ledger, { sessionId: 's2' })).toMatchObject([{ count: 1 }]);
     expect(ledger.asked.map(({ outcome }) => outcome)).toEqual(['ToolFailure', 'ToolTimeout', 'ToolDenied']);
     expect(ledger.asked.every(({ sessionId }) => sessionId === 's2')).toBe(true);
   });
@@ -114,10 +114,10 @@ describe('failures', () => {
     const stop = new AbortController();
     stop.abort();
     const many = Array.from({ length: 9 }, (_, index) => call(`c${index}`, 'tool.network_error'));
-    expect(await summariseErrors(ledgerOf(many), { signal: stop.signal })).toMatchObject([{ count: 2 }]);
+    expect(await summarizeErrors(ledgerOf(many), { signal: stop.signal })).toMatchObject([{ count: 2 }]);
   });
 });
 
 test('without failures nothing is listed', async () => {
-  expect(await summariseErrors(ledgerOf([]))).toEqual([]);
+  expect(await summarizeErrors(ledgerOf([]))).toEqual([]);
 });

@@ -16,7 +16,7 @@ import { play } from './play.ts';
 const done: Script = [{ text: 'Done.' }];
 const sessionId = 'thread-1';
 
-export function behaviourSuite(harness: Harness): void {
+export function behaviorSuite(harness: Harness): void {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-frameworks-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   let files = 0;
@@ -25,7 +25,7 @@ export function behaviourSuite(harness: Harness): void {
   const ways = harness.streams ? [false, true] : [false];
 
   test(`every cell of the adapter matrix for ${harness.name} is a test here`, ({ task }) => {
-    const own = cellsOf(harness).filter(({ file }) => file === 'suite/behaviour-suite.ts');
+    const own = cellsOf(harness).filter(({ file }) => file === 'suite/behavior-suite.ts');
     expect(() => refuseMissingTests(own, task.file.tasks)).not.toThrow();
   });
 

@@ -6,7 +6,7 @@ import type { ConfirmationSummary } from './confirmation-query.ts';
  * Every confirmation of a call, in order. A confirmation that a newer one replaced is decided, whatever its last
  * status was.
  */
-export function summariseConfirmations(events: readonly CallEvent[]): readonly ConfirmationSummary[] {
+export function summarizeConfirmations(events: readonly CallEvent[]): readonly ConfirmationSummary[] {
   const found = new Map<string, ConfirmationSummary>();
   let toolName = '';
   const set = (confirmationId: string, status: ConfirmationStatus): void => {

@@ -7,8 +7,8 @@ import { defineTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { jsonSchema } from '../tool/schema.ts';
 
-/** One tool of a catalogue. The client or a worker runs it and reports the result. */
-export type CatalogueTool = {
+/** One tool of a catalog. The client or a worker runs it and reports the result. */
+export type CatalogTool = {
   readonly name: string;
   readonly description?: string;
   readonly displayName?: string;
@@ -36,10 +36,10 @@ const names: ReadonlySet<string> = new Set([
   'rerun',
 ]);
 
-/** The tools of a catalogue: `{ "tools": [ … ] }` or the list itself. Throws `config.invalid` and says which tool. */
-export function toolsFromCatalogue(catalogue: JsonValue): readonly AnyTool[] {
-  const listed = isJsonObject(catalogue) ? catalogue['tools'] : catalogue;
-  if (!Array.isArray(listed)) throw invalid('a catalogue is {"tools": [{"name": "refund", "input": {…}}]}.');
+/** The tools of a catalog: `{ "tools": [ … ] }` or the list itself. Throws `config.invalid` and says which tool. */
+export function toolsFromCatalog(catalog: JsonValue): readonly AnyTool[] {
+  const listed = isJsonObject(catalog) ? catalog['tools'] : catalog;
+  if (!Array.isArray(listed)) throw invalid('a catalog is {"tools": [{"name": "refund", "input": {…}}]}.');
   return (listed as readonly JsonValue[]).map((item, index) => {
     if (!isJsonObject(item) || typeof item['name'] !== 'string')
       throw invalid(`tools[${index}] must be an object with a name.`);
@@ -48,7 +48,7 @@ export function toolsFromCatalogue(catalogue: JsonValue): readonly AnyTool[] {
       throw invalid(
         `tools[${index}] has a field ${JSON.stringify(unknown)}. Known ones: ${[...names].join(', ')}.`,
       );
-    const { input, output, ...rest } = item as unknown as CatalogueTool; // defineTool looks at every field
+    const { input, output, ...rest } = item as unknown as CatalogTool; // defineTool looks at every field
     for (const [field, schema] of Object.entries({ input, output }))
       if (schema !== undefined && !isJsonObject(schema))
         throw invalid(`tools[${index}].${field} must be a JSON Schema, as an object.`);
@@ -62,4 +62,4 @@ export function toolsFromCatalogue(catalogue: JsonValue): readonly AnyTool[] {
 }
 
 const invalid = (problem: string): QuittanceError =>
-  new QuittanceError('config.invalid', `The catalogue of tools: ${problem}`);
+  new QuittanceError('config.invalid', `The catalog of tools: ${problem}`);

@@ -464,12 +464,12 @@ test('a theme around the card wins over the system', async () => {
   await staged.begin('call_get', 'get_order', { id: '1' });
   await feed('call_get');
   await expectStatus(page, 'call_get', 'succeeded');
-  const colour = (): Promise<string> =>
+  const color = (): Promise<string> =>
     cardOf(page, 'call_get').evaluate((card) => getComputedStyle(card).backgroundColor);
-  const light = await colour();
+  const light = await color();
   await page.evaluate(() => document.body.setAttribute('data-quittance-theme', 'dark'));
-  expect(await colour()).not.toBe(light);
+  expect(await color()).not.toBe(light);
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.evaluate(() => document.body.setAttribute('data-quittance-theme', 'light'));
-  expect(await colour()).toBe(light);
+  expect(await color()).toBe(light);
 });

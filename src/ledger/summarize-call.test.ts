@@ -3,7 +3,7 @@ import { eventsOf, makeEntries, stories } from '../../test/make-ledger.ts';
 import type { Story } from '../../test/make-ledger.ts';
 import type { Call } from '../call/call.ts';
 import { foldCall } from '../call/evolve.ts';
-import { toCallSummary } from './summarise-call.ts';
+import { toCallSummary } from './summarize-call.ts';
 import { countCall, countEvent, newSessionTally } from './session-tally.ts';
 
 const callOf = (story: Story, drop = 0): Call => {
