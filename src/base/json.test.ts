@@ -403,7 +403,9 @@ describe('JSON text', () => {
     expect(refuse(parseJson('['.repeat(513) + ']'.repeat(513)))).toBe(
       '$: nested more than 512 levels deep at position 512',
     );
-    expect(refuse(parseJson('['.repeat(1_000_000)))).toBe('$: nested more than 512 levels deep at position 512');
+    expect(refuse(parseJson('['.repeat(1_000_000)))).toBe(
+      '$: nested more than 512 levels deep at position 512',
+    );
     expect(refuse(parseJson('{"a":'.repeat(1_000_000)))).toBe(
       '$: nested more than 512 levels deep at position 2560',
     );

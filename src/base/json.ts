@@ -8,7 +8,6 @@
  */
 import { readTokens, readJsonText } from './json-text.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
-import { defineMember } from './json-value.ts';
 import { findNesting, findJsonSyntaxError } from './json-syntax.ts';
 import { deepest, JsonCopying } from './json-copy.ts';
 

@@ -21,4 +21,5 @@ export const toJsonWithTimes = <Value extends object>(
     ...Object.fromEntries(times.map((name) => [name, toTimeText(value[name])] as const)),
   });
 
-const toTimeText = (at: unknown): string | undefined => (typeof at === 'number' ? utcTimeText(at) : undefined);
+const toTimeText = (at: unknown): string | undefined =>
+  typeof at === 'number' ? utcTimeText(at) : undefined;

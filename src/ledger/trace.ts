@@ -10,7 +10,7 @@ import type { CallEvent } from '../call/event.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import type { ReadEvent } from './unknown-event.ts';
 import type { SessionNode, TurnNode, CallNode, AttemptNode, EventNode, TraceNode } from './trace-node.ts';
-import { by, whoOf, traceNoteOf } from './trace-note.ts';
+import { whoOf, traceNoteOf } from './trace-note.ts';
 import { type TraceDraft, type AnyDraft, newAttempt } from './trace-draft.ts';
 
 /** The sessions of the events, each with everything below it. The events must be in append order. */

@@ -32,7 +32,6 @@ import {
   type ContextOf,
   createContexts,
   patternsOf,
-  readRegex,
 } from './create-contexts.ts';
 
 export type { ToolEnd } from './output-view.ts';

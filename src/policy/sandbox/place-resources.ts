@@ -2,7 +2,7 @@
 import { baseOf, placeRelative, placeSpelling, type Base, type FoundPath } from './found-path.ts';
 import { climbs, readPath } from './path-spelling.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
-import { ResourceReader, type SpelledPath } from './resource-reader.ts';
+import type { ResourceReader, SpelledPath } from './resource-reader.ts';
 
 const mostBases = 16;
 

@@ -31,7 +31,7 @@ async function start(
   reply.catch(() => undefined);
   await quiet();
   const claim = await runtime.handoffs.claim(taken, { ...by, ...(leaseMs !== undefined && { leaseMs }) });
-  return { claim, reply: reply };
+  return { claim, reply };
 }
 
 const thrownCode = (error: unknown): string => (isQuittanceError(error) ? error.code : String(error));
@@ -91,7 +91,7 @@ describe('a call that is handed over', () => {
 
   it('keeps a read by its intent too, so that a worker can find it', async () => {
     const on = stage();
-    const { claim, reply: reply } = await start(on, { name: 'get_all' });
+    const { claim, reply } = await start(on, { name: 'get_all' });
     await on.runtime.handoffs.report(claim.token, { output: [1] });
     expect(await reply).toMatchObject({ output: [1] });
   });
@@ -160,7 +160,7 @@ describe('a call that is handed over', () => {
 
   it('ends no turn by an output that only looks like a result', async () => {
     const on = stage();
-    const { claim, reply: reply } = await start(on);
+    const { claim, reply } = await start(on);
     await on.runtime.handoffs.report(claim.token, { output: toolResult({ success: true }) });
     await reply;
     const second = on.turn.call(envelope('c2', 'pay', { amount: 4 }));
@@ -246,7 +246,7 @@ describe('a report', () => {
 
   it('counts once where two come at the same time', async () => {
     const on = stage();
-    const { claim, reply: reply } = await start(on);
+    const { claim, reply } = await start(on);
     const both = await Promise.all([
       on.runtime.handoffs.report(claim.token, { output: 1 }),
       on.runtime.handoffs.report(claim.token, { output: 2 }),
@@ -279,7 +279,7 @@ describe('a report', () => {
 
   it('is refused for another call of the same name, though it is of the same ledger', async () => {
     const on = stage();
-    const { claim, reply: reply } = await start(on);
+    const { claim, reply } = await start(on);
     await on.runtime.handoffs.report(claim.token, { output: 1 });
     await reply;
     await on.turn.end();
@@ -343,7 +343,7 @@ describe('time', () => {
 
   it('runs out for a worker: the report is late, and the effect was in doubt until then', async () => {
     const on = stage();
-    const { claim, reply: reply } = await start(on);
+    const { claim, reply } = await start(on);
     on.clock.advance(60_000);
     expect((await reply).type).toBe('ToolTimeout');
     expect(await on.runtime.handoffs.report(claim.token, { output: 'done' })).toMatchObject({
@@ -364,7 +364,7 @@ describe('time', () => {
 
   it('[no-silent-rerun] of a lease runs out: nobody else is given what may not run twice', async () => {
     const on = stage();
-    const { claim, reply: reply } = await start(on, { leaseMs: 1_000 });
+    const { claim, reply } = await start(on, { leaseMs: 1_000 });
     on.clock.advance(1_000);
     expect(code(await reply)).toBe('tool.indeterminate');
     expect(await on.runtime.handoffs.claim({ toolName: 'pay' }, by)).toBeUndefined();
@@ -373,7 +373,7 @@ describe('time', () => {
 
   it('of a lease runs out: what may run again is another attempt, and the first one cannot report it', async () => {
     const on = stage();
-    const { claim, reply: reply } = await start(on, { name: 'get_all', leaseMs: 1_000 });
+    const { claim, reply } = await start(on, { name: 'get_all', leaseMs: 1_000 });
     on.clock.advance(1_000);
     await expect(on.runtime.handoffs.report(claim.token, { output: 1 })).rejects.toMatchObject({
       code: 'handoff.expired',
@@ -445,7 +445,7 @@ describe('time', () => {
       costMicros: 5,
     });
     const on = setStage({ tools: [dear], budgets: [{ scope: 'session', costMicros: 100 }] });
-    const { reply: reply } = await start(on, { name: 'get_dear', leaseMs: 1_000 });
+    const { reply } = await start(on, { name: 'get_dear', leaseMs: 1_000 });
     on.clock.advance(1_000);
     const second = await on.runtime.handoffs.claim(taken, by);
     expect(second.attempt).toBe(2);
@@ -529,7 +529,7 @@ describe('a budget', () => {
 
   it('is charged for what a worker did, or may have done', async () => {
     const on = create();
-    const { reply: reply } = await start(on);
+    const { reply } = await start(on);
     on.clock.advance(60_000);
     await reply;
     const [call] = await on.runtime.calls.list({ sessionId: 's' });
@@ -550,7 +550,7 @@ describe('a cancellation', () => {
 
   it('of a call in a worker’s hands gives it a moment, then nobody knows', async () => {
     const on = stage();
-    const { claim, reply: reply } = await start(on);
+    const { claim, reply } = await start(on);
     on.turn.cancel('c1', 'enough');
     await quiet();
     on.clock.advance(5_000);
@@ -560,7 +560,7 @@ describe('a cancellation', () => {
 
   it('that a report overtakes changes nothing', async () => {
     const on = stage();
-    const { claim, reply: reply } = await start(on);
+    const { claim, reply } = await start(on);
     on.turn.cancel('c1', 'enough');
     await quiet();
     await on.runtime.handoffs.report(claim.token, { output: 1 });

@@ -22,7 +22,8 @@ export function useReload(onReloaded: () => void): Reload {
       .then(
         (answer) => {
           setRefused(answer.ok ? undefined : answer);
-          if (answer.ok) showToast(answer.changed ? 'New rules are in force.' : 'The rules have not changed.');
+          if (answer.ok)
+            showToast(answer.changed ? 'New rules are in force.' : 'The rules have not changed.');
           onReloaded();
         },
         (error: unknown) => showToast(toApiError(error).message, 'bad'),

@@ -139,7 +139,9 @@ function useNewGrant(
     setError(undefined);
     try {
       const grant = await send<GrantView>('/v1/grants', reading.grant);
-      showToast(`Grant added for ${shownId(grant.toolName)}. Calls that are already held still need an answer.`);
+      showToast(
+        `Grant added for ${shownId(grant.toolName)}. Calls that are already held still need an answer.`,
+      );
       onGiven();
     } catch (thrown) {
       setError(toApiError(thrown));
