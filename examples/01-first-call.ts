@@ -18,7 +18,7 @@ const [first, second] = [await turn.call(call), await turn.call(call)];
 
 assert.equal(first.type, 'ToolExecutionResult');
 assert.deepEqual(second, first); // one call, one outcome
-assert.deepEqual(refunded, [500]); // a number, and only once
+assert.deepEqual(refunded, [500]); // coerced to a number, refunded once
 for (const { outcome } of await runtime.calls.audit({ sessionId: 'ticket-42' })) console.log(outcome.kind);
 // completed
 // cached

@@ -22,7 +22,7 @@ await assert.rejects(turn.call(remove('d1', 'u7')), (error) => {
 });
 assert.deepEqual(deleted, []);
 
-// Your page, chat or terminal lists what waits and decides about exactly what it showed.
+// Your page, chat or terminal lists open confirmations and decides exactly what it showed.
 const { rows } = await runtime.confirmations.list({ status: 'pending' });
 assert.equal(rows.length, 1);
 for (const { confirmationId, description, effectiveInput, inputDigest } of rows) {

@@ -40,7 +40,7 @@ assert.deepEqual(outcome.output, {
 const [record] = await runtime.calls.audit({ sessionId: 'login' });
 assert.deepEqual(record?.requestedInput, { user: 'ada', password: '[REDACTED]', memo: '[REDACTED] lost' });
 
-// Nowhere in what was kept.
+// The secrets appear nowhere in the stored data.
 const kept = JSON.stringify(await runtime.events.list({ sessionId: 'login' }));
 for (const secret of ['rye-and-salt', 'BADGE-1234', '7f3a']) assert(!kept.includes(secret));
 console.log(record.requestedInput, outcome.output);

@@ -24,7 +24,7 @@ const turn = runtime.turn({
 });
 await turn.call({ id: 'r1', name: 'refund', arguments: { order: 'A7', cents: '500' } });
 
-// Records: the facts of a call's life, for people who must explain it.
+// Records: the facts of a call, for people who must explain it.
 const records = await runtime.calls.audit({ sessionId: 'ticket-42', callId: 'r1' });
 const kinds = records.map(({ outcome }) => outcome.kind);
 assert.deepEqual(kinds, ['requires_confirmation', 'completed']);
@@ -43,10 +43,10 @@ assert.partialDeepStrictEqual(done.decidedBy, {
 }); // the approver
 assert.equal(done.toolSuccess, true);
 
-// A call: where it stands now, with the exact text the model was told.
+// A call: its current state, with the exact text for the model.
 const [call] = await runtime.calls.list({ sessionId: 'ticket-42' });
 assert.equal(call?.status, 'settled');
 assert.equal(call.settled?.content, '{"refunded":500}');
 
-// Events: everything, in order. Records and calls are readings of them.
+// Events: everything, in order. Records and calls are derived from them.
 for (const event of await runtime.events.list({ sessionId: 'ticket-42' })) console.log(event.type);

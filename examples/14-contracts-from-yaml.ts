@@ -56,7 +56,7 @@ const order = await turn.call({ id: 'o1', name: 'find_order', arguments: { order
 assert(order.type === 'ToolExecutionResult');
 assert.deepEqual(order.output, { order: 'A7', paidFrom: '[REDACTED]', lines: ['2 loaves'] });
 
-// Who decided, and under which version of the rules, is on the record.
+// The record names the decider and the version of the rules.
 for (const { callId, outcome, decidedBy, policyVersion } of await runtime.calls.audit({
   sessionId: 'till-3',
 })) {

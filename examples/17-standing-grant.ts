@@ -33,7 +33,7 @@ assert.deepEqual(refunded, [450]);
 const [first] = await runtime.calls.list({ sessionId: 'sale', callId: 'o1' });
 assert.equal(first?.grantId, grant.grantId);
 
-// Revoked, it lets nothing through any more, from the next intent on.
+// A revoked grant approves nothing, from the next intent on.
 await runtime.grants.revoke({ sessionId: 'sale', grantId: grant.grantId, by: 'Bob' });
 await assert.rejects(ask('o3', 100), isHeld);
 assert.deepEqual(refunded, [450]);

@@ -81,7 +81,7 @@ const edited = await question();
 assert.equal(edited.preview?.revision, 2);
 assert.deepEqual(released, [draft.preview?.operationId]);
 
-// A no lets go of it.
+// A denial releases it.
 await runtime.confirmations.decide(edited.confirmationId, {
   decision: 'deny',
   by: 'Ada',

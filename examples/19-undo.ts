@@ -69,7 +69,7 @@ assert.equal(rows.get('2'), 'cumin');
 // Not for a tool without undo.
 assert.equal(await refused('s1'), 'undo.unavailable');
 
-// The undo is a call of its own, and the first one says by which it was undone.
+// The undo is a separate call, and the first call names it.
 const [first, undoing] = await runtime.calls.list({ sessionId: 'bakery' });
 assert.equal(first?.undone?.by.name, 'Ada');
 console.log(undoing?.toolName);

@@ -38,7 +38,7 @@ async function work(path: string): Promise<void> {
     { log: [{ message: 'rendered' }], costMicros: 500 },
   );
   assert.equal(first.status, 'settled');
-  // A report whose answer was lost is sent again: what is recorded comes back, and nothing is counted twice.
+  // A report whose answer was lost is sent again: the recorded answer comes back, and nothing counts twice.
   assert.equal((await runtime.handoffs.report(token, { output })).status, 'replayed');
   await assert.rejects(runtime.handoffs.report('forged', { output }), (error) =>
     isQuittanceError(error, 'handoff.unknown'),

@@ -41,7 +41,7 @@ async function beTheAgent(): Promise<void> {
     outcomes.map((outcome) => (outcome.type === 'ToolDenied' ? outcome.details : outcome.type)),
     ['ToolExecutionResult', 'Ada said no: u8 is me', 'ToolExecutionResult'],
   );
-  assert.deepEqual(deleted.toSorted(), ['u70', 'u9']); // u7 was mistyped, and Ada knew who was meant
+  assert.deepEqual(deleted.toSorted(), ['u70', 'u9']); // u7 was a typing error, and Ada knew the right one
   for (const { callId, outcome, decidedBy } of await runtime.calls.audit({ sessionId: 'admin' }))
     console.log('agent:', callId, outcome.kind, decidedBy?.name ?? '');
   await runtime.close();

@@ -99,7 +99,7 @@ async function workOff(): Promise<void> {
   const claim = await runtime.handoffs.claim({ toolName: 'ship' }, { worker: errand.name, leaseMs: 2_000 });
   if (claim === undefined) return;
   writeSync(effectsFile, `${claim.sessionId}/${claim.callId}\n`);
-  // Some workers are never heard of again.
+  // Some workers never report.
   if (random(8) > 0) await runtime.handoffs.report(claim.token, { output: { done: true } });
 }
 

@@ -31,7 +31,7 @@ export type Places = {
 
 const sessionId = 's';
 
-/** Plays the whole scenario. `tell` hears every answer before anything else happens. */
+/** Plays the whole scenario. `tell` receives every answer before anything else happens. */
 export async function playScenario(
   { ledger: path, effects, patienceMs }: Places,
   tell: (told: Told) => void,

@@ -3,15 +3,12 @@ import { Fragment, useCallback, useState } from 'react';
 import { ReplacedLedgerContext } from './api/replaced-ledger.ts';
 import { useToast } from './ui/toast.tsx';
 
-/** Has the page read everything again, and says why, once the server has another ledger: nothing on it would be true. */
+/** Remounts the page, with a notice, when the server uses another ledger: nothing shown would be valid. */
 export function ReloadOnNewLedger({ children }: { readonly children: ReactNode }): ReactNode {
   const showToast = useToast();
   const [round, setRound] = useState(0);
   const begin = useCallback(() => {
-    showToast(
-      'The server has another ledger than before, or an older copy of it. This page was read anew.',
-      'bad',
-    );
+    showToast('The server now uses another ledger, or an older copy. This page was reloaded.', 'bad');
     setRound((before) => before + 1);
   }, [showToast]);
   return (

@@ -7,10 +7,13 @@ export const secrets: Scene = {
     const call = request('sign_in', { user: 'ada', password: 'rye-and-salt' });
     const answer = await openTurn().call(call);
     const masked = { ...call, arguments: { user: 'ada', password: 'rye-…' } };
-    show(masked, answer, { ends: 'result', happened: 'the shop knew the password' });
+    show(masked, answer, { ends: 'result', happened: 'the shop received the password' });
     const [record] = await runtime.calls.audit({ sessionId, callId: call.id });
     note(`On record: ${JSON.stringify(record?.requestedInput)}`);
     const kept = JSON.stringify([answer, await runtime.events.list({ sessionId })]);
-    check('the password should be nowhere in what is kept and told.', !kept.includes('rye-and-salt'));
+    check(
+      'the password should appear nowhere in the stored and reported data.',
+      !kept.includes('rye-and-salt'),
+    );
   },
 };

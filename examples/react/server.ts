@@ -66,7 +66,7 @@ const routes: Readonly<
       decision: Omit<PersonDecision, 'by'>;
     };
     try {
-      // The name comes from here: a page may say what was decided, never who did.
+      // The server sets the name: a page may send a decision, never the person.
       await runtime.confirmations.decide(confirmationId, { ...decision, by: person } as PersonDecision);
       response.writeHead(204).end();
     } catch (error) {

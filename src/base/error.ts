@@ -4,7 +4,7 @@
  */
 import type { ErrorFacts } from './error-facts.ts';
 
-/** The stable word for why we refuse. */
+/** The stable code of an error. */
 export type ErrorCode = keyof ErrorFacts;
 
 /** Every code that our errors may carry, with its meaning and its remedy. */
@@ -161,12 +161,12 @@ type FactsAndCause<Code extends ErrorCode> = object extends ErrorFacts[Code]
   ? [facts?: ErrorFacts[Code], cause?: unknown]
   : [facts: ErrorFacts[Code], cause?: unknown];
 
-/** The one class of error this package throws on its own account. */
+/** The only class of error that this package throws by itself. */
 export class QuittanceError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
-  /** What a program may want to read, e.g. `{callId, confirmationId}` of `call.pending`. */
+  /** Facts for programs, e.g. `{callId, confirmationId}` of `call.pending`. */
   readonly facts: ErrorFacts[Code];
-  /** What a developer can do about it. The message may reach a model; this is never meant for one. */
+  /** Advice for a developer. The message may reach a model; this never does. */
   readonly remedy: string;
 
   constructor(code: Code, message: string, ...[facts, cause]: FactsAndCause<Code>) {

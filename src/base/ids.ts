@@ -14,7 +14,7 @@ export const eventIdsFrom =
   () =>
     ids.next('evt');
 
-/** Identifiers of one process: a random stem and a counter, so that the hot path asks the system for nothing. */
+/** Identifiers of one process: a random stem and a counter, so that the hot path makes no system call. */
 export function createIds(): Ids {
   const stem = randomBytes(9).toString('base64url').replaceAll(/[-_]/g, '0');
   let count = 0;

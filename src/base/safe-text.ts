@@ -13,7 +13,7 @@ export const safeText = (text: string): string => replaceMarks(text, escapeText)
 /** The same in pieces, for pages: escapes can be styled, and each piece keeps its own direction. */
 export const textPieces = (text: string): readonly TextPiece[] => splitText(text);
 
-/** What `safeText` showed, read back: people copy what they see. */
+/** Reverses `safeText`, because people copy what they see. */
 export const fromSafeText = (text: string): string =>
   text.replace(
     /\\(?:([nrt])|u([\da-f]{4})|u\{([\da-f]{1,6})\})/g,

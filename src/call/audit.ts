@@ -77,14 +77,14 @@ export type ToolAuditRecord = {
   readonly policyVersion: string | undefined;
   /** Who or what decided; of a person also how they were identified. */
   readonly decidedBy: DecidedBy | undefined;
-  /** The standing permission that answered for a person. */
+  /** The grant that approved the call in place of a person. */
   readonly grantId: string | undefined;
   /** What the success check said; undefined where nothing was judged. */
   readonly toolSuccess: boolean | undefined;
   readonly outcome: ToolAuditOutcome;
   /** The event that brought this about. */
   readonly cause: string | undefined;
-  /** Milliseconds since 1970 by the ledger's clock. */
+  /** Milliseconds since 1970, by the ledger's clock. */
   readonly at: number;
 };
 

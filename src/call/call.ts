@@ -47,7 +47,7 @@ export type CallFacts = {
   readonly acceptedInput: JsonObject | undefined;
   readonly artifacts: readonly ArtifactArgument[];
   readonly wasCoerced: boolean;
-  /** A person put other arguments in the place of those that were asked for. */
+  /** A person replaced the requested arguments. */
   readonly wasEdited: boolean;
   readonly principal: Principal | undefined;
   readonly provenance: Provenance | undefined;
@@ -76,7 +76,7 @@ export type CallFacts = {
   readonly spentMicros: number;
   /** The last thing the tool said it would do. */
   readonly preview: ToolPreviewed | undefined;
-  /** The standing permission that answered for a person. */
+  /** The grant that approved the call in place of a person. */
   readonly grantId: string | undefined;
   readonly late: readonly ToolLate[];
   readonly recalls: number;

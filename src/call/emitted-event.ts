@@ -10,7 +10,7 @@ export type EmittedEvent = {
   readonly turnId: string;
   /** The call it is about. */
   readonly callId: string | undefined;
-  /** Milliseconds since 1970 by the ledger's clock. */
+  /** Milliseconds since 1970, by the ledger's clock. */
   readonly at: number;
   /** The event that brought this one about. */
   readonly cause: string | undefined;

@@ -20,7 +20,7 @@ export type BacktestThreadData = {
   readonly toolsPath?: string | undefined;
 };
 
-/** Sessions to look at; `stop` makes an end of those at once; `end` of the thread. */
+/** A list of sessions to judge; `stop` ends that work at once; `end` ends the thread. */
 export type BacktestThreadOrder = readonly string[] | 'stop' | 'end';
 export type BacktestThreadAnswer = BacktestReport;
 

@@ -80,7 +80,7 @@ async function* batchesOf(
 }
 
 function startThread(workerData: BacktestThreadData): Worker {
-  // Built, this stands beside us as JavaScript; in the sources, as TypeScript.
+  // The built file is JavaScript next to this one; in the sources it is TypeScript.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   return new Worker(new URL(`./backtest-thread${extension}`, import.meta.url), {
     workerData,

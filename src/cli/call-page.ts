@@ -140,7 +140,7 @@ function preview({ preview: shown }: Call, page: PageLayout): string[] {
   ];
 }
 
-/** Who had it in hand, and what they said when. The digests of tokens are nobody's business. */
+/** Workers that claimed the call and their reports. Digests of tokens are not shown. */
 const handoff = (events: readonly CallEvent[], page: PageLayout): string[] =>
   events.flatMap((event) => {
     if (event.type !== 'tool.reported') return [];
@@ -150,7 +150,7 @@ const handoff = (events: readonly CallEvent[], page: PageLayout): string[] =>
     switch (what.type) {
       case 'claimed': {
         const until = what.expiresAt === undefined ? '' : `, until ${localTimeText(what.expiresAt)}`;
-        return labelled('taken by', `${who}: ${when}${until}`, page);
+        return labelled('claimed by', `${who}: ${when}${until}`, page);
       }
       case 'given':
         return labelled('reported by', `${who}: ${when}`, page);

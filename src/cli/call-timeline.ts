@@ -15,7 +15,7 @@ export type CallSpan = {
   readonly nested?: boolean;
 };
 
-/** The spans of a call, from the request to its end and to what came after. */
+/** The spans of a call, from the request to its end and later events. */
 export function callTimeline(events: readonly CallEvent[]): CallSpan[] {
   const startedAt = events[0]?.at ?? 0;
   const spans: CallSpan[] = [];
@@ -109,7 +109,7 @@ type Moment = Extract<CallEvent, { readonly type: (typeof momentTypes)[number] }
 
 const isMoment = (event: CallEvent): event is Moment => momentTypes.some((type) => type === event.type);
 
-/** Only a retry has a length: its pause. */
+/** Only a retry has a duration: its delay. */
 function momentOf(event: Moment): Omit<CallSpan, 'from'> {
   const ms = 0;
   switch (event.type) {
@@ -183,7 +183,7 @@ const endOf = (
   note,
 });
 
-/** Every gate the call came to: how long it waited there, and where it was stopped. */
+/** Every gate the call reached: the time spent there, and the gate that stopped it. */
 function gateSpans(event: CallEvent & { type: 'tool.decided' }, approved: boolean, from: number): CallSpan[] {
   const waits = new Map(event.gates.map(({ gate, elapsedUs }) => [gate, elapsedUs / 1_000]));
   const names = [

@@ -5,7 +5,7 @@ import { readCases, type CaseFile } from './contracts-case.ts';
 import { needFile, problemLines } from './load-or-explain.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Where the cases of a document are looked for. */
+/** Path of the case file for a document. */
 export const findCaseFiles = (path: string): string => path.replace(/(\.ya?ml)?$/i, '.cases.yaml');
 
 /** Undefined if a file has problems, which this function has printed. */

@@ -69,7 +69,7 @@ export interface Context {
   /** The same user, as evidence for a recorded decision. */
   readonly identity: OsUserIdentity;
   readonly startProgress: (label: string, total: number) => ProgressBar;
-  /** The version of this program. */
+  /** Version of this program. */
   readonly version: string;
 }
 

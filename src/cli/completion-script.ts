@@ -1,4 +1,4 @@
-/** Scripts that teach a shell to complete our command lines, made from the same tables that are used for parsing. */
+/** Shell completion scripts, generated from the tables that parsing uses. */
 import type { CliCommand, Options } from './command.ts';
 import { commonOptions } from './command.ts';
 
@@ -20,7 +20,7 @@ const optionsOf = (command: CliCommand): Options => ({ ...command.options, ...co
 /** The first words of their names. */
 const names = (commands: readonly CliCommand[]): string =>
   [...new Set(commands.map(({ name }) => name.split(' ', 1)[0]))].join(' ');
-/** First words that a second one has to follow, with those. */
+/** Words that need a subcommand, with their subcommands. */
 function groupsOf(commands: readonly CliCommand[]): readonly (readonly [group: string, parts: string])[] {
   const groups = new Map<string, string[]>();
   for (const { name } of commands) {
@@ -29,7 +29,7 @@ function groupsOf(commands: readonly CliCommand[]): readonly (readonly [group: s
   }
   return [...groups].map(([group, parts]) => [group, parts.join(' ')]);
 }
-/** What a command's first argument may be, where that is known. */
+/** Accepted values of a command's first argument, if known. */
 const wordsOf = (command: CliCommand, commands: readonly CliCommand[]): string =>
   command.name === 'completion'
     ? shells.join(' ')

@@ -1,4 +1,4 @@
-/** Questions to people as rows of a table, and as JSON. */
+/** Confirmations, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { terminalId, terminalText } from './terminal-text.ts';

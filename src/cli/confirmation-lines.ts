@@ -76,7 +76,7 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
     }
   if (open !== undefined)
     lines.push(
-      page.paint('yellow', 'It waits for a person:'),
+      page.paint('yellow', 'Awaiting approval:'),
       `quittance approve ${shellWord(terminalText(open.confirmationId))} --by NAME`,
     );
   return lines;
@@ -90,7 +90,7 @@ const held = (event: ToolHeld, page: PageLayout): string[] => [
     ? []
     : labelled(
         'expires',
-        `${localTimeText(event.expiresAt)}, ${event.timeoutEffect === 'allow' ? 'then it runs' : 'then it does not run'}`,
+        `${localTimeText(event.expiresAt)}, ${event.timeoutEffect === 'allow' ? 'then it is allowed' : 'then it is denied'}`,
         page,
       )),
   ...labelled('for input', event.inputDigest, page),

@@ -165,7 +165,7 @@ async function isSeen(
   if (ambiguous)
     throw new UsageError(
       `Call ${JSON.stringify(terminalId(view.callId))} has asked more than once. Name the question you saw.`,
-      ['quittance pending', `quittance ${verb} QUESTION --by ${by} --digest DIGEST`],
+      ['quittance pending', `quittance ${verb} CONFIRMATION --by ${by} --digest DIGEST`],
     );
   if (!given.has('json')) for (const line of lines) await out.print(line);
   return true;

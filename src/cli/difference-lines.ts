@@ -4,7 +4,7 @@ import { block, indent } from './page-layout.ts';
 import { valueText } from './preview-lines.ts';
 import { terminalText } from './terminal-text.ts';
 
-/** What was and what comes in its place, member by member; none of it cut. */
+/** Old and new values, field by field, never cut. */
 export function differenceLines(differences: readonly InputDifference[], page: PageLayout): string[] {
   const mark = (sign: '+' | '-', text: string): string[] =>
     block(`${sign} ${text}`, { ...page, textWidth: page.textWidth - indent.length }, 'all').map((line) =>

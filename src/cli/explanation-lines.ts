@@ -1,4 +1,4 @@
-/** An explanation as people read it, and as programs do. */
+/** An explanation, for people and for programs. */
 import type { JsonObject } from '../base/json.ts';
 import type { CallToJudge } from '../contracts/loaded-contracts.ts';
 import type {
@@ -61,7 +61,7 @@ export function explanationLines(
     ...(others.length === 0
       ? []
       : wrap(
-          `${others.length} ${others.length === 1 ? 'rule is' : 'rules are'} about other tools: ${others.map(({ ruleId }) => ruleId).join(', ')}.`,
+          `${others.length} ${others.length === 1 ? 'rule is' : 'rules apply'} about other tools: ${others.map(({ ruleId }) => ruleId).join(', ')}.`,
           page.textWidth,
         ).map((line) => page.paint('dim', line))),
   ];
@@ -119,7 +119,7 @@ function leafLines(leaves: readonly LeafExplanation[], page: Page): string[] {
 
 function leafLine({ selector, operator, operand, value, truth }: LeafExplanation, page: Page): string {
   const found = value === undefined ? 'nothing there' : `found ${safeJson(value)}`;
-  const word = truth === 'error' ? 'cannot be judged' : truth ? 'true' : 'false';
+  const word = truth === 'error' ? 'cannot be evaluated' : truth ? 'true' : 'false';
   const text = `${terminalText(selector)} ${operator} ${safeJson(operand)}`;
   const room = Math.min(page.width, 160) - 4;
   const end = `  ${found}`;

@@ -1,4 +1,4 @@
-/** Calls that another process runs, as rows of a table, and as JSON. */
+/** Handed-off calls, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { HandoffView } from '../runtime/handoff/list-handoffs.ts';
 import { terminalId, terminalText } from './terminal-text.ts';

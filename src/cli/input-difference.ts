@@ -9,7 +9,7 @@ export type InputDifference = {
   readonly after: JsonValue | undefined;
 };
 
-/** `shown` is what is said in the place of `after`: the same shape, with what is hidden hidden. */
+/** `shown` is displayed instead of `after`: the same shape, with redacted values. */
 export function inputDifference(
   before: JsonValue,
   after: JsonValue,

@@ -13,7 +13,7 @@ import { UsageError } from './usage-error.ts';
 
 const shownForm = /~[0-9a-f]{6}$/;
 
-/** The options as they are meant. Nothing is looked up where no option has that form. */
+/** The options with exact ids. Reads nothing if no option has the displayed form. */
 export async function readMeantOptions(ledger: Ledger, given: Given, signal: AbortSignal): Promise<Given> {
   const sessions = new Map<string, string>();
   for (const typed of [...given.list('session'), given.text('session')])

@@ -18,7 +18,7 @@ export function outcomeQuery(word: string | undefined): Pick<CallQuery, 'outcome
 
 type Standing = Pick<CallSummary, 'outcome' | 'status' | 'code'>;
 
-/** How a call stands, in one word: how it ended, or what it is waiting for. */
+/** The state of a call in one word: its outcome, or its status while it has none. */
 export const standing = ({ outcome, status, code }: Standing): string =>
   outcome === undefined ? status : outcomeLabel({ type: outcome, code });
 

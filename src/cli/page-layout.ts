@@ -47,7 +47,7 @@ export const json = (value: JsonValue, page: PageLayout, amount?: Amount): strin
 /** Marks a continued line, so that wrapped text cannot imitate separate lines. */
 const continued = '↪ ';
 
-/** Text somebody else wrote, in lines; unless all is wanted, the end of what is very long is left out, and that is said. */
+/** Untrusted text in lines. A very long text is cut with a note, unless all of it is wanted. */
 export function block(text: string, page: PageLayout, amount: Amount = 'start'): string[] {
   const width = page.textWidth - indent.length;
   const shown = amount === 'all' ? text : text.slice(0, mostCharacters);

@@ -1,7 +1,7 @@
 import type { Given } from './command.ts';
 import { UsageError } from './usage-error.ts';
 
-/** How many rows were asked for. */
+/** The requested number of rows. */
 export function readPageLimit(given: Given): number {
   if (given.has('all') && given.has('limit'))
     throw new UsageError('--all and --limit cannot both hold.', ['--all']);

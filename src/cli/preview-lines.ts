@@ -5,7 +5,7 @@ import { block, labelled } from './page-layout.ts';
 import { exactTerminalText } from './terminal-text.ts';
 import type { Style } from './terminal.ts';
 
-/** What a tool says it would do, in lines. */
+/** The preview of a tool, in lines. */
 export function previewLines(preview: Preview, page: PageLayout, amount: Amount): string[] {
   switch (preview.kind) {
     case 'text':
@@ -30,7 +30,10 @@ export const valueText = (value: JsonValue | undefined): string =>
 
 const diffStyles: Readonly<Record<string, Style>> = { '+': 'green', '-': 'red', '@': 'cyan' };
 
-/** What goes is red and what comes is green, line by line: text inside a line cannot pass for another one. */
+/**
+ * Removed lines are red, added lines green. The color applies to whole lines, so text inside a line cannot imitate
+ * another line.
+ */
 function diffLines(diff: string, page: PageLayout, amount: Amount): string[] {
   const lines = diff.split(/\r?\n/);
   const shown = amount === 'all' ? lines : lines.slice(0, mostLines);

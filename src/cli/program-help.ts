@@ -1,4 +1,4 @@
-/** Help, made from the same tables that are used for parsing. */
+/** Help, generated from the tables that parsing uses. */
 import type { CliCommand, Options } from './command.ts';
 import { commonOptions } from './command.ts';
 import { exitCodes } from './exit-code.ts';

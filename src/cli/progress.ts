@@ -1,4 +1,4 @@
-/** Shows how far a long command is: a bar on a terminal, a line now and then elsewhere. */
+/** Shows the progress of a long command: a bar on a terminal, else a line from time to time. */
 export interface ProgressBar {
   step(count?: number): void;
   /** Removes the bar. For a long run it prints the duration. */

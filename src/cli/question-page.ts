@@ -57,7 +57,7 @@ function facts(view: ConfirmationView, page: PageLayout, now: number): string[] 
   return known.flatMap(([name, value]) => (value ? labelled(name, value, page) : []));
 }
 
-/** Who asks, and why. */
+/** The source of the confirmation and its reason. */
 export const askLines = ({ by, description, code }: Ask, page: PageLayout): string[] =>
   labelled(
     'asked by',

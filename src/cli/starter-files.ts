@@ -1,4 +1,4 @@
-/** What `quittance init` writes. Each is a file people read first, so each says what it is for. */
+/** The files that `quittance init` writes. People read them first, so each explains its purpose. */
 export const starterRuntimeFile = `// The tools of this project and the runtime that settles their calls.
 // \`npx quittance serve --runtime quittance.mjs\` puts the same runtime behind the console.
 import { createRuntime, defineTool, retry } from 'quittance';

@@ -8,15 +8,15 @@ import { escapeRightToLeft } from '../base/safe-text.ts';
 export { fromSafeText, safeJson } from '../base/safe-text.ts';
 export { isShownAs, safeSentence } from '../base/safe-id.ts';
 
-/** The text on one line, safe to show. A sentence may name an id that looks like a secret: that part is masked. */
+/** The text on one line, safe to show. Parts that look like a secret id are masked. */
 export const terminalText = (text: string): string => escapeRightToLeft(safeSentence(text));
 
-/** A part of what is approved, as the ledger keeps it. The redactor has hidden what is to be hidden. */
+/** A part of what is approved, as stored. The redactor has already hidden secrets. */
 export const exactTerminalText = (text: string): string => escapeRightToLeft(text);
 
-/** The same for text whose lines and indents should be seen as such. */
+/** The same for text with significant lines and indentation. */
 export const terminalLines = (text: string): string[] =>
   text.split(/\r?\n/).map((line) => exactTerminalText(line.replaceAll('\t', '  ')));
 
-/** An id on one line: masked where it looks like a secret. */
+/** An id on one line, masked if it looks like a secret. */
 export const terminalId = (id: string): string => escapeRightToLeft(shownId(id));

@@ -6,7 +6,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** `2026-10-12 14:03:11` in the zone of whoever reads it. */
+/** `2026-10-12 14:03:11` in the reader's time zone. */
 export function localTimeText(at: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return String(at);

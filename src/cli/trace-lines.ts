@@ -107,13 +107,13 @@ function noteOf(node: TraceNode): string {
     case 'attempt':
       return endOf(node);
     case 'event':
-      return node.known ? terminalText(node.note) : 'of a type this version does not know';
+      return node.known ? terminalText(node.note) : 'of a type unknown to this version';
   }
 }
 
 const endOf = ({ outcome, code }: Extract<TraceNode, { kind: 'call' | 'attempt' }>): string =>
   outcome === undefined
-    ? 'no end on record'
+    ? 'no recorded end'
     : `${terminalText(outcomeLabel({ type: outcome, code }))}${code === undefined ? '' : ` ${terminalText(code)}`}`;
 
 /** Each node with the number of its parent. */

@@ -9,11 +9,11 @@ export type FoundFiles = {
   readonly parents: readonly DocumentSource[];
   /** All of them, for watching. */
   readonly paths: readonly string[];
-  /** A document extends another, so other files of its folder count as well. */
+  /** A document extends another, so other files in its folder count too. */
   readonly readsFolder: boolean;
 };
 
-/** Whether all that was found is still there as it was, byte for byte. False where that would take a look at more. */
+/** Are all found files still unchanged, byte for byte? False if that would take more reading. */
 export async function areUnchanged({ documents, parents, readsFolder }: FoundFiles): Promise<boolean> {
   if (readsFolder) return false;
   for (const { source, text } of [...documents, ...parents]) {

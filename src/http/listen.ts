@@ -95,7 +95,7 @@ export async function listen(app: App, options: ListenOptions): Promise<Listenin
     server.listen(port, host, resolve);
   });
   return {
-    port: (server.address() as AddressInfo).port, // listens on a port, not on a path
+    port: (server.address() as AddressInfo).port, // it listens on a port, not on a path
     close: () => closeServer(server, silent),
   };
 }

@@ -1,4 +1,4 @@
-/** Where the chains stand, a page at a time. */
+/** The heads of the chains, page by page. */
 import type { HeadPage } from './api/job.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 import { HttpRefusal } from './problem.ts';

@@ -12,7 +12,7 @@ import type { Head } from './chain.ts';
 import { headFromWire, headToWire } from './chain.ts';
 
 export type Anchor = {
-  /** Milliseconds since 1970 by the ledger's clock. */
+  /** Milliseconds since 1970, by the ledger's clock. */
   readonly at: number;
   /** By session id, each once. */
   readonly heads: readonly Head[];

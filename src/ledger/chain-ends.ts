@@ -8,7 +8,7 @@ export type SessionEnd = {
   readonly head: Head;
   /** Time of its first entry, if that could be read. */
   readonly firstAt: number | undefined;
-  /** The entry that stands where the anchor has another one. */
+  /** The entry at the anchor's sequence, if its hash differs. */
   readonly differsFromAnchor: EntryPosition | undefined;
 };
 export type EntryPosition = { readonly sequence: number; readonly position: number };
@@ -74,8 +74,7 @@ export function compareWithHeads(heads: ReadonlyMap<string, Head>, { sessions, s
     say(sessionId, undefined, 'head', message);
   }
   for (const sessionId of sessions.keys())
-    if (!heads.has(sessionId))
-      say(sessionId, undefined, 'head', 'There are entries of a session that is not listed.');
+    if (!heads.has(sessionId)) say(sessionId, undefined, 'head', 'There are entries of an unlisted session.');
 }
 
 /** May a chain that ended here have had that head before? */

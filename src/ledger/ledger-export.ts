@@ -14,7 +14,7 @@ import type { StoredEntry } from './stored-entry.ts';
 
 /** The first line. */
 export type ExportManifest = {
-  /** Milliseconds since 1970 by the ledger's clock. */
+  /** Milliseconds since 1970, by the ledger's clock. */
   readonly createdAt: number;
   /** Version of the program that wrote it. */
   readonly toolVersion: string;
@@ -128,9 +128,9 @@ export async function readExport(lines: AsyncIterable<string> | Iterable<string>
             last,
             `it counts ${JSON.stringify(value['entries'])} entries, but there are ${count}`,
           );
-        // The digest does not cover the line it stands in, so that has to be the very text.
+        // The digest does not cover its own line, so that line must match exactly.
         if (line.text !== endLine(format, count, digest.digest('hex')))
-          throw damaged(last, 'it or the lines before it are not those that were written');
+          throw damaged(last, 'this line or the lines before it were changed');
         const more = await source.next();
         if (more.done !== true) throw damaged(more.value.number, 'the export ends before this line');
         return;
@@ -197,7 +197,7 @@ function readFirstLine(value: JsonObject): { readonly format: Format; readonly m
     throw damaged(1, '"createdAt", "toolVersion" or "heads" is missing');
   const all = (heads as readonly JsonValue[]).map(format === 1 ? headFromWire : readHead);
   if (sessions !== all.length || entries !== countOf(all))
-    throw damaged(1, 'the sessions or entries it counts are not those it lists');
+    throw damaged(1, 'its counts of sessions or entries do not match its list');
   return { format, manifest: { createdAt, toolVersion, heads: all } };
 }
 

@@ -11,7 +11,7 @@ export class LedgerTrouble extends Error {
   }
 }
 
-/** The same ledger, whose exceptions can be told from mistakes of our own. */
+/** Wraps a ledger so that its exceptions can be distinguished from our own mistakes. */
 export function reportTrouble(ledger: Ledger): Ledger {
   const reporting =
     <Input extends readonly unknown[], Output>(method: (...input: Input) => Awaitable<Output>) =>

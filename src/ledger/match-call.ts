@@ -20,7 +20,7 @@ const isAsked = <Value>(asked: Value | undefined, found: Value | undefined): boo
 const hasOutcome = (asked: CallQuery['outcome'], found: CallSummary['outcome']): boolean =>
   typeof asked === 'object' ? found !== undefined && asked.includes(found) : isAsked(asked, found);
 
-/** Without regard to the case of the letters A to Z. */
+/** Ignores the case of the letters A to Z. */
 export const hasText = (text: string | undefined, places: readonly (string | undefined)[]): boolean =>
   text === undefined || places.some((place) => place !== undefined && lower(place).includes(lower(text)));
 

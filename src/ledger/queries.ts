@@ -31,9 +31,9 @@ export type OpenCall = {
   readonly sessionId: string;
   readonly callId: string;
   readonly ownerId: string;
-  /** To go on after it. Means something to this store only. */
+  /** Pass it to continue after this row. Only this store understands it. */
   readonly cursor: string;
-  /** As the list has them; a store that would have to read the call leaves them out. */
+  /** As in the list; a store that would have to read the call leaves them out. */
   readonly status?: CallSummary['status'];
   readonly mode?: CallSummary['mode'];
 };

@@ -30,7 +30,7 @@ export function traceNoteOf(event: CallEvent): string {
     case 'tool.recalled':
       return `${event.how}${event.how === 'conflict' ? `: ${event.details}` : `, from ${event.fromCallId}`}`;
     case 'tool.late':
-      return `attempt ${event.attempt} ${event.result.type} after its end`;
+      return `attempt ${event.attempt} ${event.result.type} after its deadline`;
     case 'tool.resolved':
       return `${event.resolution}, by ${by(event.by)}`;
     case 'retry.requested':

@@ -19,7 +19,7 @@ export type SampleOptions = {
   readonly at?: number;
 };
 
-/** What an entry does beside saying something. */
+/** The parts of an entry outside its events. */
 export type EntryParts = Pick<
   Entry,
   'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed'
@@ -45,7 +45,7 @@ export class SampleCall {
     this.#options = options;
   }
 
-  /** Requested and let through; its body runs from here on. */
+  /** Requested and allowed; its tool now runs. */
   begin(parts: EntryParts = {}): Entry {
     return this.entry([this.#request(), this.#rule('allow'), start], parts);
   }
@@ -94,12 +94,12 @@ export class SampleCall {
     ]);
   }
 
-  /** The outcome. Without a result nobody can say whether the effect happened. */
+  /** The outcome. Without a result it is unknown whether the effect happened. */
   end(end: SampleEnd = 'result', parts: EntryParts = {}): Entry {
     return this.entry([this.#respond(this.#outcome(end))], parts);
   }
 
-  /** Begun and ended in one entry, as a read is. */
+  /** Started and ended in one entry, as for a read. */
   whole(parts: EntryParts = {}): Entry {
     return this.entry(
       [this.#request(), this.#rule('allow'), start, this.#respond(this.#outcome('result'))],

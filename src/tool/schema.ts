@@ -66,13 +66,13 @@ export type CompiledSchema = {
   readonly wrap?: (accepted: JsonObject, value: unknown) => unknown;
 };
 
-/** Where a schema stands, for messages. */
+/** The place of a schema, for messages. */
 export type SchemaLocation = { readonly what: 'input' | 'output'; readonly tool: string };
 
 /** The input of a tool without an input schema. */
 const anyObject: JsonObject = freezeJson({ type: 'object', properties: {} });
 
-/** Makes a schema ready, or throws `config.invalid` naming the tool and the field. */
+/** Compiles a schema, or throws `config.invalid` naming the tool and the field. */
 export function compileSchema(schema: unknown, place: SchemaLocation): CompiledSchema {
   const standard = toStandardSchema(schema);
   if (standard !== undefined) return compileStandard(standard, place);
@@ -84,7 +84,7 @@ export function compileSchema(schema: unknown, place: SchemaLocation): CompiledS
 }
 
 function compileStandard(schema: StandardSchema, place: SchemaLocation): CompiledSchema {
-  const { vendor: named } = schema['~standard'] as { vendor?: unknown }; // what it calls itself, if it does
+  const { vendor: named } = schema['~standard'] as { vendor?: unknown }; // the name it gives itself, if any
   const vendor = typeof named === 'string' ? named : 'unknown';
   const written = standardToJsonSchema(schema, place.what);
   if (written !== undefined && place.what === 'input' && !allowedTypes(written, [], {}).has('object')) {
@@ -140,7 +140,7 @@ function compiled(schema: JsonObject, place: SchemaLocation): JsonSchemaChecker 
   }
 }
 
-/** A copy of the schema as it stands now; for an input, one that speaks of objects. */
+/** A copy of the current schema; for an input, one about objects. */
 function readJsonSchema(given: JsonSchema, place: SchemaLocation): JsonSchema {
   const isInput = place.what === 'input';
   if (typeof given === 'boolean') return given && isInput ? anyObject : given;

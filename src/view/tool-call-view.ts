@@ -9,7 +9,7 @@ import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { OutcomeWord } from './outcome-words.ts';
 
-/** Where a call stands, in one word. */
+/** Status of a call, in one word. */
 export type DisplayStatus = 'requested' | 'held' | 'running' | OutcomeWord | 'undone';
 
 /** Everything a page can show about a call. Inputs and outputs are redacted, as stored. */

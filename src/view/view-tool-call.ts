@@ -111,7 +111,7 @@ function statusOf({ undone, settled, status }: Call): DisplayStatus {
   }
 }
 
-/** How a call that ended so is shown. */
+/** Display status for an outcome. */
 export const statusOfOutcome = (outcome: ToolOutcome): DisplayStatus => outcomeWord(outcome);
 
 /** While a question is open, the revision it asks about; otherwise the latest revision for the current arguments. */

@@ -94,7 +94,7 @@ describe('[tamper-evident] verify', () => {
     const about = found.filter((message) => message.includes('read table of audit'));
     expect(about).toHaveLength(51);
     expect(about.at(-1)).toBe(
-      'beside: And 3 more findings about the read table of audit: only the first 50 are listed.',
+      'side_row: And 3 more findings about the read table of audit: only the first 50 are listed.',
     );
   });
 
@@ -214,37 +214,37 @@ describe('[tamper-evident] verify', () => {
     'a cursor past the end': [
       'ledger',
       'UPDATE cursors SET position = 100000',
-      /^beside: The cursor "reader" has read/,
+      /^side_row: The cursor "reader" has read/,
     ],
     'a cursor without a place': [
       'ledger',
       `UPDATE cursors SET position = 'x'`,
-      /^beside: The cursor "reader" has an invalid position/,
+      /^side_row: The cursor "reader" has an invalid position/,
     ],
     'a call gone from the index': [
       'ledger',
       `DELETE FROM entry_index WHERE call = 'pay'`,
-      /^beside: The index (?:lists|does not list)/,
+      /^side_row: The index (?:lists|does not list)/,
     ],
     'another version in the index': [
       'ledger',
       'UPDATE entry_index SET version = 9 WHERE version = 2',
-      /^beside: The index/,
+      /^side_row: The index/,
     ],
     'a mark that was moved': [
       'ledger',
       `UPDATE marks SET position = 1 WHERE key LIKE 'claim%'`,
-      /^beside: The mark of claim/,
+      /^side_row: The mark of claim/,
     ],
     'a mark that is gone': [
       'ledger',
       `DELETE FROM marks WHERE key LIKE 'counter%'`,
-      /^beside: The mark of counter .* missing/,
+      /^side_row: The mark of counter .* missing/,
     ],
     'a column beside a text': [
       'ledger',
       `UPDATE entries SET call = 'x' WHERE position = 3`,
-      /^beside: The columns of the entry/,
+      /^side_row: The columns of the entry/,
     ],
     'a trigger': [
       'ledger',
@@ -323,6 +323,6 @@ describe('[tamper-evident] verify', () => {
     expect(found).toContainEqual(
       expect.stringMatching(/^read_table: The read table of calls has a row without an entry/),
     );
-    expect(found).toContainEqual(expect.stringMatching(/^beside: .* sessions were created/));
+    expect(found).toContainEqual(expect.stringMatching(/^side_row: .* sessions were created/));
   });
 });

@@ -54,7 +54,7 @@ export type AgUiRunOptions<Event> = {
    * the answer of the person. With them, the run begins with the recorded results, and shows no result twice.
    */
   readonly messages?: readonly unknown[];
-  /** The assistant message that the calls belong to, where your agent has one. */
+  /** The assistant message of the calls, if your agent has one. */
   readonly parentMessageId?: () => string | undefined;
 };
 
@@ -105,7 +105,7 @@ export function createAgUi({
   return {
     interrupts,
     async openRun({ sessionId, threadId, runId, write, messages = [], parentMessageId }) {
-      // The events fit the protocol; the type of the host's own package says so.
+      // The events match the protocol; the type comes from the host's own package.
       const send = write as (event: AgUiEvent) => void;
       const shown = await readShownResults(runtime, sessionId, messages);
       send({ type: 'RUN_STARTED', threadId, runId });

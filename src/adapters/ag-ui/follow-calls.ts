@@ -60,7 +60,7 @@ export async function followCalls(
           return;
         }
         case 'tool.recalled': {
-          // An earlier run showed the call. Its answer may have come when no run was open.
+          // An earlier run showed the call. Its answer may have arrived while no run was open.
           const [call] = await runtime.calls.list({ sessionId, callId });
           if (call?.settled !== undefined) answer(callId, call.settled.content);
           return;

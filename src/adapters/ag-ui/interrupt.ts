@@ -58,7 +58,9 @@ export type AgUiAnswer =
   | { readonly decision: 'edit'; readonly arguments: JsonObject }
   | { readonly decision: 'deny'; readonly reason: string | undefined };
 
-/** Reads an entry of `resume`; undefined where it says neither yes nor no. Nothing but an own `approved: true` is a yes. */
+/**
+ * Reads an entry of `resume`; undefined if it is neither yes nor no. Only an own property `approved: true` approves.
+ */
 export function readAgUiAnswer(entry: JsonObject): AgUiAnswer | undefined {
   const status = ownValue(entry, 'status');
   // A person who cancels abandons the call, so it must not wait for an answer.

@@ -177,7 +177,7 @@ function denialsOf({ runtime }: Driver<AiSdkCallOptions>, run: Run<AiSdkCallOpti
 
 const toRequest = (name: string, input: unknown, { toolCallId, messages }: AiSdkCallOptions): ToolCallInput =>
   withSessionCallId(
-    // What is no object is denied by the runtime, which says so.
+    // The runtime denies arguments that are not an object, with a message.
     { id: toolCallId, name, arguments: input as ToolCallInput['arguments'] },
     timesUsed(messages, toolCallId),
   );

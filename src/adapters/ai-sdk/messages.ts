@@ -119,7 +119,7 @@ const toResponse = (id: string, approved: unknown, reason: unknown): Step => ({
 
 const isSaid = (step: Step): step is ConversationStep => step.type !== 'response';
 
-/** The conversation, as far as the ids of its calls go. */
+/** The call ids of the conversation. */
 export const readMessages = (messages: unknown): readonly ConversationStep[] =>
   [...stepsOf(messages)].filter(isSaid);
 

@@ -94,7 +94,7 @@ async function lastOf(given: unknown): Promise<unknown> {
 
 const schemaMark = Symbol.for('vercel.ai.schema');
 
-/** Makes a Standard Schema of a schema object of the SDK, or of a function that gives one. */
+/** Converts a schema object of the SDK, or a function that returns one, to a Standard Schema. */
 async function readSchema(given: unknown, place: SchemaLocation): Promise<unknown> {
   const schema: unknown = typeof given === 'function' && !isStandardSchema(given) ? await given() : given;
   if (schema === null || schema === undefined || isStandardSchema(schema)) return schema ?? undefined;

@@ -41,7 +41,7 @@ export const notMade = (
     ),
   );
 
-/** Gives what a framework may tell its model instead of an error. */
+/** Converts errors to text that a framework may send to its model. */
 export type FaultMessages = {
   forModel(toolName: string, error: unknown): Error;
   /** Runs the function that a framework calls for a tool, and converts its errors for the model. */

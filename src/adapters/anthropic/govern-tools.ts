@@ -121,7 +121,7 @@ const toLoopMessage = (
   conversation: readonly unknown[] | undefined,
 ): LoopMessage => ({ calls, source: message, conversation: conversation && readConversation(conversation) });
 
-/** The messages of a conversation, as far as the ids of its calls go. */
+/** The call ids in the messages of a conversation. */
 function readConversation(messages: readonly unknown[]): readonly ConversationStep[] {
   return messages.filter(isJsonObject).flatMap(({ role, content }): readonly ConversationStep[] => {
     const blocks = Array.isArray(content) ? content.filter(isJsonObject) : [];

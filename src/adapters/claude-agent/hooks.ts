@@ -38,7 +38,7 @@ export type HookFacts = {
   readonly ungoverned: readonly string[];
   readonly programTools: ReadonlySet<string>;
   readonly faults: FaultMessages;
-  /** Takes down what was told about a call of ours, and asks whether it waits for a person. */
+  /** Stores the hook's input for a call of ours, and checks whether it needs approval. */
   readonly ask: (
     toolUseId: string,
     name: string,

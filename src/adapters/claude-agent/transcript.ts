@@ -38,7 +38,7 @@ const lookEveryMs = 20;
 const answersTo = (conversation: readonly ConversationStep[], id: string): number =>
   conversation.filter((said) => said.type === 'answer' && said.id === id).length;
 
-/** Empty where there is no such file. */
+/** Empty if there is no such file. */
 async function readTranscript(path: string | undefined): Promise<readonly ConversationStep[]> {
   if (path === undefined || path === '') return [];
   try {

@@ -10,7 +10,7 @@ import type { AdkToolContext } from './tool.ts';
 /** The answer to a call that ended and was never held; undefined for any other call. */
 type AnswerOf = (id: string) => Promise<Record<string, unknown> | undefined>;
 
-/** Puts the answers of the calls beside this one into the session, where they are missing. */
+/** Adds the missing answers of the parallel calls to the session. */
 export async function restoreDroppedAnswers(context: AdkToolContext, answerOf: AnswerOf): Promise<void> {
   const { session, sessionService } = context.invocationContext;
   const { events } = session;

@@ -164,7 +164,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
     const other = Object.assign(Object.create(context) as AdkToolContext, { functionCallId });
     const { id: callId } = toRequest(name, {}, other);
     const [call] = await driver.runtime.calls.list({ sessionId, callId });
-    // The kit itself goes on with a call that was held.
+    // The kit itself continues a held call.
     if (call?.settled === undefined || call.confirmation !== undefined) return undefined;
     return toFunctionResponse(await toAnswer(driver.ledger, sessionId, call.settled.outcome));
   };
@@ -185,7 +185,7 @@ function createCaller(driver: Driver<AdkToolContext>, session: AdkOptions['sessi
       }
       await restoreDroppedAnswers(context, (id) => answerOther(name, id, context));
       const [held] = await driver.runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
-      // An answer to another question is none to this one.
+      // An answer to another confirmation does not count for this one.
       const about = isJsonObject(said.payload) ? ownValue(said.payload, 'confirmationId') : undefined;
       const isMeant = about === undefined || about === held?.confirmation?.confirmationId;
       if (isMeant && said.confirmed !== true) await run.deny(request.id, undefined, { native: context });
@@ -258,7 +258,7 @@ function toAdkTool(
     async runAsync({ args, toolContext }: { readonly args: unknown; readonly toolContext: AdkToolContext }) {
       const answer = await caller.make(name, args, toolContext);
       if (answer === undefined) return { status: 'pending' };
-      // A long-running tool that has nothing to say yet says nothing.
+      // A long-running tool without a result yet returns nothing.
       return isLongRunning && answer.content === 'null' ? undefined : toFunctionResponse(answer);
     },
   };
@@ -279,7 +279,7 @@ function offer(llmRequest: LlmRequest, tool: { readonly name: string }, declarat
   else known.functionDeclarations.push(declaration);
 }
 
-/** The tabled content as the kit has responses: an object as it is, anything else under a name. */
+/** The tabled content in the kit's format: an object unchanged, any other value under a name. */
 export function toFunctionResponse({ content, note }: Answer): Record<string, unknown> {
   const answer = JSON.parse(content) as unknown;
   if (note !== undefined) return { output: answer, note };

@@ -55,7 +55,7 @@ export type AdkTool = {
 /** A toolset of the kit, such as that of an MCP server. */
 export type AdkToolset = { getTools(context?: never): Promise<readonly AdkTool[]> };
 
-/** By these the kit knows its tools, whichever copy of the package made them. */
+/** The kit recognizes its tools by these, from any copy of the package. */
 export const adkToolMark: unique symbol = Symbol.for('google.adk.baseTool');
 const toolsetMark: unique symbol = Symbol.for('google.adk.baseToolset');
 /** Marks a governed tool, from any copy of this package. */

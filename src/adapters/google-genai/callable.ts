@@ -31,7 +31,7 @@ export async function readCallable(callable: GenAiCallable): Promise<readonly Ad
       `A callable tool offers ${elsewhere.map(quote).join(', ')}, which the provider runs, so Quittance ` +
         'cannot run it. Put it into config.tools directly.',
     );
-  // What mcpToTool makes keeps the tools of its servers, with their annotations.
+  // A tool made by mcpToTool keeps the tools of its servers, with their annotations.
   const ofServers = readList(callable, 'mcpTools').filter(isJsonObject);
   return readList(offered, 'functionDeclarations')
     .filter(isJsonObject)

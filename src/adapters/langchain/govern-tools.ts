@@ -191,7 +191,7 @@ function createCaller(
       artifact: undefined,
     };
     const request = withSessionCallId(
-      // What is no object is denied by the runtime, which says so.
+      // The runtime denies arguments that are not an object, with a message.
       { id, name, arguments: args as Record<string, unknown> },
       timesUsedInState(config.state, id),
     );

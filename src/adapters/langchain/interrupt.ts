@@ -25,7 +25,7 @@ export type LangChainQuestion = {
   description: string;
 };
 
-/** What a run is resumed with: `new Command({ resume })`. One decision, or a list. */
+/** The value to resume a run with: `new Command({ resume })`. One decision, or a list. */
 export type LangChainDecision = {
   readonly confirmationId: string;
   readonly approved: boolean;
@@ -56,7 +56,7 @@ export async function callOrInterrupt(
     // Another process runs the call, and no approval is needed.
     if (confirmationId === undefined) return run.call(request, given);
     const [held] = await runtime.calls.list({ sessionId: run.sessionId, callId: request.id });
-    // It was decided since.
+    // It was decided meanwhile.
     if (held?.confirmation?.confirmationId !== confirmationId) continue;
     const question = await toQuestion(held, held.confirmation, interruptOn, native.config);
     // No await between this check and the interrupt: the call that received the answer has stored it here.

@@ -17,7 +17,7 @@ function messagesOf(state: unknown): readonly Message[] {
   return held.filter((message): message is Message => typeof message === 'object' && message !== null);
 }
 
-/** How many assistant messages before the one of the current call hold this id. */
+/** Number of earlier assistant messages that contain this id. */
 export const timesUsedInState = (state: unknown, toolCallId: string): number =>
   earlierUses(messagesOf(state).map(toSaid), toolCallId);
 

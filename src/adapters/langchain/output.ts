@@ -6,7 +6,7 @@ import type { Answer, AnswerFile } from '../answer/answer.ts';
 
 export type BodyOutput = { readonly output: unknown; readonly artifact: unknown };
 
-/** The output of a body, whichever of the framework's ways it was given in. */
+/** The output of a tool, in any of the framework's formats. */
 export async function readToolOutput(
   given: unknown,
   tool: { readonly [key: string]: unknown },

@@ -28,7 +28,7 @@ export type ToolInstance = ToolFields & {
   invoke(input: unknown, config?: unknown): Promise<unknown>;
   call(arg: unknown, config?: unknown, tags?: unknown): Promise<unknown>;
 };
-/** The class of the framework that all its tools come from. */
+/** The framework's base class of all tools. */
 export type LangChainToolClass = new (fields: object) => ToolInstance;
 
 /**
@@ -39,7 +39,7 @@ export function findToolClass(tools: readonly unknown[]): LangChainToolClass {
   for (const tool of tools) {
     let found: LangChainToolClass | undefined;
     for (let at = prototypeOf(tool); at !== null; at = prototypeOf(at))
-      // Classes of users may have both too: the one furthest back counts.
+      // User classes may have both too: the most basic one counts.
       if (Object.hasOwn(at, 'invoke') && Object.hasOwn(at, 'call'))
         found = at.constructor as LangChainToolClass;
     if (found !== undefined) return found;

@@ -59,7 +59,7 @@ export function createAnnouncements(clock: () => number): Announcements {
   };
 }
 
-/** Reads an answer; undefined where the data says neither yes nor no. */
+/** Reads an answer; undefined if the data is neither yes nor no. */
 export function readMastraAnswer(resumeData: unknown, suspendPayload: unknown): MastraAnswer | undefined {
   if (!isJsonObject(resumeData)) return undefined;
   const approved = ownValue(resumeData, 'approved');
@@ -75,9 +75,9 @@ export function readMastraAnswer(resumeData: unknown, suspendPayload: unknown): 
   };
 }
 
-/** Shows a shape and lets everything through: what is wrong with it is for Quittance to say. */
+/** Shows a shape and accepts everything: Quittance reports problems itself. */
 export const openMastraSchema = (shape: JsonObject): object => {
-  // Mastra writes into what it is given, for one provider or another.
+  // Mastra modifies the schema for some providers.
   const written = (): JsonObject => structuredClone(shape);
   return {
     '~standard': {

@@ -73,7 +73,7 @@ type NewMastraTool<Input, Output> = {
   execute: (input: Input, context: MastraContext) => Promise<Output>;
 };
 
-/** By this Mastra knows its tools, whichever copy of the package made them. */
+/** Mastra recognizes its tools by this mark, from any copy of the package. */
 export const mastraToolMark: unique symbol = Symbol.for('mastra.core.tool.Tool');
 
 /** Reads a tool that can be governed; undefined if another party runs it. */
@@ -87,7 +87,7 @@ export async function readMastraTool(
       tool: name,
     });
   const given: MastraTool = tool;
-  // As Mastra tells them apart.
+  // As Mastra distinguishes them.
   if (!(mastraToolMark in given) && ('inputSchema' in given || 'parameters' in given))
     return readOfAiSdk(name, given);
   if (typeof given.execute !== 'function' || isOfProvider(given)) return undefined;

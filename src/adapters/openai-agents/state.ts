@@ -46,7 +46,7 @@ export async function takeApprovals(
         native: { callId, runContext },
       });
     const [kept] = await runtime.calls.list({ sessionId: run.sessionId, callId: id });
-    // Arguments that are no object stop a run without anybody having been asked. The tool answers them, or the SDK.
+    // Arguments that are not an object stop a run without a confirmation. The tool or the SDK answers them.
     const isAnswered =
       kept === undefined
         ? said === undefined && !isObjectText(text)

@@ -131,7 +131,7 @@ export function readOpenAiAgentsTool(given: unknown): AdoptedTool<OpenAiAgentsCa
   };
 }
 
-/** The tool's own limit, which the SDK would otherwise keep around the wrapped function. */
+/** The tool's own timeout, which the SDK would otherwise apply to the wrapped function. */
 export function readToolTimeout(given: unknown): number | undefined {
   const { timeoutMs } = given as GivenTool;
   return typeof timeoutMs === 'number' ? timeoutMs : undefined;

@@ -45,7 +45,7 @@ export function readCompletion(completion: unknown): readonly CallItem[] {
   return toItems(found, at(choice, 'finish_reason') === 'length');
 }
 
-/** A conversation of either API, as far as the ids of its calls go. */
+/** The call ids of a conversation of either API. */
 export function readConversation(items: readonly unknown[]): readonly ConversationStep[] {
   if (!items.some((item) => listAt(item, 'tool_calls').length > 0 || at(item, 'role') === 'tool'))
     return readItems(items);

@@ -2,7 +2,7 @@
 import { isJsonObject } from '../../base/json.ts';
 import type { ConversationStep } from '../run/conversation.ts';
 
-/** Items of one answer of the model follow each other: no result and no other message stands between its calls. */
+/** Items of one model answer are consecutive: no result and no other message is between its calls. */
 export function readItems(items: readonly unknown[]): readonly ConversationStep[] {
   const conversation: ConversationStep[] = [];
   let open: string[] | undefined;

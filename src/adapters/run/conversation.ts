@@ -36,7 +36,7 @@ export function earlierUses(conversation: Iterable<ConversationStep>, id: string
 export class AnsweredCalls {
   readonly #counts = new Map<string, number>();
 
-  /** Replaces what was counted by what the conversation says. */
+  /** Replaces the counts by those of the conversation. */
   read(conversation: readonly ConversationStep[]): void {
     this.#counts.clear();
     for (const said of conversation)
@@ -60,7 +60,7 @@ export class AnsweredCalls {
   }
 }
 
-/** The call under the id it has in its session. */
+/** The call under its id in the session. */
 export const withSessionCallId = (request: ToolCallInput, earlier: number): ToolCallInput => ({
   ...request,
   id: sessionCallId(request.id, earlier),

@@ -50,7 +50,7 @@ export type LoopMessage = {
   readonly calls: readonly LoopCall[];
   /** The host's object for it: the same object is the same model answer. */
   readonly source: object;
-  /** The conversation it belongs to, up to it or with it. Undefined where the host does not say. */
+  /** Its conversation, up to or including it. Undefined if the host does not pass one. */
   readonly conversation: readonly ConversationStep[] | undefined;
 };
 

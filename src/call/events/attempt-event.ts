@@ -15,7 +15,7 @@ export type ToolStarted = CallEventOf<
     idempotencyKey: string | undefined;
     deadlineMs: number;
     mayRerun: boolean;
-    /** Whether another process runs it and reports. */
+    /** Does another process run it and report? */
     handoff: boolean;
     /** Where each workflow stood when it let the call run: that is where what the call shows counts. */
     stages: readonly StageMark[];
@@ -81,7 +81,7 @@ export type ToolResponded = CallEventOf<
     attempt: number;
     final: boolean;
     outcome: ToolOutcome;
-    /** What the model is told, byte for byte. */
+    /** The content for the model, byte for byte. */
     content: string;
     toolSuccess: boolean | undefined;
     error: { readonly reason: ReasonCode; readonly message: string } | undefined;

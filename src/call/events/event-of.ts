@@ -4,7 +4,7 @@ export type EventOf<Type extends string, Data> = {
   readonly type: Type;
   readonly sessionId: string;
   readonly turnId: string;
-  /** Milliseconds since 1970 by the ledger's clock. */
+  /** Milliseconds since 1970, by the ledger's clock. */
   readonly at: number;
   /** The event that brought this one about. */
   readonly cause: string | undefined;

@@ -66,7 +66,7 @@ export type ToolDecided = CallEventOf<
     changes: readonly InputChange[];
     /** The rules that had something to say, in order; those that only observe are marked. */
     rules: readonly RuleMark[];
-    /** The standing permission that answered for a person. */
+    /** The grant that approved the call in place of a person. */
     grantId: string | undefined;
     /** What the contracts say the tool does to the world. Undefined without contracts. */
     sideEffect: string | undefined;
@@ -97,7 +97,7 @@ export type RuleMark = {
   readonly message: string;
   readonly tags?: readonly string[];
   readonly metadata?: JsonObject;
-  /** It only says what it would have done. */
+  /** The rule only observes. */
   readonly observed?: true;
   /** Its condition met a value of the wrong type, and so it fired. */
   readonly policyError?: true;

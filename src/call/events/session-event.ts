@@ -2,7 +2,7 @@
 import type { Principal } from '../../tool/tool-context.ts';
 import type { EventOf } from './event-of.ts';
 
-/** Where a session came from. */
+/** The origin of a session. */
 export type SessionEvent = SessionForked;
 
 /** The first event of a session that begins where another one stood: what came before is served from its record. */

@@ -119,7 +119,7 @@ function readOptions(given: Given, context: Context): BacktestThreadData {
   };
 }
 
-/** Where relative paths started when the ledger was written; `--working-directory` is stronger. */
+/** Folder that relative paths started from when the ledger was written. `--working-directory` overrides it. */
 async function recorded(ledger: Ledger): Promise<BacktestThreadData['contractsOptions']> {
   const workingDirectory = await recordedDirectory(ledger);
   return workingDirectory === undefined ? {} : { workingDirectory };
@@ -127,7 +127,7 @@ async function recorded(ledger: Ledger): Promise<BacktestThreadData['contractsOp
 
 type Size = { readonly sessions: number; readonly calls: number };
 
-/** How much there is to do. Counted without keeping it, however many sessions there are. */
+/** Counts the calls without keeping them in memory, for any number of sessions. */
 async function measure(ledger: Ledger, { slice }: BacktestThreadData, signal: AbortSignal): Promise<Size> {
   let [sessions, calls] = [0, 0];
   for await (const each of sessionsOf(ledger, slice)) {

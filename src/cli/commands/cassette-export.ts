@@ -89,7 +89,7 @@ export const cassetteExportCommand: CliCommand = {
 function targetOf(given: Given, sessionId: string, isTerminal: boolean): string {
   const target = given.text('out');
   const command = `quittance cassette export ${shellWord(terminalId(sessionId))} --out`;
-  if (target === undefined) throw new UsageError('Where to?', [`${command} cassette.json`]);
+  if (target === undefined) throw new UsageError('--out is missing.', [`${command} cassette.json`]);
   if (target === '-' && isTerminal)
     throw new UsageError(
       'A cassette is for programs: it contains raw tool output, which could control this terminal.',

@@ -3,7 +3,7 @@ import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Completes the commands it is given, itself among them. */
+/** Completes the given commands, including this one. */
 export const createCompletionCommand = (all: () => readonly CliCommand[]): CliCommand => ({
   name: 'completion',
   summary: 'Print a shell script that completes these commands',

@@ -161,13 +161,13 @@ async function printText(
 function sampleLines({ call, before, after }: Change, out: Context['out']): string[] {
   const { name, sessionId, call: asked, hidden } = call;
   const where = sessionId === undefined ? '' : `  ${out.paint('dim', terminalId(sessionId))}`;
-  // What decides now, or what no longer does.
+  // The rule that decides now, or else the rule that decided before.
   const rule = after.decidedBy ?? before.decidedBy;
   const said =
     rule === undefined ? '' : `${after.decidedBy === undefined ? 'was ' : ''}${rule.ruleId}: ${rule.message}`;
   const input = `${terminalId(asked.toolName)} ${safeJson(asked.input ?? {})}`;
   return [
-    `  ${terminalText(name)}${where}${hidden ? out.paint('dim', '  (arguments hidden)') : ''}`,
+    `  ${terminalText(name)}${where}${hidden ? out.paint('dim', '  (arguments redacted)') : ''}`,
     `    ${trim(input, Math.min(out.width, 160) - 4)}`,
     ...(said === ''
       ? []

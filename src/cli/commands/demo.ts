@@ -129,7 +129,7 @@ async function onFreePort<Server>(
   } catch (error) {
     if (!isQuittanceError(error, 'config.invalid')) throw error;
     if (typed !== undefined) throw new UsageError(error.message, ['quittance demo --port 0']);
-    await err.say(terminalText(`${error.message.split('. ')[0] ?? ''}, so the console is on another.`));
+    await err.say(terminalText(`${error.message.split('. ')[0] ?? ''}, so the console uses another port.`));
     return serve(0);
   }
 }
@@ -142,10 +142,12 @@ async function announce(
 ): Promise<void> {
   await err.say(`A shop is at work, and everything it does is kept in ${terminalText(ledgerUrl)}.`);
   await err.say(`What it may do stands in ${terminalText(rules)}: change it, and it is in force.`);
-  await err.say('The console, for one browser, once, within 15 minutes:');
+  await err.say('The console link, valid for one browser, once, within 15 minutes:');
   await out.print(link);
   const where = ledgerUrl === defaultLedger ? '' : ` --ledger ${shellWord(terminalText(ledgerUrl))}`;
-  await err.say(`In another terminal: ${typed} pending${where}, ${typed} calls${where}. Ctrl-C ends it.`);
+  await err.say(
+    `In another terminal: ${typed} pending${where}, ${typed} calls${where}. Press Ctrl-C to stop.`,
+  );
 }
 
 /** The command as typed here: in a source checkout it is an npm script, because the program is not installed. */

@@ -30,8 +30,8 @@ export const errorsCommand: CliCommand = {
     json: { ...jsonOption, help: 'JSON instead of text, one code per line, times in UTC' },
   },
   examples: [
-    ['quittance errors --since 7d', 'what went wrong in the last week'],
-    ['quittance errors --session ticket-42', 'in one session'],
+    ['quittance errors --since 7d', 'errors of the last week'],
+    ['quittance errors --session ticket-42', 'errors of one session'],
     ["quittance errors --json | jq -r '[.whoseMove, .code, .count] | @tsv'", 'for a program'],
   ],
   run: (given, context) =>

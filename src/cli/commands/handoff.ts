@@ -176,7 +176,7 @@ async function printClaim(
     ...labelled('session', terminalId(sessionId), out),
     ...labelled('attempt', String(claimed.attempt), out),
     ...labelled('key', claimed.idempotencyKey, out),
-    ...labelled('yours until', localTimeText(claimed.expiresAt), out),
+    ...labelled('claimed until', localTimeText(claimed.expiresAt), out),
     ...json(call?.effectiveInput ?? call?.requestedInput ?? null, out, 'all'),
     ...hidden.flatMap((path) => labelled('hidden', `${path} (redacted here; use --json)`, out)),
   ])

@@ -3,7 +3,7 @@ import { findCommand } from '../command-line.ts';
 import { exitCodes } from '../exit-code.ts';
 import { commandHelp, groupHelp, isGroup, programHelp } from '../program-help.ts';
 
-/** Explains the commands it is given, itself among them. */
+/** Explains the given commands, including this one. */
 export const createHelpCommand = (all: () => readonly CliCommand[]): CliCommand => ({
   name: 'help',
   summary: 'Explain this program or one of its commands',

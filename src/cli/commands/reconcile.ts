@@ -30,9 +30,9 @@ export const reconcileCommand: CliCommand = {
   takes: '[<call>]',
   most: 1,
   about: [
-    'A call that was begun and whose end nobody saw is not run again: somebody has to look in the system the tool talks to. Say what you found, with your name. The outcome stays as it was told; what was found out is kept beside it, once.',
+    'A call that started and has no recorded end is not run again. A person has to check the system that the tool uses. Report your finding with your name. The outcome does not change; the resolution is recorded once, in addition to it.',
     'The tool itself cannot be asked here, where it is not: a runtime that has it does that, by runtime.calls.reconcile(call, { ask: "tool", by }).',
-    'succeeded: it did happen. failed: it did not. safe-to-retry: whatever happened, doing it again does no harm.',
+    'succeeded: it happened. failed: it did not happen. safe-to-retry: running it again does no harm in either case.',
   ],
   options: {
     as: { value: 'WORD', help: 'The finding', choices: Object.keys(resolutions) },

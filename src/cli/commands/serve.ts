@@ -166,7 +166,7 @@ function isOpen(given: Given): boolean {
 
 /** Reloads contracts when their files change. Contracts that do not load leave the old ones in force. */
 async function loadContracts(paths: readonly string[], { err }: Context): Promise<FileContracts> {
-  await loadOrExplain(paths, {}); // says what is wrong in the words of the command line
+  await loadOrExplain(paths, {}); // reports problems in the words of the command line
   return contractsFromYaml(paths, {
     watch: true,
     onReload: (result) => {

@@ -131,7 +131,7 @@ async function create(
     else {
       await out.print(token);
       await err.say(`This is shown once. ${terminalText(name)} may now use the server as ${role}.`);
-      // Whoever is in another folder than the server would wonder why it knows nothing of the token.
+      // Without this note, a user in another folder than the server would wonder why the server rejects the token.
       if (!existsSync(path))
         await err.say(
           `There is no ledger at ${terminalText(path)} yet: the token is for a server that is started on it.`,

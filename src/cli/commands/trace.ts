@@ -46,10 +46,7 @@ async function findRoots(ledger: Ledger, given: Given, context: Context): Promis
     : await findSession(ledger, await meantSession(ledger, typed, context.signal));
   if (session !== undefined) {
     const { sessionIds, isCut } = await findSessionFamily(ledger, session, context.signal);
-    if (isCut)
-      await context.err.say(
-        'There are many sessions: some that work for this one may be missing from the trace.',
-      );
+    if (isCut) await context.err.say('There are many sessions: the trace may lack some sub-sessions.');
     const events: ReadEvent[] = [];
     for (const sessionId of sessionIds) events.push(...(await ledger.journal.readSession(sessionId)));
     return buildTrace(events);

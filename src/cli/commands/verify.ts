@@ -197,7 +197,7 @@ async function conclude(
     await out.print(out.paint(['bold', 'red'], `${count(problems, 'problem')} in ${read}.`));
   else {
     const held = anchor === undefined ? '' : `, and passes through the anchor of ${localTimeText(anchor.at)}`;
-    await out.print(`${out.paint(['bold', 'green'], `The ${what} is whole${held}.`)} ${counts}.`);
+    await out.print(`${out.paint(['bold', 'green'], `The ${what} is intact${held}.`)} ${counts}.`);
     if (totals.erased > 0)
       await out.print(`${count(totals.erased, 'entry', 'entries')} had their bodies erased, as recorded.`);
     if (totals.unknownEvents > 0)

@@ -24,7 +24,7 @@ export type Ruleset = {
   readonly version: string;
   /** The document's file name, or the name it was given. */
   readonly source: string;
-  /** Where each rule stands, by id. Kept apart, so that moving a rule does not change it. */
+  /** Location of each rule, by id. Stored separately, so that moving a rule does not change it. */
   readonly positions: ReadonlyMap<string, RulePosition>;
 };
 

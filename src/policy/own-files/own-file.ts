@@ -58,7 +58,7 @@ const companionSuffixes = [
   '.schemas',
 ];
 
-/** An own file with its path in components: as the host spelled it, and where it really lies. */
+/** An own file with the components of its path: as the host spelled it, and with links resolved. */
 export type LocatedOwnFile = {
   readonly file: OwnFile;
   readonly paths: readonly OwnFilePath[];

@@ -11,7 +11,7 @@ import type { ReadSettings } from './read-options.ts';
 
 export const deepestExpression = 50;
 
-/** Where an expression stands, and what may be used in it. */
+/** The type of rule around an expression, and the settings for reading it. */
 export type ExpressionContext = { readonly ruleType: 'pre' | 'post'; readonly settings: ReadSettings };
 
 /** Undefined if there are problems. */

@@ -47,7 +47,7 @@ export const initialState = (workflow: Workflow): WorkflowState => ({
 export const isApproved = (state: WorkflowState, stageId: string): boolean =>
   ownValue(state.approvals, stageId) === 'approved';
 
-/** What an object of lists holds under a key that may be any text. */
+/** The list under a key that may be any text. */
 export const entriesOf = <Item>(
   lists: { readonly [key: string]: readonly Item[] },
   key: string,

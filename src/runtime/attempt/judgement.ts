@@ -28,7 +28,7 @@ import { summarize } from './summarize.ts';
 
 export type Judgement = {
   readonly outcome: ToolOutcome;
-  /** What the model is told, byte for byte. */
+  /** The content for the model, byte for byte. */
   readonly content: string;
   readonly toolSuccess: boolean | undefined;
   /** The tool's author said that trying again is safe. */

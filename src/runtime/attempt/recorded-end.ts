@@ -14,7 +14,7 @@ export type RecordedEnd = {
   readonly policyVersion: string | undefined;
   /** What was said each time the same result was reported again. */
   readonly reportedAgain: readonly string[];
-  /** What of its end could not be kept where it belongs. */
+  /** Parts of its end that could not be stored in the ledger. */
   readonly unkept: readonly Pick<PersistenceFailed, 'boundary' | 'error' | 'keptIn'>[];
 };
 

@@ -48,9 +48,9 @@ export type PersonDecision = {
   readonly notReadToEnd?: boolean;
 } & (
   | { readonly decision: 'approve' | 'deny' }
-  /** Approves other arguments. */
+  /** Approves the call with other arguments. */
   | { readonly decision: 'edit'; readonly arguments: JsonObject }
-  /** Answers the model without running anything. */
+  /** Answers the model and does not run the tool. */
   | { readonly decision: 'respond'; readonly response: string }
 );
 
@@ -184,7 +184,7 @@ async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<
   if (engine.undoToolFor(call.toolName, undefined) !== undefined)
     throw new QuittanceError(
       'config.invalid',
-      'What was done is undone as it was done: the arguments of an undo cannot be edited.',
+      'The arguments of an undo cannot be edited: it must reverse the original call exactly.',
       { callId: call.callId },
     );
   const tool = engine.tools.get(call.toolName);

@@ -16,15 +16,15 @@ export type CallView = {
   readonly modeOrigin: ToolModeOrigin;
   /** As the model asked. */
   readonly requestedInput: JsonValue;
-  /** As the body would get it, or got it. */
+  /** As the tool body receives it. */
   readonly effectiveInput: JsonValue;
   /** `typed`: the effective input is a rendering. Undefined in ledgers of earlier versions: the schema may change it. */
   readonly inputForm: InputForm | undefined;
   /** As the schema accepted it. An edit is written like this. */
   readonly acceptedInput: JsonValue;
-  /** The artifacts that stand in the arguments. */
+  /** Artifacts used in the arguments. */
   readonly artifacts: readonly ArtifactArgument[];
-  /** Paths whose values are not shown. */
+  /** Paths of redacted values. */
   readonly hidden: readonly string[];
   readonly policyVersion: string | undefined;
   /** On whose behalf the call is made, and which model asked for it. */

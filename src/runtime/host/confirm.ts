@@ -20,7 +20,7 @@ export type ConfirmationRequest = {
   readonly inputForm: InputForm;
   /** The arguments as the schema accepted them. An edit is written like these. */
   readonly accepted: JsonObject;
-  /** The artifacts that stand in the arguments. */
+  /** Artifacts used in the arguments. */
   readonly artifacts: readonly ArtifactArgument[];
   readonly inputDigest: string;
   readonly description: string;
@@ -38,9 +38,9 @@ export type ConfirmationAnswer = {
   readonly reason?: string;
 } & (
   | { readonly decision: 'approve' | 'deny' }
-  /** Approves other arguments. */
+  /** Approves the call with other arguments. */
   | { readonly decision: 'edit'; readonly arguments: JsonObject }
-  /** Answers the model without running anything. */
+  /** Answers the model and does not run the tool. */
   | { readonly decision: 'respond'; readonly response: string }
 );
 

@@ -15,7 +15,7 @@ export type ConfirmationView = CallView & {
   readonly preview: PreviewView | undefined;
   /** What shows the effect of the call: the tool's preview, a comparison that the runtime made, or nothing. */
   readonly previewSource: 'tool' | 'comparison' | 'none';
-  /** With the last call on the same resource, where the tool shows no preview. */
+  /** Comparison with the last call on the same resource, if the tool has no preview. */
   readonly comparison: ArgumentComparison | undefined;
   readonly risk: readonly string[];
   readonly createdAt: number;

@@ -12,7 +12,7 @@ export type KeptInput = {
   /** Kept form: what the redactor hides is not in it. */
   readonly kept: JsonValue;
   readonly hidden: readonly string[];
-  /** Those of `hidden` where a value stood that is a secret only because of another place. */
+  /** Those of `hidden` whose value is a secret only because of another place. */
   readonly repeated: readonly string[];
   /** Of the executed form; keyed where a plain digest could give something hidden away. */
   readonly digest: string;

@@ -61,7 +61,7 @@ export function readSignedToken(token: unknown, key: Uint8Array): TokenClaims | 
   if (payload === undefined || signature === undefined || more !== undefined) return undefined;
   const given = Buffer.from(signature, 'base64url');
   const made = sign(payload, key);
-  // Decoding skips what is not base64url; only the exact text we wrote is taken.
+  // Decoding ignores characters outside base64url, so only the exact text we wrote is accepted.
   if (given.length !== made.length || given.toString('base64url') !== signature) return undefined;
   return timingSafeEqual(given, made) ? readClaims(payload) : undefined;
 }

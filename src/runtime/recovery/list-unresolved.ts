@@ -10,7 +10,7 @@ export type UnresolvedQuery = {
   readonly sessionId?: string;
   readonly toolName?: string;
   readonly limit?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string;
 };
 

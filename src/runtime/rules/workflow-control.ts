@@ -32,7 +32,7 @@ export type WorkflowControl = {
   state(): Promise<WorkflowState>;
   /** Back to a stage: earlier ones stay complete, approvals and commands of it and later ones are dropped. */
   reset(move: WorkflowMove): Promise<WorkflowState>;
-  /** Into a stage, whatever its gates say; approvals and evidence stay. */
+  /** Sets the stage, whatever its gates say; approvals and evidence stay. */
   setStage(move: WorkflowMove): Promise<WorkflowState>;
 };
 

@@ -38,7 +38,7 @@ export class SpillFile {
   #used = 0;
   #lastEntryId: string | undefined;
 
-  /** `bytes`: how much room to allocate. */
+  /** `bytes`: space to allocate. */
   constructor(place: SpillOwner, bytes: number, salt: () => string) {
     this.#place = place;
     this.#bytes = bytes;

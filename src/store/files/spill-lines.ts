@@ -5,7 +5,7 @@ import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry } from '../../ledger/journal.ts';
 
-/** Whose spill this is, and of which ledger. */
+/** The owner and the ledger of a spill. */
 export type SpillOwner = { readonly folder: string; readonly ownerId: string; readonly ledgerId: string };
 
 /** `rest`: content of the file other than these entries. */

@@ -1,4 +1,4 @@
-/** What the entries of one call come to in the read tables. */
+/** Writes the summary of one call's entries to the read tables. */
 import type { CallEvent, QuittanceEvent } from '../../call/event.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { JsonObject } from '../../base/json.ts';

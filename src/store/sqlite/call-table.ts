@@ -36,7 +36,10 @@ type OpenRow = {
   readonly mode: CallSummary['mode'];
 };
 
-/** Where a row of the list of open calls stands, and up to which position the tables were filled for its first page. */
+/**
+ * Position of a row in the list of open calls, and the position up to which the tables were filled for its first
+ * page.
+ */
 export type OpenCursor = { readonly row: PageCursor; readonly target: number };
 
 const toOpenCursor = ({ row, target }: OpenCursor): string => `${toCursor(row)}.${target.toString(36)}`;
@@ -44,7 +47,7 @@ const toOpenCursor = ({ row, target }: OpenCursor): string => `${toCursor(row)}.
 export function parseOpenCursor(text: string): OpenCursor {
   const end = text.lastIndexOf('.');
   const place = { row: parseCursor(text.slice(0, end)), target: Number.parseInt(text.slice(end + 1), 36) };
-  if (toOpenCursor(place) !== text) parseCursor(text); // which refuses it
+  if (toOpenCursor(place) !== text) parseCursor(text); // which rejects it
   return place;
 }
 
@@ -185,7 +188,7 @@ function indexedOf(query: CallQuery): Condition[] {
   if (query.sessionId !== undefined)
     found.push(['session = (SELECT session FROM sessions WHERE session_id = ?)', toSqlText(query.sessionId)]);
   if (query.toolName !== undefined) found.push(['tool_name = ?', toSqlText(query.toolName)]);
-  // Successes are most of what there is, and are found by going through it.
+  // Most calls succeed, so successes are found by a scan.
   const outcomes = outcomesOf(query);
   if (outcomes !== undefined && !outcomes.includes('ToolExecutionResult'))
     found.push([`outcome <> 'ToolExecutionResult' AND ${isOneOf('outcome', outcomes)}`, ...outcomes]);
@@ -218,7 +221,7 @@ function restOf(query: CallQuery): Condition[] {
 const isOneOf = (column: string, values: readonly unknown[]): string =>
   values.length === 0 ? '1 = 0' : `${column} IN (${values.map(() => '?').join(', ')})`;
 
-/** Without regard to the case of the letters A to Z. */
+/** Ignores the case of the letters A to Z. */
 const contains = (column: string): string => `instr(lower(${column}), lower(?)) > 0`;
 
 const where = (conditions: readonly Condition[]): string =>

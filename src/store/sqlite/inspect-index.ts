@@ -129,7 +129,7 @@ function* wrongIndex(ledger: Database): Generator<TableFinding, void, undefined>
   if (listed !== due)
     yield {
       kind: 'side_row',
-      message: `The index of entries lists ${listed} entries; up to where it is said to end there are ${due}. ${advice}`,
+      message: `The index lists ${listed} entries; up to its stated end there are ${due}. ${advice}`,
     };
 }
 

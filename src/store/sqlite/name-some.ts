@@ -15,6 +15,6 @@ export function* nameSome<Item>(
   if (more > 0)
     yield {
       kind: 'side_row',
-      message: `And ${more} more ${more === 1 ? 'finding' : 'findings'} about ${about}: only the first ${mostNamed} are named.`,
+      message: `And ${more} more ${more === 1 ? 'finding' : 'findings'} about ${about}: only the first ${mostNamed} are listed.`,
     };
 }

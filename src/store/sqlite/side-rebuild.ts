@@ -32,7 +32,7 @@ export type SideRebuildParts = {
   readonly appender: Appender;
   readonly writer: Writer;
   readonly ownerId: string;
-  /** Milliseconds since 1970 by the ledger's clock. */
+  /** Milliseconds since 1970, by the ledger's clock. */
   readonly now: () => number;
 };
 
@@ -121,7 +121,7 @@ function putCounters(fold: SideFold, parts: SideRebuildParts, mark: PutMark): vo
     'SELECT name, used, reserved FROM counters',
   ).all()) {
     const counter = nameOf(name);
-    if (counter === undefined) continue; // nothing that we wrote
+    if (counter === undefined) continue; // not written by this program
     const stated = fold.counters.get(counter)?.stated;
     if (stated?.used === used && stated.reserved === reserved) mark(markOf.counter(counter), stated.position);
     else untold.push({ counter, used, reserved });

@@ -7,7 +7,7 @@ import { ValueBlock } from '../../ui/value-block.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { maskedValue } from '../../ui/masked-value.ts';
 
-/** What the model was told, part by part: the same bytes the ledger holds. */
+/** The content sent to the model, part by part: the same bytes as in the ledger. */
 export function ContentPanel({ detail: { content, call } }: { readonly detail: CallDetail }): ReactNode {
   if (content === undefined || call.settled === undefined)
     return <p className="muted">No content yet: the call has no outcome.</p>;

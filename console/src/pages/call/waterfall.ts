@@ -9,9 +9,9 @@ export type Bar = {
   readonly name: string;
   /** `gate`: part of the preceding bar of gates. `wait`: the call is idle. `moment`: has no duration. */
   readonly kind: 'gates' | 'gate' | 'wait' | 'attempt' | 'moment';
-  /** Milliseconds after the request. */
+  /** Milliseconds since the request. */
   readonly from: number;
-  /** Undefined while it lasts. */
+  /** Undefined while it is running. */
   readonly ms: number | undefined;
   readonly note: string;
   readonly tone: Tone;
