@@ -221,7 +221,7 @@ describe.concurrent('invalid command lines', () => {
     [['calls', '--cursor', 'x'], 'A cursor must be the "next" of the previous page; found "x".', ''],
     [
       ['calls', 'extra'],
-      '"quittance calls" does not know what to do with "extra".',
+      'Unexpected argument for "quittance calls": "extra".',
       'quittance calls --help',
     ],
     [['calls', '--json=yes'], '--json takes no value; found "yes".', '--json'],
@@ -239,7 +239,7 @@ describe.concurrent('invalid command lines', () => {
       '--ledger path/to/ledger.db',
     ],
     [['calls', '--ledger', 'package.json'], 'is not a SQLite database', ''],
-  ])('%j is answered with what to type', async (args, message, next) => {
+  ])('answers %j with a command to try', async (args, message, next) => {
     const { code, out, err } = await on(...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(message);

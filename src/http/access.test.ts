@@ -47,7 +47,7 @@ describe('the name of the server', () => {
   test.each([host, host.toUpperCase(), 'Ledger.Example'])('%s is taken', (name) => {
     expect(codeOf(() => open().access.checkHost(new Headers({ host: name })))).toBeUndefined();
   });
-  test.each(['', 'evil.example', '127.0.0.1', `${host}.evil.example`])('%j is refused', (name) => {
+  test.each(['', 'evil.example', '127.0.0.1', `${host}.evil.example`])('%j is rejected', (name) => {
     expect(codeOf(() => open().access.checkHost(new Headers({ host: name })))).toBe('http.wrong_host');
   });
 });

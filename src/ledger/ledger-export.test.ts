@@ -79,7 +79,7 @@ describe('an export', () => {
     );
   });
 
-  test('keeps to its heads: what was appended meanwhile is left out', async () => {
+  test('ends at its heads: later appends are left out', async () => {
     const lines = await write(entries, manifestOf(entries.slice(0, 5)));
     expect(await read(lines)).toEqual(entries.slice(0, 5));
   });
@@ -131,7 +131,7 @@ describe('a changed export is rejected with the line number', () => {
     expect(await refusal(change)).toMatch(message);
   });
 
-  test('a newer one is refused as such', async () => {
+  test('an export of a newer version is rejected as such', async () => {
     for (const first of [
       '{"quittanceExport":3,"toolVersion":"9.0.0"}',
       '{"quittance_export":2,"tool_version":"9.0.0"}',

@@ -79,7 +79,7 @@ const unavailable = { type: 'ToolFailure', code: 'ledger.unavailable', retryable
 const doubtful = { type: 'ToolFailure', code: 'tool.indeterminate', retryable: false };
 
 describe.each([
-  ['answers at once', false],
+  ['answers synchronously', false],
   ['answers later', true],
 ])('a ledger that fails and %s', (_, slow) => {
   it.each([

@@ -21,7 +21,7 @@ test.each([
   ['edited', { decision: 'edit', arguments: { path: 'other' } }],
   ['answered', { decision: 'respond', response: 'Leave it.' }],
 ] as const)(
-  'a ledger is whole although the bodies of a call that was %s were erased',
+  'a ledger is intact after the bodies of a call that was %s were erased',
   async (_, decision) => {
     const ledger = createMemoryLedger();
     const remove = defineTool({ name: 'remove', mode: 'destructive', run: () => 'gone' });

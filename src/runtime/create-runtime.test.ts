@@ -24,7 +24,7 @@ describe('a runtime', () => {
     ['a success check that is no function', { tools: [pay], successCheck: 'ok' }, /successCheck/],
     ['a repair of another shape', { tools: [pay], repair: { attempts: 2 } }, /repair/],
     ['a treatment nobody knows', { tools: [pay], treatments: { destructive: 'maybe' } }, /destructive/],
-    ['a mode nobody knows', { tools: [pay], treatments: { deadly: 'ask' } }, /deadly/],
+    ['an unknown mode', { tools: [pay], treatments: { deadly: 'ask' } }, /deadly/],
     ['a timeout of nothing', { tools: [pay], defaultTimeoutMs: 0 }, /defaultTimeoutMs/],
     ['half a call at a time', { tools: [pay], concurrency: 0.5 }, /concurrency/],
     ['a budget that limits nothing', { tools: [pay], budgets: [{ scope: 'turn' }] }, /limits nothing/],
@@ -38,7 +38,7 @@ describe('a runtime', () => {
       /toolcalls/,
     ],
     [
-      'a pattern that is none',
+      'an invalid pattern',
       { tools: [pay], redaction: { patterns: [{ name: 'x', pattern: 'y' }] } },
       /RegExp/,
     ],

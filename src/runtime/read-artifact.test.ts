@@ -150,7 +150,7 @@ describe('read_artifact', () => {
     ['a huge limit', { artifactId: 'x', limit: 1_000_000 }],
     ['an empty search', { artifactId: 'x', search: '' }],
     ['another field', { artifactId: 'x', path: '/etc/passwd' }],
-  ])('refuses %s', async (_, args) => {
+  ])('rejects %s', async (_, args) => {
     const { turn } = offloading();
     expect(await read(turn, args)).toMatchObject({ reason: 'validation' });
   });

@@ -189,7 +189,7 @@ describe('undo', () => {
     ['a call nobody knows', 'nobody', 'call.unknown'],
     ['a call whose tool cannot undo', 'w', 'undo.unavailable'],
     ['a call that failed', 'bad', 'undo.unavailable'],
-  ])('refuses %s', async (_, callId, code) => {
+  ])('rejects %s', async (_, callId, code) => {
     const { tools } = table();
     const { turn, runtime } = setStage({ tools });
     await turn.call(envelope('w', 'set_row', { id: '2', text: 'x' }));

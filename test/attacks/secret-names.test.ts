@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { safeId } from '../../src/base/safe-id.ts';
 import { runInProcess } from '../run-in-process.ts';
 
-/** Made up here, so that no scanner takes this file for a leak. */
+/** Made up here, so that no scanner mistakes this file for a leak. */
 const fake = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fGaB3dE5gH7jK9mN1p';
 const session = `sk-${fake}`;
 const other = `sk-${fake.split('').reverse().join('')}`;

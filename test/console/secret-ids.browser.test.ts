@@ -13,7 +13,7 @@ import { holdCall } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { openStage } from './stage.ts';
 
-/** Made up here, so that no scanner takes this file for a leak. */
+/** Made up here, so that no scanner mistakes this file for a leak. */
 const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG';
 const key = (prefix: string, mark: string): string => `${prefix}${mark}${letters}${letters}`.slice(0, 46);
 const session = key('sk-', 'SESSION');

@@ -199,7 +199,7 @@ it('counts where the checks stop the call as well: the person is named', async (
 it.each<[string, PersonDecision]>([
   ['a denial that was received too late', { ...noInTime, receivedAt: expiresAt }],
   ['a denial that does not say when it was received', { decision: 'deny', by: 'ada' }],
-])('refuses %s', async (_, decision) => {
+])('rejects %s', async (_, decision) => {
   const { decider, asked, confirmationId, ran, checking, check, body } = await hold();
   clock.advance(5_000);
   await checking;

@@ -324,7 +324,7 @@ describe('the server', () => {
   });
 
   test.each(['cancelled', 'closed'] as const)(
-    'a call that is %s ends, and nobody is answered',
+    'a call that is %s ends without an answer',
     async (how) => {
       const started = Promise.withResolvers<AbortSignal>();
       const { tell, transport, replies, runtime } = await start(

@@ -61,15 +61,15 @@ describe('answers', () => {
     expect(readMastraAnswer({ approved: true, confirmationId: 'k2' }, asked)?.confirmationId).toBe('k2');
   });
 
-  test.each([{ confirmationId: 5 }, { confirmationId: {} }])('%j names no question', (named) => {
+  test.each([{ confirmationId: 5 }, { confirmationId: {} }])('%j names no confirmation', (named) => {
     expect(readMastraAnswer({ approved: true, ...named }, undefined)?.confirmationId).toBe('');
   });
 
-  test('where nobody was asked, nothing is answered', () => {
+  test('without a confirmation nothing is answered', () => {
     expect(readMastraAnswer({ approved: true }, { confirmationId: null })?.confirmationId).toBe('');
   });
 
-  test('a reason is text', () => {
+  test('a reason must be text', () => {
     expect(readMastraAnswer({ approved: false, reason: 'Too much.' }, undefined)?.reason).toBe('Too much.');
     expect(readMastraAnswer({ approved: false, reason: 5 }, undefined)?.reason).toBeUndefined();
   });

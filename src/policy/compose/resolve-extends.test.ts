@@ -43,7 +43,7 @@ describe('a ruleset that extends another', () => {
     expect(resolve(child, root, middle).observability).toEqual({ level: 1 });
   });
 
-  it('says of every rule where it stands', () => {
+  it('reports for every rule where it was written', () => {
     expect(resolve(middle, root).positions.get('a')?.source).toBe('root.yaml');
   });
 

@@ -48,7 +48,7 @@ const problems = (text: string | Uint8Array): readonly string[] => {
 };
 
 describe('a document', () => {
-  it('is read from block and from flow YAML alike', () => {
+  it('is read from block and flow YAML alike', () => {
     const { version: _, positions: __, ...block } = load(good);
     const flow = JSON.stringify(rulesetOf([flowRule]));
     const { version: ___, positions: ____, ...same } = load(flow);
@@ -70,7 +70,7 @@ describe('a document', () => {
     expect(load(text).rules).toMatchObject([{ when: { operand: ['no', 'yes', 'on', 16, 1.5, true, null] } }]);
   });
 
-  it('keeps the line of every rule apart from the rule', () => {
+  it('stores the line of every rule separately from the rule', () => {
     expect(load(good).positions.get('no-rm')).toEqual({ source: 'a.yaml', line: 8 });
     expect(JSON.stringify(load(good).rules)).toBe(JSON.stringify(load(`\n\n${good}`).rules));
   });
