@@ -12,13 +12,13 @@ const refund = defineTool({
 const runtime = createRuntime({ tools: [refund] });
 const turn = runtime.turn({ sessionId: 'ticket-42' });
 
-// As a model sends it: arguments as text, the number in quotes. The model sends it twice.
+// A model may send arguments as text, put a number in quotes, and send the same call twice.
 const call = { id: 'call_1', name: 'refund', arguments: '{"order":"A7","cents":"500"}' };
 const [first, second] = [await turn.call(call), await turn.call(call)];
 
 assert.equal(first.type, 'ToolExecutionResult');
 assert.deepEqual(second, first); // one call, one outcome
-assert.deepEqual(refunded, [500]); // coerced to a number, refunded once
+assert.deepEqual(refunded, [500]); // a number, and only once
 for (const { outcome } of await runtime.calls.audit({ sessionId: 'ticket-42' })) console.log(outcome.kind);
 // completed
 // cached

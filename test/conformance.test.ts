@@ -179,8 +179,8 @@ describe('a ruleset case fails', () => {
       { contract: { kind: 'Ruleset' }, expected: denied },
       /threw .*apiVersion/s,
     ],
-    ['on a document that is not there', { contract: 'gone', expected: denied }, /no known kind/],
-    ['without a call', { envelope: 'Bash', expected: denied }, /no known kind/],
+    ['on a document that is not there', { contract: 'gone', expected: denied }, /unknown kind/],
+    ['without a call', { envelope: 'Bash', expected: denied }, /unknown kind/],
     ['without a tool', { envelope: { arguments: {} }, expected: denied }, /tool_name/],
   ])('%s', (_, data, words) => expectFailure({ contract: blocking, envelope: bash, ...data }, words));
 });
@@ -192,7 +192,7 @@ describe('a rejection', () => {
   it('fails when it is refused for another', () =>
     expectFailure({ bundle, expected: { rejected: true, error_contains: 'apple' } }, /"apple"/));
   it('fails when the document is loaded', () =>
-    expectFailure({ bundle: blocking, expected: { rejected: true, error_contains: 'x' } }, /was loaded/));
+    expectFailure({ bundle: blocking, expected: { rejected: true, error_contains: 'x' } }, /but it loaded/));
 });
 
 const workflows = {
@@ -306,7 +306,11 @@ describe('a workflow case fails', () => {
     ['on another stage', read('success', { active_stage: 'ship' }), /active_stage "ship", got "look"/],
     ['on evidence that is missing', read('error', { evidence: { reads: ['a.md'] } }), /evidence/],
     ['on evidence too much', read('success', { evidence: { reads: [] } }), /evidence/],
-    ['on a stage that should wait', ci({ expect: { approval_requested_for: 'agree' } }), /"agree" to wait/],
+    [
+      'on a stage that should wait',
+      ci({ expect: { approval_requested_for: 'agree' } }),
+      /"agree" to await approval/,
+    ],
     [
       'on an approval nobody asked for',
       { ...read('success', {}), approval_outcomes: ['approved'] },
@@ -362,7 +366,7 @@ describe('the runner', () => {
     ['a-list', '- 1', /not a map/],
     ['no-cases', 'fixtures: []', /contains no cases/],
     ['no-map', 'fixtures: [1]', /not a map/],
-    ['no-kind', 'fixtures: [{id: x, poem: true}]', /no known kind/],
+    ['no-kind', 'fixtures: [{id: x, poem: true}]', /unknown kind/],
   ])('fails for a file with %s', async (name, text, words) => {
     write(`${name}/behavioral/x.fixtures.yaml`, text);
     const { lines, ok } = await run(join(folder, name));

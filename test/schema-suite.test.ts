@@ -67,6 +67,6 @@ test('says what to type where there is no suite', () => {
   expect(run()).toMatchObject({ status: 2, stderr: expect.stringContaining('git clone') as string });
   expect(run(folder)).toMatchObject({
     status: 2,
-    stderr: expect.stringContaining('holds no tests') as string,
+    stderr: expect.stringContaining('contains no tests') as string,
   });
 });

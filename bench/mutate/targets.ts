@@ -14,7 +14,7 @@ const areas = {
     'src/runtime/host/budget.ts',
   ],
   settle: [
-    'src/runtime/settle/{settle,stranded,unavailable}.ts',
+    'src/runtime/settle/{settle,settle-pending,unavailable}.ts',
     'src/runtime/attempt/{late,recorded-end}.ts',
   ],
   recover: [

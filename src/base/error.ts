@@ -79,7 +79,7 @@ export const errorTable: {
   },
   'handoff.unknown': {
     means:
-      'Nothing was handed over under this name: the call is not one another process runs, or the token is none of this ledger.',
+      'There is no such hand-off: no other process runs the call, or the token does not belong to this ledger.',
     remedy: 'Take what waits with `runtime.handoffs.claim` and report with the token it gives, unchanged.',
   },
   'handoff.taken': {

@@ -133,7 +133,7 @@ function describeEffective({ inputForm, attempt }: Call): string {
 
 function preview({ preview: shown }: Call, page: PageLayout): string[] {
   if (shown === undefined) return [];
-  const until = shown.expiresAt === undefined ? '' : `, good until ${localTimeText(shown.expiresAt)}`;
+  const until = shown.expiresAt === undefined ? '' : `, valid until ${localTimeText(shown.expiresAt)}`;
   return [
     page.paint('dim', `revision ${shown.revision}${shown.ready ? '' : ', not final'}${until}`),
     ...previewLines(shown.preview, page, 'start'),

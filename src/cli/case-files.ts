@@ -20,7 +20,7 @@ export async function readCaseFiles(
     named.length > 0 ? named : [...new Set(documents.map(findCaseFiles))].filter((path) => existsSync(path));
   if (paths.length === 0)
     throw new UsageError(
-      `There are no cases beside ${documents.join(', ')}. They are looked for in ${documents.map(findCaseFiles).join(', ')}.`,
+      `Found no case file for ${documents.join(', ')}. Expected: ${documents.map(findCaseFiles).join(', ')}.`,
       [
         `quittance ${command} --cases FILE`,
         `printf 'cases:\\n  - {id: first, tool: Bash, args: {command: ls}, expect: allow}\\n' > ${findCaseFiles(documents[0] ?? 'contracts.yaml')}`,

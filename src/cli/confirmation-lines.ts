@@ -38,7 +38,7 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
           ...labelled('at', localTimeText(event.at), page),
           ...(event.receivedAt === undefined
             ? []
-            : labelled('received', `${localTimeText(event.receivedAt)}, before the time was up`, page)),
+            : labelled('received', `${localTimeText(event.receivedAt)}, before it expired`, page)),
         );
         if (event.response !== undefined) lines.push(...labelled('told', event.response, page));
         if (event.editedInput !== undefined) {

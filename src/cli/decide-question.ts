@@ -156,7 +156,7 @@ async function isSeen(
     );
   if (view.preview !== undefined && !given.has('revision'))
     throw new UsageError(
-      `"${terminalId(view.toolName)}" shows beforehand what it would do; the decision names what was seen of that: --revision is missing.`,
+      `"${terminalId(view.toolName)}" has a preview, so the decision must name its reviewed revision: --revision is missing.`,
       [
         `quittance show ${shellWord(terminalId(view.callId))} --session ${shellWord(terminalId(view.sessionId))}`,
         `quittance ${verb} ${view.confirmationId} --by ${by} --digest DIGEST --revision N`,
@@ -164,7 +164,7 @@ async function isSeen(
     );
   if (ambiguous)
     throw new UsageError(
-      `Call ${JSON.stringify(terminalId(view.callId))} has asked more than once. Name the question you saw.`,
+      `Call ${JSON.stringify(terminalId(view.callId))} has several confirmations. Name the one you reviewed.`,
       ['quittance pending', `quittance ${verb} CONFIRMATION --by ${by} --digest DIGEST`],
     );
   if (!given.has('json')) for (const line of lines) await out.print(line);
@@ -228,7 +228,7 @@ async function printDecision(
         const { outcome, code } = toCallSummary(found.call);
         const word = standing({ outcome, status: 'settled', code });
         await out.print(
-          `It ended: ${word}${code === undefined ? '' : ` (${terminalText(code)})`}. The model is told:`,
+          `The call ended: ${word}${code === undefined ? '' : ` (${terminalText(code)})`}. The model receives:`,
         );
         for (const line of block(safeSentence(found.call.settled?.content ?? ''), out)) await out.print(line);
       }
@@ -238,7 +238,7 @@ async function printDecision(
       return exitCodes.bad;
     case 'open':
       await err.say(
-        `There is no outcome after ${seconds} s; the decision stands. quittance show ${shellWord(terminalId(found.call?.callId ?? ''))} says how it goes on.`,
+        `No outcome after ${seconds} s; the decision is recorded. To follow the call: quittance show ${shellWord(terminalId(found.call?.callId ?? ''))}`,
       );
       return exitCodes.bad;
   }

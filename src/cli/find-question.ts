@@ -32,7 +32,7 @@ export async function findQuestion(
   const view = folded && toConfirmationView(folded);
   if (stored === undefined || view === undefined)
     throw new UsageError(
-      `Call ${JSON.stringify(terminalId(call.callId))} asks nobody anything.`,
+      `Call ${JSON.stringify(terminalId(call.callId))} is not awaiting approval.`,
       [
         'quittance pending',
         `quittance show ${shellWord(terminalId(call.callId))} --session ${shellWord(terminalId(call.sessionId))}`,
@@ -41,7 +41,7 @@ export async function findQuestion(
     );
   if (named !== undefined && named.confirmationId !== view.confirmationId)
     throw new UsageError(
-      `Question ${named.confirmationId} is over, and call ${JSON.stringify(terminalId(call.callId))} has asked another one since.`,
+      `Confirmation ${named.confirmationId} has ended, and call ${JSON.stringify(terminalId(call.callId))} has a newer one.`,
       [`quittance ${command} ${view.confirmationId}`, 'quittance pending'],
       exitCodes.bad,
     );

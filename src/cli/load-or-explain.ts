@@ -55,7 +55,7 @@ export async function loadOrExplain(
   const [first] = loading.problems;
   const more = loading.problems.length - 1;
   throw new UsageError(
-    `These contracts cannot be loaded. ${first === undefined ? '' : `${sourcePosition(first)}: ${first.message}`}` +
+    `These contracts do not load. ${first === undefined ? '' : `${sourcePosition(first)}: ${first.message}`}` +
       (more > 0 ? ` And ${more} more.` : ''),
     [`quittance contracts check ${paths.join(' ')}`],
     exitCodes.bad,

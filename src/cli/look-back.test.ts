@@ -92,7 +92,7 @@ describe('trace', () => {
     expect(out).toMatch(/^session ticket-42 /);
     expect(out).toMatch(/^ {3}├─ call_confirmed {2}delete_order {2}succeeded /m);
     expect(out).toMatch(/^ {3}│ {2}├─ confirmation.decided {2}approve, by Ada \(self/m);
-    expect(out).toMatch(/tool.late {2}attempt 1 returned after its end/);
+    expect(out).toMatch(/tool.late {2}attempt 1 returned after its deadline/);
     expectFit(out);
   });
 

@@ -286,7 +286,7 @@ describe('quittance grants', () => {
     const give = ['grants', 'give', 'delete_*', '--session', 'ticket-42', '--by', 'Ada'];
     const bad = await on(...give, '--where', '{"order":{"equals":"A7"}}');
     expect(bad).toMatchObject({ code: 2, out: '' });
-    expect(bad.err).toContain('Known beginnings: args');
+    expect(bad.err).toContain('Known prefixes: args');
     expect(await on(...give, '--for', '1h', '--until', '2099-01-01')).toMatchObject({ code: 2 });
     expect(await on(...give, '--until', '2020-01-01')).toMatchObject({ code: 2 });
     const where = '{"args.order":{"equals":"A7"}}';

@@ -62,7 +62,7 @@ describe('a call', () => {
   test('is open until it has an outcome, and later events come after it', () => {
     expect(draw(buildTrace(eventsOf('open')))).toContain('    call c open');
     expect(draw(buildTrace(eventsOf('timeout'))).slice(-2)).toEqual([
-      '      tool.late: attempt 1 returned after its end',
+      '      tool.late: attempt 1 returned after its deadline',
       '      tool.resolved: succeeded, by Ada (identity not recorded)',
     ]);
   });

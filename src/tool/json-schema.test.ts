@@ -61,7 +61,7 @@ describe('a JSON Schema', () => {
 
   test.each(['zork', 'date_time', 'Email', 'iso-8601'])('is rejected if it has the format %s', (format) => {
     expect(() => compileJsonSchema(object({ a: { type: 'string', format } }))).toThrow(
-      `the format "${format}"`,
+      `the unknown format "${format}"`,
     );
   });
 
@@ -90,7 +90,7 @@ describe('a JSON Schema', () => {
     [{ $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' }],
     [{ anyOf: [{ type: 'object' }, { not: { $ref: '#' } }] }],
   ] as const)('is rejected if it refers to itself endlessly: %j', (schema) => {
-    expect(() => compileJsonSchema(schema)).toThrow('without end');
+    expect(() => compileJsonSchema(schema)).toThrow('endlessly');
   });
 
   test('may refer to itself for deeper values', () => {

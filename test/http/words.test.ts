@@ -9,7 +9,7 @@ import { libraryName } from './library-name.ts';
 
 /** What is said while a runtime, a tool or a behavior is made, to the code of one, or on a page: no request is refused by it. */
 const saidBefore =
-  /^src\/(?:cli|react|adapters|replay|testing|view|store|tool|contracts|policy)\/|^src\/[\w-]+\.ts$|^src\/runtime\/(?:behaviors\/|check-options|create-runtime|attempt\/body-context|turn\/open-turn|hold\/first-news|host\/(?:behaviors?|retry|where|confirm)\.ts$)|^src\/http\/(?:http-words|create-http-server|pages)\.ts$|^src\/base\/error\.ts$/;
+  /^src\/(?:cli|react|adapters|replay|testing|view|store|tool|contracts|policy)\/|^src\/[\w-]+\.ts$|^src\/runtime\/(?:behaviors\/|check-options|create-runtime|attempt\/body-context|turn\/open-turn|hold\/await-hold-signal|turn\/turn|host\/(?:behaviors?|retry|where|confirm)\.ts$)|^src\/http\/(?:http-words|create-http-server|pages)\.ts$|^src\/base\/error\.ts$/;
 
 const overHttp = (code: ErrorCode, message: string): string => {
   const { title, detail } = toProblem(new QuittanceError(code, message));

@@ -188,7 +188,7 @@ describe('people see the comparison', () => {
     const page = await shown('held');
     expect(page).toContain('Compared with call c0');
     expect(page).toContain('$.title: "Old" → "New"');
-    expect(await shown('alone')).toMatch(/No preview\n +The tool shows none/);
+    expect(await shown('alone')).toMatch(/No preview\n +The tool has no preview/);
     const { out } = await runInProcess(['pending', '--json'], { ledger: path });
     const lines = out
       .split('\n')

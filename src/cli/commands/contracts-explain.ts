@@ -116,7 +116,7 @@ async function fromLedger(given: Given, context: Context): Promise<Asked> {
     const found = await readLedgerCall(ledger, sessionId, callId);
     if (found === undefined)
       throw new UsageError(
-        `Call ${JSON.stringify(terminalId(callId))} came with arguments that are no object, so no rule was asked about it.`,
+        `The arguments of call ${JSON.stringify(terminalId(callId))} are not an object, so no rule was evaluated.`,
         [`quittance show ${callId}`],
         exitCodes.bad,
       );

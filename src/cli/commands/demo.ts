@@ -140,8 +140,8 @@ async function announce(
   ledgerUrl: string,
   rules: string,
 ): Promise<void> {
-  await err.say(`A shop is at work, and everything it does is kept in ${terminalText(ledgerUrl)}.`);
-  await err.say(`What it may do stands in ${terminalText(rules)}: change it, and it is in force.`);
+  await err.say(`The shop is running. Its ledger is ${terminalText(ledgerUrl)}.`);
+  await err.say(`Its contracts are in ${terminalText(rules)}. Edit the file to change them.`);
   await err.say('The console link, valid for one browser, once, within 15 minutes:');
   await out.print(link);
   const where = ledgerUrl === defaultLedger ? '' : ` --ledger ${shellWord(terminalText(ledgerUrl))}`;

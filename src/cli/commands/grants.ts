@@ -147,7 +147,7 @@ async function give(
     const count = grant.uses === undefined ? 'calls' : `${grant.uses} ${grant.uses === 1 ? 'call' : 'calls'}`;
     const which = where === undefined ? 'with any arguments' : `where ${terminalText(JSON.stringify(where))}`;
     await out.say(
-      `Granted by ${terminalText(describePerson({ name: grant.by, identity: grant.identity }))}: ${count} of ${terminalId(grant.toolName)} in session ${terminalId(sessionId)}, ${which}, until ${end}. To take it back: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
+      `Granted by ${terminalText(describePerson({ name: grant.by, identity: grant.identity }))}: ${count} of ${terminalId(grant.toolName)} in session ${terminalId(sessionId)}, ${which}, until ${end}. To revoke it: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
     );
   }
   return exitCodes.good;
@@ -165,7 +165,7 @@ async function revoke(
   const { sessionId, grantId, revoked } = await findGrant(ledger, typed, given.text('session'), signal);
   if (revoked !== undefined)
     throw new UsageError(
-      `Grant ${grantId} was revoked already by ${describePerson({ name: revoked.by, identity: revoked.identity })} at ${localTimeText(revoked.at)}.`,
+      `Grant ${grantId} was already revoked by ${describePerson({ name: revoked.by, identity: revoked.identity })} at ${localTimeText(revoked.at)}.`,
       ['quittance grants --all'],
       exitCodes.bad,
     );
@@ -176,7 +176,7 @@ async function revoke(
   if (given.has('json')) await out.print(safeJson(grantToJson(grant)));
   else
     await out.say(
-      `Revoked by ${terminalText(describePerson({ name: grant.revoked?.by ?? by, identity: grant.revoked?.identity }))}: ${terminalId(grant.toolName)} in session ${terminalId(sessionId)}. Calls whose body has not begun are asked about again.`,
+      `Revoked by ${terminalText(describePerson({ name: grant.revoked?.by ?? by, identity: grant.revoked?.identity }))}: ${terminalId(grant.toolName)} in session ${terminalId(sessionId)}. Calls that have not started need approval again.`,
     );
   return exitCodes.good;
 }

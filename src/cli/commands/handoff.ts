@@ -140,7 +140,7 @@ async function claim(typed: string | undefined, given: Given, context: Context):
         ? await runtime.handoffs.claim(await findHandoff(ledger, typed ?? '', given), terms)
         : await runtime.handoffs.claim({ toolName }, terms);
     if (claimed === undefined) {
-      await context.err.say(`No call of ${terminalId(toolName ?? '')} waits for a worker.`);
+      await context.err.say(`No call of ${terminalId(toolName ?? '')} is waiting for a worker.`);
       return exitCodes.bad;
     }
     await printClaim(claimed, ledger, given, context);

@@ -141,7 +141,7 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
     if (given.has('json')) await context.out.print(safeJson(callToJson(toCallSummary(call))));
     else
       await context.out.print(
-        `Call ${terminalId(callId)}: ${as}, by ${terminalText(by)}. Its outcome stays as it was told.`,
+        `Call ${terminalId(callId)}: ${as}, by ${terminalText(by)}. Its outcome does not change.`,
       );
     return exitCodes.good;
   } catch (error) {

@@ -150,7 +150,7 @@ async function announce(
   }
   await out.print(link);
   await err.say(
-    `Serving ${terminalText(ledgerUrl)}. The link logs one browser in, once, within 15 minutes. Ctrl-C ends it.`,
+    `Serving ${terminalText(ledgerUrl)}. The link logs in one browser, once, within 15 minutes. Press Ctrl-C to stop.`,
   );
   if (isOpen(given))
     await err.say(
@@ -179,7 +179,7 @@ async function loadContracts(paths: readonly string[], { err }: Context): Promis
 /** The problem of changed contracts can be a list, one line each. */
 export async function sayOldRulesStay(error: unknown, err: Context['err']): Promise<void> {
   const [first = '', ...more] = (error instanceof Error ? error.message : String(error)).split('\n');
-  await err.say(`The changed rules cannot be loaded; the old ones stay in force. ${terminalText(first)}`);
+  await err.say(`The changed contracts do not load; the old ones stay in force. ${terminalText(first)}`);
   for (const line of more) await err.say(`  ${terminalText(line)}`);
 }
 

@@ -53,7 +53,7 @@ export const showCommand: CliCommand = {
       const call = stored && foldStored(stored);
       if (stored === undefined || call === undefined)
         throw new UsageError(
-          `The read tables list call ${JSON.stringify(terminalId(callId))}, and the entries have none.`,
+          `The read tables list call ${JSON.stringify(terminalId(callId))}, but the ledger has no entries for it.`,
           ['quittance verify', 'quittance rebuild'],
           exitCodes.bad,
         );

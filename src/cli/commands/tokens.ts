@@ -130,11 +130,11 @@ async function create(
     if (given.has('json')) await out.print(safeJson({ ...toJson(record), token }));
     else {
       await out.print(token);
-      await err.say(`This is shown once. ${terminalText(name)} may now use the server as ${role}.`);
+      await err.say(`The token is shown only once. ${terminalText(name)} may now use the server as ${role}.`);
       // Without this note, a user in another folder than the server would wonder why the server rejects the token.
       if (!existsSync(path))
         await err.say(
-          `There is no ledger at ${terminalText(path)} yet: the token is for a server that is started on it.`,
+          `There is no ledger at ${terminalText(path)} yet. The token works for a server started on that path.`,
         );
     }
   } catch (error) {
@@ -171,7 +171,7 @@ async function revoke(
   if (given.has('json')) await out.print(safeJson(toJson(revoked)));
   else
     await out.say(
-      `Revoked: ${terminalText(revoked.name)} (${revoked.role}). Browsers that came in with it are out too.`,
+      `Revoked: ${terminalText(revoked.name)} (${revoked.role}). Browsers that logged in with it are logged out.`,
     );
   return exitCodes.good;
 }

@@ -196,7 +196,7 @@ async function conclude(
   else if (problems > 0)
     await out.print(out.paint(['bold', 'red'], `${count(problems, 'problem')} in ${read}.`));
   else {
-    const held = anchor === undefined ? '' : `, and passes through the anchor of ${localTimeText(anchor.at)}`;
+    const held = anchor === undefined ? '' : `, and matches the anchor of ${localTimeText(anchor.at)}`;
     await out.print(`${out.paint(['bold', 'green'], `The ${what} is intact${held}.`)} ${counts}.`);
     if (totals.erased > 0)
       await out.print(`${count(totals.erased, 'entry', 'entries')} had their bodies erased, as recorded.`);
