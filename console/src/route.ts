@@ -8,12 +8,12 @@ export type Route = { readonly path: readonly string[]; readonly query: URLSearc
 
 const changed = 'quittance:place';
 
-function subscribe(showToast: () => void): () => void {
-  window.addEventListener('popstate', showToast);
-  window.addEventListener(changed, showToast);
+function subscribe(onChange: () => void): () => void {
+  window.addEventListener('popstate', onChange);
+  window.addEventListener(changed, onChange);
   return () => {
-    window.removeEventListener('popstate', showToast);
-    window.removeEventListener(changed, showToast);
+    window.removeEventListener('popstate', onChange);
+    window.removeEventListener(changed, onChange);
   };
 }
 

@@ -46,11 +46,11 @@ export function useFeed(
     let close = (): void => undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const left = new AbortController();
-    const take = (text: string, showToast: boolean): void => {
+    const take = (text: string, isEntry: boolean): void => {
       const entry = JSON.parse(text) as FeedMessage;
       if (last.current !== undefined && (entry.previous ?? 0) > last.current) setStatus('gap');
       last.current = entry.position;
-      if (showToast) heard.current(entry);
+      if (isEntry) heard.current(entry);
     };
     const open = (): void => {
       const from =

@@ -71,9 +71,9 @@ export function useTail(look: (changed: readonly CallName[]) => Promise<void>): 
   return status;
 }
 
-function subscribe(showToast: () => void): () => void {
-  document.addEventListener('visibilitychange', showToast);
-  return () => document.removeEventListener('visibilitychange', showToast);
+function subscribe(onChange: () => void): () => void {
+  document.addEventListener('visibilitychange', onChange);
+  return () => document.removeEventListener('visibilitychange', onChange);
 }
 
 const keyOf = ({ sessionId, callId }: CallName): string => JSON.stringify([sessionId, callId]);
