@@ -166,7 +166,7 @@ test('a page whose read failed reads again by itself', async () => {
   const call = await doubt();
   const { page, goTo } = await stage.visit({ as: 'approver' });
   await goTo(`/calls/${encodeURIComponent(call.sessionId)}/${encodeURIComponent(call.callId)}`);
-  await page.getByText('Unknown whether the call took effect').waitFor();
+  await page.getByRole('heading', { name: 'Unresolved', exact: true }).waitFor();
   // The call page reads when the ledger grows, and only then. That read fails, and the ledger does not grow again.
   let failed = 0;
   await page.route('**/v1/sessions/**', (route) => (failed++ === 0 ? route.abort() : route.fallback()));

@@ -45,10 +45,10 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
         </Notice>
       )}
       {summary.unresolved && (
-        <Notice tone="unsure" title="Unknown whether the call took effect">
+        <Notice tone="unsure" title="Unresolved">
           <p>
             <Link to={addressOf(['reconcile', call.sessionId, call.callId])}>Resolve it</Link> once you know
-            whether the effect happened.
+            whether the call took effect.
           </p>
         </Notice>
       )}
