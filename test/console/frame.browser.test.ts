@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 const visit = keepVisitors(
   () => stage,
-  /Failed to load resource|dynamically imported|was taken down|is not a function/,
+  /Failed to load resource|dynamically imported|The page failed to render|is not a function/,
 );
 
 async function follow(page: Page, name: string): Promise<string | null> {
