@@ -17,14 +17,8 @@ export function factsOf(error: unknown): unknown {
     // @ts-expect-error Only some errors name a worker.
     const before: unknown = error.facts.worker;
     if (error.code === 'handoff.taken') return error.facts.worker;
-    switch (error.code) {
-      case 'grant.unknown':
-        return error.facts.grantId;
-      case 'handoff.expired':
-        return error.facts.expiresAt;
-      default:
-        return before;
-    }
+    if (error.code === 'grant.unknown') return error.facts.grantId;
+    return error.code === 'handoff.expired' ? error.facts.expiresAt : before;
   }
   return undefined;
 }

@@ -219,11 +219,7 @@ describe.concurrent('invalid command lines', () => {
     [['calls', '--limit', '0'], '--limit takes a whole number from 1; found "0".', '--limit 100'],
     [['calls', '--since', 'monday'], '--since takes a time span or a date; found "monday".', '--since 7d'],
     [['calls', '--cursor', 'x'], 'A cursor must be the "next" of the previous page; found "x".', ''],
-    [
-      ['calls', 'extra'],
-      'Unexpected argument for "quittance calls": "extra".',
-      'quittance calls --help',
-    ],
+    [['calls', 'extra'], 'Unexpected argument for "quittance calls": "extra".', 'quittance calls --help'],
     [['calls', '--json=yes'], '--json takes no value; found "yes".', '--json'],
     [['--color', 'calls'], 'Unknown option --color.', 'quittance help'],
     [['show'], 'Missing call id.', 'quittance calls'],

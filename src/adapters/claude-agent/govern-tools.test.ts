@@ -323,36 +323,33 @@ describe('the server', () => {
     expect(replies).toHaveLength(3);
   });
 
-  test.each(['cancelled', 'closed'] as const)(
-    'a call that is %s ends without an answer',
-    async (how) => {
-      const started = Promise.withResolvers<AbortSignal>();
-      const { tell, transport, replies, runtime } = await start(
-        [
-          makeTool('pay', {
-            handler: (_, extra) => {
-              const { signal } = extra as { signal: AbortSignal };
-              started.resolve(signal);
-              return new Promise((_resolve, reject) => {
-                signal.addEventListener('abort', () => reject(signal.reason as Error));
-              });
-            },
-          }),
-        ],
-        { cancelGraceMs: 10 },
-      );
-      const params = { name: 'pay', arguments: {}, _meta: { 'claudecode/toolUseId': 'toolu_1' } };
-      tell({ jsonrpc: '2.0', id: 5, method: 'tools/call', params });
-      const signal = await started.promise;
-      if (how === 'closed') transport.onclose?.();
-      else tell({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } });
-      await eventually(async () => {
-        const [made] = await runtime.calls.list({ sessionId, callId: 'toolu_1' });
-        expect(made?.settled?.outcome.type).toBe('ToolFailure');
-      });
-      expect([signal.aborted, replies]).toEqual([true, []]);
-    },
-  );
+  test.each(['cancelled', 'closed'] as const)('a call that is %s ends without an answer', async (how) => {
+    const started = Promise.withResolvers<AbortSignal>();
+    const { tell, transport, replies, runtime } = await start(
+      [
+        makeTool('pay', {
+          handler: (_, extra) => {
+            const { signal } = extra as { signal: AbortSignal };
+            started.resolve(signal);
+            return new Promise((_resolve, reject) => {
+              signal.addEventListener('abort', () => reject(signal.reason as Error));
+            });
+          },
+        }),
+      ],
+      { cancelGraceMs: 10 },
+    );
+    const params = { name: 'pay', arguments: {}, _meta: { 'claudecode/toolUseId': 'toolu_1' } };
+    tell({ jsonrpc: '2.0', id: 5, method: 'tools/call', params });
+    const signal = await started.promise;
+    if (how === 'closed') transport.onclose?.();
+    else tell({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 5 } });
+    await eventually(async () => {
+      const [made] = await runtime.calls.list({ sessionId, callId: 'toolu_1' });
+      expect(made?.settled?.outcome.type).toBe('ToolFailure');
+    });
+    expect([signal.aborted, replies]).toEqual([true, []]);
+  });
 
   test('one run serves several queries', async () => {
     const { turn, runtime } = await start([makeTool('pay')]);

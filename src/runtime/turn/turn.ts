@@ -116,7 +116,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
   return {
     sessionId,
     turnId,
-    call: ((envelope, options = noOptions) =>
+    call: ((envelope, options) =>
       wantsReturn(options)
         ? callUnlessHeld(runtime, state, envelope, options)
         : call(envelope, options)) as Turn['call'],
