@@ -207,7 +207,7 @@ describe('what a client is shown', () => {
     const runtime = createRuntime({ tools: [payTool(({ cents }) => ({ paid: cents }))] });
     const ui = createAgUi({ runtime });
     const turn = runtime.turn({ sessionId });
-    for (const id of ['c1', 'c2']) await turn.callOrPending(call(id, { cents: 5 }));
+    for (const id of ['c1', 'c2']) await turn.call(call(id, { cents: 5 }), { ifHeld: 'return' });
     const [first] = await ui.interrupts(sessionId);
     await ui.takeResume([{ interruptId: first?.id, status: 'resolved', payload: yes }], person);
     const settled = first?.toolCallId ?? '';

@@ -158,8 +158,8 @@ export function createTurn<Tools extends readonly AnyTool[]>(
 }
 
 /** A program without types may pass anything as options. The checks of the other options refuse it. */
-const wantsReturn = (options: CallOptions): options is CallOptions & IfHeld =>
-  (options as Partial<IfHeld> | null)?.ifHeld !== undefined;
+const wantsReturn = (options: CallOptions | undefined): options is CallOptions & IfHeld =>
+  (options as Partial<IfHeld> | null | undefined)?.ifHeld !== undefined;
 
 async function callUnlessHeld(
   runtime: RuntimeState,
