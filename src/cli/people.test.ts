@@ -119,7 +119,7 @@ describe('a decision from another process', () => {
     expect(first).toMatchObject({ code: 0, err: '' });
     expect(first.out).toMatch(/Approved by Ada \(typed by OS user [^)]+\): delete_order, call call_delete/);
     expect(first.out).toContain('The process that holds the call continues it.');
-    expect(first.out).toContain('It ended: succeeded. The model is told:\n  {"deleted":true}');
+    expect(first.out).toContain('The call ended: succeeded. The model receives:\n  {"deleted":true}');
     expect(await holder.next()).toMatchObject({ outcome: { output: { deleted: true } } });
     const second = await on('deny', 'call_delete', '--by', 'Eve');
     expect(second).toMatchObject({ code: 1, out: '' });

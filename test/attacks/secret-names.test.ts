@@ -96,7 +96,7 @@ describe('[secrets-stay-out] an id of a session, a call or a tool that looks lik
     [['backtest', '--contracts', contracts, '--session', shownSession, '--tool', shownTool], /2 calls/],
     [['contracts', 'diff', contracts, contracts, '--session', shownSession], /./],
     [['contracts', 'explain', contracts, '--call', shownCall, '--session', shownSession], /REDACTED/],
-    [['approve', `${shownCall}`, '--session', shownSession, '--by', 'Ada'], /asks nobody/],
+    [['approve', `${shownCall}`, '--session', shownSession, '--by', 'Ada'], /is not awaiting approval/],
     [['verify'], /./],
     [['show', 'nothing', '--session', session], /no call/],
     [['export', '--session', `${session}x`, '--out', join(folder, 'two.jsonl')], /no session/],

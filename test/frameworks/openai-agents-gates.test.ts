@@ -159,7 +159,7 @@ describe('an ungoverned tool within reach', () => {
     ],
   ])('%s: the run is refused before the model is asked', async (_, more) => {
     await expect(run([governedTool], await more())).rejects.toThrow(
-      /not governed: the tool "pay_free" of the agent/,
+      /ungoverned tools: the tool "pay_free" of the agent/,
     );
     expect(body).not.toHaveBeenCalled();
   });
