@@ -41,7 +41,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   ids: true,
 };
 
-/** Configuration mistakes are found here, not at the first call that meets them. */
+/** Reports configuration mistakes here, not at the first call that meets them. */
 export function checkRuntimeOptions(options: RuntimeOptions<readonly AnyTool[]>): void {
   if (typeof options !== 'object' || options === null)
     refuse('createRuntime takes an object, e.g. createRuntime({ tools: [myTool] }).');

@@ -43,7 +43,7 @@ describe('a runtime', () => {
       /RegExp/,
     ],
     ['a ledger that is none', { tools: [pay], ledger: {} }, /ledger/],
-  ])('is not created with %s, and says what to change', (_, options, message) => {
+  ])('is not created with %s, and the error says what to change', (_, options, message) => {
     const thrown = thrownBy(() => createRuntime(options as never));
     expect(isQuittanceError(thrown, 'config.invalid')).toBe(true);
     expect((thrown as Error).message).toMatch(message);
@@ -77,7 +77,7 @@ describe('a runtime', () => {
     ['a principal that is text', { principal: 'ada' }],
     ['a signal that is none', { signal: null }],
     ['progress told to no function', { onProgress: 'aloud' }],
-  ])('makes no call with %s, and the same call without', async (_, options) => {
+  ])('makes no call with %s, but makes the same call without it', async (_, options) => {
     const { runtime, turn } = setStage({ tools: [pay] });
     const thrown = await turn.call(envelope('c', 'pay'), options).catch((error: unknown) => error);
     expect(isQuittanceError(thrown, 'config.invalid')).toBe(true);
@@ -119,7 +119,7 @@ describe('two runtimes in one process', () => {
     }
   });
 
-  it('on one ledger show the same, also for hidden inputs', async () => {
+  it('on one ledger show the same, including hidden inputs', async () => {
     const ledger = createMemoryLedger();
     const [one, two] = [1, 2].map(() => createRuntime({ ledger, tools: [pay] }));
     const args = { password: 'hunter2', n: 1 };
@@ -139,8 +139,8 @@ describe('two runtimes in one process', () => {
   });
 });
 
-describe('what happened', () => {
-  it('is shown per session and per call, in the order it was kept', async () => {
+describe('the record', () => {
+  it('is shown per session and per call, in the order it was stored', async () => {
     const bodies = new Map(['a', 'b'].map((id) => [id, deferred()]));
     const { runtime, turn } = setStage({
       tools: [defineTool({ name: 'work', run: (_, { callId }) => bodies.get(callId)?.promise })],
@@ -183,7 +183,7 @@ describe('what happened', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('names what caused each event: one chain per call, from its request on', async () => {
+  it('names the cause of each event: one chain per call, from its request on', async () => {
     const { runtime, turn } = setStage({
       tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
       onConfirm: () => ({ decision: 'approve', by: 'ada' }),
@@ -194,7 +194,7 @@ describe('what happened', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
-  it('carries who asked, for which model, and how the mode is known', async () => {
+  it('carries the principal, the model, and the source of the mode', async () => {
     const { runtime } = setStage({ tools: [pay, defineTool({ name: 'get_it', run: () => 1 })] });
     const turn = runtime.turn({ sessionId: 's', provenance: { provider: 'p', model: 'm' }, attrs: { a: 1 } });
     await turn.call(envelope('a', 'pay'), { provenance: { model: 'other' } });
@@ -208,7 +208,7 @@ describe('what happened', () => {
 });
 
 describe('a runtime that is closed', () => {
-  it('takes no more calls, and waits for those that are being made', async () => {
+  it('accepts no more calls, and waits for active ones', async () => {
     const body = deferred<string>();
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'work', run: () => body.promise })] });
     const asked = turn.call(envelope('c', 'work'));
@@ -256,7 +256,7 @@ describe('a runtime that is closed', () => {
     ]);
   });
 
-  it('has settled what the ledger could not take before', async () => {
+  it('settles calls that the ledger could not store before', async () => {
     const inner = createMemoryLedger();
     let broken = true;
     const ledger = alterLedger(inner, {
@@ -277,7 +277,7 @@ describe('a runtime that is closed', () => {
 });
 
 describe('a day and a deadline', () => {
-  it('go by the ledger’s clock and the runtime’s, each its own', async () => {
+  it('use the ledger’s clock and the runtime’s, each its own', async () => {
     const ledgerClock = createManualClock(Date.parse('2026-01-01T23:59:59.999Z'));
     const clock = createManualClock();
     const { turn } = setStage({

@@ -63,7 +63,7 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   readonly grants: RuntimeGrants;
   readonly handoffs: RuntimeHandoffs;
   readonly events: RuntimeEvents;
-  /** Where a session stands in a workflow, and the way to move it. */
+  /** The workflow state of a session, and the way to change it. */
   workflow(ref: WorkflowRef): WorkflowControl;
   /**
    * Ends the calls of processes that are gone: a call that never ran is cancelled, a call that may run again does, and
@@ -74,7 +74,7 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   }): Promise<readonly RecoveredCall[]>;
   /** Protects further files of the host from calls, from the next call on. */
   protectFiles(files: ProtectedFiles): void;
-  /** Accepts no more calls and waits for those that are being made; held calls stay held. */
+  /** Accepts no more calls and waits for active ones. Held calls stay held. */
   close(): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ const treatmentsByDefault: Readonly<Record<ToolMode, Treatment>> = {
   external: 'run',
 };
 
-/** A runtime on a ledger: it makes the calls of any number of sessions and holds nothing but them. */
+/** A runtime on a ledger: it makes the calls of any number of sessions and has no other state. */
 export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   options: RuntimeOptions<Tools>,
 ): Runtime<Tools> {
@@ -96,7 +96,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   watchFailedWrites(state, settlePending);
   const closing = new AbortController();
   const call: CallTool = (...asked) => callTool(state, ...asked);
-  // Before recovery looks at any call: behaviors may have something to say about it.
+  // Registered before recovery, because behaviors may react to recovered calls.
   for (const { spec, handler } of options.behaviors ?? []) state.behaviors.on(spec, handler, call);
 
   return {
@@ -104,7 +104,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     contracts: engine.contracts,
     budgets: engine.budgets,
     turn(turnOptions) {
-      // Recovery begins with the first turn and holds up only what could repeat an effect in doubt.
+      // Recovery starts with the first turn. It delays only calls that could repeat an unknown effect.
       if (!state.swept) void sweep(state).catch(() => undefined);
       return openTurn<Tools>(state, turnOptions);
     },
@@ -120,23 +120,23 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   };
 }
 
-/** Accepts no more calls, and leaves only once those that are being made and what they left behind are on record. */
+/** Accepts no more calls, and resolves once active calls and their late results are on record. */
 async function close(state: RuntimeCore, closing: AbortController): Promise<void> {
   const { engine } = state;
   state.closed = true;
   closing.abort();
   state.room.close();
-  // A call that another process runs is not waited for.
+  // It does not wait for hand-offs.
   for (const { live } of state.activeCalls.values()) live.signals.leave();
   await Promise.allSettled([...state.activeCalls.values()].map(untilHeldOrEnded));
   await state.behaviors.close();
-  // A round under way may have started before the last failure, so one more round is needed.
+  // A running round may have started before the last failure, so one more round is needed.
   await state.recording;
   if (engine.failedWrites.size > 0) await recordFailedWrites(state);
   if (state.pendingSettlements.size > 0) await settlePending(state);
 }
 
-/** A call nobody answered for stays held; one that was approved is being made. */
+/** An undecided call stays held. An approved one continues, and is awaited. */
 async function untilHeldOrEnded(active: ActiveCall): Promise<unknown> {
   const reply = await active.reply;
   return reply?.type === 'held' && active.live.signals.withdraw === undefined ? reply.rest : reply;
@@ -149,7 +149,7 @@ function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<
   const ledger = reportTrouble(options.ledger);
   const onTrouble = options.onTrouble ?? warnOfTrouble;
   const ownFiles = createOwnFiles(options.ledger, options.contracts, options.protectedFiles, onTrouble);
-  // Looks where the files lie, and warns, before the first call.
+  // Finds the files, and warns, before the first call.
   ownFiles.judge();
   const stragglers = new Set<Promise<unknown>>();
   const undoTools = byName(options.tools.flatMap((tool) => toUndoTool(tool, ledger) ?? []));
@@ -198,7 +198,7 @@ function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<
   };
 }
 
-/** Rules may withdraw that a tool may be run again; one that only reads may be whatever they say. */
+/** Rules may withdraw a tool's permission to rerun, except for a tool that only reads. */
 function asRulesSee(tool: AnyTool | undefined, policy: Policy | undefined): AnyTool | undefined {
   if (tool?.idempotent !== true || policy?.toolFacts(tool.name).idempotent !== false) return tool;
   return { ...tool, idempotent: false, mayRerun: tool.surelyReads };

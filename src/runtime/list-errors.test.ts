@@ -33,7 +33,7 @@ const brief = (groups: Awaited<ReturnType<RuntimeCalls['errors']>>): unknown =>
   groups.map(({ whoseMove, codes }) => [whoseMove, codes.map(({ code, count }) => `${code} ${count}`)]);
 
 describe('runtime.calls.errors', () => {
-  it('groups what did not succeed in the whole ledger by whose move it is', async () => {
+  it('groups failures in the whole ledger by who can fix the cause', async () => {
     const { runtime, ledger } = await stage();
     expect(brief(await runtime.calls.errors())).toEqual([
       ['retry', ['tool.network_error 2']],
@@ -42,7 +42,7 @@ describe('runtime.calls.errors', () => {
     expect(await runtime.calls.errors()).toEqual(await summarizeErrors(ledger.queries));
   });
 
-  it('looks at a session, at a time, or at the newest only', async () => {
+  it('filters by session, by time, or the newest only', async () => {
     const { runtime, beforeAll } = await stage();
     expect(brief(await runtime.calls.errors({ sessionId: 'b' }))).toEqual([
       ['retry', ['tool.network_error 1']],
@@ -65,7 +65,7 @@ describe('runtime.calls.errors', () => {
     [{ limit: 1.5 }, 'limit must be a whole number of at least 1'],
     [{ since: Number.NaN }, 'since must be a time'],
     [{ until: '7d' }, 'until must be a time'],
-  ])('refuses %j and says why', async (query, why) => {
+  ])('refuses %j with a reason', async (query, why) => {
     const { runtime } = await stage();
     await expect(runtime.calls.errors(query as never)).rejects.toThrow(why);
   });

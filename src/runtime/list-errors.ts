@@ -4,7 +4,7 @@ import { summarizeErrors } from '../ledger/summarize-errors.ts';
 import { checkKeys } from '../base/check-keys.ts';
 import type { Engine } from './state/engine.ts';
 
-/** What did not succeed, by whose move it is. */
+/** Calls that did not succeed, grouped by who can fix the cause. */
 export function listErrors({ ledger }: Engine, query: ErrorQuery): Promise<readonly ErrorGroup[]> {
   checkKeys('runtime.calls.errors', query, [
     'sessionId',

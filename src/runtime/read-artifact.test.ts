@@ -28,7 +28,7 @@ const read = async (turn: Pick<Turn, 'call'>, args: object, id = JSON.stringify(
 };
 
 describe('an output that is too long', () => {
-  it('is kept aside, and the model is shown head, tail, size and how to read it', async () => {
+  it('is stored as an artifact, and the model gets head, tail, size and how to read it', async () => {
     const { runtime, turn } = offloading();
     const outcome = await turn.call(envelope('c', 'get_it'));
     if (outcome.type !== 'ToolArtifactReference') throw new Error(outcome.type);
@@ -44,7 +44,7 @@ describe('an output that is too long', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('begins above the limit: so many UTF-16 units of JSON, by default 12,000', async () => {
+  it('starts above the limit in UTF-16 units of JSON, by default 12,000', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({ name: 'get_it', run: ({ n }) => 'x'.repeat(n as number) }),
@@ -67,13 +67,13 @@ describe('an output that is too long', () => {
     ]);
   });
 
-  it('is summed up without half characters', async () => {
+  it('is summarized without half characters', async () => {
     const { turn } = offloading('💥'.repeat(10_000));
     const outcome = await turn.call(envelope('c', 'get_it'));
     expect('summary' in outcome && outcome.summary.isWellFormed()).toBe(true);
   });
 
-  it('of a failure is kept aside too', async () => {
+  it('of a failure is stored as an artifact too', async () => {
     const { turn } = offloading({ error: 'no', log: 'x'.repeat(20_000) });
     const outcome = await turn.call(envelope('c', 'get_it'));
     expect(outcome).toMatchObject({ type: 'ToolFailure', error: 'no' });
@@ -85,7 +85,7 @@ describe('an output that is too long', () => {
 });
 
 describe('read_artifact', () => {
-  it('reads pieces, and says where the next one begins', async () => {
+  it('reads pieces, and says where the next one starts', async () => {
     const { turn } = offloading();
     const artifactId = await artifactOf(turn);
     const whole = JSON.stringify(text);
@@ -105,13 +105,13 @@ describe('read_artifact', () => {
     expect(content).toBe(whole);
   });
 
-  it('gives nothing beyond the end', async () => {
+  it('returns nothing beyond the end', async () => {
     const { turn } = offloading();
     const artifactId = await artifactOf(turn);
     expect(await read(turn, { artifactId, offset: 10_000_000 })).toMatchObject({ content: '' });
   });
 
-  it('finds text, with what stands around it, and where to search on', async () => {
+  it('finds text with its context, and says where to continue', async () => {
     const { turn } = offloading();
     const artifactId = await artifactOf(turn);
     const found = (await read(turn, { artifactId, search: 'line 1234;' })) as {
@@ -136,7 +136,7 @@ describe('read_artifact', () => {
     ['text full of quotes', '"\\'.repeat(30_000), undefined],
     ['text full of control characters', '\u0001'.repeat(30_000), undefined],
     ['anything under a small limit', text, 300],
-  ])('shows %s instead of keeping it aside again', async (_, give, inlineLimit) => {
+  ])('shows %s instead of storing it as an artifact again', async (_, give, inlineLimit) => {
     const { turn } = offloading(give, inlineLimit);
     const artifactId = await artifactOf(turn);
     expect(await read(turn, { artifactId })).toHaveProperty('content');
@@ -155,7 +155,7 @@ describe('read_artifact', () => {
     expect(await read(turn, args)).toMatchObject({ reason: 'validation' });
   });
 
-  it('keeps its pieces within the limit of the host, whatever limit the model asks for', async () => {
+  it('limits its pieces to the host’s limit, whatever limit the model requests', async () => {
     const { turn } = offloading('"\\'.repeat(30_000), 2_000);
     const artifactId = await artifactOf(turn);
     const outcome = await turn.call(envelope('c', 'read_artifact', { artifactId, limit: 8_000 }));
@@ -163,7 +163,7 @@ describe('read_artifact', () => {
     expect(outcome).toMatchObject({ output: { offset: 0, nextOffset: expect.any(Number) as number } });
   });
 
-  it('is not judged by what the host expects of its own tools', async () => {
+  it('is not judged by the success check of the host’s own tools', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'get_it', successCheck: () => true, run: () => text })],
       successCheck: () => false,
@@ -181,7 +181,7 @@ describe('read_artifact', () => {
 });
 
 describe('an argument that names an artifact', () => {
-  it('is filled in for the schema, the hooks and the body, and kept by its name', async () => {
+  it('is filled in for the schema, the hooks and the body, and stored by its name', async () => {
     const seen: unknown[] = [];
     const { runtime, turn } = setStage({
       inlineLimit: 100,
@@ -243,7 +243,7 @@ describe('an argument that names an artifact', () => {
     ).toMatchObject({ reason: 'validation' });
   });
 
-  it('is found however deep it stands, many times, and in lists', async () => {
+  it('is found at any depth, many times, and in lists', async () => {
     const { turn } = setStage({
       inlineLimit: 20,
       tools: [
@@ -260,7 +260,7 @@ describe('an argument that names an artifact', () => {
 });
 
 describe('an attached file', () => {
-  it('is kept as an artifact, listed with the outcome and shown as a part of its own', async () => {
+  it('is stored as an artifact, listed in the outcome and shown as a separate part', async () => {
     const png = Uint8Array.from([137, 80, 78, 71]);
     const { ledger, runtime, turn } = setStage({
       tools: [
@@ -302,7 +302,7 @@ describe('an attached file', () => {
   });
 
   it.each([null, {}, { mimeType: 'x' }, { mimeType: 1, content: 'x' }, { mimeType: 'x', content: 7 }])(
-    'must be one: %j',
+    'must have the right shape: %j',
     async (wrong) => {
       const { turn } = setStage({
         tools: [defineTool({ name: 'get_it', run: (_, context) => context.attach(wrong as never) })],

@@ -13,12 +13,12 @@ const mostChars = 8_000;
 const mostMatches = 20;
 const aroundMatch = 120;
 
-/** What a piece needs around it: the id, the offsets. */
+/** Room for the fields around a piece: the id, the offsets. */
 const frame = 200;
 
 /**
- * The tool by which a model reads, in pieces, an output that was too large to be shown whole. Its pieces fit inline
- * however much of them has to be escaped, so that none is kept aside again.
+ * The tool that lets a model read a large output in pieces. Its pieces fit inline even after escaping, so
+ * that none becomes an artifact again.
  */
 export function createReadArtifact(ledger: Ledger, inlineLimit: number): AnyTool {
   const room = Math.max(frame, inlineLimit - frame);
@@ -28,9 +28,9 @@ export function createReadArtifact(ledger: Ledger, inlineLimit: number): AnyTool
     description:
       'Reads a piece of a stored output. Give offset and limit in characters, or search for a text to find where it stands.',
     mode: 'read',
-    // A piece always fits its room, however small the host made that.
+    // A piece always fits, however small the host's limit is.
     inlineLimit: Number.MAX_SAFE_INTEGER,
-    // A check the host made for its own tools knows nothing of this one.
+    // The host's success check is for its own tools.
     successCheck: () => true,
     input: jsonSchema<ReadArtifactInput>({
       type: 'object',
@@ -81,7 +81,7 @@ export function createReadArtifact(ledger: Ledger, inlineLimit: number): AnyTool
   });
 }
 
-/** As much of the beginning of a text as fits once it is written as JSON; never nothing of something. */
+/** The longest beginning of a text that fits as JSON, but at least one character. */
 function fitting(text: string, room: number): string {
   let piece = text;
   for (let length = quotedLength(piece); length > room && piece.length > 1; length = quotedLength(piece))

@@ -1,7 +1,7 @@
 import type { QuittanceEvent } from '../call/event.ts';
 import type { Journal } from '../ledger/journal.ts';
 
-/** Which calls to read: all of a session, or one of them. */
+/** The calls to read: all of a session, or one of them. */
 export type CallFilter = { readonly sessionId: string; readonly callId?: string };
 
 export async function readEvents(

@@ -1,4 +1,7 @@
-/** A runtime at work, put together in the order of its parts: the engine, the behaviors, then what makes the calls. */
+/**
+ * A running runtime, built from its parts in order: the engine, the behaviors, then the code that makes
+ * calls.
+ */
 import type { Call } from '../call/call.ts';
 import type { Feed } from '../ledger/feed.ts';
 import type { StoredCall } from '../ledger/journal.ts';

@@ -16,54 +16,69 @@ import type { ProtectedFiles } from './files/own-files.ts';
 import type { OnTrouble } from './host/runtime-trouble.ts';
 import type { PreToolUse } from './host/tool-decision.ts';
 
-/** What a runtime is made of. Only the tools and the ledger must be given. */
+/** The options of a runtime. Only the tools and the ledger are required. */
 export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly tools: Tools;
   readonly ledger: Ledger;
-  /** Heard before a body runs: block beats ask beats allow. A hook that throws blocks. */
+  /** Asked before a body runs: block beats ask beats allow. A hook that throws blocks. */
   readonly onPreToolUse?: PreToolUse | readonly PreToolUse[];
-  /** Rules that every call is judged by: what the functions of `quittance/contracts` give. */
+  /** Rules that judge every call, from the functions of `quittance/contracts`. */
   readonly contracts?: Contracts;
   /**
-   * Decides about held calls right away, for whoever has a person at hand. Without it, and until it answers, a held
-   * call waits for `decide`, here or in any process that shares the ledger.
+   * Decides about held calls at once, for a host with a person at hand. Without it, and until it answers, a
+   * held call waits for `decide`, here or in any process that shares the ledger.
    */
   readonly onConfirm?: OnConfirm;
-  /** Behaviors of every runtime with these options, such as `retry()`; more can be registered with `runtime.on`. */
+  /** Behaviors such as `retry()`. More can be registered with `runtime.events.on`. */
   readonly behaviors?: readonly Behavior[];
-  /** Told of what goes wrong beside all calls, e.g. a behavior that gets no further. Writes a warning by default. */
+  /**
+   * Receives background errors that belong to no call, e.g. a behavior that is stuck. Default: writes a
+   * warning.
+   */
   readonly onTrouble?: OnTrouble;
-  /** Who may decide about a held call. Everybody the host lets call `decide` by default. */
+  /** Who may decide about a held call. Default: everyone whom the host lets call `decide`. */
   readonly mayDecide?: MayDecide;
-  /** Who may give and revoke grants. Everybody the host lets by default; nobody gives any where `mayDecide` is set alone. */
+  /**
+   * Who may give and revoke grants. Default: everyone whom the host lets. With `mayDecide` but no `mayGrant`,
+   * grants are disabled.
+   */
   readonly mayGrant?: MayGrant;
-  /** How long held calls wait where no rule or hook sets a time; then they are denied as `expired`. 24 hours. */
+  /**
+   * How long held calls wait if no rule or hook sets a time. Then they are denied as `expired`. Default: 24
+   * hours.
+   */
   readonly holdTimeoutMs?: number | 'none';
-  /** Whether those on whose behalf a call is made may not approve it. */
+  /** If true, the person on whose behalf a call is made may not approve it. */
   readonly separateDuties?: boolean;
   /**
-   * Files of the host that no call may reach, beside the runtime's own. The ledger, its key and tokens, contract files
-   * and this package are protected without being listed.
+   * Files of the host that no call may touch, in addition to the runtime's own. The ledger, its key and
+   * tokens, contract files and this package are always protected.
    */
   readonly protectedFiles?: ProtectedFiles;
-  /** Mends arguments that neither fit their schema nor could be coerced. Two tries by default. */
+  /** Repairs arguments that neither match their schema nor could be coerced. Two tries by default. */
   readonly repair?: Repair | Repairer;
-  /** Whether arguments that do not fit are changed by the listed rules, for tools that do not say. True. */
+  /**
+   * Coerce arguments that do not match, by the listed rules? For tools without their own setting. Default:
+   * true.
+   */
   readonly coerce?: boolean;
-  /** Says whether a result is a success; replaces the default check for tools without one of their own. */
+  /** Decides whether a result is a success. Replaces the default check for tools without their own. */
   readonly successCheck?: SuccessCheck;
-  /** How calls of a mode are treated. By default `local` asks, `destructive` asks unless the tool can undo it, the others run. */
+  /**
+   * How calls of a mode are treated. By default `local` asks, `destructive` asks unless the tool can undo it,
+   * and the others run.
+   */
   readonly treatments?: Partial<Readonly<Record<ToolMode, Treatment>>>;
   /** Budgets of every turn of this runtime. */
   readonly budgets?: readonly BudgetRule[];
   readonly redaction?: RedactionOptions;
-  /** For tools that set none. Five minutes. */
+  /** For tools without their own. Default: five minutes. */
   readonly defaultTimeoutMs?: number;
-  /** Longer outputs, in characters of JSON, are kept as artifacts. 12,000. */
+  /** Longer outputs, in characters of JSON, are stored as artifacts. Default: 12,000. */
   readonly inlineLimit?: number;
-  /** How long a cancelled body may take to stop. Five seconds. */
+  /** How long a cancelled body may take to stop. Default: five seconds. */
   readonly cancelGraceMs?: number;
-  /** How many calls of one `callAll` run at a time. Eight. */
+  /** How many calls of one `callAll` run at a time. Default: eight. */
   readonly concurrency?: number;
   readonly clock?: Clock;
   readonly ids?: Ids;

@@ -96,7 +96,7 @@ const envelopeOf = ({ id, name, does, variant, stop }: GivenCall): ToolCallInput
   arguments: { does, variant, stop },
 });
 
-/** One random life of a runtime: what was told of each call, and how often each body ran. */
+/** One random life of a runtime: the outcome of each call, and how often each body ran. */
 class Life {
   readonly clock: ManualClock = createManualClock();
   readonly ledger: Ledger;
@@ -108,7 +108,7 @@ class Life {
   #turn: Turn;
   #failing = 0;
 
-  /** `slow`: the ledger answers later, so that everything else may happen meanwhile. */
+  /** `slow`: the ledger answers later, so that other events can happen meanwhile. */
   constructor(slow: boolean) {
     const { clock } = this;
     const inner = createMemoryLedger({ clock });
@@ -213,7 +213,7 @@ class Life {
     }
   }
 
-  /** Answers every question and lets the time pass until nothing is left to wait for. */
+  /** Answers every question and advances the clock until nothing is pending. */
   async finish(ids: Iterable<GivenCall>): Promise<void> {
     this.#failing = 0;
     const settle = async (): Promise<void> => {
@@ -226,7 +226,7 @@ class Life {
     };
     await settle();
     await quiet();
-    // What the ledger could not take is asked for once more.
+    // Repeats calls that the ledger could not store.
     this.#turn = this.#runtime.turn({ sessionId: 's' });
     for (const given of ids) this.#watch(this.#turn.call(envelopeOf(given)));
     await settle();
@@ -249,7 +249,7 @@ async function live(steps: readonly Step[], slow: boolean): Promise<Life> {
 const isOfItsTable = (outcome: ToolOutcome): boolean =>
   outcome.type !== 'ToolDenied' || denialReasons[outcome.reason].codes.includes(outcome.code);
 
-/** A conflict answers the request that met it, and "not accepted" is said of a call that may be asked for again. */
+/** A conflict answers only its request, and a call that was "not accepted" may be repeated. */
 const answersOnlyTheRequest = (outcome: ToolOutcome): boolean =>
   'code' in outcome && ['call.conflict', 'ledger.unavailable'].includes(outcome.code);
 
@@ -268,10 +268,10 @@ async function expectLawful(life: Life): Promise<void> {
   expect(started.length).toBeLessThanOrEqual(15);
 }
 
-describe('whatever happens to calls, in whatever order and at once', () => {
+describe('whatever happens to calls, in any order and at once', () => {
   const steps = fc.array(step, { minLength: 1, maxLength: 25 });
 
-  it('each ends in one outcome, told as it is kept, with its records in order and its body run once', async () => {
+  it('each ends in one outcome, returned as stored, with its records in order and its body run once', async () => {
     await fc.assert(
       fc.asyncProperty(
         steps.map((each) => each.filter((one) => one.do !== 'break')),
@@ -282,7 +282,7 @@ describe('whatever happens to calls, in whatever order and at once', () => {
     );
   });
 
-  it('each does so also when the ledger fails now and then', async () => {
+  it('each does so even if the ledger fails now and then', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), async (each, slow) => expectLawful(await live(each, slow))),
       { numRuns: 300 },

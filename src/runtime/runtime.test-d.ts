@@ -24,9 +24,9 @@ const anything = defineTool({
 const runtime = createRuntime({ tools: [refund, lookup, anything] });
 const turn = runtime.turn({ sessionId: 's' });
 
-/** Never called: the compiler reads it. */
+/** Never called: only the compiler reads it. */
 export async function typed(): Promise<void> {
-  // Outputs are inferred and are what JSON makes of them: a Date arrives as text.
+  // Outputs are inferred as JSON: a Date arrives as text.
   const refunded = await turn.run.refund({ orderId: 'o1' });
   const looked = await turn.run.lookup({ id: 1 });
   const seen: [
@@ -36,16 +36,16 @@ export async function typed(): Promise<void> {
   ] = [true, true, true];
   void seen;
 
-  // What a default fills in may be left out; options go beside the input.
+  // Fields with a default may be left out; options are the second argument.
   await turn.run.refund({ orderId: 'o1', cents: 5 }, { callId: 'c', attrs: { a: 1 } });
 
-  // @ts-expect-error a name no tool has
+  // @ts-expect-error the name of no tool
   await turn.run.refnd({ orderId: 'o1' });
   // @ts-expect-error a missing field
   await turn.run.refund({});
   // @ts-expect-error a field of the wrong type
   await turn.run.refund({ orderId: 7 });
-  // @ts-expect-error a field nobody declared
+  // @ts-expect-error an undeclared field
   await turn.run.refund({ orderId: 'o1', amount: 5 });
   // @ts-expect-error no input at all
   await turn.run.refund();
@@ -70,7 +70,7 @@ export async function typed(): Promise<void> {
   await turn.end({ withdrawn: true });
 }
 
-/** Never called: the compiler reads it. */
+/** Never called: only the compiler reads it. */
 export function configured(): void {
   createRuntime({
     tools: [refund],
@@ -92,7 +92,7 @@ export function configured(): void {
 
   // @ts-expect-error no tools
   createRuntime({});
-  // @ts-expect-error something that is no tool
+  // @ts-expect-error something that is not a tool
   createRuntime({ tools: [{ name: 'x', run: () => 1 }] });
   // @ts-expect-error a misspelt option
   createRuntime({ tools: [refund], onPreTooluse: () => ToolDecision.allow });
@@ -100,13 +100,13 @@ export function configured(): void {
   createRuntime({ tools: [refund], budgets: [{ toolCalls: 5 }] });
   // @ts-expect-error a misspelt budget
   createRuntime({ tools: [refund], budgets: [{ scope: 'turn', toolcalls: 5 }] });
-  // @ts-expect-error a treatment nobody knows
+  // @ts-expect-error an unknown treatment
   createRuntime({ tools: [refund], treatments: { destructive: 'maybe' } });
-  // @ts-expect-error a mode nobody knows
+  // @ts-expect-error an unknown mode
   createRuntime({ tools: [refund], treatments: { deadly: 'ask' } });
   // @ts-expect-error a hook that answers with a word
   createRuntime({ tools: [refund], onPreToolUse: () => 'allow' });
-  // @ts-expect-error an approval by nobody
+  // @ts-expect-error an approval without a name
   createRuntime({ tools: [refund], onConfirm: () => ({ decision: 'approve' }) });
 
   // @ts-expect-error a turn without a session
@@ -115,6 +115,6 @@ export function configured(): void {
   runtime.turn({ sessionId: 's', timeout: 5 });
 }
 
-/** Code that takes any runtime, or any turn, takes this one. */
+/** Code that accepts any runtime, or any turn, accepts this one. */
 export const anyRuntime: Runtime = runtime;
 export const anyTurn: Turn = turn;

@@ -1,4 +1,4 @@
-/** The events of a ledger as they come, from any position on. */
+/** The events of a ledger as they are written, from any position on. */
 import { QuittanceError } from '../base/error.ts';
 import type { EmittedEvent } from '../call/emitted-event.ts';
 import { isEmittedEvent } from '../call/emitted-event.ts';
@@ -12,22 +12,22 @@ import { stayAwake } from './state/stay-awake.ts';
 import { unlessAborted } from '../base/unless-aborted.ts';
 
 export type TailOptions = {
-  /** The position of the last event that was seen; what follows is given. From the start where left out. */
+  /** The position of the last event that was read; later ones follow. Default: from the start. */
   readonly after?: number;
-  /** Of one session only. */
+  /** Only events of one session. */
   readonly sessionId?: string;
-  /** Of these types only. */
+  /** Only events of these types. */
   readonly types?: readonly string[];
-  /** Ends it. Without one it ends when whoever reads stops. */
+  /** Ends it. Without one it ends when the reader stops. */
   readonly signal?: AbortSignal;
 };
 
-/** An event and where it stands. Events that were kept together share a position. */
+/** An event and its position. Events that were stored together share a position. */
 export type TailedEvent = { readonly position: number; readonly event: QuittanceEvent | EmittedEvent };
 
 const batchSize = 256;
 
-/** Ends when the signal aborts, when whoever reads stops, and with the runtime. */
+/** Ends when the signal is aborted, when the reader stops, and with the runtime. */
 export async function* tail(
   engine: Pick<Engine, 'ledger' | 'deadlines'>,
   feed: Feed,
@@ -52,7 +52,7 @@ export async function* tail(
       for (const event of entry.events) {
         if (!isKnownEvent(event) && !isEmittedEvent(event)) continue;
         if (wanted !== undefined && !wanted.has(event.type)) continue;
-        // Asked again for each: whoever reads may have stopped meanwhile.
+        // Checked for each event: the reader may have stopped meanwhile.
         if (signal.aborted) return;
         yield { position, event };
       }

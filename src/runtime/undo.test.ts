@@ -66,8 +66,8 @@ const refusal = async (undoing: Promise<unknown>) => {
   return isQuittanceError(error) ? error.code : error;
 };
 
-describe('a destructive tool that can undo', () => {
-  it('runs unasked, and its outcome says until when', async () => {
+describe('a destructive tool with an undo', () => {
+  it('runs without an approval, and its outcome says until when it can be undone', async () => {
     const { tools, rows } = table({ undoWithinMs: 60_000 });
     const { turn, clock } = setStage({ tools });
     const outcome = await turn.call(remove());
@@ -79,7 +79,7 @@ describe('a destructive tool that can undo', () => {
     ]);
   });
 
-  it('asks all the same where the host wants it to, and one that cannot undo asks', async () => {
+  it('asks if the host wants it to, and a tool without an undo always asks', async () => {
     const asked: string[] = [];
     const { tools } = table();
     const { turn } = setStage({
@@ -96,7 +96,7 @@ describe('a destructive tool that can undo', () => {
 });
 
 describe('undo', () => {
-  it('is a call of its own, linked to the one it takes back', async () => {
+  it('is a call of its own, linked to the one it undoes', async () => {
     const { tools, rows, undone } = table();
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove());
@@ -136,7 +136,7 @@ describe('undo', () => {
     expect(undone).toHaveLength(1);
   });
 
-  it('asked for by two at once runs once, and the other hears who was first', async () => {
+  it('requested by two at once runs once, and the second learns who was first', async () => {
     const { tools, undone } = table();
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove());
@@ -152,7 +152,7 @@ describe('undo', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is over when its time is', async () => {
+  it('is refused after its time limit', async () => {
     const { tools, rows } = table({ undoWithinMs: 1_000 });
     const { turn, runtime, clock } = setStage({ tools });
     await turn.call(remove());
@@ -161,7 +161,7 @@ describe('undo', () => {
     expect(rows.has('1')).toBe(false);
   });
 
-  it('says so where later calls touched the same, unless it is forced', async () => {
+  it('is refused if later calls touched the same resource, unless it is forced', async () => {
     const { tools, rows } = table();
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove());
@@ -174,7 +174,7 @@ describe('undo', () => {
     expect(rows.get('1')).toBe('one');
   });
 
-  it('of the last call to touch something makes way for that of the one before', async () => {
+  it('of the last call on a resource allows the undo of the one before', async () => {
     const { tools, rows } = table();
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove('1', 'c'));
@@ -229,11 +229,11 @@ describe('undo', () => {
       });
     expect(turn.tools().map(({ name }) => name)).not.toContain('delete_row.undo');
     expect(rows.has('1')).toBe(false);
-    // An id that a model took first is passed over.
+    // An id that a model took first is skipped.
     expect((await runtime.calls.undo(first, ada)).type).toBe('ToolExecutionResult');
   });
 
-  it('may be held, and is then decided like any other call, within its time', async () => {
+  it('may be held, and is then decided like any other call, within its time limit', async () => {
     const { tools, rows } = table({ undoMode: 'local', undoWithinMs: 10_000 });
     const { turn, runtime, clock } = setStage({ tools });
     await turn.call(remove());
@@ -278,7 +278,7 @@ describe('undo', () => {
     return runtime;
   }
 
-  it('that failed may be tried again where that does no harm', async () => {
+  it('that failed may be retried if that does no harm', async () => {
     const runtime = await failOnce(true);
     expect(await runtime.calls.undo(first, ada)).toMatchObject({
       type: 'ToolExecutionResult',
@@ -287,7 +287,7 @@ describe('undo', () => {
     expect(await eventsOf(runtime, 'tool.undone')).toMatchObject([{ undoCallId: 'undo.2:c' }]);
   });
 
-  it('that failed otherwise waits until somebody has found out', async () => {
+  it('that failed with an unknown effect waits until a person resolves it', async () => {
     const runtime = await failOnce(false);
     expect(await refusal(runtime.calls.undo(first, ada))).toBe('undo.spent');
     await runtime.calls.reconcile({ sessionId: 's', callId: 'undo:c' }, { resolution: 'failed', by: 'ada' });
@@ -297,7 +297,7 @@ describe('undo', () => {
     });
   });
 
-  it('gets the arguments as they were, also what is hidden of them, for as long as it may be wanted', async () => {
+  it('gets the exact arguments, including hidden ones, for as long as it is possible', async () => {
     const { tools, undone } = table({ undoWithinMs: 60_000 });
     const { turn, runtime, ledger } = setStage({ tools });
     await turn.call(envelope('c', 'delete_row', { id: '1', password: 'hunter22' }));
@@ -309,7 +309,7 @@ describe('undo', () => {
     expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('hunter22');
   });
 
-  it('is on the record of the call even if whoever undid it died before saying so', async () => {
+  it('is recorded on the call even if the process that undid it died before', async () => {
     const { tools, undone } = table();
     const clock = createManualClock();
     const memory = createMemoryLedger({ clock });
@@ -333,7 +333,7 @@ describe('undo', () => {
     expect(undone).toHaveLength(1);
   });
 
-  it('follows what was found out about a call whose end was not known', async () => {
+  it('follows the resolution of an unresolved call', async () => {
     const { tools, rows } = table();
     const lost = deferred();
     const remover = defineTool({
@@ -354,7 +354,7 @@ describe('undo', () => {
     lost.resolve();
   });
 
-  it('reads what was kept aside', async () => {
+  it('reads a large output', async () => {
     const long = 'x'.repeat(20_000);
     let got: unknown;
     const tool = defineTool({
@@ -373,7 +373,7 @@ describe('undo', () => {
     expect(got).toBe(long);
   });
 
-  it('is refused to tools of the same name', () => {
+  it('is refused to tools with the name of an undo', () => {
     const { tools } = table();
     const other = defineTool({ name: 'delete_row.undo', run: () => 'x' });
     expect(() => setStage({ tools: [...tools, other] })).toThrow(/taken by what undoes another tool/);

@@ -1,6 +1,6 @@
 /**
- * Takes back what a call did. One call undoes another once: a second request hears who was first. One that failed
- * without leaving a doubt may be tried again; one that left a doubt waits for somebody to find out.
+ * Undoes a call. One call undoes another once: a second request learns who was first. An undo that failed
+ * without an unknown effect may be retried. One with an unknown effect waits until a person resolves it.
  */
 import { QuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
@@ -22,17 +22,20 @@ import { readUndoInput } from './undo/undo-input.ts';
 import { whyNotUndo } from './undo/undo-refusal.ts';
 import { undoCallId, undoToolName } from './host/undo-tool.ts';
 
-/** Who wants something undone. */
+/** A request for an undo, and the person who makes it. */
 export type UndoRequest = {
   readonly by: string;
-  /** How the host knows who wants it. The name counts as self-asserted where nothing is said. */
+  /** How the host knows this person. Without it, the name counts as self-asserted. */
   readonly identity?: DirectIdentity;
   readonly reason?: string;
-  /** Undoes although later calls touched the same. */
+  /** Undoes even if later calls touched the same resources. */
   readonly force?: boolean;
-  /** For rules; `{ userId: by }` where nothing is said. */
+  /** For rules. Default: `{ userId: by }`. */
   readonly principal?: Principal;
-  /** How long to wait for a person, where one is asked. Then `call.pending` is thrown; ask again to rejoin. */
+  /**
+   * How long to wait for a person, if one is asked. Then `call.pending` is thrown; repeat the request to
+   * rejoin.
+   */
   readonly timeoutMs?: number;
 };
 
@@ -80,7 +83,7 @@ export async function undo(
     },
   );
   const answer = await awaitReply(active, turn);
-  // Two who ask at once ask for the same call: it is that of whoever was first.
+  // Two concurrent requests make the same call: it belongs to the first.
   const made = await read(engine, sessionId, id);
   const { by: other } = readUndoAttrs(made?.attrs);
   if (made !== undefined && other !== engine.redactor.text(by))
@@ -96,7 +99,7 @@ async function read(engine: Engine, sessionId: string, callId: string): Promise<
   return stored && foldStored(stored);
 }
 
-/** Which try this is: the first that is free, or the one the same person has under way. */
+/** The attempt to use: the first free one, or the one that the same person has open. */
 async function nextAttempt(engine: Engine, call: Call, by: string): Promise<number> {
   const { sessionId, callId } = call;
   const spent = (message: string): never => {
@@ -105,7 +108,7 @@ async function nextAttempt(engine: Engine, call: Call, by: string): Promise<numb
   for (let attempt = 1; ; attempt++) {
     const undoing = await read(engine, sessionId, undoCallId(callId, attempt));
     if (undoing === undefined) return attempt;
-    // Somebody gave a call of another kind this id.
+    // A call of another kind has this id.
     if (undoing.toolName !== undoToolName(call.toolName)) continue;
     const { settled, resolution, callId: undoId } = undoing;
     const { by: other } = readUndoAttrs(undoing.attrs);
@@ -113,7 +116,7 @@ async function nextAttempt(engine: Engine, call: Call, by: string): Promise<numb
       if (other === engine.redactor.text(by)) return attempt;
       spent(`${other} is undoing call ${callId} already: call ${undoId}.`);
     } else if (isSuccess(settled.outcome) || resolution?.resolution === 'succeeded') {
-      // Whoever undid it may have died before saying so on the record of the call.
+      // The process that undid it may have died before it recorded that on the call.
       if (call.undone === undefined) await noteUndone(engine, callId, undoing);
       spent(`Call ${callId} was undone already, by ${other}: call ${undoId}.`);
     } else if (settled.unsettledEffect && resolution === undefined)

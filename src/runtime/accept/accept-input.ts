@@ -1,6 +1,6 @@
 /**
- * Arguments on their way through the schema of a tool. What the schema makes of them is what everything after it goes
- * by: gates, people, the record and the body.
+ * Passes arguments through the schema of a tool. Everything after it uses the schema's result: gates, people,
+ * the record and the body.
  */
 import type { JsonObject } from '../../base/json.ts';
 import type { KnownSecrets } from '../../base/known-secrets.ts';
@@ -21,18 +21,18 @@ import type { PreparedInput } from '../input/prepared-input.ts';
 import type { AcceptedArguments } from '../input/read-output.ts';
 import { readOutput } from '../input/read-output.ts';
 
-/** Whose arguments they are. */
+/** The tool and the session that the arguments belong to. */
 export type InputContext = {
   readonly engine: Engine;
   readonly tool: AnyTool;
   readonly sessionId: string;
-  /** Paths to hide beside those the tool names. */
+  /** Paths to hide in addition to those the tool names. */
   readonly hide?: readonly string[];
-  /** Secrets that are known from elsewhere. */
+  /** Secrets known from other sources. */
   readonly known?: readonly string[];
 };
 
-/** The arguments as they came, exact and as they are kept. */
+/** The requested arguments: exact, and in their stored form. */
 export type RequestedInput = { readonly input: JsonObject; readonly kept: KeptInput };
 
 export type Acceptance =
@@ -40,11 +40,11 @@ export type Acceptance =
   | {
       readonly ok: false;
       readonly issues: readonly SchemaIssue[];
-      /** Why an artifact that is named cannot be filled in: nothing a repair could help with. */
+      /** Why a named artifact cannot be filled in. A repair cannot help with this. */
       readonly unfilled?: Unfilled['why'];
     };
 
-/** `mend`: whether arguments that do not fit are coerced by the listed rules. */
+/** `mend`: coerce arguments that do not match, by the listed rules? */
 export async function acceptInput(
   place: InputContext,
   requested: RequestedInput,
@@ -66,7 +66,7 @@ export async function acceptInput(
   if (!mend || !(tool.coerce ?? engine.coerce)) return result;
   const coerced = await coerce(checked, tool.input, { frozenPaths: artifacts.map(({ path }) => path) });
   if (!coerced.ok) return coerced;
-  // Coercion leaves filled-in artifacts alone, so naming them again gives the input as it is kept.
+  // Coercion leaves filled-in artifacts alone, so naming them again gives the stored form of the input.
   const accepted = nameArtifacts(coerced.input, artifacts).named;
   return prepare(
     place,
@@ -76,7 +76,7 @@ export async function acceptInput(
   );
 }
 
-/** Makes ready what a schema accepted. */
+/** Prepares the input that a schema accepted. */
 export function prepare(
   place: InputContext,
   requested: RequestedInput,
@@ -116,7 +116,7 @@ export function prepare(
   const keep = (input: JsonObject): KeptInput => keepInput(input, paths, engine.redactor, engine.seal, known);
   const keptAccepted = accepted === requested.input ? requested.kept : keep(accepted);
   const keptOutput = accepted === effectiveInput ? keptAccepted : keep(effectiveInput);
-  // A schema may move what is hidden to a place where only its value gives it away.
+  // A schema may move a hidden value to another path, where only the value identifies it.
   const secrets = createKnownSecrets([...known, ...keptAccepted.secrets], shortestEchoed);
   const moved: string[] = [];
   const kept = secrets.json(keptOutput.kept, moved);
@@ -154,7 +154,7 @@ const none: readonly never[] = Object.freeze([]);
 const longestPreview = 1_000;
 const longestLook = 16_000;
 
-/** More than is shown is looked at, so that no secret is cut in half and passes for something else. */
+/** Redacts more text than is shown, so that a secret cut in half is not missed. */
 function toArgument(
   { redactor }: Engine,
   { path, artifactId, digest, sizeBytes, mimeType, text }: FoundArtifact,

@@ -1,6 +1,6 @@
 /**
- * A value that JSON cannot hold is handed to every function of a tool as it is. Before the body gets it, it is compared
- * with what is on record.
+ * A value that JSON cannot represent is passed unchanged to every function of a tool. Before the body gets
+ * it, it is compared with the record.
  */
 import { isSameJson } from '../../base/same-json.ts';
 import { renderTyped } from '../../base/typed-rendering.ts';
@@ -15,12 +15,12 @@ import type { PreparedInput } from '../input/prepared-input.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
 
 export type KeptTyped<Stage> =
-  /** The input is what the record says; one that was changed meanwhile was made again. */
+  /** The input matches the record. If a function of the tool changed it, it was made again. */
   { readonly type: 'kept'; readonly live: Stage } | { readonly type: 'stopped'; readonly stop: Stop };
 
 export async function keepTyped<Stage extends ReadyCall>(live: Stage): Promise<KeptTyped<Stage>> {
   const { engine, tool, sessionId } = live;
-  // The last function of the tool to see the value before its body.
+  // The last function of the tool that sees the value before its body.
   resourceKeysOf(tool, () => inputForTool(live.tool.input, live.input));
   if (isAsRecorded(live.input)) return { type: 'kept', live };
   const { accepted, effective, artifacts, changes, acceptedKept } = live.input;

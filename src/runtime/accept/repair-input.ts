@@ -12,8 +12,8 @@ import { keepInput } from '../input/kept-input.ts';
 export type RepairTries = { count: number };
 
 /**
- * Asks the host's repair callback for better arguments. Bounded per tool and failing path for the whole turn: a
- * model that sends the same mistake under a fresh call id gets no fresh tries.
+ * Asks the host's repair callback for better arguments. Tries are limited per tool and failing path for the
+ * whole turn, so a model gets no more tries by repeating its mistake with a new call id.
  */
 export async function repairInput(
   live: AcceptedCall & { readonly tool: AnyTool },
@@ -24,7 +24,7 @@ export async function repairInput(
   if (engine.repair === undefined) return undefined;
   const keys = failed.issues.map(({ path }) => `${tool.name}\n${formatPath(path)}`);
   const tries = Math.max(0, ...keys.map((key) => turn.repairs.get(key) ?? 0));
-  // A repair that breaks another path each time gets no fresh tries by it either.
+  // A repair that breaks another path each time gets no more tries either.
   if (tries >= engine.repair.attempts || repairs.count >= engine.repair.attempts) return undefined;
   repairs.count++;
   for (const key of keys) turn.repairs.set(key, tries + 1);
@@ -39,7 +39,7 @@ export async function repairInput(
       attempt: tries + 1,
     });
   } catch (error) {
-    // A repair that fails leaves the arguments as wrong as they were: the call is denied for them.
+    // After a failed repair the call is denied for its original arguments.
     noteTry(live, repairs, failed.issues, `it threw: ${describeThrown(error)}`);
     return undefined;
   }
@@ -53,7 +53,7 @@ export async function repairInput(
   return undefined;
 }
 
-/** Puts a try on the record of the call: what was wrong, and what the callback did about it. */
+/** Records a try: the problems, and what the callback did. */
 function noteTry(
   live: AcceptedCall,
   { count }: RepairTries,
@@ -68,7 +68,7 @@ function noteTry(
   });
 }
 
-/** Puts on record whether the arguments that the last try gave fit the tool. */
+/** Records whether the arguments from the last try match the schema. */
 export function noteRepaired(
   live: AcceptedCall,
   { count }: RepairTries,

@@ -1,4 +1,4 @@
-/** After a person agreed: takes up what they agreed to, and nothing else. */
+/** After an approval: takes up exactly the approved input. */
 import type { Confirmation } from '../../call/call.ts';
 import { clean } from '../input/clean.ts';
 import type { Taken } from '../input/taken.ts';
@@ -15,15 +15,15 @@ export type Approved =
   | {
       readonly type: 'taken';
       readonly live: AskedCall & ReadyCall;
-      /** The input is not the one that the gates have looked at. */
+      /** Have the gates not judged this input yet? */
       readonly isNew: boolean;
-      /** The schema gives another value than the one that was approved. */
+      /** Does the schema now return another value than the approved one? */
       readonly differs: boolean;
     };
 
 const edited = 'A person changed the arguments before the call ran.';
 
-/** `just`: the recorded input, where it was taken a moment ago. */
+/** `just`: the recorded input, if it was just prepared. */
 export async function takeApproved(
   live: AskedCall,
   { decision, inputDigest }: Confirmation,

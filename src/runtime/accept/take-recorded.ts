@@ -1,10 +1,12 @@
 /**
- * Makes ready for the body what the record of a call says was let through.
+ * Prepares the recorded, approved input of a call for the body.
  *
- * 1. The stored record, the input behind its digest and every artifact it names are checked first.
- * 2. An input that is JSON is run as it is on record. No schema sees it again: a transform may not accept its own output.
- * 3. Any other input, or one of a tool whose schema has changed since, is made again from the arguments the schema
- *    accepted. Where that gives another value, it is not what was approved.
+ * 1. First it checks the stored record, the input against its digest, and every artifact that the input
+ *    names.
+ * 2. An input in JSON form runs as it is on record. No schema checks it again: a transform may not accept its
+ *    own output.
+ * 3. Any other input, or one whose tool has a new schema, is made again from the arguments that the schema
+ *    accepted. If the result differs, it is not what was approved.
  */
 import { isKeyedDigest } from '../../base/canonical.ts';
 import { formatPath } from '../../base/json.ts';
@@ -28,7 +30,7 @@ type RecordedCall = AcceptedCall & {
   readonly input?: PreparedInput | undefined;
 };
 
-/** `read`: the stored call, where it was read just now. */
+/** `read`: the stored call, if it was just read. */
 export async function takeRecorded(live: RecordedCall, read?: StoredCall): Promise<Taken> {
   const {
     engine,
@@ -53,7 +55,7 @@ export async function takeRecorded(live: RecordedCall, read?: StoredCall): Promi
   const kept = call.effectiveInput ?? call.requestedInput;
   const effective = known?.effective ?? {
     kept,
-    // What was said beside the call may have hidden more, and is not at hand any more.
+    // The caller's facts may have hidden more, and they are no longer available.
     hidden: isKeyedDigest(call.inputDigest) && found.hidden.length === 0 ? ['$'] : found.hidden,
     repeated: found.repeated,
     digest: call.inputDigest,
@@ -86,7 +88,7 @@ export async function takeRecorded(live: RecordedCall, read?: StoredCall): Promi
   }
   const asAccepted = { input: accepted, kept: keepInput(accepted, paths, engine.redactor, engine.seal) };
   const place = { engine, tool, sessionId, hide };
-  // Nobody who has the tool has looked at an input without a form: it may still have to be mended.
+  // An input without a form has passed no schema yet, so it may still need coercion.
   const again = await acceptInput(place, asAccepted, accepted, form === undefined);
   if (!again.ok)
     return {
@@ -112,5 +114,5 @@ const requestedSchema = (stored: StoredCall | undefined): string | undefined =>
 
 const gone = (problem: string): Taken => ({ type: 'unusable', problem, why: 'gone' });
 
-/** On record is the digest of what was approved: an artifact with any other content was changed. */
+/** The record has the digest of the approved artifact: any other content was changed. */
 const isOtherContent = (why: Unfilled['why'] | undefined): boolean => why === 'other' || why === 'altered';

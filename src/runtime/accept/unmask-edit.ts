@@ -1,6 +1,6 @@
 /**
- * Whoever edits arguments saw their kept form: where something was hidden, a mask stood in its place. A mask that was
- * left where it was means what it hides; no mask ever reaches a body.
+ * A person who edits arguments sees their stored form, with masks for hidden values. A mask left in its place
+ * stands for the hidden value. No mask ever reaches a body.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
@@ -14,7 +14,7 @@ import type { Engine } from '../state/engine.ts';
 import type { RecordedInput } from '../input/input-digest.ts';
 import { readRecorded } from '../state/read-recorded.ts';
 
-/** The edited arguments with what was hidden put back. Throws where a mask would be left. */
+/** The edited arguments with hidden values restored. Throws if a mask would remain. */
 export async function unmaskEdit(engine: Engine, call: Call, edited: JsonObject): Promise<JsonObject> {
   if (!hidesInput(call) || !holdsMask(edited)) return edited;
   const executed = await readRecorded(engine, call);
@@ -28,8 +28,8 @@ export async function unmaskEdit(engine: Engine, call: Call, edited: JsonObject)
 }
 
 /**
- * An edit is written from the arguments that the schema accepted, and the schema is applied to it: what they held comes
- * first. A mask of the effective input, which may have other members, is put back after that.
+ * An edit starts from the arguments that the schema accepted, and passes the schema again. Masks of those
+ * arguments are therefore restored first, then masks of the effective input, which may have other members.
  */
 function restore(edited: JsonObject, call: Call, { effectiveInput, accepted }: RecordedInput): JsonValue {
   const restored = putBack(edited, acceptedInputOf(call), accepted);
@@ -40,7 +40,7 @@ function restore(edited: JsonObject, call: Call, { effectiveInput, accepted }: R
 
 const holdsMask = (value: JsonValue): boolean => JSON.stringify(value).includes(redacted);
 
-/** Walks the three together: they have the same shape wherever nothing was edited. */
+/** Walks the three values together: they have the same shape wherever nothing was edited. */
 function putBack(edited: JsonValue, kept: JsonValue | undefined, executed: JsonValue | undefined): JsonValue {
   if (kept === undefined || executed === undefined) return edited;
   if (typeof edited === 'string') return edited === kept ? executed : edited;

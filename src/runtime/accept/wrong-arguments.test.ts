@@ -1,4 +1,4 @@
-/** What the methods of a runtime refuse to read, and the nearest values that they take. */
+/** Invalid arguments of runtime methods, and the nearest valid ones. */
 import type { RuntimeOptions } from 'quittance';
 import type { HandoffNotes, HandoffReport, HandoffTerms, PersonDecision } from 'quittance/runtime';
 import { createRuntime, defineTool } from 'quittance';
@@ -64,14 +64,14 @@ describe('runtime.confirmations.decide', () => {
     ['an edit', { decision: 'edit', arguments: { n: 2 } }],
     ['a response', { decision: 'respond', response: 'later' }],
     ['a yes', { decision: 'approve' }],
-  ])('takes %s', async (_, decision) => {
+  ])('accepts %s', async (_, decision) => {
     const { runtime, open } = await ask();
     const { inputDigest } = open;
     const whole = { by: 'ada', inputDigest, ...decision } as PersonDecision;
     expect(await codeOf(runtime.confirmations.decide(open.confirmationId, whole))).toBe('taken');
   });
 
-  it('says in the error which digest and revision it found, and which are held', async () => {
+  it('names in the error the digest and revision found, and the ones that are held', async () => {
     const { runtime, open } = await ask();
     const decision = { decision: 'approve', by: 'ada' } as const;
     await expect(
@@ -119,7 +119,7 @@ describe('runtime.calls.reconcile', () => {
     ['asking without a name', { ask: 'tool' }],
     ['asking with an empty name', { ask: 'tool', by: ' ' }],
     ['asking with a field it does not know', { ask: 'tool', by: 'ada', because: 'x' }],
-  ])('refuses %s, and the call stays in doubt', async (_, found) => {
+  ])('refuses %s, and the call stays unresolved', async (_, found) => {
     const { runtime } = await lose();
     await expect(runtime.calls.reconcile(ref, found as never)).rejects.toMatchObject(invalid);
     expect((await runtime.calls.list(ref))[0]?.resolution).toBeUndefined();
@@ -130,7 +130,7 @@ describe('runtime.calls.reconcile', () => {
     ['a failure with a reason', { resolution: 'failed', by: 'ada', reason: 'no' }, 'failed'],
     ['that a retry is safe', { resolution: 'safe_to_retry', by: 'ada' }, 'safe_to_retry'],
     ['a question to the tool', { ask: 'tool', by: 'ada' }, 'failed'],
-  ])('takes %s', async (_, found, resolution) => {
+  ])('accepts %s', async (_, found, resolution) => {
     const { runtime } = await lose();
     expect((await runtime.calls.reconcile(ref, found as never)).resolution).toMatchObject({ resolution });
   });
@@ -210,7 +210,7 @@ describe('a hand-off', () => {
     expect((await runtime.calls.list(ref))[0]?.status).toBe('running');
   });
 
-  it.each([0.5, -1, Number.NaN])('is told what is wrong with a cost of %d', async (costMicros) => {
+  it.each([0.5, -1, Number.NaN])('gets an error that explains a cost of %d', async (costMicros) => {
     const { runtime } = await handOver();
     const { token } = await runtime.handoffs.claim(ref, { worker: 'w' });
     await expect(runtime.handoffs.report(token, { output: 1 }, { costMicros })).rejects.toThrow(
@@ -241,7 +241,7 @@ describe('a hand-off', () => {
     expect(await reply).toMatchObject(outcome);
   });
 
-  it('keeps what a worker says beside the end: extras of an error, its log, and where it went', async () => {
+  it('stores what a worker reports besides the end: extras of an error, its log, and its delivery', async () => {
     const { runtime } = await handOver();
     const { token } = await runtime.handoffs.claim(ref, { worker: 'w' });
     await runtime.handoffs.report(
@@ -285,7 +285,7 @@ describe('budgets', () => {
     ['of no calls', [{ scope: 'turn', toolCalls: 0 }]],
     ['of a cost alone', [{ scope: 'session', costMicros: 5 }]],
     ['per day, under a name', [{ scope: 'user:42', per: 'day', toolCalls: 1, costMicros: 5 }]],
-  ])('%s are taken', (_, budgets) => {
+  ])('%s are accepted', (_, budgets) => {
     expect(() => create(budgets)).not.toThrow();
   });
 });

@@ -2,11 +2,11 @@ import type { RuleMark } from '../../call/event.ts';
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Remarks about one attempt, collected while its end is judged. The judgement takes both lists over. */
+/** Remarks about one attempt, collected while its end is judged. The judgement takes both lists. */
 export class AttemptRemarks {
-  /** For the model, besides the content of the outcome. */
+  /** For the model, in addition to the content of the outcome. */
   notes: readonly string[];
-  /** What rules said about the output. */
+  /** Rulings about the output. */
   rules: readonly RuleMark[] = none;
 
   constructor(notes: readonly string[] = none) {

@@ -4,7 +4,7 @@ import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 
-/** A tool that shows its context and then waits. */
+/** A tool that exposes its context and then waits. */
 function waiting(traits: { timeoutMs?: number; idleTimeoutMs?: number; mode?: 'read' } = {}) {
   const body = deferred<unknown>();
   const contexts: ToolContext[] = [];
@@ -25,7 +25,7 @@ function waiting(traits: { timeoutMs?: number; idleTimeoutMs?: number; mode?: 'r
 }
 
 describe('a body', () => {
-  it('is given who calls, why, how often and how to stop', async () => {
+  it('gets the caller, the reason, the attempt number and its signal', async () => {
     const { body, contexts, runtime } = waiting();
     const turn = runtime.turn({ sessionId: 's', turnId: 't', principal: { userId: 'ada' } });
     const asked = turn.call(envelope('c', 'work'));
@@ -46,7 +46,7 @@ describe('a body', () => {
     expect(context?.signal.aborted).toBe(false);
   });
 
-  it('may take the functions out of its context', async () => {
+  it('may destructure its context', async () => {
     const { runtime, turn } = setStage({
       tools: [
         defineTool({
@@ -80,7 +80,7 @@ describe('a body', () => {
     ]);
   });
 
-  it('is stopped at its timeout: the caller is answered and the signal aborted', async () => {
+  it('is stopped at its timeout: the caller gets an answer and the signal is aborted', async () => {
     const { clock, contexts, runtime, turn } = waiting({ timeoutMs: 100 });
     const startedAt = clock.now();
     const asked = turn.call(envelope('c', 'work'));
@@ -101,7 +101,7 @@ describe('a body', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is stopped after five minutes where nobody says otherwise, or what the host says', async () => {
+  it('is stopped after five minutes by default, or after the host’s time limit', async () => {
     for (const [options, limitMs] of [
       [{}, 300_000],
       [{ defaultTimeoutMs: 40 }, 40],
@@ -117,7 +117,7 @@ describe('a body', () => {
     }
   });
 
-  it('is stopped on time also when it used up a part of it before its first wait', async () => {
+  it('is stopped on time even if it used part of its time before its first wait', async () => {
     const { clock, turn } = setStage({
       tools: [
         defineTool({
@@ -153,7 +153,7 @@ describe('a body', () => {
     expect(await asked).toMatchObject({ output: 'just' });
   });
 
-  it('that is silent for too long is stopped; progress gives it as long again, and no longer than its timeout', async () => {
+  it('that is silent for too long is stopped; progress restarts this limit, but not the timeout', async () => {
     const { clock, contexts, turn } = waiting({ timeoutMs: 1_000, idleTimeoutMs: 100 });
     const updates: unknown[] = [];
     const asked = turn.call(envelope('c', 'work'), { onProgress: (update) => updates.push(update) });
@@ -172,7 +172,7 @@ describe('a body', () => {
     expect(updates[4]).toEqual({ callId: 'c', message: 'step 5', fraction: 0.5 });
   });
 
-  it('that always makes progress is stopped at its timeout all the same', async () => {
+  it('that always makes progress is still stopped at its timeout', async () => {
     const { clock, contexts, turn } = waiting({ timeoutMs: 1_000, idleTimeoutMs: 100 });
     const asked = turn.call(envelope('c', 'work'));
     await quiet();
@@ -183,7 +183,7 @@ describe('a body', () => {
     expect(await asked).toMatchObject({ type: 'ToolTimeout', elapsedMs: 1_000 });
   });
 
-  it('does not fail because a listener to its progress does', async () => {
+  it('does not fail when a progress listener throws', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -201,7 +201,7 @@ describe('a body', () => {
     expect(await turn.call(envelope('c', 'work'), { onProgress })).toMatchObject({ output: 'done' });
   });
 
-  it('says how far it came when it fails or runs out of time', async () => {
+  it('reports its progress when it fails or times out', async () => {
     const { clock, runtime, turn } = setStage({
       tools: [
         defineTool({
@@ -241,7 +241,7 @@ describe('a body', () => {
     ]);
   });
 
-  it('keeps the keys its author gave to extras: what the runtime adds steps aside', async () => {
+  it('keeps its author’s keys in extras: the runtime renames its own', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -264,7 +264,7 @@ describe('a body', () => {
     });
   });
 
-  it('cannot flood the record: lines, places and files are bounded', async () => {
+  it('cannot flood the record: lines, targets and files are limited', async () => {
     const { runtime, turn } = setStage({
       tools: [
         defineTool({
@@ -293,7 +293,7 @@ describe('a body', () => {
     },
   );
 
-  it('is a failure that may be retried when the network was at fault, however deep that is said', async () => {
+  it('is a retryable failure when the network was at fault, even in a nested cause', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -347,7 +347,7 @@ describe('waiting for bodies', () => {
     expect(running).toBe(0);
   });
 
-  it('takes bodies of very different timeouts each at its own time', async () => {
+  it('stops bodies with very different timeouts each at its own time', async () => {
     const { clock, turn } = setStage({
       tools: [5, 50, 500, 5_000].map((timeoutMs) =>
         defineTool({ name: `hang_${timeoutMs}`, timeoutMs, run: () => new Promise(() => undefined) }),

@@ -1,10 +1,11 @@
 /**
  * One run of a body, raced against its deadline.
  *
- * 1. The body's end, the deadline and a cancellation race; the first one decides and the others change nothing.
- * 2. A result that comes after the deadline is late even where nothing else kept the loop from seeing it: a body
- *    that blocked the thread past its deadline did not finish in time.
- * 3. Whatever a body does after it lost the race is handed to `onLate`, once.
+ * 1. The body's end, the deadline and a cancellation race. The first one decides and the others change
+ *    nothing.
+ * 2. A result after the deadline is late even if no timer fired: a body that blocked the thread past its
+ *    deadline did not finish in time.
+ * 3. Anything that a body does after it lost the race goes to `onLate`, once.
  */
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { BodyContext } from './body-context.ts';
@@ -28,7 +29,7 @@ export type AttemptBounds = {
 
 export type OnLate = (end: BodyEnd, elapsedMs: number) => void;
 
-/** Answers at once where the body did. */
+/** Returns synchronously if the body did. */
 export function runBody(
   live: ReadyCall,
   context: BodyContext,
@@ -51,7 +52,7 @@ export function runBody(
   return { type: 'timed_out', idle: false };
 }
 
-/** Reading somebody else's promise runs somebody else's code, which may throw. */
+/** Reading a foreign promise runs foreign code, which may throw. */
 function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
   try {
     return Promise.resolve(returned);
@@ -103,7 +104,7 @@ class Race {
         (value) => this.#end({ type: 'returned', value }),
         (error: unknown) => this.#end({ type: 'threw', error }),
       );
-      // Cancelled between its intent and its first step: the body must hear of it too.
+      // Cancelled between its intent and its first step: the body must still see the aborted signal.
       if (this.#live.signals.cancelled !== undefined) this.#cancel();
     });
   }
@@ -144,7 +145,7 @@ class Race {
     });
   }
 
-  /** The body goes on without a call; somebody should know it is still there. */
+  /** The body continues after its call has ended. This keeps track of it. */
   #outlive(): void {
     const body = this.#body;
     if (body === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * What a body is given. Everything a body may not touch is made only when touched: most bodies look at nothing.
- * The functions may be taken out of the object, as `run(args, { signal, log })` does.
+ * The context of a body. Properties are created on first use, because most bodies use none. Its functions may
+ * be destructured, as `run(args, { signal, log })` does.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -14,7 +14,7 @@ import { clean, cleanObject } from '../input/clean.ts';
 import { operationFor } from '../state/recall-snapshot.ts';
 
 const mostLogLines = 200;
-/** Of a log line or a place, in characters. */
+/** Longest log line or target, in characters. */
 export const longestLine = 2_000;
 const mostTargets = 200;
 const mostAttachments = 100;
@@ -27,7 +27,7 @@ export class BodyContext implements ToolContext {
   readonly #live: ReadyCall;
   #controller: AbortController | undefined;
   #aborted: Error | undefined;
-  /** Set once the attempt is over: what a straggling body still says is not part of it. */
+  /** Set once the attempt is over: later output of the body no longer belongs to it. */
   over = false;
   onProgress: (() => void) | undefined;
   partial: JsonObject | undefined;
@@ -65,7 +65,7 @@ export class BodyContext implements ToolContext {
     return operationFor(this.#live, false);
   }
 
-  /** Made of what identifies the call, unless the tool made one; no two calls share it. */
+  /** Derived from the call's identity, unless the tool made a key. No two calls share it. */
   get idempotencyKey(): string {
     return this.#toolKey ?? `${encodeURIComponent(this.sessionId)}/${encodeURIComponent(this.callId)}`;
   }
@@ -106,7 +106,7 @@ export class BodyContext implements ToolContext {
           ...(fraction !== undefined && { fraction }),
         });
       } catch {
-        // A listener that breaks is no reason for a tool to fail.
+        // A listener that throws must not fail the tool.
       }
     };
   }
@@ -154,7 +154,7 @@ export class BodyContext implements ToolContext {
       const file: NamedAttachment = {
         artifactId,
         mimeType: cutText(this.#clean(mimeType), longestLine),
-        // A body may use its buffer again.
+        // A body may reuse its buffer.
         content: typeof content === 'string' ? content : Uint8Array.from(content),
         ...(attachment.name !== undefined && { name: this.#clean(attachment.name) }),
       };
@@ -163,7 +163,7 @@ export class BodyContext implements ToolContext {
     };
   }
 
-  /** What rules will look at is cut after that: half a secret is recognized by nobody. */
+  /** Text that rules will judge is cut only after that: half a secret would not be recognized. */
   #clean(text: unknown): string {
     const kept = clean(this.#live, String(text));
     return this.#live.policy === undefined ? cutText(kept, longestLine) : kept;

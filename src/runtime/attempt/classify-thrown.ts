@@ -12,20 +12,21 @@ export type ThrownFailure = {
   readonly message: string;
   readonly retryable: boolean;
   readonly extras: JsonObject;
-  /** Where it was thrown, as long as it is. */
+  /** The stack trace, uncut. */
   readonly traceback: string | undefined;
-  /** The author of the tool said in so many words that trying again is safe. */
+  /** The author of the tool stated explicitly that a retry is safe. */
   readonly authorSaysRetry: boolean;
 };
 
 /**
- * What a body threw, whatever it is, as a failure. Nothing is cut here, before it was cleaned and rules had their
- * say: half a secret is recognized by nobody. Of the reasons, a body may give some; a recorded one may give `any`.
+ * Turns anything that a body threw into a failure. Nothing is cut before it was redacted and judged by rules,
+ * because half a secret would not be recognized. A body may claim only some reason codes; a recorded one may
+ * claim `any reason`.
  */
 export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailure {
   const reply = readToolError(thrown, may === undefined ? bodyMayClaim : isReasonCode);
   if (reply !== undefined) return reply;
-  // A mistake in how the tool uses this package: the model can do nothing about it.
+  // The tool uses this package wrongly. The model can do nothing about it.
   const misused = findMisuse(thrown);
   if (misused !== undefined)
     return {
@@ -36,7 +37,7 @@ export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailu
       traceback: stackOf(thrown),
       authorSaysRetry: false,
     };
-  // Said by no body: by what a body reads stored content with.
+  // Not thrown by a body, but by the reader of stored content.
   if (isAltered(thrown))
     return {
       code: 'ledger.altered',
@@ -66,8 +67,8 @@ const misuse: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The text for the developer in what was thrown. A framework inside of the tool wraps an error of ours in one of its
- * own, and repeats the message.
+ * The developer text in a thrown error. A framework inside the tool may wrap our error in its own and repeat
+ * the message.
  */
 function findMisuse(thrown: unknown): string | undefined {
   const words = thrownInWords(thrown);
@@ -78,12 +79,12 @@ function findMisuse(thrown: unknown): string | undefined {
       error = inner ?? cause;
     }
   } catch {
-    // An object that throws when it is read is none of ours.
+    // An object whose getters throw is not our error.
   }
   return undefined;
 }
 
-/** Somebody else's object may answer otherwise when it is read again, so each property is read once. */
+/** A foreign object may return another value on the next read, so each property is read once. */
 function readToolError(
   thrown: unknown,
   mayClaim: (code: unknown) => code is ReasonCode,
@@ -95,12 +96,12 @@ function readToolError(
     const extras = toJson(payloadExtras);
     return {
       code,
-      // An error of another copy of this package may have no problem.
+      // An error from another copy of this package may lack `problem`.
       message: (typeof problem === 'string' ? problem : '') || message || reasonOf(code).forModel,
-      // A code that is not for a body to say says nothing about retrying either.
+      // If the code may not be claimed, its claim about retrying is ignored too.
       retryable: code === reason ? retryable === true : markedRetryable === true || reasonOf(code).retryable,
       extras: {
-        // What the message says beyond the problem is for the developer.
+        // The part of the message beyond the problem is for the developer.
         ...(typeof problem === 'string' && problem !== message && { developer: message }),
         ...(extras.ok && isJsonObject(extras.value)
           ? extras.value
@@ -114,7 +115,7 @@ function readToolError(
   }
 }
 
-/** What a body threw, in a sentence for whoever reads the failure. */
+/** A sentence that describes what a body threw. */
 function messageOf(thrown: unknown): string {
   const words = thrownInWords(thrown);
   if (typeof thrown === 'string' && thrown.trim() !== '') return words;
@@ -136,7 +137,7 @@ const article = (thrown: unknown): string =>
     ? `the ${typeof thrown} `
     : '';
 
-/** An object that was thrown instead of an error, where JSON can hold it: hidden by the names of its fields. */
+/** The data of a thrown object that is not an error, if JSON can hold it. Redacted by field names. */
 function thrownData(thrown: unknown): JsonObject {
   if (typeof thrown !== 'object' || thrown === null || isErrorLike(thrown)) return {};
   try {

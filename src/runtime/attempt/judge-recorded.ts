@@ -1,7 +1,8 @@
 /**
- * Judges the end of a recorded body. Nothing is skipped: whatever the record holds goes through the success check, the
- * rules and the redactor of today. It only may say what no other body may, and what is gone from the record for good
- * counts as said again: what rules took out or kept back, where they still would.
+ * Judges the end of a recorded body. It passes the current success check, rules and redactor like any other
+ * body. Two things differ: it may claim any reason code, and earlier rulings that removed or withheld data
+ * apply again, if the rules would still do so. That data is gone from the record, so the rules could not find
+ * it.
  */
 import type { RuleMark } from '../../call/event.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
@@ -17,7 +18,7 @@ import type { RecordedEnd } from './recorded-end.ts';
 export type Judge = (end: AttemptEnd, facts: AttemptFacts) => Judgement | Promise<Judgement>;
 export type TimeOut = (facts: AttemptFacts, retryable: boolean) => Promise<Judgement>;
 
-/** Stays synchronous where there is nothing to wait for, as for any other body. */
+/** Stays synchronous if it has nothing to wait for. */
 export function judgeRecorded(
   live: ReadyCall,
   recorded: RecordedEnd,
@@ -34,16 +35,16 @@ export function judgeRecorded(
   const isSpilled = recorded.unkept.some(({ keptIn }) => keptIn === 'spill');
   if (marks === undefined && !isSpilled) return judged;
   const settle = (judgement: Judgement): Judgement => {
-    // The very same rules said exactly this; what they say about what they have left is no news.
+    // The same rules ruled exactly this. Their ruling about the remaining data is not needed.
     const rules = marks ?? judgement.rules;
     if (!isSpilled) return { ...judgement, rules };
-    // The model was told so, last of all.
+    // The model got this note last.
     return { ...judgement, rules, outcome: withNote(judgement.outcome, spillNotice) };
   };
   return judged instanceof Promise ? judged.then(settle) : settle(judged);
 }
 
-/** Once the call is settled. Nobody waits for it, as nobody waited for whoever reported again. */
+/** Runs after the call is settled. No caller waits for it. */
 function reportAgain(live: ReadyCall, notes: readonly string[]): void {
   const { stragglers } = live.engine;
   const settled = live.services.replyTo(live)?.then((reply) => (reply.type === 'held' ? reply.rest : reply));
@@ -77,7 +78,7 @@ function judgeAs(
   );
 }
 
-/** Puts what rules said then on the record of the call, and gives it where the rules are the very same. */
+/** Records the earlier rulings, and returns them if the rules are the same. */
 function recallMarks(
   live: ReadyCall,
   { rules, policyVersion }: RecordedEnd,
@@ -94,7 +95,7 @@ function recallMarks(
   return isSame ? standing : undefined;
 }
 
-/** Whether there is still a rule of this id that takes out, or keeps back, what it finds. */
+/** Does a rule with this id still redact or block? */
 const wouldTakeOutAgain = ({ composed }: Policy, { ruleId, action, observed }: RuleMark): boolean =>
   observed === undefined &&
   (action === 'redact' || action === 'block') &&

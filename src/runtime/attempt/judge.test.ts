@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 
-describe('what a body returns', () => {
+describe('the return value of a body', () => {
   it.each<[string, unknown, RegExp]>([
     ['NaN', Number.NaN, /\$: NaN/],
     ['a BigInt', { deep: [1, 10n] }, /\$\.deep\[1\]: a BigInt/],
@@ -14,7 +14,7 @@ describe('what a body returns', () => {
     ['a Map', new Map([[1, 2]]), /a Map has no JSON form\./],
     ['an Error', { e: new Error('x') }, /\$\.e: an Error/],
     ['bytes', new Uint8Array(3), /Uint8Array/],
-  ])('is refused as %s, with where and what instead', async (_, value, error) => {
+  ])('is refused as %s, with its path and an alternative', async (_, value, error) => {
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'get_it', run: () => value })] });
     expect(await turn.call(envelope('c', 'get_it'))).toMatchObject({
       type: 'ToolFailure',
@@ -25,13 +25,13 @@ describe('what a body returns', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is told as null when it is nothing', async () => {
+  it('becomes null for the model when it is undefined', async () => {
     const { turn } = setStage({ tools: [defineTool({ name: 'get_it', run: () => undefined })] });
     const outcome = await turn.call(envelope('c', 'get_it'));
     expect([outcome, outcomeToModelContent(outcome)]).toMatchObject([{ output: null }, 'null']);
   });
 
-  it('of 50 MB is kept aside in bounded time', async () => {
+  it('of 50 MB is stored as an artifact in bounded time', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'get_it', run: () => ({ text: 'lorem ipsum '.repeat(50_000_000 / 12) }) })],
     });
@@ -45,7 +45,7 @@ describe('what a body returns', () => {
 });
 
 describe('an output schema', () => {
-  it('refuses what does not fit, keeps it for the author, and tells what was wrong', async () => {
+  it('refuses a mismatch, stores it for the author, and reports the problem', async () => {
     const { runtime, turn } = setStage({
       tools: [
         defineTool({
@@ -77,7 +77,7 @@ describe('an output schema', () => {
     expect(record?.toolSuccess).toBe(false);
   });
 
-  it('gives its own reading of what fits, and the caller gets that', async () => {
+  it('may transform the output, and the caller gets the transformed value', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -90,7 +90,7 @@ describe('an output schema', () => {
     expect(await turn.call(envelope('c', 'get_it'))).toMatchObject({ output: { at: 5, more: 'x' } });
   });
 
-  it('is judged after the success check: a reported error need not fit', async () => {
+  it('is checked after the success check: a reported error need not match it', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -106,7 +106,7 @@ describe('an output schema', () => {
     });
   });
 
-  it('that breaks is a wrong output, not a crash', async () => {
+  it('that throws makes a wrong output, not a crash', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -147,11 +147,11 @@ describe('the success check', () => {
     ['Error: broken', 'tool.reported_error: Error: broken'],
     ['An Error: quoted', 'ok'],
     [null, 'ok'],
-  ])('takes %j for what it says by default', async (value, expected) => {
+  ])('reads %j by default as success or failure', async (value, expected) => {
     expect(await judged(value)).toBe(expected);
   });
 
-  it('of the tool counts before that of the runtime, and either replaces the default', async () => {
+  it('of the tool overrides the runtime’s, and either replaces the default', async () => {
     const no: SuccessCheck = () => ({ ok: false, reason: 'tool says no' });
     const yes: SuccessCheck = () => true;
     expect(await judged({ error: 'x' }, yes, no)).toBe('ok');
@@ -180,17 +180,17 @@ describe('the success check', () => {
       () => 'yes' as never,
       'tool.reported_error: The success check gave no usable answer',
     ],
-  ])('that %s is heard', async (_, check, expected) => {
+  ])('that %s is used', async (_, check, expected) => {
     expect(await judged(1, check)).toContain(expected);
   });
 
-  it('is given the name of the tool and what it returned, as JSON', async () => {
+  it('gets the name of the tool and its output as JSON', async () => {
     const seen: unknown[] = [];
     await judged({ at: new Date(0), no: undefined }, (name, result) => seen.push([name, result]) > 0);
     expect(seen).toEqual([['get_it', { at: '1970-01-01T00:00:00.000Z' }]]);
   });
 
-  it('is on the record as toolSuccess, and says nothing where nothing ran', async () => {
+  it('is recorded as toolSuccess, which is absent if nothing ran', async () => {
     const { runtime, turn } = setStage({
       tools: [
         defineTool({ name: 'get_it', run: ({ give }) => give }),

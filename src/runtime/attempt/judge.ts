@@ -1,6 +1,6 @@
 /**
- * What a body gave, judged: is it JSON, did it succeed, does it fit its schema, what of it may be kept, does it fit
- * inline. Ends in one outcome and the exact bytes the model is told.
+ * Judges the result of a body: is it JSON, did it succeed, does it match its schema, what may be stored, is
+ * it small enough to be inline? The result is one outcome and the exact content for the model.
  */
 import { withoutAdvice } from '../../base/json-exotic.ts';
 import { formatPath, freezeJson, toJson } from '../../base/json.ts';
@@ -118,7 +118,7 @@ async function judgeSchema(
   return conclude(live, read.value, isToolMadeResult(value), facts);
 }
 
-/** The last word is that of the rules about results. */
+/** The rules on results have the last word. */
 function conclude(
   live: ReadyCall,
   output: JsonValue,
@@ -142,7 +142,7 @@ function concludeRuled(
 ): Judgement | Promise<Judgement> {
   if (ruled.type === 'block')
     return fail(live, { code: 'policy.output', error: ruled.message, retryable: false }, facts);
-  // A result some of which is redacted may have lost what makes it one.
+  // A redacted result may no longer be a valid `ToolResult`.
   return succeed(live, ruled.output, toolMade && ruled.output === given, facts);
 }
 
@@ -174,7 +174,7 @@ function reported(
   const { engine, tool } = live;
   const isDefault = (tool.successCheck ?? engine.successCheck) === defaultSuccessCheck;
   if (mistake !== undefined) aside(live, mistake);
-  // What was recorded has been put in words before.
+  // A recorded error is already a complete text.
   const isRecorded = recordedEndOf(facts.context) !== undefined;
   return fail(
     live,
@@ -205,7 +205,7 @@ function isAbort(thrown: unknown): boolean {
   }
 }
 
-/** A body that was told to stop may have done its work all the same; only a tool that may run again is surely harmless. */
+/** A cancelled body may have done its work. Only a tool that may run again is certainly harmless. */
 function cancelled(live: ReadyCall, reason: string, facts: AttemptFacts): Promise<Judgement> {
   if (live.tool.mayRerun)
     return fail(
@@ -217,7 +217,7 @@ function cancelled(live: ReadyCall, reason: string, facts: AttemptFacts): Promis
   return fail(live, { code: 'tool.indeterminate', error, retryable: false }, facts);
 }
 
-/** What the body had recorded and attached by then is kept with it. */
+/** Stores what the body had logged and attached by then. */
 async function timedOut(
   live: ReadyCall,
   { context, elapsedMs, deadlineMs, remarks }: AttemptFacts,

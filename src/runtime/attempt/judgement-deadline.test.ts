@@ -1,4 +1,4 @@
-/** The deadline of a call bounds everything after its body too. */
+/** The deadline of a call also bounds everything after its body. */
 import type { SuccessCheck, ToolContext } from 'quittance';
 import { createRuntime, defineTool, outcomeBlocksTool, outcomeToModelContent } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
@@ -34,33 +34,36 @@ describe('a judgement that does not end in time', () => {
   it.each<[string, Traits]>([
     ['a success check', { successCheck: () => never<boolean>() }],
     ['an output schema', { output: z.string().refine(() => never<boolean>()) }],
-  ])('%s: the call ends at its deadline, told as finished, its result stored as late', async (_, traits) => {
-    const { call, runtime, turn } = stageOf(traits);
-    const outcome = await call('a', { to: 'ada' }, 1_000);
-    expect(outcome).toMatchObject({ type: 'ToolTimeout', finished: true, retryable: false });
-    const content = JSON.parse(outcomeToModelContent(outcome)) as { error: string };
-    expect(content).toMatchObject({ status: 'error', timed_out: true, retryable: false });
-    expect(content.error).toMatch(/finished, but its result could not be checked.*Do not repeat/);
-    expect(outcomeBlocksTool(outcome)).toBe(false);
-    await quiet();
-    expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
-      { result: { type: 'returned', output: 'paid' } },
-    ]);
-    expect((await eventsOf(runtime, 'tool.responded'))[0]).toMatchObject({ unsettledEffect: false });
-    expect((await runtime.calls.unresolved()).rows).toEqual([]);
-    await expectSettledOnce(runtime);
-    const other = turn.call(envelope('b', 'pay', { to: 'bob' }), { ifHeld: 'return' });
-    await quiet();
-    expect((await eventsOf(runtime, 'tool.started')).map(({ callId }) => callId)).toEqual(['a', 'b']);
-    void other;
-  });
+  ])(
+    '%s: the call ends at its deadline, reported as finished, and its result is stored as late',
+    async (_, traits) => {
+      const { call, runtime, turn } = stageOf(traits);
+      const outcome = await call('a', { to: 'ada' }, 1_000);
+      expect(outcome).toMatchObject({ type: 'ToolTimeout', finished: true, retryable: false });
+      const content = JSON.parse(outcomeToModelContent(outcome)) as { error: string };
+      expect(content).toMatchObject({ status: 'error', timed_out: true, retryable: false });
+      expect(content.error).toMatch(/finished, but its result could not be checked.*Do not repeat/);
+      expect(outcomeBlocksTool(outcome)).toBe(false);
+      await quiet();
+      expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
+        { result: { type: 'returned', output: 'paid' } },
+      ]);
+      expect((await eventsOf(runtime, 'tool.responded'))[0]).toMatchObject({ unsettledEffect: false });
+      expect((await runtime.calls.unresolved()).rows).toEqual([]);
+      await expectSettledOnce(runtime);
+      const other = turn.call(envelope('b', 'pay', { to: 'bob' }), { ifHeld: 'return' });
+      await quiet();
+      expect((await eventsOf(runtime, 'tool.started')).map(({ callId }) => callId)).toEqual(['a', 'b']);
+      void other;
+    },
+  );
 
-  it('may be retried where the tool may run again', async () => {
+  it('may be retried if the tool may run again', async () => {
     const { call } = stageOf({ idempotent: true, successCheck: () => never<boolean>() });
     expect(await call('a', {}, 1_000)).toMatchObject({ finished: true, retryable: true });
   });
 
-  it('has the rest of the time of the body, and a little where none is left', async () => {
+  it('has the rest of the body’s time, and a short grace period if none is left', async () => {
     const body = deferred<string>();
     const { turn, clock } = stageOf({ successCheck: () => never<boolean>() }, () => body.promise);
     let ended = false;
@@ -76,7 +79,7 @@ describe('a judgement that does not end in time', () => {
     expect(await asked).toMatchObject({ finished: true });
   });
 
-  it('counts where it ends in time', async () => {
+  it('counts if it ends in time', async () => {
     const verdict = deferred<boolean>();
     const { turn, clock } = stageOf({ successCheck: () => verdict.promise });
     const asked = turn.call(envelope('a', 'pay'));
@@ -86,7 +89,7 @@ describe('a judgement that does not end in time', () => {
     expect(await asked).toMatchObject({ type: 'ToolExecutionResult', output: 'paid' });
   });
 
-  it('of a body that never ended leaves it in doubt', async () => {
+  it('of a body that never ended leaves its effect unknown', async () => {
     const { turn, clock, runtime } = stageOf({}, () => never<string>());
     const asked = turn.call(envelope('a', 'pay'));
     await quiet();
@@ -96,10 +99,10 @@ describe('a judgement that does not end in time', () => {
   });
 });
 
-describe('what else follows a body', () => {
+describe('other work after a body', () => {
   type Hangs = { readonly rule?: (output: unknown) => boolean; readonly artifact?: boolean };
 
-  /** A runtime whose rule about results, or whose writes of artifacts, never end. */
+  /** A runtime whose rule on results, or whose artifact writes, never end. */
   function hanging({ rule, artifact = false }: Hangs, run: (args: unknown, context: ToolContext) => unknown) {
     const clock = createManualClock();
     const memory = createMemoryLedger({ clock });
@@ -126,10 +129,10 @@ describe('what else follows a body', () => {
   }
 
   it.each<[string, Hangs, () => unknown, unknown]>([
-    // What a rule has not let out is not stored either.
+    // A value that no rule has passed is not stored.
     ['a rule on results', { rule: () => true }, () => 'paid', '[WITHHELD]'],
     ['the write of an artifact', { artifact: true }, () => 'x'.repeat(20_000), 'x'.repeat(20_000)],
-  ])('%s that hangs: one outcome at the deadline, told as finished', async (_, hangs, run, late) => {
+  ])('%s that hangs: one outcome at the deadline, reported as finished', async (_, hangs, run, late) => {
     const { runtime, call, clock } = hanging(hangs, run);
     expect(await call()).toMatchObject({ type: 'ToolTimeout', finished: true, retryable: false });
     await quiet();
@@ -166,7 +169,7 @@ describe('what else follows a body', () => {
     ['a log line', ({ log }) => log('beside')],
     ['a place that was reached', ({ reached }) => reached('beside')],
     ['what was recorded', ({ record }) => record({ so: 'beside' })],
-  ])('a rule that hangs on %s keeps that off the record, and not the result', async (_, leave) => {
+  ])('a rule that hangs on %s keeps that off the record, but not the result', async (_, leave) => {
     const { runtime, call } = hanging(
       { rule: (output) => JSON.stringify(output).includes('beside') },
       (_args, context) => {

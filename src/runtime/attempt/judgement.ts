@@ -1,4 +1,4 @@
-/** The outcome of a body that ran, made ready to be kept: cleaned, measured, offloaded, frozen. */
+/** The outcome of a body that ran, prepared for storage: redacted, measured, moved to artifacts, frozen. */
 import { latestInstant } from '../../base/clock.ts';
 import { contentDigest } from '../../base/content-digest.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
@@ -31,11 +31,11 @@ export type Judgement = {
   /** The content for the model, byte for byte. */
   readonly content: string;
   readonly toolSuccess: boolean | undefined;
-  /** The tool's author said that trying again is safe. */
+  /** The tool's author declared a retry safe. */
   readonly authorSaysRetry: boolean;
-  /** What rules said about the output. */
+  /** Rulings about the output. */
   readonly rules: readonly RuleMark[];
-  /** What the body gave, where the outcome must say something else: stored with it. */
+  /** The result of the body, if the outcome must say something else. It is stored with the outcome. */
   readonly late?: EventDataOf<'tool.late'>;
 };
 
@@ -91,7 +91,7 @@ function inline(
   };
 }
 
-/** What a person may do about it, for the record and for the model. */
+/** States for the record and the model whether a person can undo the call. */
 function undoHandle(live: ReadyCall, remarks: AttemptRemarks): { readonly undo?: UndoHandle } {
   const { undo, undoWithinMs } = live.tool;
   if (undo === undefined) return {};
@@ -106,8 +106,8 @@ function undoHandle(live: ReadyCall, remarks: AttemptRemarks): { readonly undo?:
 }
 
 /**
- * Keeps files, and an output that is too large, as artifacts. Where that fails the output stays on the record of the
- * call: too much to show the model, and too much to lose.
+ * Stores files and a large output as artifacts. If that fails, the output goes on the record of the call: it
+ * is too long for the model and must not be lost.
  */
 async function setAside(
   live: ReadyCall,
@@ -144,7 +144,7 @@ async function keepAside(
   if (content.length <= (tool.inlineLimit ?? engine.inlineLimit))
     return inline(live, kept, content, toolMade, facts, files);
   const artifactId = await keepText(live, content);
-  // The reference shows the beginning of the output; what the tool has to say may stand at its end.
+  // The summary shows only part of a large output, so the tool's message is added as a note.
   const message = isJsonObject(kept) && typeof kept['success'] === 'boolean' ? messageIn(kept) : undefined;
   if (message !== undefined) remarks.note(message);
   const outcome: ToolOutcome = {
@@ -209,7 +209,7 @@ async function keepFiles(live: ReadyCall, { attachments }: BodyContext): Promise
   return Object.freeze(files);
 }
 
-/** Files of a body that gave no result to list them in. */
+/** Stores the files of a body without a result to list them in. */
 export async function keepFilesLeft(live: ReadyCall, context: BodyContext): Promise<readonly OutputFile[]> {
   if (context.attachments.length === 0) return [];
   try {
@@ -228,21 +228,24 @@ export type Failed = {
   readonly extras?: JsonObject;
   readonly traceback?: string | undefined;
   readonly authorSaysRetry?: boolean;
-  /** What the body gave although it failed. */
+  /** The output of the body, despite the failure. */
   readonly output?: JsonValue;
   readonly toolMade?: boolean;
-  /** Keep the output on the record however large it is. */
+  /** Store the output on the record however large it is. */
   readonly whole?: boolean;
-  /** What of the output the error says beside its reason. `whole`: the error is complete, as it was recorded. */
+  /**
+   * The part of the output that the error shows after its reason. `whole`: the recorded error is already
+   * complete.
+   */
   readonly shows?: 'message' | 'output' | 'whole';
-  /** The extras are those of a recorded failure: its input is among them. */
+  /** The extras come from a recorded failure and already include its input. */
   readonly isRecorded?: boolean;
 };
 
 /** The most characters of an output that an error shows. */
 const longestShown = 2_000;
 
-/** The reason, what the tool says to the user, and the output where the reason may hide it. */
+/** The reason, the tool's message to the user, and the output if the reason may not show it. */
 function errorInWords(reason: string, output: JsonValue | undefined, shows: Failed['shows']): string {
   if (shows === 'whole') return cutText(reason, longestError + 2 * longestShown);
   const cut = cutText(reason, longestError);
@@ -254,13 +257,13 @@ function errorInWords(reason: string, output: JsonValue | undefined, shows: Fail
   return said.includes(text) ? said : `${endSentence(said)} Output: ${text}`;
 }
 
-/** The text for the user in what a tool returned. */
+/** The message to the user in a tool's output. */
 function messageIn(output: JsonValue): string | undefined {
   const message = isJsonObject(output) && Object.hasOwn(output, 'message') ? output['message'] : undefined;
   return typeof message === 'string' && message.trim() !== '' ? cutText(message, longestShown) : undefined;
 }
 
-/** The outcome of a body that ran and failed. What it gave and left behind goes into the extras. */
+/** The outcome of a body that ran and failed. Its output, partial results and files go into the extras. */
 export async function fail(
   live: ReadyCall,
   asGiven: Failed,
@@ -272,9 +275,9 @@ export async function fail(
   const content = output === undefined ? '' : JSON.stringify(output);
   const large = failed.whole !== true && content.length > engine.inlineLimit;
   const given = failed.extras === undefined ? {} : cleanObject(live, failed.extras);
-  // What rules withhold of its output they withhold of what lies beside it.
+  // If rules withhold the output, they also withhold the files.
   const files = failed.code === 'policy.output' ? [] : await keepFilesLeft(live, context);
-  // What the author gave keeps its key; what the runtime adds steps aside.
+  // The author's keys stay; the runtime renames its own.
   const free = (key: string): string => (Object.hasOwn(given, key) ? `recorded_${key}` : key);
   const extras: JsonObject = {
     ...given,
@@ -311,7 +314,7 @@ export async function fail(
   };
 }
 
-/** No secret leaves through an error: what rules redact in results they redact here, and what they block is withheld. */
+/** No secret leaves through an error: rules on results redact it here too, and a block withholds it. */
 async function underRules(
   live: ReadyCall,
   failed: Failed,
@@ -319,7 +322,7 @@ async function underRules(
   remarks: AttemptRemarks,
 ): Promise<{ readonly failed: Failed; readonly partial: JsonValue | undefined }> {
   const { policy } = live;
-  // What a rule itself says about a result has been through it.
+  // The message of a rule was already judged.
   if (policy === undefined || failed.code === 'policy.output') return { failed, partial };
   const parts = {
     error: failed.error,
@@ -348,16 +351,16 @@ async function underRules(
   };
 }
 
-/** No author's extras have keys like these. */
+/** No extras of an author have such keys. */
 const partialKey = '\0partial';
 const tracebackKey = '\0traceback';
 
-/** `toolResult` checked the shape when the tool made it, and cleaning changes no boolean. */
+/** `toolResult` checked the shape when the tool made it, and redaction changes no boolean. */
 const asToolResult = (kept: JsonValue): ToolResult => freezeJson(kept) as unknown as ToolResult;
 
 const controls: ReadonlySet<string> = new Set(['success', 'terminal', 'needsFollowup', 'nextAction']);
 
-/** What a result says about the turn and to the user, without what made it too large. */
+/** The control fields and the message of a result, without the part that made it too large. */
 function onlyControls(result: ToolResult): ToolResult {
   const { message } = result;
   return Object.freeze({

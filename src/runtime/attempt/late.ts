@@ -16,10 +16,10 @@ import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 
 const longest = 100_000;
 
-/** What is stored after its deadline has so long to be checked. */
+/** Time limit for the checks of a result that is stored after its deadline. */
 export const storingGraceMs = 1_000;
 
-/** Keeps what a body gave after its call had ended. The outcome stays what it was. */
+/** Stores a result that a body returned after its call had ended. The outcome stays unchanged. */
 export function appendLate(
   live: AcceptedCall,
   end: BodyEnd,
@@ -29,13 +29,13 @@ export function appendLate(
   const { stragglers } = live.engine;
   const kept: Promise<unknown> = readLate(live, end)
     .then((result) => keepLate(live, { type: 'add_late', attempt, elapsedMs: Math.round(elapsedMs), result }))
-    // The call was told its outcome long ago, so the caller is not told of this.
+    // The caller already has the outcome, so this error is not reported to it.
     .catch(() => undefined)
     .finally(() => stragglers.delete(kept));
   stragglers.add(kept);
 }
 
-/** Where neither the ledger nor the spill takes it, it stays in memory until one of them does. */
+/** If neither the ledger nor the spill file can store it, it stays in memory until one of them can. */
 async function keepLate(live: AcceptedCall, late: Command & { type: 'add_late' }): Promise<void> {
   try {
     await live.journal.addLate(late);
@@ -75,7 +75,7 @@ export async function readLate(
   return { type: 'returned', output: cutText(JSON.stringify(output), longest), cutFromChars: chars };
 }
 
-/** Late or not, no rule lets out what it would not have let out in time. */
+/** A rule withholds a late result just like a timely one. */
 async function underRules(live: AcceptedCall, end: ToolEnd): Promise<JsonValue> {
   const { policy } = live;
   if (policy === undefined || !isReady(live)) return end.type === 'error' ? end.text : end.value;

@@ -1,24 +1,30 @@
-/** How the run of a body ended when it was recorded, for what a body cannot say itself. See `endAsRecorded`. */
+/** How a recorded run of a body ended, for facts that a body cannot state itself. See `endAsRecorded`. */
 import type { PersistenceFailed, RuleMark } from '../../call/event.ts';
 import type { ToolTimeout } from '../../call/outcome.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
 
 export type RecordedEnd = {
-  /** What the body is about to throw, if it throws. Unlike what any other body throws, it may give every reason. */
+  /**
+   * The error that the body will throw, if it throws. It may claim any reason code, unlike the error of any
+   * other body.
+   */
   readonly thrown: unknown;
-  /** Where it ran out of time. */
+  /** Set if it timed out. */
   readonly timeout: Pick<ToolTimeout, 'elapsedMs' | 'deadlineMs' | 'retryable'> | undefined;
-  /** What rules said about what it gave: the record has lost what they took out, and so they cannot find it again. */
+  /**
+   * The rulings about its output. The record no longer has the removed data, so the rules could not find it
+   * again.
+   */
   readonly rules: readonly RuleMark[];
-  /** Which rules these were. */
+  /** Version of these rules. */
   readonly policyVersion: string | undefined;
-  /** What was said each time the same result was reported again. */
+  /** The notes for each repeated report of the same result. */
   readonly reportedAgain: readonly string[];
   /** Parts of its end that could not be stored in the ledger. */
   readonly unkept: readonly Pick<PersistenceFailed, 'boundary' | 'error' | 'keptIn'>[];
 };
 
-/** Gives the object it is made of, so that a class that extends it puts its private fields on that object. */
+/** Returns the given object as `this`, so that a subclass puts its private fields on that object. */
 class Itself {
   constructor(object: object) {
     return object;
@@ -26,8 +32,8 @@ class Itself {
 }
 
 /**
- * A mark on the context of an attempt. Its field is private to this class, which no door leads to and which a context,
- * unlike a class of its own, does not give away: a body can neither make such a mark nor find it.
+ * A mark on the context of an attempt. Its private field belongs to this class, which the package does not
+ * export and which a body cannot reach through the context. So a body can neither make nor read such a mark.
  */
 class Marked extends Itself {
   #end: RecordedEnd;
@@ -47,7 +53,7 @@ class Marked extends Itself {
   }
 }
 
-/** Says how a recorded run ended, before its body ends. Only code of this package can. */
+/** States how a recorded run ended, before its body ends. Only code of this package can call it. */
 export const endAsRecorded = (context: ToolContext, end: RecordedEnd): void => Marked.put(context, end);
 
 export const recordedEndOf = (context: ToolContext): RecordedEnd | undefined => Marked.read(context);

@@ -1,6 +1,6 @@
 /**
- * What a body says beside its result: log lines, places it reached, files. Rules about results keep back here what
- * they keep back there; what they only warn of, and what is on the record of the result, is left to the result.
+ * Applies the rules on results to the side output of a body: log lines, targets, files. They redact and block
+ * here as they do in the result. Warnings and marks are recorded with the result only.
  */
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -13,7 +13,7 @@ import type { ReadyCall } from '../state/call-stages.ts';
 import { toPolicyCall } from '../rules/contract-rules.ts';
 import { withheld } from './rule-output.ts';
 
-/** The value without what rules redact; a word in its place where one of them blocks it. */
+/** The value after redaction, or a placeholder if a rule blocks it. */
 export function redactSideOutput(live: ReadyCall, value: JsonValue): Awaitable<JsonValue> {
   const { policy } = live;
   if (policy === undefined) return value;
@@ -32,7 +32,7 @@ export async function ruleLines(live: ReadyCall, lines: readonly LogLine[]): Pro
   return ruled;
 }
 
-/** A rule may leave a word of the whole line. */
+/** A rule may replace the whole line by one word. */
 function toLine(at: number, left: JsonValue): LogLine {
   if (!isJsonObject(left)) return { at, message: toShortText(left) };
   const { message = null, fields } = left;
@@ -48,7 +48,7 @@ export async function ruleTargets(live: ReadyCall, targets: readonly string[]): 
   return ruled;
 }
 
-/** Texts are read as rules read results, names too. What is no text they cannot read. */
+/** Rules read text files and file names like results. They cannot read binary files. */
 export async function ruleFile(live: ReadyCall, file: NamedAttachment): Promise<NamedAttachment> {
   const text = typeof file.content === 'string' ? file.content : readText(file);
   const content = text === undefined ? undefined : toText(await redactSideOutput(live, text));

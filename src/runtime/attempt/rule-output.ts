@@ -1,4 +1,4 @@
-/** What post rules make of what a body gave, before anybody is told of it or it is kept. */
+/** Applies post rules to the result of a body before it is stored or returned. */
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { Policy, ToolEnd } from '../../policy/judge/compile-policy.ts';
@@ -13,7 +13,10 @@ export type RuledOutput =
   | { readonly type: 'pass'; readonly output: JsonValue }
   | { readonly type: 'block'; readonly message: string };
 
-/** Judges a result or the text of an error. Warnings go to the model beside the content, everything to the record. */
+/**
+ * Judges a result or the text of an error. Warnings become notes for the model, and every ruling goes on
+ * record.
+ */
 export function ruleOutput(
   live: ReadyCall,
   policy: Policy,
@@ -63,7 +66,7 @@ export async function ruleFailure(
   if (rest?.type === 'block') return rest;
   return {
     type: 'pass',
-    // A text stays one.
+    // A text stays a text.
     error: typeof text.output === 'string' ? text.output : JSON.stringify(text.output),
     output: given?.output,
     extras: rest === undefined ? extras : isJsonObject(rest.output) ? rest.output : { redacted: rest.output },
@@ -77,5 +80,5 @@ export const ruleValue = (
   remarks: AttemptRemarks,
 ): Awaitable<RuledOutput> => ruleOutput(live, policy, { type: 'result', value }, remarks);
 
-/** What is kept of something no rule may let out. */
+/** Replaces a value that a rule blocks. */
 export const withheld = '[WITHHELD]';

@@ -1,6 +1,6 @@
 import type { ToolOutcome } from '../../call/outcome.ts';
 
-/** Said to the model of a result that the ledger could not take when it came. */
+/** A note for the model about a result that the ledger could not store at first. */
 export const spillNotice =
   'The ledger could not be written; this result is kept beside it and will be written when it works again.';
 

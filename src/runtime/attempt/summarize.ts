@@ -2,7 +2,7 @@ import { ARTIFACT_SUMMARY_MAX_CHARS as longest } from '../../call/outcome.ts';
 
 const gap = ' … ';
 
-/** The head and the tail of a text, at most as long as a summary may be. No character is cut in half. */
+/** The head and the tail of a text, within the length of a summary. No character is cut in half. */
 export function summarize(text: string): string {
   if (text.length <= longest) return text;
   const head = text.slice(0, 130).replace(/[\uD800-\uDBFF]$/, '');

@@ -1,4 +1,4 @@
-/** What a tool says of itself reaches the model, the record and the developer. */
+/** A tool's own messages reach the model, the record and the developer. */
 import {
   defineTool,
   isToolError,
@@ -36,7 +36,7 @@ describe('a custom success check', () => {
       },
     ],
     ['that is ready-made', successChecks.httpStatus],
-  ])('%s does not hide what the tool returned', async (_, successCheck) => {
+  ])('%s does not hide the tool’s output', async (_, successCheck) => {
     const { outcome } = await outcomeOf({ status: 500, detail: { code: 'E_QUOTA' } }, { successCheck });
     expect(reply(outcome).error).toContain('{"status":500,"detail":{"code":"E_QUOTA"}}');
   });
@@ -48,7 +48,7 @@ describe('a custom success check', () => {
     expect(reply(outcome).error).toBe(`Too long. Output: ${'x'.repeat(1_999)}…`);
   });
 
-  it('shows the output without its secrets, and none that the reason holds already', async () => {
+  it('shows the output without its secrets, and without what the reason already contains', async () => {
     const secret = `sk-${'a1'.repeat(24)}`;
     const { outcome } = await outcomeOf({ key: secret, why: 'no' }, { successCheck: () => false });
     expect(reply(outcome).error).toContain('"why":"no"');
@@ -59,7 +59,7 @@ describe('a custom success check', () => {
     expect(reply(same).error).toBe('no paper');
   });
 
-  it('of the runtime does not hide it either; the default shows it where it has no words of the tool', async () => {
+  it('of the runtime does not hide it either; the default check shows it if the tool has no message', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'get_it', run: () => ({ rows: 0 }) })],
       successCheck: () => false,
@@ -105,7 +105,7 @@ describe('the message of a ToolResult', () => {
     expect(outcomeToModelContent(outcome)).not.toContain('Event created. Event created.');
   });
 
-  it('reaches the model where a custom check decides', async () => {
+  it('reaches the model even if a custom check decides', async () => {
     const value = { success: false, data: { long }, message: 'Please retry with ISO-8601.' };
     const { outcome } = await outcomeOf(value, { successCheck: () => ({ ok: false, reason: 'no' }) });
     expect(reply(outcome).error).toMatch(/^no\. Please retry with ISO-8601\. Output: /);
@@ -117,7 +117,7 @@ describe('a plain object that looks like a ToolResult', () => {
     [{ success: true, terminal: true, message: 'Done.', data: { id: 1 } }],
     [{ success: false, terminal: true, error: 'closed', message: 'Closed.' }],
     [{ success: false, error: 'closed', extra: [1] }],
-  ])('%j ends no turn and is not wrapped in another', async (value) => {
+  ])('%j ends no turn and is not wrapped again', async (value) => {
     const { outcome, turn, runtime } = await outcomeOf(value);
     const { terminal: _, ...kept } = value as Record<string, unknown>;
     expect(outcomeToToolResult(outcome)).toEqual({ ...kept, needsFollowup: true });
@@ -132,7 +132,7 @@ describe('a plain object that looks like a ToolResult', () => {
   });
 });
 
-describe('what a body throws that is no error', () => {
+describe('a thrown value that is not an error', () => {
   it.each<[string, unknown]>([
     ['an object', { status: 502, reason: 'bad gateway' }],
     ['a list', [1, 2]],
@@ -168,7 +168,7 @@ describe('what a body throws that is no error', () => {
     expect(reply(outcome).error).not.toContain('[object ');
   });
 
-  it('is kept in the extras, its secrets hidden in both places', async () => {
+  it('is stored in the extras, its secrets hidden in both places', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -212,7 +212,7 @@ describe('the ToolError of an outcome', () => {
       },
     ],
   ])(
-    'of %s names its reason, says what to do, and has the input and what was recorded',
+    'of %s names its reason, says what to do, and has the input and the recorded data',
     async (_, code, run) => {
       const stage = setStage({ tools: [defineTool({ name: 'pay', mode: 'read', timeoutMs: 50, run })] });
       const asked = stage.turn.call(envelope('c', 'pay', { to: 'ada', password: 'correct horse battery' }));
@@ -233,7 +233,7 @@ describe('the ToolError of an outcome', () => {
     },
   );
 
-  it('tells the model of another tool the problem, not the advice for developers', async () => {
+  it('gives the model of another tool the problem, not the advice for developers', async () => {
     const { turn: inner } = setStage({
       tools: [
         defineTool({
@@ -261,7 +261,7 @@ describe('the ToolError of an outcome', () => {
     });
   });
 
-  it('leaves an input that is very long on the record of the call', async () => {
+  it('leaves a very long input on the record of the call', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -279,7 +279,7 @@ describe('the ToolError of an outcome', () => {
   });
 });
 
-describe('the record of a hold that came to nothing', () => {
+describe('the record of a hold that ended without a run', () => {
   const held = async () => {
     const stage = setStage({ tools: [defineTool({ name: 'delete_it', run: () => 'gone' })] });
     const asked = stage.turn.call(envelope('c', 'delete_it'));

@@ -1,11 +1,13 @@
 /**
- * Events in the order they were kept, given to one behavior.
+ * Delivers events to one behavior, in the order they were stored.
  *
- * 1. What a handler emits is appended together with the new position: once, however often an event is delivered.
- * 2. The position of a durable behavior is held by one process at a time. Whoever loses it stops where it is.
- * 3. An event is delivered until it was handled or its failure is kept; a ledger in trouble only makes this later.
- * 4. An event whose handler ended three processes in a row is not delivered any more: its failure is kept.
- * 5. An unreadable event is never skipped. The behavior stays before it; the host and waiting callers get the error.
+ * 1. The events that a handler emits are appended together with the new position: once, however often an
+ *    event is delivered.
+ * 2. One process at a time holds the position of a durable behavior. A process that loses it stops there.
+ * 3. An event is delivered until it was handled or its failure is stored. A failing ledger only delays this.
+ * 4. An event whose handler ended three processes in a row is no longer delivered: its failure is stored.
+ * 5. An unreadable event is never skipped. The behavior stays before it; the host and waiting callers get the
+ *    error.
  */
 import { isQuittanceError } from '../../base/error.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
@@ -21,13 +23,13 @@ import type { Registration } from './registration.ts';
 import type { AnyEvent, Delivery, Handled, HandlerHost } from './run-handler.ts';
 import { callIdOf, failure, turnOfEvent, runHandler } from './run-handler.ts';
 
-/** How many behaviors may set each other off in a row. */
+/** How many behaviors may trigger each other in a row. */
 export const deepestCause = 32;
 
 const batchSize = 256;
 const lookAgainMs = 1_000;
 const longestTroubleMs = 30_000;
-/** How often in a row a ledger may be out of reach before the host is told: about half a minute. */
+/** Failures of the ledger in a row before the host gets a report: about half a minute. */
 const triesBeforeReport = 5;
 
 export class BehaviorReader {
@@ -35,13 +37,13 @@ export class BehaviorReader {
   readonly #feed: Feed;
   readonly #registration: Registration;
   readonly #stop = new AbortController();
-  /** Of a durable one. */
+  /** Set for a durable behavior. */
   readonly #cursor: HeldCursor | undefined;
-  /** Up to where everything was given to it, here; undefined until it has read anything. */
+  /** The last position delivered here. Undefined until something was read. */
   #position: number | undefined;
-  /** How often in a row something went wrong. */
+  /** Failures in a row. */
   #trouble = 0;
-  /** What keeps it, once the host was told of it. */
+  /** The error that stops it, once the host has the report. */
   #stuck: unknown;
   #running: Promise<void> | undefined;
   #waiters: { readonly position: number; readonly resolve: () => void }[] = [];
@@ -54,7 +56,10 @@ export class BehaviorReader {
       registration.kind === 'durable' ? new HeldCursor(host.engine, registration.name) : undefined;
   }
 
-  /** Begins with what is kept from now on, where its name has no position yet; once the one before it has stopped. */
+  /**
+   * Starts reading, once the previous reader of the name has stopped. A name without a position starts with
+   * the next event.
+   */
   start(before: Promise<void> | undefined): void {
     this.#running = this.#run(before);
   }
@@ -66,11 +71,13 @@ export class BehaviorReader {
     const watch = deadlines.watch(cancelGraceMs, () => longEnough.resolve('left behind'));
     const answer = await Promise.race([this.#running, longEnough.promise]);
     watch.stop();
-    // A handler that does not stop when it is told to: its event is delivered again to whoever comes next.
+    // A handler that does not stop when aborted: the next reader gets its event again.
     if (answer === 'left behind') await this.#letGo();
   }
 
-  /** Resolves when everything up to this position was given to it, here or by whoever holds the cursor. */
+  /**
+   * Resolves when everything up to this position was delivered, here or by the process that holds the cursor.
+   */
   async reached(position: number): Promise<void> {
     const { ledger, clock } = this.#host.engine;
     const { signal } = this.#stop;
@@ -79,7 +86,7 @@ export class BehaviorReader {
       if (cursor !== undefined && cursor.position >= position) return;
       if (this.#position !== undefined && this.#position >= position) return;
       if (this.#stuck !== undefined) throw this.#stuck;
-      // Whoever waits for it here keeps the process alive, and has one place among those who are told.
+      // A waiting caller keeps the process alive, and is one of the waiters to notify.
       const reply = Promise.withResolvers<void>();
       const waiter = { position, resolve: reply.resolve };
       this.#waiters.push(waiter);
@@ -94,21 +101,23 @@ export class BehaviorReader {
     let startAfter: number | undefined;
     while (!signal.aborted)
       try {
-        // Asked for at once: what is kept from now on is for it, even where its first look takes a while.
+        // Read at once, so that events stored from now on are delivered even if the first read takes a while.
         startAfter ??= this.#registration.from === 'start' ? 0 : await engine.ledger.entries.lastPosition();
         await before;
         if (!(await this.#begin(startAfter))) break;
         await this.#read();
       } catch (error) {
         if (isClosed(error)) break;
-        // Whatever it was, nothing is lost by coming back: the position has not moved.
+        // Nothing is lost by trying again: the position has not moved.
         await this.#noteTrouble(error);
         await pause(engine.clock, Math.min(longestTroubleMs, lookAgainMs * 2 ** this.#trouble++), signal);
       }
     await this.#letGo();
   }
 
-  /** Reports the trouble to the host, once for each cause. A list of behaviors shows the position before it. */
+  /**
+   * Reports the problem to the host, once for each cause. A list of behaviors shows the position before it.
+   */
   async #noteTrouble(error: unknown): Promise<void> {
     const cause = error instanceof LedgerTrouble ? error.cause : error;
     const isDamage = isQuittanceError(cause, 'ledger.damaged') || isQuittanceError(cause, 'ledger.newer');
@@ -130,17 +139,17 @@ export class BehaviorReader {
         error: this.#stuck,
       });
     } catch {
-      // Whoever is told has no say in whether it goes on.
+      // An error in the listener does not stop the behavior.
     }
   }
 
-  /** Finds out where to read on. False once it is to stop. */
+  /** Determines the position to continue from. Returns false once it has to stop. */
   async #begin(startAfter: number): Promise<boolean> {
     if (this.#cursor === undefined) {
       this.#wake(this.#position ?? startAfter);
       return true;
     }
-    // One that was forgotten while it was read goes on from where it is.
+    // If its cursor was deleted meanwhile, it continues from its current position.
     const position = await this.#cursor.take(this.#position ?? startAfter, this.#stop.signal);
     if (position !== undefined) this.#wake(position);
     return position !== undefined;
@@ -151,7 +160,7 @@ export class BehaviorReader {
     for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
 
-  /** Reads until it is to stop or has lost its position. */
+  /** Reads until it has to stop or has lost its position. */
   async #read(): Promise<void> {
     const { engine } = this.#host;
     const feed = this.#feed;
@@ -172,17 +181,17 @@ export class BehaviorReader {
     }
   }
 
-  /** False where it lost its position, or is to stop. */
+  /** Returns false if it lost its position or has to stop. */
   async #hear(entry: FeedEntry): Promise<boolean> {
     const { signal } = this.#stop;
     const handled: Handled['events'][number][] = [];
     let heard = false;
     let ended: number | undefined;
     for (const event of entry.events) {
-      // What a newer version wrote means nothing to whoever was written for this one.
+      // Handlers of this version cannot use event types of a newer one.
       if (!isKnownEvent(event) && !isEmittedEvent(event)) continue;
       for (const delivery of await this.#deliveriesOf(event, entry.depth)) {
-        // One that was waited for may not be due yet.
+        // A redelivery may not be due yet when the wait is aborted.
         if (signal.aborted) return false;
         if (!heard) ended = await this.#cursor?.poisonedBy(entry.position);
         if (this.#cursor?.isLost === true) return false;
@@ -190,7 +199,7 @@ export class BehaviorReader {
         handled.push(
           ...(ended === undefined ? await this.#deliver(delivery) : [this.#giveUp(delivery, ended)]),
         );
-        // A handler that was told to stop may not have done its work: whoever comes next is given the event again.
+        // An aborted handler may not have done its work, so the next reader gets the event again.
         if (signal.aborted) return false;
       }
     }
@@ -201,7 +210,7 @@ export class BehaviorReader {
     return this.#cursor?.isLost !== true;
   }
 
-  /** Usually none: an event is of another type, or does not match. */
+  /** Usually empty: the event has another type, or does not match. */
   async #deliveriesOf(event: AnyEvent, depth: number): Promise<readonly Delivery[]> {
     const { name, types } = this.#registration;
     const deliveries: Delivery[] = [];
@@ -229,7 +238,7 @@ export class BehaviorReader {
     return (await runHandler(this.#host, registration, delivery, this.#stop.signal)).events;
   }
 
-  /** The handler, or its filter, ends the process: it is given the event no more. */
+  /** The handler or its filter keeps ending the process, so it no longer gets the event. */
   #giveUp(delivery: Delivery, ended: number): Handled['events'][number] {
     return {
       ...failure(this.#host.engine, this.#registration, delivery, undefined, false),
@@ -239,7 +248,7 @@ export class BehaviorReader {
     };
   }
 
-  /** Said once: what says so is deeper still, and is heard by nobody. */
+  /** Emitted once: the failure itself is deeper still, so no behavior gets it. */
   #tooDeep(delivery: Delivery): Handled['events'] {
     if (delivery.depth > deepestCause) return [];
     const said = failure(this.#host.engine, this.#registration, delivery, undefined, false);
@@ -253,7 +262,7 @@ export class BehaviorReader {
     ];
   }
 
-  /** Appends what was emitted, with the position. False where somebody else has it. */
+  /** Appends the emitted events with the position. Returns false if another process holds it. */
   async #keep(events: Handled['events'], { position, depth }: FeedEntry): Promise<boolean> {
     const { engine } = this.#host;
     const [first] = events;
@@ -269,7 +278,7 @@ export class BehaviorReader {
     };
     const { status } = await engine.ledger.journal.append(entry);
     if (status === 'appended') this.#cursor?.moved(position);
-    // The call was removed while it was handled, and what is to be said about it goes with it.
+    // The call was removed while its event was handled, so events about it are dropped.
     else if (status === 'conflict') this.#cursor?.note(position);
     else return false;
     return true;
@@ -281,7 +290,7 @@ export class BehaviorReader {
     this.#wake(position);
   }
 
-  /** From here it reads on; whoever waits for that is told. */
+  /** Advances the position and notifies the waiters. */
   #wake(position: number): void {
     this.#position = position;
     if (this.#waiters.length === 0) return;
@@ -290,7 +299,7 @@ export class BehaviorReader {
   }
 }
 
-/** Nothing will come of a ledger that was closed. */
+/** A closed ledger never recovers. */
 const isClosed = (error: unknown): boolean => {
   const cause = error instanceof LedgerTrouble ? error.cause : error;
   return isQuittanceError(cause) && cause.code === 'ledger.closed';

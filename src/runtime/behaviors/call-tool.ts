@@ -1,7 +1,7 @@
 /**
- * Tools that behaviors call. The id of a call is made of the behavior, the event and how many calls came before, so
- * that an event delivered again after a crash finds what it did on record. Where the event is tried again because
- * something failed, what had succeeded is not done twice: only calls that did not succeed get a new id.
+ * Calls tools for behaviors. The id of a call is made from the behavior, the event and the number of earlier
+ * calls. After a crash, a redelivered event therefore finds its calls on record. On a retry after a failure,
+ * only calls that did not succeed get a new id, so successful ones are not repeated.
  */
 import type { JsonValue } from '../../base/json.ts';
 import { QuittanceError } from '../../base/error.ts';
@@ -62,7 +62,7 @@ async function idFor(
   for (let earlier = 1; earlier < attempt; earlier++) {
     const stored = await engine.ledger.journal.readCall(sessionId, idOf(earlier));
     const call = stored && foldStored(stored);
-    // One that is still being made, or waits for a person, is rejoined.
+    // A call that is active or held is rejoined.
     const type = call?.settled?.outcome.type;
     const isOpen = call !== undefined && type === undefined;
     if (isOpen || type === 'ToolExecutionResult' || type === 'ToolArtifactReference') return idOf(earlier);

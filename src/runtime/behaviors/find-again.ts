@@ -1,4 +1,4 @@
-/** What a behavior is to be given once more, because somebody asked for it. */
+/** Finds the event of a redelivery request. */
 import type { JsonObject } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { QuittanceEvent, RedeliveryRequested } from '../../call/event.ts';
@@ -7,7 +7,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { AnyEvent } from './run-handler.ts';
 import { behaviorSessionId } from './run-handler.ts';
 
-/** Undefined where the event is gone by now, or somebody else had asked for the same before. */
+/** Undefined if the event is gone by now, or another request asked for the same before. */
 export async function findAgain(ledger: Ledger, request: RedeliveryRequested): Promise<AnyEvent | undefined> {
   const others = await ledger.journal.readSession(request.sessionId);
   const first = others.find((event) => isSameRequest(event, request));
@@ -15,11 +15,11 @@ export async function findAgain(ledger: Ledger, request: RedeliveryRequested): P
   const isIt = ({ id }: AnyEvent): boolean => id === request.forEvent;
   const found =
     others.find(isIt) ??
-    // What stands in the ledger's own chain is answered elsewhere.
+    // Events in the ledger's own chain are read by another query.
     (request.sessionId === behaviorSessionId
       ? (await ledger.journal.readSession(ledgerSessionId)).find(isIt)
       : undefined);
-  // A predicate of the host is about to look at it. Events are JSON but for undefined.
+  // A predicate of the host will read it. Events are JSON except for undefined.
   return found && (freezeJson(found as unknown as JsonObject) as unknown as AnyEvent);
 }
 

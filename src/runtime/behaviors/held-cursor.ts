@@ -1,39 +1,48 @@
 /**
- * The position of a durable behavior in the ledger, as the one who reads for it knows it.
+ * The cursor of a durable behavior in the ledger, as its reader knows it.
  *
- * 1. Whoever holds it moves it, and nobody else; whoever has lost it finds out with the next move.
- * 2. It is moved in the commit that keeps what was emitted. Where nothing was, it is moved soon: while the ledger is busy
- *    with one move, the next goes as far as was read meanwhile.
- * 3. A handler may end its process. So whoever takes the position over from a process that is gone records each entry
- *    before it gives it to the handler: the name of the holder then says which entry, and how many processes gave it.
- *    An entry that ended three processes in a row is not given to the handler any more.
+ * 1. Only the holder moves it. A reader that lost it finds out with its next move.
+ * 2. It moves in the commit that stores the emitted events. Without emitted events it moves soon: while the
+ *    ledger writes one move, the next one covers everything read meanwhile.
+ * 3. A handler may end its process. So a reader that takes the cursor over from a dead process records each
+ *    entry before it delivers it. The holder's name then tells which entry, and how many processes delivered
+ *    it. An entry that ended three processes in a row is no longer delivered.
  */
 import type { Entry } from '../../ledger/journal.ts';
 import type { Engine } from '../state/engine.ts';
 import { pause } from './pause.ts';
 
 const lookAgainMs = 1_000;
-/** The first of them left no record: nothing was known against the entry then. */
+/** The first of the three left no record: the entry was not suspected yet. */
 const mostRecorded = 2;
-/** The position is kept a little after the handler is done, so the entry that ended a process is among the next few. */
+/**
+ * The cursor is stored shortly after a handler is done, so the entry that ended a process is among the next
+ * few.
+ */
 const mostSuspects = 256;
 
-/** What the name of a holder says: the entry it was about to give to the handler, and which process in a row this is. */
+/**
+ * Encoded in a holder's name: the entry it was about to deliver, and the number of processes in a row that
+ * did so.
+ */
 type Suspicion = { readonly position: number; readonly times: number };
 
 export class HeldCursor {
   readonly #engine: Engine;
   readonly #name: string;
-  /** Of this reader alone: one that was stopped and does not know it yet must not be taken for the next. */
+  /**
+   * Unique to this reader: a reader that does not know yet that it lost the cursor must not be confused with
+   * the next.
+   */
   #holder: string;
   readonly #reader: string;
-  /** How many more entries are recorded before they are given to the handler. */
+  /** How many more entries are recorded before delivery. */
   #suspects = 0;
   #suspicion: Suspicion | undefined;
-  /** Up to where the ledger knows that it has read, and up to where it is to know soon. */
+  /** The stored position, and the position to store soon. */
   #kept = 0;
   #toKeep = 0;
-  /** While the ledger is being told. */
+  /** Pending while the ledger stores a move. */
   #moving: Promise<void> | undefined;
   #isLost = true;
 
@@ -44,12 +53,12 @@ export class HeldCursor {
     this.#holder = this.#reader;
   }
 
-  /** Somebody else holds the position. */
+  /** Does another reader hold the cursor? */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** Where it stands, once it is held. Undefined where there is no need for it any more. */
+  /** The position, once this reader holds it. Undefined if aborted. */
   async take(startAfter: number, signal: AbortSignal): Promise<number | undefined> {
     const { ledger, clock } = this.#engine;
     const name = this.#name;
@@ -77,8 +86,8 @@ export class HeldCursor {
   }
 
   /**
-   * To be asked before the handler is given anything of the entry. How many processes it ended, where it is not to be
-   * given to the handler any more; undefined where it is, which is on record then.
+   * Call before delivering an entry. Returns how many processes the entry ended, if it must not be delivered
+   * any more. Otherwise records the delivery and returns undefined.
    */
   async poisonedBy(position: number): Promise<number | undefined> {
     if (this.#suspects === 0) return undefined;
@@ -98,19 +107,19 @@ export class HeldCursor {
     return undefined;
   }
 
-  /** How it is moved with an append. Nothing else may move it until that is answered. */
+  /** The move for an append. No other move may happen until the append is answered. */
   async moveTo(to: number): Promise<NonNullable<Entry['cursor']>> {
     await this.#moving;
     return this.#move(to);
   }
 
-  /** The append that moved it was answered. */
+  /** The append that moved it succeeded. */
   moved(to: number): void {
     this.#kept = to;
     this.#toKeep = to;
   }
 
-  /** Has the position kept, soon. */
+  /** Stores the position soon. */
   note(position: number): void {
     if (position <= this.#kept || this.#isLost) return;
     this.#toKeep = position;
@@ -118,22 +127,22 @@ export class HeldCursor {
     this.#moving = this.#keepUp().finally(() => {
       this.#moving = undefined;
     });
-    this.#moving.catch(() => undefined); // heard by whoever waits for it next
+    this.#moving.catch(() => undefined); // the next caller that awaits it gets the error
   }
 
-  /** Resolves once the ledger knows where it stands. */
+  /** Resolves once the ledger has stored the position. */
   async keep(position: number): Promise<void> {
     this.note(position);
     await this.#moving;
   }
 
-  /** Leaves it where it is, for whoever comes next. */
+  /** Releases it for the next reader. */
   async letGo(position: number): Promise<void> {
     try {
       await this.keep(position);
       await this.#engine.ledger.cursors.release(this.#name, this.#holder);
     } catch {
-      // Whoever comes next finds that nobody is there.
+      // The next reader finds that this owner is gone.
     }
     this.#isLost = true;
   }
@@ -151,7 +160,7 @@ export class HeldCursor {
   }
 }
 
-/** In no name that `ids.secret` makes. */
+/** Never part of a name from `ids.secret`. */
 const separator = '@';
 
 function readSuspicion(holder: string): Suspicion | undefined {

@@ -1,8 +1,8 @@
-/** Waiting, which keeps no process alive unless somebody says so. */
+/** Timers that do not keep the process alive unless requested. */
 import type { Clock } from '../../base/clock.ts';
 import type { Engine } from '../state/engine.ts';
 
-/** Until so much time has passed, or there is no need to wait any more. */
+/** Waits for a duration, or until the signal is aborted. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal, keepAlive = false): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -19,7 +19,9 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal, keepAlive =
 
 const longestPauseMs = 3_600_000;
 
-/** Until a moment by the ledger's clock, and no longer than was asked for: that clock may have been set back since. */
+/**
+ * Waits until a time by the ledger's clock, but no longer than requested: that clock may have been set back.
+ */
 export async function pauseUntil(
   { ledger, clock }: Engine,
   { notBefore, at }: { readonly notBefore: number | undefined; readonly at: number },

@@ -1,4 +1,4 @@
-/** A behavior as it was registered, read once: what it hears and how long it may take. */
+/** A registered behavior, parsed once: its event types, filter and time limit. */
 import { QuittanceError } from '../../base/error.ts';
 import { isReservedEventType } from '../../call/emitted-event.ts';
 import { isEventType } from '../../ledger/formats/v1/event-table.ts';
@@ -11,7 +11,7 @@ import { compileWhere } from '../host/where.ts';
 export type Registration = {
   readonly name: string;
   readonly types: ReadonlySet<string>;
-  /** May throw what a predicate throws. */
+  /** May throw an error from a predicate. */
   readonly matches: Matches;
   readonly handler: BehaviorHandler;
   readonly kind: 'durable' | 'ephemeral' | 'retries';
@@ -22,7 +22,7 @@ export type Registration = {
 
 const keys = ['name', 'on', 'where', 'ephemeral', 'retries', 'from', 'timeoutMs', 'principal'] as const;
 
-/** Mistakes are found here, not at the first event. */
+/** Reports mistakes at registration, not at the first event. */
 export function readRegistration(spec: BehaviorSpec, handler: BehaviorHandler): Registration {
   if (typeof spec !== 'object' || spec === null)
     refuse(

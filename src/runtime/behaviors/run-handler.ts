@@ -1,9 +1,9 @@
 /**
- * One event, given to one behavior.
+ * Delivers one event to one behavior.
  *
- * 1. Whatever the handler does, this answers: with what it emitted, or with the event that says how it failed.
- * 2. What is emitted by a handler that fails is not kept.
- * 3. A handler that outlives its time is told to stop, and what it says afterwards is refused.
+ * 1. It always answers: with the emitted events, or with the event that describes the failure.
+ * 2. Events emitted by a handler that fails are dropped.
+ * 3. A handler that exceeds its time limit is aborted, and its later emissions are refused.
  */
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
@@ -29,23 +29,23 @@ import type { Registration } from './registration.ts';
 
 export type AnyEvent = QuittanceEvent | EmittedEvent;
 
-/** An event on its way to a behavior. */
+/** An event to be delivered to a behavior. */
 export type Delivery = {
   readonly event: AnyEvent;
-  /** How many behaviors stand between it and something no behavior caused. */
+  /** How many behaviors are in its chain of causes. */
   readonly depth: number;
   /** From 1. */
   readonly attempt: number;
 };
 
-/** What became of a delivery. */
+/** Result of a delivery. */
 export type Handled = {
   readonly events: readonly Emission[];
-  /** Another attempt of the call is wanted, not before this moment. */
+  /** Set if another attempt of the call is requested, not before this time. */
   readonly retry: { readonly notBefore: number | undefined } | undefined;
 };
 
-/** Calls a tool for a behavior. `nth`: how many it called before, for this event. */
+/** Calls a tool for a behavior. `nth`: how many calls it made before for this event. */
 export type CallTool = (
   registration: Registration,
   delivery: Delivery,
@@ -54,7 +54,7 @@ export type CallTool = (
   signal: AbortSignal,
 ) => Promise<JsonValue>;
 
-/** What handlers need of the runtime. */
+/** The parts of the runtime that handlers need. */
 export type HandlerHost = {
   readonly engine: Engine;
   readonly callTool: CallTool;
@@ -82,7 +82,7 @@ export async function runHandler(
     tooLong.reject(reason);
   });
   try {
-    // The handler is one of events of its types, and this is one: see `Registration.types`.
+    // The handler accepts its own event types, and this event has one: see `Registration.types`.
     const handler = registration.handler as BehaviorHandler<EventName>;
     const answer = handler(freezeJson(event as unknown as JsonObject) as never, reply);
     if (isPromiseLike(answer)) await Promise.race([answer, tooLong.promise]);
@@ -95,7 +95,7 @@ export async function runHandler(
   }
 }
 
-/** The event that says why a behavior could not handle another. */
+/** The event that says why a behavior could not handle another event. */
 export function failure(
   engine: Engine,
   { name, timeoutMs }: Registration,
@@ -104,7 +104,7 @@ export function failure(
   tookTooLong: boolean,
 ): BehaviorFailed {
   const { code, message, extras, traceback } = classifyThrown(thrown, 'any reason');
-  // Nothing of this is for a model: whoever wrote the behavior reads what is wrong.
+  // The model never sees this. The author of the behavior reads it.
   const said = isQuittanceError(thrown) ? thrown.message : message;
   const clean = (text: string): string => cutText(engine.redactor.text(text), 4_000);
   const kept = engine.redactor.input(
@@ -126,7 +126,7 @@ export function failure(
   };
 }
 
-/** Where what a behavior has to say about an event is kept: beside it, unless it stands in the ledger's own chain. */
+/** Where a behavior's event is stored: with its cause, unless that is in the ledger's own chain. */
 export const turnOfEvent = ({
   sessionId,
   turnId,
@@ -138,13 +138,13 @@ export const behaviorSessionId = 'quittance.behaviors';
 export const callIdOf = (event: AnyEvent): string | undefined =>
   'callId' in event ? event.callId : undefined;
 
-/** What a handler is given to say something with. */
+/** The context of a handler. */
 class Emissions implements BehaviorContext {
   readonly attempt: number;
   readonly events: (EmittedEvent | RedeliveryRequested)[] = [];
   wanted: Handled['retry'];
   #isOver = false;
-  /** Made when somebody looks at it: most handlers never do. */
+  /** Created on first use: most handlers never need it. */
   #abort: AbortController | undefined;
   readonly #closing: AbortSignal;
   readonly #host: HandlerHost;
@@ -173,7 +173,7 @@ class Emissions implements BehaviorContext {
 
   readonly #close = (): void => this.#abort?.abort(this.#closing.reason);
 
-  /** Takes nothing more. With a reason, whoever listens is told to stop. */
+  /** Refuses further emissions. With a reason, also aborts the handler's signal. */
   end(reason: DOMException | undefined): void {
     this.#isOver = true;
     this.#closing.removeEventListener('abort', this.#close);
@@ -219,7 +219,7 @@ class Emissions implements BehaviorContext {
 
   call(call: BehaviorCall): Promise<JsonValue> {
     const called = this.#call(call);
-    // How it ended is on record. A handler that does not wait for it must not bring the process down.
+    // The end of the call is on record. A handler that does not await it must not crash the process.
     called.catch(() => undefined);
     return called;
   }
@@ -251,7 +251,7 @@ class Emissions implements BehaviorContext {
       );
     if (attempt !== undefined && attempt !== event.attempt + 1)
       throw this.#mistake(`the next attempt is number ${event.attempt + 1}, not ${String(attempt)}.`);
-    // Asked for twice it is still given once, as was said last.
+    // A second request replaces the first.
     const before = this.events.findIndex(({ type }) => type === 'retry.requested');
     this.events.splice(
       before === -1 ? this.events.length : before,

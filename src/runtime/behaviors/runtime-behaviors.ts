@@ -1,6 +1,6 @@
 /**
- * The behaviors of a runtime. Those that may ask for a retry are run by the call itself, before it ends. All others read
- * the ledger, each at its own pace.
+ * The behaviors of a runtime. Behaviors that may request a retry run within the call, before it ends. All
+ * others read the ledger, each at its own pace.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -17,7 +17,7 @@ import { readRegistration } from './registration.ts';
 import type { AnyEvent, CallTool, Delivery, Handled, HandlerHost } from './run-handler.ts';
 import { failure, runHandler } from './run-handler.ts';
 
-/** One that may ask for a retry, and the runtime it calls tools with. */
+/** A behavior that may request a retry, and the runtime for its tool calls. */
 type Retrier = { readonly registration: Registration; readonly host: HandlerHost };
 
 export class RuntimeBehaviors implements Behaviors {
@@ -25,7 +25,7 @@ export class RuntimeBehaviors implements Behaviors {
   readonly #feed: Feed;
   readonly #registered = new Map<string, Registration>();
   readonly #readers = new Map<string, BehaviorReader>();
-  /** Those that were removed and may still work on an event, by name. */
+  /** Removed behaviors that may still work on an event, by name. */
   readonly #leaving = new Map<string, Promise<void>>();
   readonly #closing = new AbortController();
   #retriers: readonly Retrier[] = [];
@@ -39,7 +39,7 @@ export class RuntimeBehaviors implements Behaviors {
     return this.#retriers.length > 0;
   }
 
-  /** Registers a behavior. `callTool` makes the calls that its handler asks for. */
+  /** Registers a behavior. `callTool` makes the calls that its handler requests. */
   on(spec: BehaviorSpec, handler: BehaviorHandler, callTool: CallTool): RegisteredBehavior {
     if (this.#closing.signal.aborted)
       throw new QuittanceError(
@@ -74,7 +74,7 @@ export class RuntimeBehaviors implements Behaviors {
   }
 
   wantRetry(event: ToolResponded): boolean {
-    // Predicates of the host are about to look at what will be stored. Events are JSON but for undefined.
+    // Predicates of the host will read the event that is stored. Events are JSON except for undefined.
     freezeJson(event as unknown as JsonObject);
     return this.#retriers.some(({ registration }) => matchOf(registration, event) !== false);
   }
@@ -132,7 +132,7 @@ async function answerOf(
   };
 }
 
-/** Whether the event is for it, or what its predicate threw. */
+/** Does the event match? Returns the error if its predicate threw. */
 function matchOf({ matches }: Registration, event: AnyEvent): boolean | { readonly thrown: unknown } {
   try {
     return matches(event);

@@ -1,4 +1,4 @@
-/** One attempt of a call, from its body to the judgement of what that gave. */
+/** One attempt of a call, from its body to the judgement of the result. */
 import { freezeJson } from '../../base/json.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError } from '../../call/outcome.ts';
@@ -69,8 +69,9 @@ export class AttemptRun {
   }
 
   /**
-   * The deadline bounds the judgement too: the success check, the output schema, the rules on results, the artifacts. What
-   * is synchronous cannot be interrupted. A result that could not be checked in time is stored as late.
+   * The deadline also bounds the judgement: the success check, the output schema, the rules on results, the
+   * artifacts. Synchronous code cannot be interrupted. A result that could not be checked in time is stored
+   * as late.
    */
   async #inTime(end: AttemptEnd, judged: Promise<Judgement>, facts: AttemptFacts): Promise<Judgement> {
     const live = this.#live;
@@ -94,14 +95,14 @@ export class AttemptRun {
     return outOfTime(live, end, facts);
   }
 
-  /** What is recorded besides the outcome. Rules that do not answer in time about that keep it off the record. */
+  /** Data that is recorded in addition to the outcome. If rules do not judge it in time, it is left out. */
   async collectRecord({ outcome }: Judgement): Promise<AttemptRecord> {
     const live = this.#live;
     const { engine } = live;
     const { targets, lines, partial, chargedMicros } = this.#context;
     const costMicros = (chargedMicros ?? this.#terms.costMicros) + this.#terms.lostCostMicros;
     const nothing: AttemptRecord = { costMicros, reached: [], log: [], payloadExtras: undefined };
-    // Rules that did not answer in time about the result are not asked about what lies beside it.
+    // Rules that did not judge the result in time are not asked about the side output.
     if (this.#abandoned) return nothing;
     if (targets.length === 0 && lines.length === 0 && partial === undefined) return nothing;
     const leftMs = this.#terms.budgetMs - (engine.clock.monotonicMs() - this.#startedAtMs);
@@ -118,7 +119,7 @@ export class AttemptRun {
   async #redactSideOutput(outcome: ToolOutcome): Promise<Omit<AttemptRecord, 'costMicros'>> {
     const { targets, lines, partial } = this.#context;
     const live = this.#live;
-    // Failures and timeouts have extras of their own.
+    // Failures and timeouts have their own extras.
     const kept =
       partial !== undefined && !outcomeIsError(outcome) ? await redactSideOutput(live, partial) : undefined;
     return {
@@ -128,7 +129,7 @@ export class AttemptRun {
     };
   }
 
-  /** Its end is kept: whatever the body still gives is late, and so is what it gave meanwhile. */
+  /** The end is stored: anything that the body returned meanwhile or returns from now on is late. */
   over(): void {
     this.#isOver = true;
     for (const { end, elapsedMs } of this.#late) this.#comesLate(end, elapsedMs);
@@ -141,10 +142,10 @@ export class AttemptRun {
   }
 }
 
-/** A body that ends just before its deadline leaves this much time to check what it gave. */
+/** A body that ends just before its deadline leaves this much time to check its result. */
 const judgementGraceMs = 50;
 
-/** The end of a body whose judgement ran out of time. No rule and no check is asked about it. */
+/** The end of a body whose judgement ran out of time. No rule and no check judges it. */
 function outOfTime(
   live: StartedCall,
   end: AttemptEnd,

@@ -1,4 +1,6 @@
-/** From the last gate to the outcome: a place, the claim and the intent in one append, the body, the judgement. */
+/**
+ * From the last gate to the outcome: a slot, the claim and the intent in one append, the body, the judgement.
+ */
 import type { ReservedShare, StageMark, ToolResponded } from '../../call/event.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError } from '../../call/outcome.ts';
@@ -70,7 +72,7 @@ async function start(judged: JudgedCall, deadlineLifted: boolean): Promise<ToolO
   const { engine, turn, tool, journal } = judged;
   const undecided = journal.mark();
   const asked = journal.call?.confirmation;
-  // The checks, or the wait for a place, may have taken longer than the approval was good for.
+  // The checks, or the wait for a slot, may have taken longer than the approval was valid.
   if (asked !== undefined && isUsedTooLate(asked, engine.ledger.now())) return settleExpired(judged, asked);
   const stop = lastLook(judged, deadlineLifted);
   if (stop !== undefined) return end(judged, stop);
@@ -82,7 +84,7 @@ async function start(judged: JudgedCall, deadlineLifted: boolean): Promise<ToolO
   const toolMs = tool.timeoutMs ?? engine.defaultTimeoutMs;
   const leftMs = deadlineLifted ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
   const budgetMs = Math.max(0, Math.min(toolMs, leftMs));
-  // Other processes go by the ledger's clock.
+  // Other processes use the ledger's clock.
   const deadlineMs = (tool.handoff ? engine.ledger : engine.clock).now() + budgetMs;
   journal.apply({
     type: 'start',
@@ -119,7 +121,7 @@ async function start(judged: JudgedCall, deadlineLifted: boolean): Promise<ToolO
   );
 }
 
-/** What is taken, and what the end of the call counts. */
+/** The shares to reserve, and the counts that the end of the call adds. */
 const reservedBy = ({ shares, counted }: JudgedCall): readonly ReservedShare[] => [
   ...shares.filter(isTaken).map(({ counter, amount, metric }) => ({ counter, amount, metric })),
   ...counted,
@@ -130,7 +132,7 @@ const stagesOf = ({ workflowSteps }: JudgedCall): readonly StageMark[] =>
     stageId === undefined ? [] : [{ workflow: workflow.name, stageId }],
   );
 
-/** What may have changed while the call was being judged or waited for its place. */
+/** Checks what may have changed while the call was judged or waited for its slot. */
 function lastLook(live: JudgedCall, deadlineLifted: boolean): Stop | undefined {
   if (live.signals.cancelled !== undefined) return cancelStop(live.signals.cancelled);
   if (isStale(live)) return staleStop;
@@ -150,17 +152,18 @@ export function end(live: StoppedCall, stop: Stop): Promise<ToolOutcome> {
   return endStopped(live, stop);
 }
 
-/** The same where the ruling is on record. */
+/** Like `end`, if the ruling is already on record. */
 export const endStopped = (live: EndedCall, stop: Stop): Promise<ToolOutcome> =>
   stop.type === 'copy' ? copyOutcome(live, stop.from) : settleStopped(live, stop);
 
 /**
- * A read under no limit changes nothing and takes nothing: its request may be kept with its outcome. A call that an
- * expiry allowed needs an intent in any case, because a denial that was received in time counts until then.
+ * A read without limits changes and reserves nothing, so its request may be stored together with its outcome.
+ * A call that an expiry allowed always needs an intent, because a denial that was received in time counts
+ * until then.
  */
 const needsIntent = ({ tool, shares, claimKey, journal, grant, takenOver }: JudgedCall): boolean =>
   !tool.surelyReads ||
-  // The body may be what ended the process before: from now on every attempt is on record.
+  // The body may have ended the previous process, so from now on every attempt is recorded.
   takenOver !== undefined ||
   isAllowedByExpiry(journal.call?.confirmation) ||
   tool.handoff ||
@@ -215,17 +218,18 @@ async function exhausted(live: JudgedCall, counter: string, used: number): Promi
   const share = live.shares.find((each) => each.counter === counter);
   if (share === undefined)
     throw new TypeError(`The ledger refused a reservation nobody asked for: ${counter}`);
-  // Another call took the last use of the grant: a person is asked after all.
+  // Another call took the last use of the grant, so a person is asked.
   if ('grantId' in share) return moved;
   if (!('limits' in share)) return { type: 'refused', stop: outOfBudget(share, used) };
-  const { stop, mark } = await usedUp(live, live.policy as Policy, share); // a share of a contract comes of a policy
+  const { stop, mark } = await usedUp(live, live.policy as Policy, share); // a contract's share comes from a policy
   return { type: 'refused', stop, found: { rules: [...live.rules, mark] } };
 }
 
 async function claimed(live: JudgedCall, claimKey: string | undefined, holder: ClaimHolder): Promise<Intent> {
   const verdict = claimKey === undefined ? undefined : await meetHolder(live, claimKey, holder);
   if (verdict?.type === 'stopped') return { type: 'refused', stop: verdict.stop, found: verdict.found };
-  // The key came free, or needs a person, between the gate and the claim: the same call asked again finds out.
+  // Between the gate and the claim, the key was released or needs a person. A repeat of the same call finds
+  // out.
   return {
     type: 'refused',
     stop: {
@@ -238,8 +242,8 @@ async function claimed(live: JudgedCall, claimKey: string | undefined, holder: C
 }
 
 /**
- * Runs the body of a call once more after an attempt whose end was not recorded. Undefined where another process was
- * first. What the lost attempt had reserved stays reserved and is charged with this one.
+ * Runs the body again after an attempt whose end was not recorded. Undefined if another process was first.
+ * The reservation of the lost attempt stays and is charged with this one.
  */
 export async function attemptAgain(live: ReadyCall & BoundKey): Promise<ToolOutcome | undefined> {
   const { engine, tool, journal } = live;
@@ -263,8 +267,8 @@ export async function attemptAgain(live: ReadyCall & BoundKey): Promise<ToolOutc
 }
 
 /**
- * Goes on with a call between two of its attempts, whose owner died there: it is tried again if a behavior asks for that,
- * and otherwise ends as it stands. Undefined where another process was first.
+ * Continues a call whose owner died between two attempts: retries it if a behavior asks for that, and
+ * otherwise ends it with its last failure. Undefined if another process was first.
  */
 export async function attemptNext(
   live: ReadyCall & BoundKey,
@@ -281,7 +285,7 @@ export async function attemptNext(
   }
 }
 
-/** Ends a call with the failure it has. Undefined where another process goes on with it. */
+/** Ends a call with its last failure. Undefined if another process continues it. */
 export async function endAsFailed(live: EndedCall, failed: ToolResponded): Promise<ToolOutcome | undefined> {
   const judgement = judgementOf(failed);
   return (await keepEnd(live, judgement, recordOf(failed))) ? judgement.outcome : undefined;

@@ -1,13 +1,14 @@
 /**
- * What follows an attempt that failed, where a behavior might have the call tried again.
+ * After a failed attempt: may behaviors have the call retried?
  *
- * 1. The failure is kept first, as an end of the attempt and not of the call; then the behaviors are asked.
- * 2. Only what the tool declares lets its body run twice: reading, being idempotent, or saying of this failure that
- *    trying again is safe. Nobody's wish can replace that.
- * 3. Whoever made the call hears one outcome, after the last attempt. A call that is cancelled, out of time, left behind
- *    by a closing runtime or by a turn that has ended ends with the failure it had. What a person was asked about is
- *    its turn's no more.
- * 4. Another attempt costs what an attempt costs, under the same limits, and rules that came since have their say.
+ * 1. The failure is stored first, as the end of the attempt and not of the call. Then the behaviors are
+ *    asked.
+ * 2. Only the tool's declaration allows a second run: it is a read, it is idempotent, or it said of this
+ *    failure that a retry is safe. No request replaces that.
+ * 3. The caller gets one outcome, after the last attempt. The call ends with its last failure if it is
+ *    cancelled, out of time, or if its runtime closes or its turn ends. A call that a person approved no
+ *    longer depends on its turn.
+ * 4. Each attempt is charged under the same limits, and newer rules apply.
  */
 import type { ToolResponded } from '../../call/event.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
@@ -30,33 +31,33 @@ import { toRespondCommand } from '../settle/keep-end.ts';
 import { takeRecorded } from '../accept/take-recorded.ts';
 import { walk } from '../gates/walk.ts';
 
-/** How long an attempt may take, until when, and what it costs. */
+/** Time limit, deadline and cost of an attempt. */
 export type AttemptTerms = {
   readonly budgetMs: number;
   readonly deadlineMs: number;
   /** The cost of the attempt, unless its body charges another one. */
   readonly costMicros: number;
-  /** The cost of an attempt before this one whose end was not recorded. */
+  /** The cost of an earlier attempt whose end was not recorded. */
   readonly lostCostMicros: number;
 };
 
 export type NextAttempt =
   /** The intent of the next attempt is stored: its body may run. */
   | { readonly type: 'attempt'; readonly live: RunnableCall; readonly terms: AttemptTerms }
-  /** The call ends with the failure it has. */
+  /** The call ends with its last failure. */
   | { readonly type: 'none' }
-  /** Another process goes on with the call. */
+  /** Another process continues the call. */
   | { readonly type: 'overtaken' };
 
 type RunnableCall = ReadyCall & BoundKey;
 
 const noAttempt: NextAttempt = Object.freeze({ type: 'none' });
 
-/** On what terms the call may go on. */
+/** The terms for further attempts. */
 type Terms = {
-  /** A person was asked, so neither the deadline of the turn nor its end bounds anything any more. */
+  /** A person was asked, so neither the deadline nor the end of the turn applies any more. */
   readonly deadlineLifted: boolean;
-  /** The body itself said of the failure that trying again is safe. */
+  /** The body itself declared a retry after this failure safe. */
   readonly authorSaysRetry: boolean;
 };
 
@@ -71,7 +72,7 @@ export async function retryAttempt(
   const { journal } = live;
   const { behaviors } = live.services;
   const mark = journal.mark();
-  const event = journal.apply(toRespondCommand(live, judgement, attempt, false)) as ToolResponded; // what it makes
+  const event = journal.apply(toRespondCommand(live, judgement, attempt, false)) as ToolResponded; // its event
   if (!behaviors.wantRetry(event)) {
     journal.rewind(mark);
     return noAttempt;
@@ -86,15 +87,15 @@ export async function retryAttempt(
   const kept = await flushed(live, mark, {
     ...(charged.length > 0 && { settle: charged }),
   });
-  // If another process has ended the call meanwhile, the result of this attempt is late. Settling records it so.
+  // If another process has ended the call meanwhile, this attempt's result is late. Settling records it so.
   if (kept.type !== 'appended') return noAttempt;
   onKept();
   return askAndWait(live, event, { deadlineLifted, authorSaysRetry: judgement.authorSaysRetry });
 }
 
-/** Goes on with a call whose owner died between two attempts. */
+/** Continues a call whose owner died between two attempts. */
 export async function goOnTrying(live: RunnableCall, failed: ToolResponded): Promise<NextAttempt> {
-  // What was safe because the tool said so of all its calls must still be; what its body said of this failure stays said.
+  // A declaration of the tool must still hold. The statement of its body about this failure stays valid.
   const authorSaysRetry = !failed.unsettledEffect && live.journal.call?.started?.mayRerun !== true;
   const forbidden = whyNot(live, { ...judgementOf(failed), authorSaysRetry }, true);
   if (forbidden === undefined) return askAndWait(live, failed, { deadlineLifted: true, authorSaysRetry });
@@ -102,7 +103,7 @@ export async function goOnTrying(live: RunnableCall, failed: ToolResponded): Pro
   return noAttempt;
 }
 
-/** How a recorded attempt ended, as it is settled with. */
+/** The judgement of a recorded attempt, for settling. */
 export const judgementOf = ({
   outcome,
   content,
@@ -112,7 +113,7 @@ export const judgementOf = ({
   outcome,
   content,
   toolSuccess,
-  // Nothing is in doubt where the tool may be run again or its author said so.
+  // The effect is not unknown if the tool may run again or its author declared a retry safe.
   authorSaysRetry: !unsettledEffect,
   rules: [],
 });
@@ -125,7 +126,7 @@ export const recordOf = ({ reached, log, payloadExtras }: ToolResponded): Attemp
   payloadExtras,
 });
 
-/** Why the body may not run again, whatever asks for it. */
+/** Why the body must not run again, whoever asks. */
 function whyNot(
   { tool, signals, turn }: ReadyCall,
   { outcome, authorSaysRetry }: Judgement,
@@ -148,7 +149,7 @@ async function askAndWait(live: RunnableCall, event: ToolResponded, terms: Terms
   const { journal } = live;
   if (journal.call?.retry === undefined) {
     const { retry, events } = await ask(live, event, terms);
-    // They are stored with whatever follows of the call.
+    // They are stored with the next events of the call.
     journal.bring(events);
     if (retry === undefined) return noAttempt;
     const mark = journal.mark();
@@ -165,7 +166,7 @@ async function askAndWait(live: RunnableCall, event: ToolResponded, terms: Terms
   return (await isDue(live, terms)) ? begin(live, terms) : noAttempt;
 }
 
-/** The answer of the behaviors, or nothing once no caller waits for it. */
+/** The answer of the behaviors, or undefined once no caller waits. */
 async function ask(live: AcceptedCall, event: ToolResponded, terms: Terms): Promise<Offer> {
   const { deadlines } = live.engine;
   const { behaviors } = live.services;
@@ -190,11 +191,11 @@ async function ask(live: AcceptedCall, event: ToolResponded, terms: Terms): Prom
   }
 }
 
-/** Whether somebody has cancelled it, its turn has ended, or the runtime closes. */
+/** Is the call cancelled, its turn ended, or the runtime closing? */
 const isGivenUp = ({ signals, turn }: AcceptedCall, { deadlineLifted }: Terms): boolean =>
   signals.cancelled !== undefined || signals.left || (!deadlineLifted && turn.ended !== undefined);
 
-/** Has somebody woken when the call is given up, until they say that they need not be. */
+/** Calls `wake` when the call is given up. Returns a function that removes this listener. */
 function whenGivenUp(live: AcceptedCall, { deadlineLifted }: Terms, wake: () => void): () => void {
   live.signals.onCancel = wake;
   live.signals.onLeave = wake;
@@ -206,7 +207,7 @@ function whenGivenUp(live: AcceptedCall, { deadlineLifted }: Terms, wake: () => 
   };
 }
 
-/** Nothing is kept where the ledger did not take it. */
+/** Events that the ledger did not take are dropped. */
 async function flushed(
   live: AcceptedCall,
   mark: number,
@@ -226,11 +227,14 @@ async function flushed(
   }
 }
 
-/** Waits until the time has come. False where the call is cancelled, its turn over or the runtime closed before. */
+/**
+ * Waits until the retry is due. Returns false if the call is cancelled, its turn ends or the runtime closes
+ * first.
+ */
 async function isDue(live: AcceptedCall, terms: Terms): Promise<boolean> {
   const { engine } = live;
   const { notBefore = 0, at = 0 } = live.journal.call?.retry ?? {};
-  // The ledger's clock may have been set back since: nobody waits longer than was asked for.
+  // The ledger's clock may have been set back, so the wait is limited to the requested duration.
   const latest = engine.clock.monotonicMs() + Math.max(0, notBefore - at);
   for (;;) {
     const waitMs = Math.min(notBefore - engine.ledger.now(), latest - engine.clock.monotonicMs());
@@ -253,7 +257,7 @@ const longestSleepMs = 3_600_000;
 const leftOf = ({ engine, turn }: AcceptedCall, { deadlineLifted }: Terms): number =>
   deadlineLifted ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
 
-/** The intent of the next attempt. */
+/** Stores the intent of the next attempt. */
 async function begin(before: RunnableCall, terms: Terms): Promise<NextAttempt> {
   const { engine, turn, journal } = before;
   const looked = await lookAgain(before, terms);
@@ -287,7 +291,7 @@ async function begin(before: RunnableCall, terms: Terms): Promise<NextAttempt> {
     : kept;
 }
 
-/** What a turn may spend is known to the process that opened it, and to no other. */
+/** Only the process that opened a turn knows its budget. */
 function unknownBudget({ journal: { call }, turn }: AcceptedCall): string | undefined {
   const isKnown = (counter: string): boolean =>
     turn.budgets.some((budget) =>
@@ -301,7 +305,7 @@ function unknownBudget({ journal: { call }, turn }: AcceptedCall): string | unde
 
 type LookedAgain =
   | { readonly type: 'ready'; readonly live: RunnableCall }
-  /** Something that has come up since the last attempt keeps the body from running. */
+  /** A change since the last attempt forbids another run. */
   | { readonly type: 'objection'; readonly objection: string };
 
 const object = (objection: string): LookedAgain => ({ type: 'objection', objection });
@@ -315,7 +319,7 @@ async function lookAgain(before: RunnableCall, { authorSaysRetry }: Terms): Prom
   const live = withInput(before, tool, { ...taken.prepared, changes: before.input.changes }, notes);
   const policy = engine.policyInForce();
   if (policy?.version === journal.call?.policyVersion) return { type: 'ready', live };
-  // Other rules are in force than those that let the call run.
+  // The rules in force are no longer the ones that let the call run.
   const now = engine.undoToolFor(request.name, policy) ?? engine.toolFor(request.name, policy);
   if (now === undefined || !(now.mayRerun || authorSaysRetry))
     return object('rules have withdrawn that it may run twice.');

@@ -1,4 +1,4 @@
-/** Gathers the runtime's own files and keeps the check against them current: after a reload and after `protectFiles`. */
+/** Collects the runtime's own files and updates the check after a reload and after `protectFiles`. */
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
@@ -15,16 +15,16 @@ import { packageFolder, templatesFolder } from './package-folder.ts';
 import { realPath } from './real-path.ts';
 import type { OnTrouble } from '../host/runtime-trouble.ts';
 
-/** Files of the host that calls must not reach. A folder stands for everything in it. */
+/** Files of the host that calls must not touch. A folder includes everything in it. */
 export type ProtectedFiles = {
-  /** Neither read nor written by any call, such as a key the host reads itself. */
+  /** No call may read or write these, such as a key that the host reads itself. */
   readonly sealed?: readonly string[];
-  /** Read but never written, such as the module that makes the runtime. */
+  /** Calls may read but not write these, such as the module that creates the runtime. */
   readonly readOnly?: readonly string[];
 };
 
 export type OwnFiles = {
-  /** The check for the files as they are known now. */
+  /** The check for the files known now. */
   readonly judge: () => JudgeOwnFiles;
   readonly list: () => readonly OwnFile[];
   readonly add: (files: ProtectedFiles) => void;
@@ -110,7 +110,7 @@ function toHostFiles(given: ProtectedFiles | undefined): readonly OwnFile[] {
 
 const isPath = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
-/** The code, and the templates where they do not lie in the same folder: in a checkout. */
+/** The code, and the templates if they are in another folder, as in a checkout. */
 function packageFiles(): readonly OwnFile[] {
   const code = packageFolder(import.meta.url);
   const templates = templatesFolder(import.meta.url);
@@ -119,7 +119,7 @@ function packageFiles(): readonly OwnFile[] {
     .map((path) => readOnly(path, 'runtime_package'));
 }
 
-/** Enough for any folder of ours; a walk that goes on for ever helps nobody. */
+/** Enough for any folder of ours. Stops a walk that would not end. */
 const mostEntries = 20_000;
 
 function createOwnFilesWorld(contracts: Contracts | undefined): OwnFilesWorld {
@@ -130,7 +130,7 @@ function createOwnFilesWorld(contracts: Contracts | undefined): OwnFilesWorld {
       try {
         return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
       } catch {
-        return true; // what cannot be looked at is looked up with care
+        return true; // treat an unreadable path as a link, so that it is resolved
       }
     },
     sharedInode: (path) => {
@@ -143,7 +143,7 @@ function createOwnFilesWorld(contracts: Contracts | undefined): OwnFilesWorld {
       const known = packages.get(file.path);
       if (known !== undefined) return known;
       const inodes = filesOf(file).flatMap((path) => inodesBelow(path));
-      // Installed once and never written: what was found stays right.
+      // The installed package never changes, so the result can be cached.
       if (file.kind === 'runtime_package') packages.set(file.path, inodes);
       return inodes;
     },

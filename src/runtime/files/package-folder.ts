@@ -3,8 +3,9 @@ import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Where the code of this package lies, from the address of one of its modules: the folder it is installed in, or its
- * sources in a checkout. Where a host has bundled it, the bundle alone; undefined where it comes from no file.
+ * The folder of this package's code, from the URL of one of its modules: the installed package, or the
+ * sources in a checkout. If a host bundled the code, only the bundle file. Undefined if the module is not
+ * from a file.
  */
 export function packageFolder(moduleUrl: string): string | undefined {
   if (!moduleUrl.startsWith('file:')) return undefined;
@@ -33,7 +34,7 @@ export function templatesFolder(moduleUrl: string): string | undefined {
 
 function nameOf(manifest: string): unknown {
   try {
-    // The file may hold anything: only the name is read, and only compared.
+    // The file may contain anything. Only its name is read, and only compared.
     return (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly name?: unknown } | null)?.name;
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
 /**
- * Refuses secrets that others on the machine could read or put in place: a key, a file of tokens, and the folder they
- * lie in. Checked on systems with owners and modes; on Windows nothing is checked, since modes say nothing there.
+ * Refuses secrets that other users could read or replace: a key, a token file, and their folder. Only systems
+ * with file owners and modes are checked. Windows is not, because its modes carry no information.
  */
 import type { Stats } from 'node:fs';
 import { lstatSync, realpathSync, statSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { QuittanceError } from '../../base/error.ts';
 
 export type PrivateFile = {
   readonly path: string;
-  /** What it is, for the message: "seal key". */
+  /** The kind of file for the message: "seal key". */
   readonly what: string;
-  /** Whether others may not even read it. */
+  /** Must it be unreadable for others? */
   readonly secret: boolean;
 };
 
-/** Throws `config.invalid` with the command that puts it right. Does nothing where there is no such file. */
+/** Throws `config.invalid` with the command that fixes it. Does nothing if the file does not exist. */
 export function checkPrivateFile({ path, what, secret }: PrivateFile): void {
   if (platform() === 'win32') return;
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -36,7 +36,7 @@ export function checkPrivateFile({ path, what, secret }: PrivateFile): void {
     refuse(target, what, 'can be read by others', `chmod 600 ${quote(target)}`);
 }
 
-/** Others who can write to the folder can put another file in the place of ours. */
+/** Users who can write to the folder can replace the file. */
 function checkFolder(folder: string, what: string): void {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return;
@@ -50,7 +50,7 @@ function checkFolder(folder: string, what: string): void {
       `chown ${user.uid} ${quote(folder)}`,
       'The folder of the',
     );
-  // A group of the same number as its user has no other member on the systems that make such groups.
+  // On systems that create a group with the number of its user, that group has no other member.
   const isOwnGroup = user.uid === user.gid && found.gid === user.gid;
   const dangerous = isOwnGroup ? 0o002 : 0o022;
   if (!isSticky && (found.mode & dangerous) !== 0)

@@ -30,7 +30,7 @@ describe('where a path leads', () => {
     expect(realPath(join(root, path))).toBe(join(root, real));
   });
 
-  test('what the file system cannot take comes back as it is', () => {
+  test('returns a path unchanged if the file system cannot handle it', () => {
     for (const path of ['relative', '', '/\0', `/${'a'.repeat(10_000)}`, '/'.repeat(10_000)])
       expect(typeof realPath(path)).toBe('string');
     const long = join(root, 'project/link', ...Array.from({ length: 5000 }, () => 'x'));

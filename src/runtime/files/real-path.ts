@@ -1,14 +1,15 @@
-/** The port of policies to the file system: where a path leads once links are followed. */
+/** The policies' port to the file system: resolves links in paths. */
 import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import type { FolderEntry } from '../../policy/language/policy-call.ts';
 import { isAbsolute, join, parse, resolve, sep } from 'node:path';
 
-/** As many links without a target as are followed one behind the other; systems give up here as well. */
+/** Most links without a target that are followed in a row. Operating systems have the same limit. */
 const mostLinks = 40;
 
 /**
- * The path with every link of its longest existing ancestor resolved, and the rest as written. A link whose target is
- * missing exists: who writes to it makes the target. Gives back what it cannot resolve, and never throws.
+ * Resolves every link in the longest existing ancestor and appends the rest as written. A link with a missing
+ * target exists, because a write to it creates the target. Returns a path that it cannot resolve unchanged,
+ * and never throws.
  */
 export function realPath(absolutePath: string): string {
   if (!isAbsolute(absolutePath)) return absolutePath;
@@ -18,7 +19,7 @@ export function realPath(absolutePath: string): string {
   );
 }
 
-/** Component by component from the top, until one is missing. */
+/** Resolves component by component from the root, until one is missing. */
 function walk(path: string, linksLeft: number): string {
   const { root } = parse(path);
   const parts = path.slice(root.length).split(sep);
@@ -38,8 +39,8 @@ function walk(path: string, linksLeft: number): string {
 }
 
 /**
- * Two looks that throw for nothing that is merely missing, which is most of what is asked about: an exception costs more
- * than all the rest. Where they cannot say, they say yes, and the next one finds out.
+ * Two checks that do not throw for missing files, the most common case: an exception costs more than
+ * everything else here. If they cannot tell, they return true and the next step finds out.
  */
 const leadsSomewhere = (path: string): boolean =>
   attempt(() => (statSync(path, { throwIfNoEntry: false }) === undefined ? '' : path)) !== '';
@@ -47,7 +48,7 @@ const leadsSomewhere = (path: string): boolean =>
 const isThere = (path: string): boolean =>
   attempt(() => (lstatSync(path, { throwIfNoEntry: false }) === undefined ? '' : path)) !== '';
 
-/** What lies in a folder; undefined where there is none or it cannot be read. */
+/** The entries of a folder, or undefined if it does not exist or cannot be read. */
 export function listFolder(absolutePath: string): readonly FolderEntry[] | undefined {
   return attempt(() =>
     readdirSync(absolutePath, { withFileTypes: true }).map((entry) => ({

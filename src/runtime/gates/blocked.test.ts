@@ -15,7 +15,7 @@ const throwing = (reason: ReasonCode, retryable?: boolean) =>
     ],
   });
 
-describe('a tool that failed for good', () => {
+describe('a tool that failed permanently', () => {
   it.each<[ReasonCode, boolean | undefined]>([
     ['tool.invalid_output', undefined],
     ['tool.invalid_input', undefined],
@@ -62,13 +62,13 @@ describe('a tool that failed for good', () => {
     });
   });
 
-  it('is blocked by what it returned as well: a wrong output', async () => {
+  it('is also blocked by a wrong output', async () => {
     const { turn } = setStage({ tools: [defineTool({ name: 'get_it', run: () => 10n })] });
     await turn.call(envelope('a', 'get_it'));
     expect(await turn.call(envelope('b', 'get_it'))).toMatchObject({ reason: 'blocked' });
   });
 
-  it('is blocked by a timeout only where the tool says a timeout is not worth another try', async () => {
+  it('is blocked by a timeout only if the tool declares timeouts not worth a retry', async () => {
     for (const [retryOnTimeout, expected] of [
       [true, 'ToolTimeout'],
       [false, 'ToolDenied'],
@@ -94,7 +94,7 @@ describe('a tool that failed for good', () => {
     }
   });
 
-  it('is not blocked by an error it reported and the model may read', async () => {
+  it('is not blocked by an error that it reported to the model', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({

@@ -1,6 +1,6 @@
 import type { EntryGate } from '../state/gate.ts';
 
-/** Did this tool fail for good in this turn? */
+/** Did this tool fail permanently in this turn? */
 export const blockedGate: EntryGate = {
   name: 'blocked',
   check({ turn, request }) {

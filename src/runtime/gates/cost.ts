@@ -2,7 +2,7 @@ import type { ReadyCall } from '../state/call-stages.ts';
 import { inputForTool } from '../input/input-for-tool.ts';
 import type { Stop } from '../state/gate.ts';
 
-/** What a tool says one attempt costs, in micro-units; a stop where it cannot say. */
+/** The cost of one attempt in micro-units, as the tool states it, or a stop if the tool cannot state it. */
 export type Cost =
   { readonly type: 'known'; readonly costMicros: number } | { readonly type: 'unknown'; readonly stop: Stop };
 
@@ -30,7 +30,7 @@ export function costOf({ tool, input }: Pick<ReadyCall, 'tool' | 'input'>): Cost
 
 const free: Cost = Object.freeze({ type: 'known', costMicros: 0 });
 
-/** The cost as far as it is known: an attempt whose cost the tool cannot say counts as free. */
+/** The cost as far as it is known. An attempt without a known cost counts as free. */
 export function knownCost(live: Pick<ReadyCall, 'tool' | 'input'>): number {
   const cost = costOf(live);
   return cost.type === 'known' ? cost.costMicros : 0;

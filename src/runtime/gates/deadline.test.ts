@@ -3,8 +3,8 @@ import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 
-describe('a turn that is over', () => {
-  it('denies calls after its deadline, by length and by date', async () => {
+describe('a turn that has ended', () => {
+  it('denies calls after its deadline, given as a duration or as a date', async () => {
     let runs = 0;
     const clock = createManualClock(1_000_000);
     const { runtime } = setStage({ clock, tools: [defineTool({ name: 'pay', run: () => ++runs })] });
@@ -32,7 +32,7 @@ describe('a turn that is over', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is over from the start when its time is none', async () => {
+  it('has ended from the start when its timeout is zero', async () => {
     const { runtime } = setStage({ tools: [defineTool({ name: 'pay', run: () => 1 })] });
     for (const options of [{ timeoutMs: 0 }, { timeoutMs: -5 }, { deadlineMs: 1 }])
       expect(
@@ -40,7 +40,7 @@ describe('a turn that is over', () => {
       ).toMatchObject({ reason: 'deadline' });
   });
 
-  it('denies calls once it was ended', async () => {
+  it('denies calls after it was ended', async () => {
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => 1 })] });
     await turn.call(envelope('a', 'pay'));
     await turn.end();
@@ -51,13 +51,13 @@ describe('a turn that is over', () => {
     expect(types.filter((type) => type.startsWith('turn.'))).toEqual(['turn.opened', 'turn.ended']);
   });
 
-  it('writes nothing about itself when it made no call', async () => {
+  it('records nothing about itself when it made no call', async () => {
     const { runtime, turn } = setStage({ tools: [] });
     await turn.end();
     expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);
   });
 
-  it('stops a call that was still being judged when the time ran out', async () => {
+  it('stops a call whose gates are still running at the deadline', async () => {
     let runs = 0;
     const hook = deferred();
     const { clock, runtime } = setStage({
@@ -75,7 +75,7 @@ describe('a turn that is over', () => {
     expect(runs).toBe(0);
   });
 
-  it('stops a call that was still being judged when the turn was ended', async () => {
+  it('stops a call whose gates are still running when the turn is ended', async () => {
     let runs = 0;
     const hook = deferred();
     const { turn } = setStage({
@@ -106,7 +106,7 @@ describe('a turn that is over', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('bounds a body by what is left of it, where that is less than the tool may take', async () => {
+  it('limits a body to its remaining time, if that is less than the tool’s timeout', async () => {
     const { clock, runtime } = setStage({
       tools: [defineTool({ name: 'hang', timeoutMs: 1_000, run: () => new Promise(() => undefined) })],
     });
@@ -118,7 +118,7 @@ describe('a turn that is over', () => {
     expect(await asked).toMatchObject({ type: 'ToolTimeout', elapsedMs: 50, deadlineMs: clock.now() });
   });
 
-  it('ends when the time by the steady clock is up, however the wall clock is set', async () => {
+  it('ends by the monotonic clock, even if the wall clock is changed', async () => {
     const { clock, runtime } = setStage({ tools: [defineTool({ name: 'pay', run: ({ n }) => n })] });
     const turn = runtime.turn({ sessionId: 's', deadlineMs: clock.now() + 1_000 });
     clock.jumpTo(clock.now() + 86_400_000);
@@ -128,7 +128,7 @@ describe('a turn that is over', () => {
     expect(await turn.call(envelope('b', 'pay', { n: 2 }))).toMatchObject({ reason: 'deadline' });
   });
 
-  it('bounds its children', async () => {
+  it('limits its child turns', async () => {
     const { clock, runtime } = setStage({ tools: [defineTool({ name: 'pay', run: () => 1 })] });
     const child = runtime.turn({ sessionId: 's', timeoutMs: 50 }).child({ sessionId: 'c', timeoutMs: 5_000 });
     clock.advance(50);

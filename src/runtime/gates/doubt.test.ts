@@ -1,4 +1,4 @@
-/** What the model is told about a repeat is what the twin guard does with one. */
+/** The content for the model says about a repeat what the twin guard will do with it. */
 import type { SuccessCheck, ToolContext, ToolOutcome } from 'quittance';
 import {
   defineTool,
@@ -18,7 +18,7 @@ const fail =
   () =>
     Promise.reject(error as Error);
 
-/** Every way a body can end without a success. */
+/** Every way in which a body can end without success. */
 const ends: Readonly<Record<string, (context: ToolContext) => unknown>> = {
   'runs out of time': hang,
   throws: fail(new Error('socket hang up')),
@@ -69,7 +69,7 @@ async function firstOf(name: string, traits: Traits, end: (context: ToolContext)
   return { ...stage, first: await asked };
 }
 
-/** Makes the call again under another id in a turn of its own. */
+/** Makes the call again with another id in a new turn. */
 async function isStopped(stage: Awaited<ReturnType<typeof firstOf>>, name: string): Promise<boolean> {
   const again = await stage.runtime
     .turn({ sessionId: 's' })
@@ -81,7 +81,7 @@ const reply = (outcome: ToolOutcome): { error: string; retryable: boolean } =>
   JSON.parse(outcomeToModelContent(outcome)) as { error: string; retryable: boolean };
 
 describe.each(Object.entries(kinds))('of %s', (_, traits) => {
-  it.each(Object.entries(ends))('that %s, the content says what a repeat meets', async (_end, end) => {
+  it.each(Object.entries(ends))('that %s, the content says what happens to a repeat', async (_end, end) => {
     const stage = await firstOf('pay', traits, end);
     const { first, turn } = stage;
     const content = reply(first);
@@ -89,7 +89,7 @@ describe.each(Object.entries(kinds))('of %s', (_, traits) => {
     const warned = /may have happened; do not repeat it/.test(content.error);
     expect([warned, 'inDoubt' in first]).toEqual([stopped, stopped]);
     expect([stopped && content.retryable, stopped && outcomeIsRetryable(first)]).toEqual([false, false]);
-    // Other arguments go through unless the tool itself is at fault.
+    // Other arguments pass unless the tool itself is at fault.
     const other = await turn.call(envelope('c', 'pay', { to: 'bob' }), { ifHeld: 'return' });
     expect(other.type).toBe(outcomeBlocksTool(first) ? 'ToolDenied' : 'ToolExecutionResult');
     const kept = (await stage.runtime.calls.list({ sessionId: 's', callId: 'a' }))[0]?.settled;
@@ -108,7 +108,7 @@ it.each<[string, Traits, (context: ToolContext) => unknown, boolean]>([
     true,
   ],
   ['an output of no use', {}, () => 1n, true],
-])('doubt about a call does not close its tool: %s', async (_, traits, end, closes) => {
+])('an unknown effect of one call does not block its tool: %s', async (_, traits, end, closes) => {
   const { first, turn } = await firstOf('pay', { mode: 'external', ...traits }, end);
   expect(first).toMatchObject({ retryable: false, inDoubt: true });
   expect(outcomeBlocksTool(first)).toBe(closes);
@@ -118,7 +118,7 @@ it.each<[string, Traits, (context: ToolContext) => unknown, boolean]>([
 });
 
 describe('a held twin', () => {
-  it('says what it waits for while it waits, and when nobody decided', async () => {
+  it('says what it waits for while it is held, and after no person decided', async () => {
     const { clock, runtime, turn } = await firstOf('pay', { mode: 'external' }, hang);
     const twin = envelope('b', 'pay', { to: 'ada' });
     const pending = await turn.call(twin, { ifHeld: 'return' });

@@ -1,21 +1,24 @@
-/** What an outcome says about a repeat of its call. One condition for the twin guard and for what the model is told. */
+/**
+ * What an outcome says about a repeat of its call. The twin guard and the content for the model share this
+ * condition.
+ */
 import { leavesDoubt } from '../../call/doubt.ts';
 import type { ToolFailure } from '../../call/outcome.ts';
 import type { ReasonCode } from '../../call/reason.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 
-/** Does the twin guard look at calls of this tool? */
+/** Does the twin guard check calls of this tool? */
 export const isGuarded = ({ mayRerun, mode, rerun }: AnyTool): boolean =>
   !mayRerun && mode !== 'read' && rerun !== 'allow';
 
 type Ended = {
   readonly code: ReasonCode;
-  /** What the reason or the author says. */
+  /** The default of the reason code, or the value that the tool's author chose. */
   readonly retryable: boolean;
   readonly authorSaysRetry?: boolean | undefined;
 };
 
-/** The fields of an outcome. A call whose repeat would be stopped is never called retryable. */
+/** Fields of an outcome. A call whose repeat would be stopped is never marked retryable. */
 export function repeatOf(
   tool: AnyTool,
   { code, retryable, authorSaysRetry = false }: Ended,
@@ -25,7 +28,7 @@ export function repeatOf(
   return inDoubt(retryable);
 }
 
-/** The fields of an outcome that is in doubt. */
+/** Fields of an outcome whose effect is unknown. */
 export const inDoubt = (retryable: boolean): Pick<ToolFailure, 'retryable' | 'inDoubt' | 'blocksTool'> => ({
   retryable: false,
   inDoubt: true,

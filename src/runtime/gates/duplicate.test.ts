@@ -5,7 +5,7 @@ import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../../..
 
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : 'ok');
 
-/** Makes calls one after the other and says how each ended. */
+/** Makes calls one after the other and returns how each ended. */
 async function codes(turn: Pick<Turn, 'call'>, ...calls: readonly [string, object?][]): Promise<string[]> {
   const found: string[] = [];
   for (const [index, [name, args]] of calls.entries())
@@ -56,14 +56,14 @@ describe('the duplicate guard', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('lets other arguments, other turns and reads that are not declared idempotent through', async () => {
+  it('passes other arguments, other turns, and reads that are not declared idempotent', async () => {
     const { runtime, turn } = setStage({ tools });
     expect(await codes(turn, ['set_flag', { n: 1 }], ['set_flag', { n: 2 }])).toEqual(['ok', 'ok']);
     expect(await codes(runtime.turn({ sessionId: 's' }), ['set_flag', { n: 1 }])).toEqual(['ok']);
     expect(await codes(turn, ['poll'], ['poll'], ['poll'], ['poll'])).toEqual(['ok', 'ok', 'ok', 'ok']);
   });
 
-  it('lets a call through whose like did not succeed', async () => {
+  it('passes a call if the earlier identical call did not succeed', async () => {
     const { turn } = setStage({ tools });
     expect(await codes(turn, ['set_broken'], ['set_broken'])).toEqual([
       'tool.network_error',
@@ -71,7 +71,7 @@ describe('the duplicate guard', () => {
     ]);
   });
 
-  it('lets a call through again after a write that may have changed what it does', async () => {
+  it('passes a repeat after a write that may have changed its result', async () => {
     const { turn } = setStage({ tools });
     expect(
       await codes(
@@ -87,7 +87,7 @@ describe('the duplicate guard', () => {
     ).toEqual(['ok', 'ok', 'call.duplicate']);
   });
 
-  it('takes a write that names no resource for one of anything, and a read that names none for one of everything', async () => {
+  it('assumes that a write without resource keys changes everything, and a read without them depends on everything', async () => {
     const { turn } = setStage({ tools });
     expect(await codes(turn, ['get_row', { row: 1 }], ['touch'], ['get_row', { row: 1 }])).toEqual([
       'ok',
@@ -98,7 +98,7 @@ describe('the duplicate guard', () => {
     expect(await codes(turn, ['get_all'])).toEqual(['call.duplicate']);
   });
 
-  it('lets a call through again after a write that was still running when it succeeded', async () => {
+  it('passes a repeat if a write was still running when the first call succeeded', async () => {
     const body = deferred();
     const { turn } = setStage({ tools: [...tools, defineTool({ name: 'write', run: () => body.promise })] });
     const writing = turn.call(envelope('w', 'write'));
@@ -109,7 +109,7 @@ describe('the duplicate guard', () => {
     expect(await codes(turn, ['get_all'])).toEqual(['ok']);
   });
 
-  it('is not put off by its own write, nor by a read', async () => {
+  it('ignores its own write, and reads', async () => {
     const { turn } = setStage({ tools });
     expect(await codes(turn, ['set_row', { row: 1 }], ['poll'], ['set_row', { row: 1 }])).toEqual([
       'ok',
@@ -118,7 +118,7 @@ describe('the duplicate guard', () => {
     ]);
   });
 
-  it('goes by what is used of the arguments, hidden or not', async () => {
+  it('compares the effective arguments, hidden or not', async () => {
     const { turn } = setStage({ tools });
     expect(
       await codes(
@@ -166,7 +166,7 @@ describe('the loop guard', () => {
   const repeat = (count: number, name: string, args: object = {}): [string, object][] =>
     Array.from({ length: count }, () => [name, args]);
 
-  it('denies the fourth of identical calls that ended alike', async () => {
+  it('denies the fourth identical call with the same outcome', async () => {
     const { runtime, turn } = looping();
     expect(await codes(turn, ...repeat(4, 'go'))).toEqual(['ok', 'ok', 'ok', 'call.loop']);
     const last = (await runtime.calls.list({ sessionId: 's' })).at(-1);
@@ -174,14 +174,14 @@ describe('the loop guard', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('goes on denying: 220 identical calls run three times', async () => {
+  it('keeps denying: 220 identical calls run three times', async () => {
     const { turn, runs } = looping();
     const found = await codes(turn, ...repeat(220, 'go'));
     expect(runs()).toBe(3);
     expect(found.slice(3).every((code) => code === 'call.loop')).toBe(true);
   });
 
-  it('allows reads twenty', async () => {
+  it('allows twenty identical reads', async () => {
     const { turn, runs } = looping({ mode: 'read' });
     await codes(turn, ...repeat(30, 'go'));
     expect(runs()).toBe(20);
@@ -195,7 +195,7 @@ describe('the loop guard', () => {
     }
   });
 
-  it('starts anew with other arguments, another tool or another outcome', async () => {
+  it('starts over after other arguments, another tool or another outcome', async () => {
     const { turn, runs } = looping();
     await codes(
       turn,
@@ -210,13 +210,13 @@ describe('the loop guard', () => {
     expect(runs()).toBe(19);
   });
 
-  it('is for one turn', async () => {
+  it('counts within one turn', async () => {
     const { runtime, runs } = looping();
     for (let n = 0; n < 4; n++) await codes(runtime.turn({ sessionId: 's' }), ...repeat(2, 'go'));
     expect(runs()).toBe(8);
   });
 
-  it('sees that long outputs, failures and timeouts are alike', async () => {
+  it('recognizes equal long outputs, failures and timeouts', async () => {
     const { clock, turn, runs } = looping();
     await codes(turn, ...repeat(5, 'big'));
     expect(runs()).toBe(3);
@@ -234,7 +234,7 @@ describe('the loop guard', () => {
   const around = (count: number, ...round: [string, object?][]): [string, object?][] =>
     Array.from({ length: count }, () => round).flat();
 
-  it('denies the fourth round of the same two calls that ended alike, and goes on denying it', async () => {
+  it('denies the fourth round of the same two calls with the same outcomes, and keeps denying it', async () => {
     const { runtime, turn, runs } = looping();
     const found = await codes(turn, ...around(3, ['go'], ['fail']), ['go'], ['go']);
     expect(found.slice(-2)).toEqual(['call.loop', 'call.loop']);
@@ -244,7 +244,7 @@ describe('the loop guard', () => {
     });
   });
 
-  it('finds rounds of up to eight, whatever came before', async () => {
+  it('finds rounds of up to eight calls, whatever came before', async () => {
     const eight = Array.from({ length: 8 }, (_, n): [string, object] => ['go', { give: n }]);
     const { turn, runs } = looping();
     const found = await codes(turn, ['other'], ['go', { give: 9 }], ...around(3, ...eight), [
@@ -255,7 +255,7 @@ describe('the loop guard', () => {
     expect(runs()).toBe(25);
   });
 
-  it('leaves rounds alone that end otherwise, or are as patient as the read in them', async () => {
+  it('passes rounds that end differently, and rounds within the limit of the read in them', async () => {
     const { turn } = looping();
     expect(await codes(turn, ...around(9, ['go'], ['count']))).not.toContain('call.loop');
     const wait = defineTool({ name: 'wait', rerun: 'allow', run: () => 'waited' });
@@ -265,7 +265,7 @@ describe('the loop guard', () => {
     expect(found.indexOf('call.loop')).toBe(40);
   });
 
-  it('sees a model that insists on what policy denies', async () => {
+  it('catches a model that keeps repeating a call that policy denies', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'go', run: () => 1 })],
       onPreToolUse: () => ToolDecision.block('never'),

@@ -1,4 +1,4 @@
-/** The three guards against doing a thing again: duplicate, loop, twin. */
+/** The three guards against repeated calls: duplicate, loop, twin. */
 import type { Awaitable } from '../../base/json.ts';
 import type { Ask } from '../../call/event.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
@@ -16,7 +16,7 @@ export const duplicateGate: Gate = {
     findDuplicate(live) ?? findLoop(live) ?? (isGuarded(live.tool) ? findTwin(live) : undefined),
 };
 
-/** A tool that says repeating it is pointless, asked for the same thing again with nothing written in between. */
+/** Finds an identical earlier call of a tool that declares repeats pointless, with no write in between. */
 function findDuplicate({ tool, turn, input }: ReadyCall): Stop | undefined {
   if (!tool.idempotent) return undefined;
   const earlier = turn.recent.findDuplicate(tool.name, input.effective.digest);
@@ -29,14 +29,15 @@ function findDuplicate({ tool, turn, input }: ReadyCall): Stop | undefined {
   };
 }
 
-/** A model going round in circles: over one call, or over several in turns. */
+/** Finds a model that repeats one call, or a round of several calls. */
 function findLoop({ tool, turn, input, engine, policy }: ReadyCall): Stop | undefined {
   const { digest } = input.effective;
   const repeats = turn.recent.countRepeats(tool.name, digest);
   if (repeats >= limitOf(tool))
     return loop(`The last ${repeats} calls were this one and ended alike; another would too.`);
   for (const { toolNames, count } of turn.recent.findRounds(tool.name, digest)) {
-    // Whatever waits between two looks is no loop as long as looking is none: the most patient tool decides.
+    // A round that contains a polling read is allowed as often as that read: the highest limit of the round
+    // applies.
     const limits = toolNames.map((name) => limitOf(engine.toolFor(name, policy)));
     if (count >= Math.max(...limits))
       return loop(
@@ -52,11 +53,12 @@ const limitOf = (tool: AnyTool | undefined): number =>
 const loop = (details: string): Stop => ({ type: 'deny', reason: 'duplicate', code: 'call.loop', details });
 
 /**
- * The commonest way to pay twice: a model that saw no clear end asks again under a new id. What may have happened
- * already does not happen again unless a person says so.
+ * Finds the most common double payment: the model saw no clear end and repeats the call with a new id. A call
+ * that may already have taken effect runs again only if a person approves.
  */
 function findTwin(live: ReadyCall & Findings): Awaitable<Verdict> {
-  // Somebody may have died over the same thing a moment ago: with every turn, that is found out first.
+  // Another process may just have died with the same call, so each turn first recovers the calls of dead
+  // owners.
   return live.turn.swept ? lookForTwins(live) : sweepFirst(live);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The order of the gates, in one place. Recall comes before them (a call already known is answered, not judged
- * again); the person, the claim and the intent come after.
+ * The order of the gates, in one place. Recall comes before them: a known call is answered from its record.
+ * The approval, the claim and the intent come after them.
  */
 import { blockedGate } from './blocked.ts';
 import { deadlineGate } from './deadline.ts';
@@ -14,10 +14,10 @@ import { previewGate, snapshotGate } from './preview.ts';
 import { resolveGate } from './resolve.ts';
 import { undoGate } from './undo.ts';
 
-/** Before the input is validated. */
+/** Gates before the input is validated. */
 export const entryGates: readonly EntryGate[] = [resolveGate, deadlineGate, blockedGate];
 
-/** After the input was validated. */
+/** Gates after the input is validated. */
 export const gates: readonly Gate[] = [
   undoGate,
   duplicateGate,
@@ -28,14 +28,17 @@ export const gates: readonly Gate[] = [
   previewGate,
 ];
 
-/** The names of all gates of a new call, in order. The validation of the input stands between the two lists. */
+/** The names of all gates of a new call, in order. Validation of the input comes between the two lists. */
 export const gateNames: readonly string[] = [
   ...entryGates.map(({ name }) => name),
   'validate',
   ...gates.map(({ name }) => name),
 ];
 
-/** After a person agreed: an approval skips no check. What they agreed to is in hand; no schema sees it again. */
+/**
+ * Gates after an approval, which skips no check. The approved input is used as it is: the schema does not
+ * check it again.
+ */
 export const gatesAfterApproval: readonly Gate[] = [
   undoGate,
   snapshotGate,
@@ -45,7 +48,7 @@ export const gatesAfterApproval: readonly Gate[] = [
   previewGate,
 ];
 
-/** The same where a person put other arguments in the place of those that were looked at before. */
+/** Gates after an approval with edited arguments. */
 export const gatesForOtherInput: readonly Gate[] = [
   undoGate,
   duplicateGate,

@@ -37,8 +37,8 @@ function keyed(run: (n: number) => unknown, traits: Traits = {}) {
   return { tool, keys, runs: () => runs };
 }
 
-describe('a key the tool made', () => {
-  it('is what the body gets; without one it is session and call id', async () => {
+describe('an idempotency key from the tool', () => {
+  it('reaches the body; the default is session and call id', async () => {
     const { tool, keys } = keyed(() => 'paid');
     const own: string[] = [];
     const { turn } = setStage({
@@ -49,7 +49,7 @@ describe('a key the tool made', () => {
     expect([keys, own]).toEqual([['order:7'], ['s/b%2F%C3%BC']]);
   });
 
-  it('stays with the call that has it when others under it are denied', async () => {
+  it('stays with the call that claimed it when later calls with it are denied', async () => {
     const { tool, runs } = keyed((n) => ({ receipt: n }));
     const { turn } = setStage({ tools: [tool] });
     const first = await turn.call(envelope('a', 'pay', { order: '7' }));
@@ -61,7 +61,7 @@ describe('a key the tool made', () => {
     expect(runs()).toBe(1);
   });
 
-  it('answers a second call with a copy: its own id, every other byte the original', async () => {
+  it('answers a second call with a copy of the outcome: only the id differs', async () => {
     const { tool, runs } = keyed((n) => ({ receipt: n }));
     const { clock, runtime, turn } = setStage({ tools: [tool] });
     const first = await turn.call(envelope('a', 'pay', { order: '7' }));
@@ -100,7 +100,7 @@ describe('a key the tool made', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('joins a call in flight: many at once run once', async () => {
+  it('joins a running call: many calls at once run once', async () => {
     const body = deferred<string>();
     const { tool, runs } = keyed(() => body.promise);
     const { runtime, turn } = setStage({ tools: [tool] });
@@ -116,7 +116,7 @@ describe('a key the tool made', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('can be waited for no longer than the turn lasts, and the wait can be cancelled', async () => {
+  it('lets a call wait for the holder only until its turn ends or it is cancelled', async () => {
     const body = deferred<string>();
     const { tool } = keyed(() => body.promise, { idempotent: true });
     const { clock, runtime, turn } = setStage({ tools: [tool] });
@@ -158,7 +158,7 @@ describe('a key the tool made', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('asks a person when nobody knows how the first call ended, and passes on when they agree', async () => {
+  it('asks a person when the effect of the first call is unknown, and moves to the new call on approval', async () => {
     const asked: string[] = [];
     const { tool, runs } = keyed((n) => (n === 1 ? new Promise(() => undefined) : { receipt: n }));
     const { clock, turn } = setStage({
@@ -179,7 +179,7 @@ describe('a key the tool made', () => {
     expect(runs()).toBe(2);
   });
 
-  it('is for one session unless the tool says it is for the whole ledger', async () => {
+  it('applies to one session unless the tool declares the scope of the whole ledger', async () => {
     for (const [scope, expected] of [
       ['session', 2],
       ['ledger', 1],
@@ -198,7 +198,7 @@ describe('a key the tool made', () => {
     }
   });
 
-  it('brings a long output along into another session, and leaves the original where it was', async () => {
+  it('copies a large output into another session, and leaves the original in place', async () => {
     const { tool } = keyed(() => 'x'.repeat(100), { idempotencyScope: 'ledger', inlineLimit: 10 });
     const { runtime, turn } = setStage({ tools: [tool] });
     const other = runtime.turn({ sessionId: 'other' });
@@ -212,7 +212,7 @@ describe('a key the tool made', () => {
       });
   });
 
-  it('brings files along into another session too', async () => {
+  it('copies files into another session too', async () => {
     const tool = defineTool({
       name: 'draw',
       idempotencyKey: () => 'k',
@@ -229,7 +229,7 @@ describe('a key the tool made', () => {
       });
   });
 
-  it('is not another tool’s, and not the same key spelled into a scope', async () => {
+  it('belongs to one tool, and cannot be forged by spelling out a scope', async () => {
     let runs = 0;
     const tools = ['pay', 'refund'].map((name) =>
       defineTool({ name, idempotencyKey: () => 'same', run: () => ++runs }),
@@ -259,7 +259,7 @@ describe('a key the tool made', () => {
     expect(runs).toBe(0);
   });
 
-  it('is on the record of the intent', async () => {
+  it('is stored with the intent', async () => {
     const { tool } = keyed(() => 'paid');
     const { runtime, turn } = setStage({ tools: [tool] });
     await turn.call(envelope('a', 'pay', { order: '7' }));
@@ -269,7 +269,7 @@ describe('a key the tool made', () => {
   });
 });
 
-it('a key in doubt is asked about, also where the gates had to look twice', async () => {
+it('a key whose first call is unresolved asks a person, even if the gates run twice', async () => {
   const contracts = contractsFromYamlString(`
 apiVersion: edictum/v1
 kind: Workflow

@@ -1,6 +1,6 @@
 /**
- * Two calls that carry one tool-made key are one effect. The later one gets the earlier one's answer; if nobody
- * knows how the earlier one ended, a person is asked.
+ * Two calls with the same key from their tool are one effect. The later call gets the outcome of the earlier
+ * one. If the effect of the earlier call is unknown, a person decides.
  */
 import { keyedDigestJson } from '../../base/canonical.ts';
 import type { Ask } from '../../call/event.ts';
@@ -34,13 +34,13 @@ export type Bound =
   | { readonly type: 'bound'; readonly key: BoundKey & { readonly claimKey: string } }
   | { readonly type: 'mistake'; readonly mistake: string };
 
-/** Has the tool make its key. */
+/** Asks the tool for its key. */
 export function bindKey({ tool, input, sessionId, engine }: ReadyCall): Bound {
   const made = makeKey(tool, inputForTool(tool.input, input));
   if (made.mistake !== undefined) return { type: 'mistake', mistake: made.mistake };
   const { key: toolKey } = made;
   const scope = tool.idempotencyScope === 'ledger' ? ['ledger'] : ['session', sessionId];
-  // A key is made of arguments and may hold what is hidden in them: the ledger gets a digest of it.
+  // A key is made from arguments and may contain hidden values, so the ledger stores its digest.
   const digest = keyedDigestJson(engine.seal.digestKey, toolKey);
   return { type: 'bound', key: { toolKey, claimKey: JSON.stringify([...scope, tool.name, digest]) } };
 }
@@ -53,7 +53,7 @@ async function lookUp(live: ReadyCall & Findings, claimKey: string): Promise<Ver
     : meetHolder(live, claimKey, holder);
 }
 
-/** What the holder of the key means for this call. Waits for a holder that still runs. */
+/** Decides what the holder of the key means for this call. Waits for a holder that still runs. */
 export async function meetHolder(
   live: ReadyCall & Findings,
   claimKey: string,

@@ -6,8 +6,8 @@ import { costOf } from './cost.ts';
 import type { Gate, Stop, Verdict } from '../state/gate.ts';
 
 /**
- * Is anything left? Only a look, so that nobody is asked about a call that cannot run; what counts is the
- * reservation in the commit of the intent.
+ * Is any budget left? This only reads the counters, so that no person is asked about a call that cannot run.
+ * The reservation in the commit of the intent is what counts.
  */
 export const limitsGate: Gate = {
   name: 'limits',
@@ -18,7 +18,7 @@ export const limitsGate: Gate = {
     const costMicros = cost?.costMicros ?? 0;
     if (policy === undefined && turn.budgets.length === 0)
       return costMicros === 0 ? undefined : { type: 'found', found: { costMicros } };
-    // The policy gate has looked at the limits of contracts.
+    // The policy gate has already checked the limits of contracts.
     const limits = policy === undefined ? noShares : contractShares(live, policy);
     const counted = policy === undefined ? noShares : countedByEnd(live, policy);
     const found = { costMicros, counted, shares: limits };
@@ -40,7 +40,7 @@ async function look({ engine, turn }: ReadyCall, limits: Limits): Promise<Verdic
   return { type: 'found', found };
 }
 
-/** The denial of a call for which a budget has too little left. */
+/** The denial of a call that exceeds a budget. */
 export function outOfBudget({ scope, label, metric, limit, amount }: BudgetShare, used: number): Stop {
   const unit = metric === 'tool_calls' ? 'tool calls' : 'micro-units of cost';
   const wants = metric === 'tool_calls' ? '' : ` and this call needs ${amount}`;

@@ -6,7 +6,10 @@ import type { AcceptedCall } from '../state/accepted-call.ts';
 import { clean } from '../input/clean.ts';
 import type { Gate, Stop } from '../state/gate.ts';
 
-/** Does the call stay away from the runtime's own files? No rule and no person can allow what this gate refuses. */
+/**
+ * Does the call stay away from the runtime's own files? No rule and no person can allow what this gate
+ * denies.
+ */
 export const ownFilesGate: Gate = {
   name: 'own_files',
   check(live) {

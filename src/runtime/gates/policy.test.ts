@@ -31,7 +31,7 @@ function hooked(onPreToolUse: PreToolUse | readonly PreToolUse[]) {
 }
 
 describe('hooks', () => {
-  it('deny the call when one blocks: its reason is told and its name recorded', async () => {
+  it('deny the call when one blocks: the model sees its reason, and its name is recorded', async () => {
     const { ran, runtime, turn } = hooked(block);
     expect(await turn.call(envelope('c', 'pay', { cents: 5 }))).toMatchObject({
       type: 'ToolDenied',
@@ -55,13 +55,13 @@ describe('hooks', () => {
     ['allow, ask', [allow, ask], 'ToolExecutionResult', 1],
     ['allow, allow', [allow, allow], 'ToolExecutionResult', 0],
     ['nobody', [], 'ToolExecutionResult', 0],
-  ] as const)('are all heard, and block beats ask beats allow: %s', async (_, hooks, expected, questions) => {
+  ] as const)('are all asked, and block beats ask beats allow: %s', async (_, hooks, expected, questions) => {
     const { asked, turn } = hooked(hooks);
     expect(await turn.call(envelope('c', 'pay', { cents: 5 }))).toMatchObject({ type: expected });
     expect(asked).toHaveLength(questions);
   });
 
-  it('that ask twice are put to the person in one question', async () => {
+  it('that ask twice make one question', async () => {
     const { asked, turn } = hooked([ask, () => ToolDecision.requiresConfirmation('really?')]);
     await turn.call(envelope('c', 'pay', { cents: 5 }));
     expect(asked).toEqual(['are you sure? really?']);
@@ -115,7 +115,7 @@ describe('hooks', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('see the arguments as the body would get them, after coercion, and who asks', async () => {
+  it('see the effective arguments, after coercion, and the principal', async () => {
     const seen: ToolUse[] = [];
     const { runtime } = hooked((use) => {
       seen.push(use);
@@ -145,7 +145,7 @@ describe('hooks', () => {
     ]);
   });
 
-  it('decide and do not edit: what they write goes nowhere', async () => {
+  it('decide but cannot edit: their writes to the input have no effect', async () => {
     const { ran, turn } = hooked((use) => {
       Reflect.set(use.arguments, 'cents', 1_000_000);
       Reflect.set(use, 'arguments', { cents: 1_000_000 });
@@ -156,7 +156,7 @@ describe('hooks', () => {
     expect(ran).toEqual([{ cents: 5 }]);
   });
 
-  it('see secrets in clear, to judge them, and cannot keep them', async () => {
+  it('see secrets in plain text, to judge them, and cannot store them', async () => {
     const seen: unknown[] = [];
     const { turn } = setStage({
       tools: [defineTool({ name: 'login', run: () => 1 })],
@@ -169,7 +169,7 @@ describe('hooks', () => {
     expect(seen).toEqual(['hunter2']);
   });
 
-  it('are not asked about calls other gates refuse', async () => {
+  it('are not asked about calls that other gates deny', async () => {
     let heard = 0;
     const { turn } = hooked(() => {
       heard++;
@@ -182,7 +182,7 @@ describe('hooks', () => {
     expect(heard).toBe(0);
   });
 
-  it('that took their time leave on the record how long', async () => {
+  it('that wait leave their time on record', async () => {
     const answer = deferred<ToolDecision>();
     const { clock, runtime, turn } = hooked(() => answer.promise);
     const asked = turn.call(envelope('c', 'pay', { cents: 5 }));
@@ -197,7 +197,7 @@ describe('hooks', () => {
     });
   });
 
-  it('may take their time, and the call can be cancelled meanwhile', async () => {
+  it('may wait, and the call can be cancelled meanwhile', async () => {
     const answer = deferred<ToolDecision>();
     const { ran, runtime, turn } = hooked(() => answer.promise);
     const asked = turn.call(envelope('c', 'pay', { cents: 5 }));

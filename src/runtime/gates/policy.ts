@@ -14,8 +14,8 @@ import { askWorkflows, workflowDecider } from '../rules/ask-workflows.ts';
 import type { Gate, Stop, Verdict } from '../state/gate.ts';
 
 /**
- * Every hook, every rule and every workflow is heard: block beats ask beats allow, whatever their order. Where a hook
- * and a rule both block, the hook is named.
+ * Asks every hook, every rule and every workflow: block beats ask beats allow, in any order. If a hook and a
+ * rule both block, the hook is named.
  */
 export const policyGate: Gate = {
   name: 'policy',
@@ -32,7 +32,7 @@ type Asked = Extract<Verdict, { type: 'found' | 'stopped' }>;
 const toVerdict = (stop: Stop | undefined, found: Partial<Findings>): Asked =>
   stop === undefined ? { type: 'found', found } : { type: 'stopped', stop, found };
 
-/** Rules are asked even if a hook has blocked the call: the record has their answers. */
+/** Rules are asked even if a hook has blocked the call: their answers go on record. */
 async function askBoth(live: ReadyCall & Findings, policy: Policy): Promise<Verdict> {
   const hooked = await askHooks(live);
   const ruled = await askContracts({ ...live, ...hooked.found }, policy);
@@ -40,7 +40,7 @@ async function askBoth(live: ReadyCall & Findings, policy: Policy): Promise<Verd
   return { ...hooked, found: { ...hooked.found, ...ruled.found } };
 }
 
-/** Rules answer at once; workflows need to know where the session stands. */
+/** Rules answer at once. Workflows first read the stage of the session. */
 function askContracts(live: ReadyCall & Findings, policy: Policy): Awaitable<Asked> {
   return whenReady(askRules(live, policy), (ruling): Awaitable<Asked> => {
     const asking = ruling.fired.filter(({ action }) => action === 'ask');

@@ -26,7 +26,7 @@ type Shown = (args: { readonly text: string }) => ReturnType<NonNullable<AnyTool
 const draft = (text: string, more: Partial<PreviewRevision> = {}): PreviewRevision =>
   ({ kind: 'text', text, snapshot: { text }, ...more }) as PreviewRevision;
 
-/** A tool that writes a text, and everything it was asked. */
+/** A tool that writes a text, and a list of everything it received. */
 function writer(preview: Shown, mode: 'safe_write' | 'destructive' | 'local' = 'local') {
   const ran: { readonly text: string; readonly approved: PreviewedOperation | undefined }[] = [];
   const contexts: ToolContext[] = [];
@@ -51,7 +51,7 @@ function writer(preview: Shown, mode: 'safe_write' | 'destructive' | 'local' = '
 const call = (text = 'a') => envelope('c', 'write', { text });
 
 describe('a preview', () => {
-  it('is kept, and a safe write runs with it without asking anybody', async () => {
+  it('is stored, and a safe write runs with it without an approval', async () => {
     const { tool, ran, contexts, cancelled } = writer(({ text }) => draft(text), 'safe_write');
     const { turn, runtime } = setStage({ tools: [tool] });
     expect((await turn.call(call())).type).toBe('ToolExecutionResult');
@@ -68,7 +68,7 @@ describe('a preview', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is what a person approves, and the body is given its snapshot', async () => {
+  it('is what a person approves, and the body gets its snapshot', async () => {
     const { tool, ran, cancelled } = writer(({ text }) => draft(text, { snapshot: { plan: [text, 1] } }));
     const { turn, runtime } = setStage({ tools: [tool] });
     const outcome = turn.call(call());
@@ -190,7 +190,7 @@ describe('a preview', () => {
     },
   );
 
-  it('may come in versions, of which the first, the last and some between are kept', async () => {
+  it('may come in versions, of which the first, the last and some in between are stored', async () => {
     const clock = createManualClock();
     const { tool, ran } = writer(async function* () {
       for (let at = 0; at < 50; at++) {
@@ -220,7 +220,7 @@ describe('a preview', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('that takes longer than its tool may is given up, and hears of it', async () => {
+  it('is aborted when it takes longer than its tool’s timeout', async () => {
     const aborted = deferred();
     const tool = defineTool({
       name: 'write',
@@ -242,7 +242,7 @@ describe('a preview', () => {
     await aborted.promise;
   });
 
-  it('is given up with its call', async () => {
+  it('is aborted with its call', async () => {
     let closed = false;
     const { tool, cancelled } = writer(async function* () {
       try {
@@ -264,7 +264,7 @@ describe('a preview', () => {
   });
 });
 
-describe('a preview that was held', () => {
+describe('the preview of a held call', () => {
   async function held(more: Partial<PreviewRevision> = {}) {
     const made: string[] = [];
     const written = writer(({ text }) => (made.push(text), draft(text, more)));
@@ -277,7 +277,7 @@ describe('a preview that was held', () => {
     return { ...stage, ...written, made, outcome, confirmationId, inputDigest };
   }
 
-  it('expires with what it shows: nothing runs, and the tool lets go of it', async () => {
+  it('expires with its deadline: nothing runs, and the tool releases it', async () => {
     const { clock, outcome, ran, cancelled, runtime } = await held({ expiresInMs: 5_000 });
     clock.advance(5_000);
     expect(await outcome).toMatchObject({ type: 'ToolDenied', reason: 'expired' });
@@ -290,7 +290,7 @@ describe('a preview that was held', () => {
   it.each([
     ['denied', { decision: 'deny', by: 'ada' }],
     ['answered', { decision: 'respond', by: 'ada', response: 'no need' }],
-  ] as const)('is let go of when the call is %s', async (_, decision) => {
+  ] as const)('is released when the call is %s', async (_, decision) => {
     const { outcome, ran, cancelled, runtime, confirmationId } = await held();
     await runtime.confirmations.decide(confirmationId, decision);
     expect((await outcome).type).toBe('ToolDenied');
@@ -299,7 +299,7 @@ describe('a preview that was held', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is let go of when the question is withdrawn', async () => {
+  it('is released when the question is withdrawn', async () => {
     const { outcome, turn, cancelled, runtime } = await held();
     await turn.end({ withdraw: true });
     expect(await outcome).toMatchObject({ type: 'ToolDenied', reason: 'ended' });
@@ -307,7 +307,7 @@ describe('a preview that was held', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is made anew for edited arguments, and that one has to be approved', async () => {
+  it('is made again for edited arguments, and the new one needs an approval', async () => {
     const { outcome, runtime, ran, made, cancelled, confirmationId, inputDigest } = await held();
     await runtime.confirmations.decide(confirmationId, {
       decision: 'edit',
@@ -337,7 +337,7 @@ describe('a preview that was held', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is let go of once where no other can be made of edited arguments', async () => {
+  it('is released once if no new one can be made for edited arguments', async () => {
     const { tool, ran, cancelled } = writer(({ text }) => {
       if (text === 'b') throw new Error('no such place');
       return draft(text);
@@ -359,7 +359,7 @@ describe('a preview that was held', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('that goes stale while its call waits for a place lets nothing run', async () => {
+  it('stops the call when it goes stale while the call waits for a slot', async () => {
     const clock = createManualClock();
     const { tool, ran, cancelled } = writer(({ text }) => draft(text, { expiresInMs: 100 }), 'safe_write');
     const busy = deferred();
@@ -384,7 +384,7 @@ describe('a preview that was held', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('keeps what its cancel threw in the log of the call', async () => {
+  it('records an error of its cancel function in the log of the call', async () => {
     const tool = defineTool({
       name: 'write',
       mode: 'local',
@@ -400,7 +400,7 @@ describe('a preview that was held', () => {
     expect(end?.log).toMatchObject([{ message: expect.stringContaining('already gone') }]);
   });
 
-  it('outlives its process: another one runs the body with the snapshot that was approved', async () => {
+  it('outlives its process: another one runs the body with the approved snapshot', async () => {
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
     const first = writer(({ text }) => draft(text, { snapshot: { key: 'k-4711', text } }));
@@ -432,7 +432,7 @@ describe('a preview that was held', () => {
   });
 });
 
-describe('what a preview shows', () => {
+describe('the displayed form of a preview', () => {
   const shownBy = async (revision: object, text = 'a') => {
     const { tool } = writer(() => revision as PreviewRevision, 'safe_write');
     const { turn, runtime } = setStage({ tools: [tool] });
@@ -440,7 +440,7 @@ describe('what a preview shows', () => {
     return (await eventsOf(runtime, 'tool.previewed')).at(-1);
   };
 
-  it('has no secrets in it', async () => {
+  it('contains no secrets', async () => {
     const event = await shownBy({
       kind: 'fields',
       fields: [
@@ -459,7 +459,7 @@ describe('what a preview shows', () => {
     expect(event?.hidden).toEqual(['$.key']);
   });
 
-  it('is cut where it is too long, and says so; the snapshot is whole', async () => {
+  it('is cut and marked if it is too long; the snapshot stays whole', async () => {
     const long = 'x'.repeat(50_000);
     const event = await shownBy({ kind: 'diff', path: 'a.txt', diff: long, snapshot: { long } });
     expect(event?.preview).toMatchObject({
@@ -468,7 +468,7 @@ describe('what a preview shows', () => {
     expect(event?.snapshot).toEqual({ long });
   });
 
-  it('takes names such as __proto__ for what they are', async () => {
+  it('accepts names such as __proto__ as plain names', async () => {
     const event = await shownBy(
       JSON.parse('{"kind":"text","text":"x","snapshot":{"__proto__":{"a":1}}}') as object,
     );
@@ -476,7 +476,7 @@ describe('what a preview shows', () => {
   });
 });
 
-it('[deny-wins] policy counts as it is with the snapshot: what it asked before is not asked any more', async () => {
+it('[deny-wins] the ruling with the snapshot counts: earlier asks of policy are dropped', async () => {
   const saw: unknown[] = [];
   const { runtime, turn } = setStage({
     tools: [

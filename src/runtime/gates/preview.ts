@@ -1,6 +1,6 @@
 /**
- * What would the call do? A tool that can shows it, after everything that could stop the call without that: a blocked
- * call never runs its preview. Then policy is asked once more, with the snapshot; what it says then counts.
+ * What would the call do? A tool with a preview shows it here, after every other gate, so that a blocked call
+ * never runs its preview. Then policy judges the call again, with the snapshot, and that ruling counts.
  */
 import type { Findings, ReadyCall } from '../state/call-stages.ts';
 import { releasePreview } from '../preview/release-preview.ts';
@@ -14,7 +14,7 @@ export const previewGate: Gate = {
   check: (live) => (live.tool.preview === undefined ? undefined : show(live)),
 };
 
-/** After an approval: policy judges the snapshot that was approved. No other one will do. */
+/** After an approval: policy judges the approved snapshot, and no other. */
 export const snapshotGate: Gate = {
   name: 'preview',
   check: (live) => (live.journal.call?.preview === undefined ? undefined : recall(live)),
@@ -40,7 +40,7 @@ async function show(live: ReadyCall & Findings): Promise<Verdict> {
   const stop = await runPreview(live);
   if (stop !== undefined) return stop;
   if (isStale(live)) return stale('The preview was stale when it was ready.');
-  // What earlier gates asked for stays asked for. Hooks and rules are asked again, with the snapshot.
+  // Asks of earlier gates stay. Hooks and rules are asked again, with the snapshot.
   const asks = live.asks.filter(({ by }) => by.type === 'gate');
   return (await policyGate.check({ ...live, asks })) ?? { type: 'found', found: { asks } };
 }

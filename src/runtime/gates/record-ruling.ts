@@ -6,7 +6,7 @@ import type { Stop } from '../state/gate.ts';
 
 const nothing: readonly never[] = [];
 
-/** Puts what the gates found on the record. */
+/** Records what the gates found. */
 export function recordRuling(live: StoppedCall, stop: Stop | undefined): void {
   const { input, requested, policy, asks = nothing, workflowSteps = nothing, grant, journal } = live;
   const effective = input?.effective;
@@ -34,7 +34,7 @@ export function recordRuling(live: StoppedCall, stop: Stop | undefined): void {
     journal.apply({ type: 'exhaust', ...stop.exhausted });
 }
 
-/** Who let the call through beforehand. */
+/** The person whose grant let the call pass. */
 const giverOf = ({ grant }: StoppedCall): DecidedBy | undefined =>
   grant === undefined
     ? undefined

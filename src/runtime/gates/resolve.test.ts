@@ -4,7 +4,7 @@ import { envelope, eventTypes, setStage } from '../../../test/stage.ts';
 
 const tools = ['refund', 'lookup', 'list_orders'].map((name) => defineTool({ name, run: () => name }));
 
-describe('a call of a tool that is not there', () => {
+describe('a call of an unknown tool', () => {
   it('fails with the nearest names and runs nothing', async () => {
     const { runtime, turn } = setStage({ tools });
     expect(await turn.call(envelope('c', 'refnd'))).toMatchObject({
@@ -19,7 +19,7 @@ describe('a call of a tool that is not there', () => {
   });
 
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty', 'then'])(
-    'fails for %s, which every object has and no runtime',
+    'fails for %s, which every object inherits and no runtime has',
     async (name) => {
       const { turn } = setStage({ tools });
       expect(await turn.call(envelope('c', name))).toMatchObject({ code: 'tool.unknown' });
@@ -28,20 +28,20 @@ describe('a call of a tool that is not there', () => {
     },
   );
 
-  it('does not block anything for the rest of the turn', async () => {
+  it('does not block any tool for the rest of the turn', async () => {
     const { turn } = setStage({ tools });
     await turn.call(envelope('a', 'refnd'));
     expect(await turn.call(envelope('b', 'refnd'))).toMatchObject({ code: 'tool.unknown' });
     expect(await turn.call(envelope('c', 'refund'))).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
-  it('fails in bounded words, however long the name', async () => {
+  it('fails with a short message, however long the name is', async () => {
     const { turn } = setStage({ tools });
     const outcome = await turn.call(envelope('c', 'x'.repeat(1_000)));
     expect('error' in outcome && outcome.error.length).toBeLessThan(300);
   });
 
-  it('comes before every other check: an ended turn does not hide that the name is wrong', async () => {
+  it('is found before every other check: even in an ended turn the outcome says that the name is wrong', async () => {
     const { turn } = setStage({ tools });
     await turn.end();
     expect(await turn.call(envelope('c', 'refnd'))).toMatchObject({ code: 'tool.unknown' });

@@ -1,7 +1,7 @@
 import { describeUnknownName } from '../../base/nearest.ts';
 import type { EntryGate } from '../state/gate.ts';
 
-/** Is there such a tool? */
+/** Does the tool exist? */
 export const resolveGate: EntryGate = {
   name: 'resolve',
   check({ tool, request, engine }) {

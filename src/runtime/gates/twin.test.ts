@@ -6,7 +6,7 @@ import { auditKinds, envelope, eventsOf, expectSettledOnce, quiet, setStage } fr
 
 type Traits = { mode?: 'read' | 'destructive'; idempotent?: boolean; rerun?: 'ask' | 'deny' | 'allow' };
 
-/** A tool whose first run ends as told and whose others succeed. */
+/** A tool whose first run ends as given and whose other runs succeed. */
 function twins(first: (context: ToolContext) => unknown, traits: Traits = {}, approve = true) {
   const asked: ConfirmationRequest[] = [];
   let runs = 0;
@@ -39,7 +39,7 @@ function twins(first: (context: ToolContext) => unknown, traits: Traits = {}, ap
 
 const hang = (): unknown => new Promise(() => undefined);
 
-describe('a call that repeats one whose effect nobody knows', () => {
+describe('a repeat of a call whose effect is unknown', () => {
   it.each<[string, () => unknown, string]>([
     ['timed out', hang, 'tool.timeout'],
     ['threw', () => Promise.reject(new Error('socket hang up')), 'tool.execution_error'],
@@ -103,7 +103,7 @@ describe('a call that repeats one whose effect nobody knows', () => {
       () => Promise.reject(new ToolError('tool.network_error', 'x', { retryable: true })),
     ],
     ['succeeded', () => 'paid'],
-  ])('runs unasked when the first %s', async (_, first) => {
+  ])('runs without an approval when the first %s', async (_, first) => {
     const { asked, start, runs } = twins(first);
     await start();
     await start('b');
@@ -114,7 +114,7 @@ describe('a call that repeats one whose effect nobody knows', () => {
     ['reads', { mode: 'read' }],
     ['is idempotent', { idempotent: true }],
     ['allows it', { rerun: 'allow' }],
-  ])('runs unasked when the tool %s', async (_, traits) => {
+  ])('runs without an approval when the tool %s', async (_, traits) => {
     const { asked, start, runs } = twins(hang, traits);
     await start();
     await start('b');
@@ -132,7 +132,7 @@ describe('a call that repeats one whose effect nobody knows', () => {
     expect([asked, runs()]).toEqual([[], 1]);
   });
 
-  it('is denied when the person says no', async () => {
+  it('is denied when the person denies it', async () => {
     const { turn, start, runs } = twins(hang, {}, false);
     await start();
     expect(await turn.call(envelope('b', 'pay', { to: 'ada' }))).toMatchObject({
@@ -141,7 +141,7 @@ describe('a call that repeats one whose effect nobody knows', () => {
     expect(runs()).toBe(1);
   });
 
-  it('is held, and says why, when the host has no decider of its own', async () => {
+  it('is held, and says why, when the host has no decider', async () => {
     const { clock, runtime, turn } = setStage({
       tools: [defineTool({ name: 'pay', timeoutMs: 10, run: hang })],
     });
@@ -161,7 +161,7 @@ describe('a call that repeats one whose effect nobody knows', () => {
     ]);
   });
 
-  it('is another call with other arguments, another tool or in another session', async () => {
+  it('is a different call with other arguments, another tool or in another session', async () => {
     const { asked, runtime, start, turn } = twins(hang);
     await start();
     await turn.call(envelope('b', 'pay', { to: 'bob' }));
@@ -170,7 +170,7 @@ describe('a call that repeats one whose effect nobody knows', () => {
     expect(asked).toEqual([]);
   });
 
-  it('is held also for a tool that asks anyway, once, with both reasons', async () => {
+  it('is held once, with both reasons, for a tool that needs an approval anyway', async () => {
     const { asked, start, runs } = twins(hang, { mode: 'destructive' });
     await start();
     await start('b');
@@ -178,7 +178,7 @@ describe('a call that repeats one whose effect nobody knows', () => {
     expect(runs()).toBe(2);
   });
 
-  it('tells the model not to repeat the first', async () => {
+  it('is announced in the content of the first call: do not repeat it', async () => {
     const { runtime, start } = twins(hang);
     await start();
     const [responded] = await eventsOf(runtime, 'tool.responded');
@@ -192,7 +192,7 @@ it.each([
   ['look_up_payee', 0],
   ['find_and_update_payee', 1],
 ])(
-  'a tool that only its name calls a read (%s) keeps its intent and is asked about %d times',
+  'a tool that is a read only by its name (%s) stores its intent and is asked about %d times',
   async (name, asked) => {
     const asks: ConfirmationRequest[] = [];
     let runs = 0;

@@ -4,7 +4,7 @@ import { readUndoAttrs } from '../host/undo-attrs.ts';
 import { whyNotUndo } from '../undo/undo-refusal.ts';
 import type { Gate, Stop } from '../state/gate.ts';
 
-/** Of a call that is to undo another: can that one still be undone? Asked again after a person agreed. */
+/** For a call that undoes another one: can that one still be undone? Checked again after an approval. */
 export const undoGate: Gate = {
   name: 'undo',
   check: (live) => (live.undoes === undefined ? undefined : look(live, live.undoes)),

@@ -13,7 +13,7 @@ const order = z.object({
   tags: z.array(z.string()).optional(),
 });
 
-describe('arguments that do not fit', () => {
+describe('arguments that do not match the schema', () => {
   it('are denied with the path of each problem and a hint, and the body never runs', async () => {
     let runs = 0;
     const { runtime, turn } = setStage({
@@ -69,7 +69,7 @@ describe('arguments that do not fit', () => {
     });
   });
 
-  it('are told about one another only so far: a thousand problems make no thousand lines', async () => {
+  it('are reported with a limit: a thousand problems do not make a thousand lines', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'many', input: z.object({ list: z.array(z.number()) }), run: () => 1 })],
     });
@@ -79,7 +79,7 @@ describe('arguments that do not fit', () => {
     expect('details' in outcome && outcome.details).toMatch(/and 980 more$/);
   });
 
-  it('are denied when the schema itself breaks', async () => {
+  it('are denied when the schema itself throws', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -107,8 +107,8 @@ describe('arguments that do not fit', () => {
   });
 });
 
-describe('arguments that fit', () => {
-  it('reach the body as the schema reads them, with defaults and transformations', async () => {
+describe('arguments that match the schema', () => {
+  it('reach the body as the schema returns them, with defaults and transformations', async () => {
     const seen: unknown[] = [];
     const { runtime, turn } = setStage({
       tools: [
@@ -141,7 +141,7 @@ describe('arguments that fit', () => {
     ]);
   });
 
-  it('are a copy of their own for every body: what one does to them no other sees', async () => {
+  it('are copied for every body: changes by one body are invisible to the others', async () => {
     const shared = { list: [1] };
     const seen: unknown[] = [];
     const { turn } = setStage({
@@ -161,7 +161,7 @@ describe('arguments that fit', () => {
 });
 
 describe('arguments that can be coerced', () => {
-  it('are kept as they came and as they were used, and the model is told', async () => {
+  it('are stored as requested and as used, and the model sees the changes', async () => {
     const seen: unknown[] = [];
     const { runtime, turn } = setStage({
       tools: [
@@ -190,7 +190,7 @@ describe('arguments that can be coerced', () => {
     expect(record).toMatchObject({ effectiveInput: { count: 3 }, requestedInput: { count: '3' } });
   });
 
-  it('count as the same input as those that fitted: guards go by what is used', async () => {
+  it('count as the same input as arguments that matched: guards compare the effective input', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -205,7 +205,7 @@ describe('arguments that can be coerced', () => {
     expect(await turn.call(envelope('b', 'set_it', { n: '5' }))).toMatchObject({ code: 'call.duplicate' });
   });
 
-  it('are recalled by what was asked, not by what was made of it', async () => {
+  it('are recalled by the requested arguments, not by the coerced ones', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'buy', input: z.object({ n: z.number() }), run: ({ n }) => n })],
     });
@@ -233,7 +233,7 @@ describe('the repair of arguments', () => {
       repair: (attempts === undefined ? repair : { repair, attempts }) as never,
     });
 
-  it('gets what is wrong and the schema, and what it gives is checked, used and told', async () => {
+  it('gets the problems and the schema, and its result is checked, used and reported', async () => {
     const requests: RepairRequest[] = [];
     const { runtime, turn } = repairable((request) => {
       requests.push(request);
@@ -253,7 +253,7 @@ describe('the repair of arguments', () => {
     expect(call).toMatchObject({ requestedInput: { id: '7' }, effectiveInput: { id: 'o_7' } });
   });
 
-  it('is bounded at two tries per tool and path for the whole turn, whatever ids the calls carry', async () => {
+  it('is limited to two tries per tool and path for the whole turn, across call ids', async () => {
     const attempts: number[] = [];
     const { runtime, turn } = repairable(({ attempt }) => {
       attempts.push(attempt);
@@ -271,7 +271,7 @@ describe('the repair of arguments', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('leaves every try and its result on the record of the call', async () => {
+  it('records every try and its result', async () => {
     const answers = [{ id: 'wrong', password: 'correct horse battery' }, { id: 'o_1' }];
     const { runtime, turn } = repairable(({ attempt }) => answers[attempt - 1]);
     expect(await turn.call(envelope('c', 'buy', { id: '7' }))).toMatchObject({ output: 'o_1' });
@@ -307,7 +307,7 @@ describe('the repair of arguments', () => {
     }
   });
 
-  it('mends text that is no JSON too', async () => {
+  it('also repairs text that is not JSON', async () => {
     const { turn } = repairable(({ arguments: text }) => ({ id: `o_${(text as string).length}` }));
     expect(await turn.call(envelope('c', 'buy', '{"id": '))).toMatchObject({ output: 'o_7' });
   });
@@ -318,12 +318,12 @@ describe('the repair of arguments', () => {
     ['gives text', () => '{"id":"o_1"}'],
     ['gives an array', () => [{ id: 'o_1' }]],
     ['gives a BigInt', () => ({ id: 10n })],
-  ])('leaves the denial as it was when it %s', async (_, repair) => {
+  ])('leaves the denial unchanged when it %s', async (_, repair) => {
     const { turn } = repairable(repair);
     expect(await turn.call(envelope('c', 'buy', { id: '7' }))).toMatchObject({ reason: 'validation' });
   });
 
-  it('must give an object also where the tool takes anything', async () => {
+  it('must return an object even if the tool accepts anything', async () => {
     for (const given of ['text', ['list'], 7]) {
       const { turn } = setStage({
         tools: [defineTool({ name: 'any', run: (args) => args })],
@@ -333,7 +333,7 @@ describe('the repair of arguments', () => {
     }
   });
 
-  it('holds nobody up for ever', async () => {
+  it('cannot delay the call for ever', async () => {
     const never = deferred<ToolOutcome>();
     const { clock, runtime } = repairable(() => never.promise);
     const asked = runtime.turn({ sessionId: 's', timeoutMs: 20 }).call(envelope('c', 'buy', { id: '7' }));
@@ -343,7 +343,7 @@ describe('the repair of arguments', () => {
   });
 });
 
-it('a validator that changes what it is given changes neither the request on record nor the object of the caller', async () => {
+it('a validator that changes its argument changes neither the recorded request nor the caller’s object', async () => {
   const ran: unknown[] = [];
   const shown: unknown[] = [];
   const input = {
@@ -352,7 +352,7 @@ it('a validator that changes what it is given changes neither the request on rec
       vendor: 'test',
       validate: (value: unknown) => {
         const given = value as { n: number };
-        // As code that is not strict would: what cannot be changed stays as it is, without an error.
+        // Like sloppy-mode code: a frozen property stays unchanged, without an error.
         Reflect.set(given, 'n', given.n + 1);
         return { value: given };
       },
@@ -369,18 +369,18 @@ it('a validator that changes what it is given changes neither the request on rec
   await turn.call(envelope('c', 'delete_it', args));
   expect(args).toEqual({ n: 1 });
   expect((await eventsOf(runtime, 'tool.requested'))[0]?.requestedInput).toEqual({ n: 1 });
-  // After the approval the schema is asked again about what was accepted, and gives the same value.
+  // After the approval the schema checks the accepted input again and returns the same value.
   expect(ran).toEqual([{ n: 2 }]);
   // [bound-approval] The person approved what ran, by its digest.
   expect(shown).toEqual([{ given: { n: 2 }, inputDigest: digestJson({ n: 2 }) }]);
 });
 
-describe('argument text with a slip', () => {
+describe('argument text with a syntax slip', () => {
   it.each([
     ['a code fence', '```json\n{"id":"a"}\n```'],
     ['a last comma', '{"id":"a",}'],
     ['a byte order mark', '\uFEFF{"id":"a"}'],
-  ])('is read where only one reading exists: %s', async (_, text) => {
+  ])('is repaired if it has only one reading: %s', async (_, text) => {
     const { runtime, turn } = setStage({
       tools: [defineTool({ name: 'buy', input: order, run: (args) => args })],
     });
@@ -399,7 +399,7 @@ describe('argument text with a slip', () => {
     ['two blocks', '```\n{"id":"a"}\n```\n```\n{"id":"b"}\n```', /not a JSON object/],
     ['a comma too many', '{"id":"a",,}', /not a JSON object/],
     ['single quotes', "{'id':'a'}", /not a JSON object/],
-  ])('is refused for %s', async (_, text, problem) => {
+  ])('is denied for %s', async (_, text, problem) => {
     const { turn } = setStage({ tools: [defineTool({ name: 'buy', input: order, run: (args) => args })] });
     expect(await turn.call(envelope('c', 'buy', text))).toMatchObject({
       reason: 'validation',
@@ -407,7 +407,7 @@ describe('argument text with a slip', () => {
     });
   });
 
-  it('a text that may be a list is refused with an example', async () => {
+  it('a text that may be a list is denied with an example', async () => {
     const { turn } = setStage({ tools: [defineTool({ name: 'buy', input: order, run: (args) => args })] });
     expect(await turn.call(envelope('c', 'buy', { id: 'a', tags: 'red, blue' }))).toMatchObject({
       reason: 'validation',

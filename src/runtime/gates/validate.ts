@@ -25,8 +25,8 @@ export type ResolvedCall = AcceptedCall & { readonly tool: AnyTool };
 export type Validated = { readonly type: 'ready'; readonly live: ReadyCall } | Stop;
 
 /**
- * Does the input fit the schema: as it is, else coerced by listed rules, else repaired? What the schema makes of it,
- * defaults and transforms included, is the input from here on.
+ * Does the input match the schema: as it is, coerced by the listed rules, or repaired? From here on the input
+ * is what the schema returned, with defaults and transforms.
  */
 export function validate(live: ResolvedCall): Awaitable<Validated> {
   const { request, tool, engine } = live;
@@ -42,7 +42,7 @@ export function validate(live: ResolvedCall): Awaitable<Validated> {
   const { arguments: given } = input;
   if (namesArtifact(given)) return judge(live, tries, given, []);
   const { input: schema } = tool;
-  // A validator may change what it is given.
+  // A validator may change its argument.
   const result = schema.check(schema.keepsValue === true ? given : copyOf(given));
   if ('then' in result || !result.ok) return judge(live, tries, given, []);
   const accepted = { accepted: given, checked: given, output: result.value, artifacts: [] };
@@ -56,7 +56,7 @@ const placeOf = ({ engine, tool, sessionId, facts }: ResolvedCall): Parameters<t
   known: facts.hidden,
 });
 
-/** Where the arguments were no object there is nothing exact to go by: what a repair gives stands alone. */
+/** Without an argument object there is no exact request. Then only the repaired arguments count. */
 const requestedOf = ({ request: { input }, requested }: AcceptedCall): RequestedInput => ({
   input: input.ok ? input.arguments : {},
   kept: input.ok ? requested : { kept: {}, hidden: [], repeated: [], digest: '', secrets: requested.secrets },
@@ -97,7 +97,7 @@ const noNotes: readonly string[] = Object.freeze([]);
 function toReady(live: ResolvedCall, prepared: PreparedInput, earlier: readonly InputChange[]): ReadyCall {
   const ready = withInput(live, live.tool, prepared, noNotes);
   if (earlier.length === 0 && prepared.changes.length === 0) return ready;
-  // A path is made of keys, and a key may hold a secret.
+  // A path consists of keys, and a key may contain a secret.
   const changes = [...earlier, ...prepared.changes].map(({ path, rule }) => ({
     path: clean(ready, path),
     rule,

@@ -6,8 +6,8 @@ type Waited<Value> =
   { readonly type: 'came'; readonly value: Value } | { readonly type: 'over'; readonly stop: Stop };
 
 /**
- * Waits for something on the way to the body, unless the call is cancelled or its turn is over first: a check that
- * never answers holds nobody up. After a person was asked the turn's deadline bounds nothing any more.
+ * Waits for a check before the body, unless the call is cancelled or its turn ends first. A check that never
+ * answers therefore cannot block the call. After an approval the turn's deadline no longer applies.
  */
 export function waitUnlessEnded<Value>(
   live: AcceptedCall,

@@ -1,4 +1,7 @@
-/** Walks a call through the gates in order until one stops it. Where a gate had to wait, the record says how long. */
+/**
+ * Passes a call through the gates in order until one stops it. If a gate had to wait, the record says how
+ * long.
+ */
 import type { Awaitable } from '../../base/json.ts';
 import type { GatePassage } from '../../call/event.ts';
 import { isPromiseLike, whenReady } from '../../base/when-ready.ts';
@@ -11,14 +14,14 @@ import { cancelStop, waitUnlessEnded } from './wait-unless-ended.ts';
 import type { ResolvedCall, Validated } from './validate.ts';
 import { validate } from './validate.ts';
 
-/** What came of the entry: a call with a tool and an accepted input, or why it goes no further. */
+/** Result of the entry: a call with a tool and an accepted input, or the reason why it stops. */
 export type Entered =
   | { readonly type: 'ready'; readonly live: ReadyCall; readonly passages: readonly GatePassage[] }
   | { readonly type: 'stopped'; readonly stop: Stop; readonly live: StoppedCall };
 
 const none: readonly never[] = Object.freeze([]);
 
-/** The gates before the input is known, and the validation of the input. */
+/** The gates before the input is known, then the validation of the input. */
 export function enter(live: AcceptedCall): Awaitable<Entered> {
   for (const { name, check } of entryGates) {
     const stop = stopOf(live, check(live));
@@ -51,20 +54,20 @@ const stoppedAt = (
   passages: readonly GatePassage[],
 ): Entered => ({ type: 'stopped', stop, live: { ...live, lastGate, passages } });
 
-/** What came of the whole way through the gates. */
+/** Result of all gates. */
 export type WalkedAll = Walked | Extract<Entered, { type: 'stopped' }>;
 
-/** The whole way: the entry, then the gates. Stays synchronous while every gate does. */
+/** Runs the entry, then the gates. Stays synchronous while every gate does. */
 export function walkAll(live: AcceptedCall, gates: readonly Gate[]): Awaitable<WalkedAll> {
   return whenReady(enter(live), (found): Awaitable<WalkedAll> =>
     found.type === 'stopped' ? found : walk(found.live, gates, nothingFound, { passages: found.passages }),
   );
 }
 
-/** Only the walk changes it, while it lasts. Gates give what they found. */
+/** Changed only inside `walk`. Gates return what they found. */
 type Draft = { -readonly [Name in keyof JudgedCall]: JudgedCall[Name] };
 
-/** `deadlineLifted`: a person was asked, so the deadline of the turn bounds nothing any more. */
+/** `deadlineLifted`: a person was asked, so the turn's deadline no longer applies. */
 export function walk(
   live: ReadyCall,
   gates: readonly Gate[],
@@ -84,7 +87,7 @@ export function walk(
 
 type WalkTerms = { readonly deadlineLifted?: boolean };
 
-/** The rest of the way, from a gate that has to wait. Most calls meet none. */
+/** The remaining gates, from the first one that has to wait. Most calls never get here. */
 async function walkSlowly(
   draft: Draft,
   gates: readonly Gate[],
@@ -107,7 +110,7 @@ async function walkSlowly(
   return { type: 'passed', live: draft };
 }
 
-/** Adds what a gate found. Gives why the call goes no further, if it does not. */
+/** Adds a gate's findings. Returns the reason if the call must stop. */
 function take(draft: Draft, { name }: Gate, verdict: Verdict): Stop | undefined {
   draft.lastGate = name;
   if (verdict === undefined) return stopOf(draft, undefined);
@@ -142,7 +145,7 @@ async function timed<Value>(
   const startedAtMs = clock.monotonicMs();
   const waited = await waitUnlessEnded(live, answer, deadlineLifted);
   const passage = { gate, elapsedUs: Math.round((clock.monotonicMs() - startedAtMs) * 1_000) };
-  // A preview that nobody waits for must not write while the call ends.
+  // An abandoned preview must not write while the call ends.
   if (waited.type === 'over') live.signals.abandon?.();
   return { ...waited, passage };
 }

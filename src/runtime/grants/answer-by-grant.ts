@@ -1,10 +1,11 @@
 /**
- * A standing permission in the place of a person.
+ * A standing grant replaces the approval of a person.
  *
- * 1. It answers what modes, hooks and rules ask, all of it or nothing. It never answers for a twin or for a stage of a
- *    workflow, and a block was heard before it is looked for.
- * 2. It must hold when the intent is kept: the append is guarded by the state the grant was found in, takes one of its
- *    uses, and carries a time before its end. Whoever finds it otherwise goes through the gates again.
+ * 1. It answers all asks of modes, hooks and rules, or none. It never answers for a twin or a workflow stage,
+ *    and a block always comes first.
+ * 2. It must still be valid when the intent is stored. The append checks the state in which the grant was
+ *    found, takes one of its uses, and has a time before its end. If the check fails, the call passes the
+ *    gates again.
  */
 import type { JsonObject } from '../../base/json.ts';
 import type { Ask } from '../../call/event.ts';
@@ -22,7 +23,7 @@ import { toGrantViews } from '../host/grant-view.ts';
 import { refuseGranting } from './refuse-granting.ts';
 import { askerAmong, dutiesAreSeparate } from '../host/separate-duties.ts';
 
-/** The grant that answers all of the asks, with a share to reserve; undefined where none does. */
+/** The grant that answers all asks, with a share to reserve, or undefined. */
 export async function answerByGrant(
   live: JudgedCall,
   asks: readonly Ask[],
@@ -34,7 +35,7 @@ export async function answerByGrant(
   const now = engine.ledger.now();
   const fitting = grantsIn(stored.state, sessionId)
     .filter((grant) => fits(live, grant, now))
-    // What is counted is kept for calls that nothing else covers.
+    // Grants with a limited number of uses come last.
     .toSorted((left, right) => Number(left.uses !== undefined) - Number(right.uses !== undefined));
   const grant = await findUsable(engine, await toGrantViews(engine.ledger, fitting));
   if (grant === undefined) return undefined;
@@ -50,8 +51,8 @@ export async function answerByGrant(
 }
 
 /**
- * The first that has a use left and whose giver has the right here: it may have been given by a process that did not
- * ask. A port that throws permits nothing.
+ * The first grant that has a use left and whose giver still has the permission. A process without this check
+ * may have stored it. A port that throws permits nothing.
  */
 async function findUsable(engine: Engine, grants: readonly GrantView[]): Promise<GrantView | undefined> {
   for (const grant of grants) {
@@ -65,7 +66,7 @@ async function findUsable(engine: Engine, grants: readonly GrantView[]): Promise
   return undefined;
 }
 
-/** What a person may answer beforehand. Whatever is not listed here needs them in person. */
+/** Asks that a grant may answer. Anything not listed here needs a person. */
 function isAnswerable({ by, code, stage }: Ask): boolean {
   if (code !== undefined || stage !== undefined) return false;
   switch (by.type) {
@@ -86,13 +87,13 @@ function fits(live: ReadyCall, grant: Grant, now: number): boolean {
   return grant.where === undefined || permits(grant.where, live.judged);
 }
 
-/** What cannot be read any more permits nothing. */
+/** A condition that can no longer be parsed permits nothing. */
 function permits(where: JsonObject, input: JsonObject): boolean {
   const reading = parseArgumentConstraint(where);
   return reading.ok && reading.constraint.holds(input);
 }
 
-/** Did the person who asks for the call give the grant? Compared as they were named, and as they are kept. */
+/** Did the requester of the call give the grant? Compares the exact and the stored form of the names. */
 function isByAsker(
   { engine, journal: { call }, facts }: AcceptedCall,
   { by, identity = selfAsserted }: Grant,
@@ -103,6 +104,6 @@ function isByAsker(
   );
 }
 
-/** Whether the grant of a call whose intent is made is over by then. */
+/** Has the grant ended by the time of the intent? */
 export const grantIsPast = ({ grant, journal: { call } }: JudgedCall): boolean =>
   grant !== undefined && isPast(grant.grant, call?.started?.at ?? Number.POSITIVE_INFINITY);

@@ -7,7 +7,7 @@ import { envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../..
 
 const day = 86_400_000;
 
-/** What a promise is rejected with. */
+/** The error that a promise rejects with. */
 const refusal = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => undefined,
@@ -31,7 +31,7 @@ function stage(options: Options = {}) {
   });
   const give = (request: Partial<GrantRequest> = {}) =>
     made.runtime.grants.give({ sessionId: 's', toolName: 'delete_user', by: 'ada', ...request });
-  /** Whether a call runs unasked. */
+  /** Does a call run without an approval? */
   const runs = async (id: string, args: JsonObject = { userId: 'u' }, name = 'delete_user') => {
     const turn = made.runtime.turn({ sessionId: 's' });
     const handle = turn.submit(envelope(id, name, args));
@@ -45,7 +45,7 @@ function stage(options: Options = {}) {
 }
 
 describe('a standing grant', () => {
-  it('lets calls through that a person would have been asked about, and is named on each', async () => {
+  it('approves calls that would need a person, and is named on each', async () => {
     const { runtime, turn, ran, give } = stage();
     const grant = await give({ reason: 'clean-up' });
     expect(grant).toMatchObject({ status: 'active', used: 0, by: 'ada', toolName: 'delete_user' });
@@ -65,7 +65,7 @@ describe('a standing grant', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is for one session, one tool and its arguments', async () => {
+  it('applies to one session, one tool and its arguments', async () => {
     const { runtime, give, runs } = stage();
     await give({ where: { 'args.cents': { lte: 500 } } });
     expect(await runs('a', { userId: 'u', cents: 500 })).toBe(true);
@@ -77,7 +77,7 @@ describe('a standing grant', () => {
     expect((await runtime.calls.list({ sessionId: 'other' }))[0]?.status).toBe('held');
   });
 
-  it('is for every tool its glob means', async () => {
+  it('applies to every tool that its glob matches', async () => {
     const { give, runs } = stage();
     await give({ toolName: 'read_*' });
     expect(await runs('a')).toBe(false);
@@ -96,7 +96,7 @@ describe('a standing grant', () => {
     expect((await runtime.grants.list({ sessionId: 's', active: false }))[0]?.status).toBe('expired');
   });
 
-  it('lets as many calls through as it says, however many come at once', async () => {
+  it('approves as many calls as it states, however many come at once', async () => {
     const { runtime, ran, give } = stage();
     const { grantId } = await give({ uses: 3 });
     const turn = runtime.turn({ sessionId: 's' });
@@ -110,7 +110,7 @@ describe('a standing grant', () => {
     expect(await runtime.grants.list({ sessionId: 's' })).toMatchObject([{ status: 'used_up', used: 3 }]);
   });
 
-  it('answers hooks that ask, and no hook that blocks', async () => {
+  it('answers hooks that ask, but not hooks that block', async () => {
     const asking = stage({ onPreToolUse: () => ToolDecision.requiresConfirmation('sure?') });
     await asking.give();
     expect(await asking.runs('a')).toBe(true);
@@ -121,7 +121,7 @@ describe('a standing grant', () => {
     });
   });
 
-  it('answers a read that somebody asks about with an intent, so that it can be checked at the last moment', async () => {
+  it('answers an ask about a read with an intent, so that it is checked at the last moment', async () => {
     const { runtime, give, runs } = stage({ treatments: { read: 'ask' } });
     await give({ toolName: 'read_user', uses: 1 });
     expect(await runs('a', {}, 'read_user')).toBe(true);
@@ -129,7 +129,7 @@ describe('a standing grant', () => {
     expect(await runs('b', { again: true }, 'read_user')).toBe(false);
   });
 
-  it('has no part in calls that nobody asks about', async () => {
+  it('plays no part in calls that need no approval', async () => {
     const { runtime, give, runs } = stage();
     await give({ toolName: '*' });
     expect(await runs('a', {}, 'read_user')).toBe(true);
@@ -137,7 +137,7 @@ describe('a standing grant', () => {
     expect(call?.grantId).toBeUndefined();
   });
 
-  it('is spent only where none without a count covers the call', async () => {
+  it('with limited uses is spent only if no unlimited grant covers the call', async () => {
     const { runtime, give, runs } = stage();
     await give({ uses: 1 });
     await give();
@@ -155,7 +155,7 @@ describe('a standing grant', () => {
 });
 
 describe('revoking', () => {
-  it('ends a grant at once, and says who did it', async () => {
+  it('ends a grant at once, and records who did it', async () => {
     const { clock, runtime, give, runs } = stage();
     const { grantId } = await give();
     clock.advance(5);
@@ -188,7 +188,7 @@ describe('revoking', () => {
 });
 
 describe('who may give a grant', () => {
-  it('is whom mayGrant lets; where only mayDecide is set, nobody', async () => {
+  it('is decided by mayGrant; with mayDecide alone, nobody may', async () => {
     const silent = stage({ mayDecide: () => true });
     const error = await refusal(silent.give());
     expect(error).toMatchObject({ code: 'confirmation.forbidden' });
@@ -208,7 +208,7 @@ describe('who may give a grant', () => {
     expect(await refusal(give())).toMatchObject({ code: 'confirmation.forbidden' });
   });
 
-  it('is not whoever asked, where duties are separate', async () => {
+  it('is not the requester, with separate duties', async () => {
     const { runtime, give } = stage({ separateDuties: true });
     await give();
     for (const [id, userId, status] of [
@@ -223,7 +223,7 @@ describe('who may give a grant', () => {
   });
 });
 
-it('a grant is not on the record of a call that was denied after all', async () => {
+it('a grant is not recorded on a call that was denied in the end', async () => {
   let given = false;
   const { clock, runtime } = setStage({
     tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
@@ -267,13 +267,13 @@ describe('what cannot be granted', () => {
     const { runtime, give } = stage();
     expect(await refusal(give(wrong))).toMatchObject({
       code: 'config.invalid',
-      // In words of the request, not of the ledger that would refuse it later.
+      // The message names the request, not the ledger that would refuse it later.
       message: expect.stringMatching(/^runtime\.grants\.give: /) as string,
     });
     expect(await runtime.grants.list({ sessionId: 's' })).toEqual([]);
   });
 
-  it('a secret to compare with: grants are kept in the clear', async () => {
+  it('a secret in a condition: grants are stored in plain text', async () => {
     const { give } = stage();
     for (const where of [
       { 'args.token': { equals: 'hunter2hunter2' } },
@@ -296,7 +296,7 @@ describe('what cannot be granted', () => {
   });
 });
 
-it('grants given at once are all kept', async () => {
+it('grants given at the same time are all stored', async () => {
   const { runtime, give, ledger } = stage();
   const other = createRuntime({ tools: [], ledger });
   await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Standing permissions: given, listed and revoked by named people. All of a session stand in one state that moves by
- * compare-and-set, so that nobody's grant or revocation is lost.
+ * Standing grants: given, listed and revoked by named people. All grants of a session are one state that
+ * moves by compare-and-set, so that concurrent changes cannot lose a grant or a revocation.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { isDotSegment } from '../../base/dot-segment.ts';
@@ -19,39 +19,39 @@ import type { GrantView } from '../host/grant-view.ts';
 import { toGrantViews } from '../host/grant-view.ts';
 import { refuseGranting } from './refuse-granting.ts';
 
-/** What somebody permits beforehand. */
+/** A permission in advance. */
 export type GrantRequest = {
   readonly sessionId: string;
   /** Exact name or glob. */
   readonly toolName: string;
   /**
-   * What must hold of the arguments, as contracts say it: `{ 'args.cents': { lte: 500 } }`, `all`, `any`, `not`. What
-   * is missing or of another type satisfies nothing.
+   * A condition on the arguments in the language of contracts: `{ 'args.cents': { lte: 500 } }`, `all`,
+   * `any`, `not`. A missing value or one of another type never satisfies it.
    */
   readonly where?: JsonObject;
-  /** When it ends, in milliseconds since 1970 by the ledger's clock; with the session where nothing is said. */
+  /** When it ends, in milliseconds since 1970 by the ledger's clock. Default: with the session. */
   readonly until?: number;
-  /** Or for how long from now. */
+  /** Duration from now, instead of `until`. */
   readonly forMs?: number;
-  /** How many calls it lets through; any number where nothing is said. */
+  /** How many calls it approves. Default: any number. */
   readonly uses?: number;
-  /** Who gives it. */
+  /** The person who gives it. */
   readonly by: string;
-  /** How the host knows who gives it. The name counts as self-asserted where nothing is said. */
+  /** How the host knows this person. Without it, the name counts as self-asserted. */
   readonly identity?: DirectIdentity;
   readonly reason?: string;
 };
 
 export type GrantQuery = {
   readonly sessionId: string;
-  /** Only those that may still let a call through; with `false`, only the others. */
+  /** `true`: only grants that can still approve a call. `false`: only the others. */
   readonly active?: boolean;
 };
 
 export type GrantRef = {
   readonly sessionId: string;
   readonly grantId: string;
-  /** Who takes it back. */
+  /** The person who revokes it. */
   readonly by: string;
   readonly identity?: DirectIdentity;
   readonly reason?: string;
@@ -117,7 +117,7 @@ export async function listGrants(
   return active === undefined ? views : views.filter(({ status }) => (status === 'active') === active);
 }
 
-/** Takes a grant back. One that was revoked before stays as it was. */
+/** Revokes a grant. A grant that is already revoked stays unchanged. */
 export async function revokeGrant(engine: Engine, ref: GrantRef): Promise<GrantView> {
   checkKeys('runtime.grants.revoke', ref, refNames);
   const { sessionId, grantId } = ref;
@@ -161,7 +161,7 @@ const readGrants = async ({ ledger }: Pick<Engine, 'ledger'>, sessionId: string)
 /** `Omit` of a union, variant by variant. */
 type Bare<Event> = Event extends unknown ? Omit<Event, 'id' | 'sessionId' | 'turnId' | 'cause'> : never;
 
-/** False where somebody else moved the grants of the session first. */
+/** Returns false if another process changed the grants of the session first. */
 async function move(
   { ledger, ids, nextEventId }: Engine,
   sessionId: string,
@@ -191,7 +191,7 @@ function readRequest(engine: Engine, request: GrantRequest): Grant {
   const now = engine.ledger.now();
   if (typeof sessionId !== 'string' || sessionId === '')
     refuse(where, 'sessionId must be the id of a session.');
-  // As turns refuse it: no session of that name can be opened, and a store would take it for another.
+  // Turns refuse such ids too, and a store would confuse the session with another.
   if (!sessionId.isWellFormed()) refuse(where, 'sessionId holds half a character (a lone surrogate).');
   if (isDotSegment(sessionId)) refuse(where, 'sessionId may not be "." or "..".');
   if (typeof toolName !== 'string' || toolName === '' || toolName.length > longestText)
@@ -218,7 +218,7 @@ function readRequest(engine: Engine, request: GrantRequest): Grant {
   };
 }
 
-/** A condition is kept in the clear, so it may hold nothing that would be hidden where it comes from. */
+/** Conditions are stored in plain text, so they must not contain a value that is hidden elsewhere. */
 function readWhere(engine: Engine, toolName: string, given: unknown): JsonObject {
   const read = toJson(given, { refuseUnsafeIntegers: true });
   if (!read.ok || !isJsonObject(read.value) || JSON.stringify(read.value).length > longestWhere)

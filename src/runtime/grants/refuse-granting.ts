@@ -4,8 +4,8 @@ import type { Engine } from '../state/engine.ts';
 import type { GrantView } from '../host/grant-view.ts';
 
 /**
- * Where only some may decide about calls, nobody gives grants until the host says who: a grant is a decision about all
- * calls to come. Taking one back is always safe.
+ * With `mayDecide` but no `mayGrant`, grants are disabled: a grant is a decision about all later calls.
+ * Revoking is always allowed.
  */
 export async function refuseGranting(
   { mayDecide, mayGrant }: Pick<Engine, 'mayDecide' | 'mayGrant'>,

@@ -1,7 +1,7 @@
 /**
- * The wait of whoever handed a call to another process. Nothing is decided here but what the clock and a cancellation
- * decide, and that by compare-and-set: the first of a report, the deadline, the end of a lease and a cancellation counts.
- * Where the ledger cannot be used nothing is said about the end, since a report may be on its way into it.
+ * The caller's wait for a hand-off. Only the clock and a cancellation act here, by compare-and-set: the first
+ * of a report, the deadline, the end of a lease and a cancellation counts. While the ledger fails, nothing is
+ * said about the end, since a report may be about to be stored.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { Call } from '../../call/call.ts';
@@ -23,7 +23,10 @@ import { noAttempt, unjudged } from '../settle/settle.ts';
 import { judgeUnknown, lostAttempt } from '../take-over/lost-attempt.ts';
 import { untilDue } from '../state/when-changed.ts';
 
-/** The outcome of a call that another process runs. Throws `call.pending` where this runtime stops waiting for it. */
+/**
+ * The outcome of a call that another process runs. Throws `call.pending` if this runtime stops waiting for
+ * it.
+ */
 export async function awaitReport(live: HandedCall): Promise<ToolOutcome> {
   let cancelling = false;
   for (;;) {
@@ -41,7 +44,7 @@ export async function awaitReport(live: HandedCall): Promise<ToolOutcome> {
           break;
         }
         case 'cancelled': {
-          // A worker that has it may be done in a moment; one that nobody took can be had back at once.
+          // A worker that has the call gets a grace period. An unclaimed call can be cancelled at once.
           if (!isUntaken(call) && !cancelling) {
             cancelling = true;
             break;
@@ -71,7 +74,7 @@ const callOf = (live: AcceptedCall): Call => {
   return live.journal.call;
 };
 
-/** Somebody else wrote the end: this process is the one that was asked, so its turn goes by it. */
+/** Another process wrote the end. This process made the call, so its turn must reflect the outcome. */
 function adopt(live: HandedCall, { outcome, content }: NonNullable<Call['settled']>): ToolOutcome {
   live.journal.owned = false;
   remember(live, outcome, content, true);
@@ -97,7 +100,7 @@ async function readAgain(live: AcceptedCall): Promise<void> {
 
 type ReportSignal = 'changed' | 'due' | 'cancelled' | 'left';
 
-/** `cancelling`: the worker has been given its grace. */
+/** `cancelling`: the worker has had its grace period. */
 function firstReportSignal(live: AcceptedCall, call: Call, cancelling: boolean): Promise<ReportSignal> {
   const { engine } = live;
   return new Promise((resolve, reject) => {
@@ -142,7 +145,7 @@ async function judgeCancelled(live: HandedCall): Promise<Judgement> {
     error: `The call was cancelled before anybody took it: ${reason}`,
     retryable: true,
   } as const;
-  // Of a call that was taken over, the input is not known here, and no code is run to get it.
+  // The input of a call that was taken over is unknown here, and no code runs to get it.
   if (!isBound(live)) {
     if (!isUntaken(call))
       return judgeUnknown(live, `The call was cancelled while another process had it (${reason})`);

@@ -1,10 +1,10 @@
 /**
- * A worker takes a call that was handed over.
+ * A worker claims a hand-off.
  *
- * 1. One worker has it, by compare-and-set, until its lease or the call's deadline is over.
- * 2. Only then does anybody outside the runtime see the exact arguments, what is hidden in them included.
- * 3. A lease that ran out is a new attempt for the next worker, and only where the tool may run again.
- * 4. A worker whose answer was lost may claim again what it has. Of several requests that say so, one gets it.
+ * 1. One worker has it, by compare-and-set, until its lease or the call's deadline ends.
+ * 2. Only the claim reveals the exact arguments outside the runtime, with the hidden values.
+ * 3. After a lease has ended, the next worker gets a new attempt, but only if the tool may run again.
+ * 4. A worker that lost the response to its claim may claim again. Of several such requests, one succeeds.
  */
 import { timeText } from '../../base/clock.ts';
 import { QuittanceError } from '../../base/error.ts';
@@ -36,38 +36,41 @@ import { noAttempt } from '../settle/settle.ts';
 import { prepareInput, takeOver } from '../take-over/take-over.ts';
 import type { ToolCallInput } from '../host/tool-call-input.ts';
 
-/** Which call to take: this one, or the one that has waited longest for this tool. */
+/** The call to claim: this one, or the call of this tool that has waited longest. */
 export type HandoffChoice = CallRef | { readonly toolName: string };
 
 export type HandoffTerms = {
-  /** Who takes it. */
+  /** The worker that claims it. */
   readonly worker: string;
-  /** How the host knows the worker. The name counts as self-asserted where nothing is said. */
+  /** How the host knows the worker. Without it, the name counts as self-asserted. */
   readonly identity?: DirectIdentity;
-  /** How long nobody else may have it; until the call's deadline where nothing is said. */
+  /** How long the worker has it exclusively. Default: until the call's deadline. */
   readonly leaseMs?: number;
-  /** What the worker calls this claim, another text for each. With it the claim can be made again if its answer is lost. */
+  /** The worker's unique id for this claim. With it the claim can be repeated if its response is lost. */
   readonly requestId?: string;
   /**
-   * Claims of this worker whose answers were lost, by their `requestId`. If one of them has the call, and the worker has
-   * not run it, this claim takes its place, with another token for the same attempt. It can do so once: of two claims
-   * that name the same lost one, the second hears `handoff.taken`.
+   * Earlier claims of this worker whose responses were lost, by `requestId`. If one of them holds the call
+   * and the worker has not run it, this claim replaces it, with a new token for the same attempt. This works
+   * once: a second claim that names the same lost one gets `handoff.taken`.
    */
   readonly reclaim?: readonly string[];
-  /** What the call was asked for with. Where it was made for another request, it is not to be had: `handoff.unknown`. */
+  /**
+   * The request that the worker expects. If the call was made for another request, the claim fails with
+   * `handoff.unknown`.
+   */
   readonly asked?: ToolCallInput;
-  /** With `{ toolName }`: calls that are larger in the ledger, in bytes, are left to others. */
+  /** With `{ toolName }`: skips calls that are larger in the ledger, in bytes. */
   readonly mostBytes?: number;
 };
 
-/** A call in a worker's hands. */
+/** A call that a worker has claimed. */
 export type HandoffClaim = {
-  /** What to report with. A secret: whoever has it says how the call went. */
+  /** The token for the report. It is a secret: it allows its holder to report the end. */
   readonly token: string;
   readonly sessionId: string;
   readonly callId: string;
   readonly toolName: string;
-  /** Exactly what the body must get. */
+  /** The exact arguments for the body. */
   readonly arguments: JsonObject;
   /** The same for every attempt of this call. */
   readonly idempotencyKey: string;
@@ -75,11 +78,11 @@ export type HandoffClaim = {
   readonly principal: Principal | undefined;
   /** When the call times out, by the ledger's clock. */
   readonly deadlineMs: number;
-  /** When the worker's time is up: a report after this does not count. */
+  /** When the lease ends. A report after this does not count. */
   readonly expiresAt: number;
 };
 
-/** Undefined where no call of the tool waits. Throws where a call that is named cannot be had. */
+/** Undefined if no call of the tool waits. Throws if a named call cannot be claimed. */
 export async function claimHandoff(
   state: RuntimeState,
   choice: HandoffChoice,
@@ -98,7 +101,7 @@ export async function claimHandoff(
     const replaces = findReplaced(engine, found.call, terms);
     if (replaces.type === 'held') continue;
     const claimed = await tryClaim(state, found, terms, replaces);
-    // Another worker was faster, or this process cannot open the input: the next call may do.
+    // Another worker was faster, or this process cannot open the input: try the next call.
     if (claimed.type === 'claimed') return claimed.claim;
   }
   return undefined;
@@ -147,14 +150,14 @@ async function claimOne(maker: CallMaker, ref: CallRef, terms: HandoffTerms): Pr
   }
 }
 
-/** As two calls under one id are told apart. */
+/** The same comparison as for two calls with one id. */
 function isMadeFor({ seal }: Engine, call: Call, asked: ToolCallInput): boolean {
   const { id, name, input } = parseToolCall(asked);
   const raw = input.ok ? input.arguments : input.raw;
   return id === call.callId && name === call.toolName && isDigestOf(call.requestDigest, raw, seal);
 }
 
-/** The claim that has the call, if it is one of this worker's whose answer was lost. */
+/** The claim that holds the call, if it is one of this worker's lost claims. */
 function findLostClaim({ redactor }: Engine, call: Call, { worker, reclaim = [] }: HandoffTerms): Replaced {
   const taken = takenBy(call);
   if (taken?.what.type !== 'claimed' || taken.worker !== redactor.text(worker)) return { type: 'held' };
@@ -164,10 +167,10 @@ function findLostClaim({ redactor }: Engine, call: Call, { worker, reclaim = [] 
     : { type: 'held' };
 }
 
-/** What a claim would take the place of. */
+/** What a claim would replace. */
 type Replaced =
   | { readonly type: 'nothing' }
-  /** A claim of the same worker whose answer was lost. */
+  /** A claim of the same worker whose response was lost. */
   | { readonly type: 'lost_claim'; readonly tokenDigest: string }
   /** Another worker has the call. */
   | { readonly type: 'held' };
@@ -193,7 +196,7 @@ type Claimed =
   | { readonly type: 'claimed'; readonly claim: HandoffClaim }
   /** Another process has changed the call. */
   | { readonly type: 'overtaken' }
-  /** The input of the call cannot be had here. */
+  /** This process cannot read the input. */
   | { readonly type: 'unreadable' };
 
 async function tryClaim(
@@ -251,8 +254,9 @@ async function tryClaim(
 }
 
 /**
- * The schema gives a value that JSON cannot hold, and another one each time: no worker can ever be given what was
- * accepted. So the call ends now, with the reason, and not at its deadline. False where another process moved it.
+ * The schema returns a value that JSON cannot hold, and a different one each time, so no worker can ever get
+ * the accepted value. The call therefore ends now with that reason, not at its deadline. Returns false if
+ * another process changed it.
  */
 async function endDiffering(live: ReadyCall & BoundKey, call: Call): Promise<boolean> {
   const judgement = await fail(
@@ -262,7 +266,7 @@ async function endDiffering(live: ReadyCall & BoundKey, call: Call): Promise<boo
       error:
         'The call did not run: the input schema of the tool gives another value each time, so no worker can be given what was accepted.',
       retryable: false,
-      authorSaysRetry: true, // it never ran: a repeat is no twin
+      authorSaysRetry: true, // it never ran, so a repeat is not a twin
     },
     {
       remarks: new AttemptRemarks(),
@@ -274,7 +278,7 @@ async function endDiffering(live: ReadyCall & BoundKey, call: Call): Promise<boo
   return keepEnd(live, judgement, noAttempt);
 }
 
-/** The same call, deadline and reservation; another run of it. */
+/** Starts another run of the same call with the same deadline and reservation. */
 function startAgain(live: ReadyCall, { started }: Call): void {
   if (started === undefined) return;
   const { idempotencyKey, deadlineMs, mayRerun, stages, reserved } = started;
@@ -289,7 +293,7 @@ function startAgain(live: ReadyCall, { started }: Call): void {
   });
 }
 
-/** What the schema made of the input, if JSON can hold that; else what the schema was given. */
+/** The schema's result if JSON can hold it, otherwise the schema's input. */
 function argumentsOf(live: ReadyCall): JsonObject | undefined {
   const { value, checked } = live.input;
   const read = toJson(value);
@@ -298,7 +302,7 @@ function argumentsOf(live: ReadyCall): JsonObject | undefined {
   return plain.ok && isJsonObject(plain.value) ? plain.value : undefined;
 }
 
-/** The tool says what its arguments and its results must be, so a worker's runtime has it too. */
+/** The tool defines arguments and results, so the worker's runtime needs it too. */
 export function requireTool(engine: Engine, toolName: string): void {
   if (engine.tools.get(toolName)?.handoff === true) return;
   const known = [...engine.tools.values()].filter(({ handoff }) => handoff).map(({ name }) => name);

@@ -1,10 +1,10 @@
 /**
- * What becomes of a call another process was to run when nobody has reported in time. Anybody may see to it, by
- * compare-and-set: whoever waits for the call, whoever asks for it again, whoever looks for work.
+ * Ends a hand-off without a report in time. Any process may do it, by compare-and-set: one that waits for the
+ * call, repeats it, or looks for work.
  *
- * 1. Past its deadline it timed out. Where nobody had taken it nothing ran, and nothing is in doubt.
- * 2. A lease that ran out before: the worker may have done it. Only a tool that may run again is given to another;
- *    else the tool is asked what happened; else nobody knows.
+ * 1. Past its deadline the call timed out. If no worker had claimed it, nothing ran and no effect is unknown.
+ * 2. If the lease ended earlier, the worker may have run the call. Only a tool that may run again goes to
+ *    another worker. Otherwise the tool is asked; failing that, the effect is unknown.
  */
 import { freezeJson } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
@@ -24,11 +24,11 @@ import type { TakenOverCall } from '../take-over/take-over.ts';
 import { prepareInput, recordTakeover } from '../take-over/take-over.ts';
 import { askTool, judgeFound, judgeUnknown, lostAttempt } from '../take-over/lost-attempt.ts';
 
-/** Whether somebody must see to the call now. */
+/** Is the call due? */
 export const isDue = ({ ledger }: Engine, call: Call): boolean =>
   isHandoff(call) && ledger.now() >= dueAt(call);
 
-/** Ends a call that is due. Undefined, and nothing is stored, where another process has changed it. */
+/** Ends a call that is due. Undefined, and nothing is stored, if another process has changed it. */
 export async function endDue(live: HandedCall): Promise<ToolOutcome | undefined> {
   const {
     engine,
@@ -66,7 +66,7 @@ function judgeTimeout(live: HandedCall, call: Call): Judgement {
   return unjudged(outcome, false);
 }
 
-/** By the record where this process does not have the tool. */
+/** Uses the record if this process does not have the tool. */
 function repeatOfHandoff(
   tool: AnyTool | undefined,
   call: Call,
@@ -90,7 +90,7 @@ async function judgeSilence(live: HandedCall, call: Call): Promise<Judgement> {
     : judgeFound(ready, found, why);
 }
 
-/** The call with its input, if that can be had; undefined otherwise. */
+/** The call with its input, or undefined if the input is unavailable. */
 async function readyToAsk(live: HandedCall): Promise<(ReadyCall & BoundKey) | undefined> {
   if (isBound(live)) return live;
   const prepared = await prepareInput(live);

@@ -1,4 +1,4 @@
-/** What a worker says about a call it ran, read into the end of a body. */
+/** Reads a worker's report as the end of a body. */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { toJson } from '../../base/json.ts';
@@ -12,31 +12,31 @@ import type { BodyContext } from '../attempt/body-context.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 
 /**
- * How it went: what it gave; what went wrong; or a tool result, which is anything with a boolean `success` and may end
- * the turn.
+ * The end of the call: its output, its error, or a tool result, which is an object with a boolean `success`
+ * and may end the turn.
  */
 export type HandoffReport =
   | { readonly output: unknown }
   | {
       readonly error: string;
-      /** Why, in the words a body may use; `tool.execution_error` where nothing is said. */
+      /** A reason code that a body may claim. Default: `tool.execution_error`. */
       readonly code?: ReasonCode;
-      /** True says in so many words that nothing happened and trying again is safe. */
+      /** `true` states explicitly that nothing happened and a retry is safe. */
       readonly retryable?: boolean;
       readonly extras?: JsonObject;
     }
   | ToolResult;
 
-/** What a body says through its context. */
+/** Notes that a body would make through its context. */
 export type HandoffNotes = {
   readonly log?: readonly { readonly message: string; readonly fields?: JsonObject }[];
-  /** Which places outside were reached. */
+  /** External targets that were reached. */
   readonly reached?: readonly string[];
-  /** What the attempt cost; replaces what the tool declares. */
+  /** The cost of the attempt. It replaces the cost that the tool declares. */
   readonly costMicros?: number;
 };
 
-/** What was said, and what its digest is made of: two reports are the same if this is. */
+/** The report and the value of its digest: two reports are equal if their digests are. */
 export type ReadReport = { readonly end: BodyEnd; readonly said: JsonValue };
 
 export function readReport(report: HandoffReport): ReadReport {
@@ -51,10 +51,10 @@ export function readReport(report: HandoffReport): ReadReport {
   return { end: { type: 'returned', value }, said: ['output', asJson(value)] };
 }
 
-/** A worker has no marks of ours: that it reports is what makes the result the tool's own. */
+/** A worker's result carries no mark of `toolResult()`. The report itself makes it the tool's own. */
 function readResult(report: object): ReadReport {
   try {
-    const result = toolResult(report as ToolResult); // looked at field by field in there
+    const result = toolResult(report as ToolResult); // which checks every field
     return { end: { type: 'returned', value: result }, said: ['result', asJson(result)] };
   } catch (cause) {
     throw invalid(cause instanceof Error ? cause.message : 'that is no tool result.');
@@ -72,7 +72,7 @@ function readError(report: object): ReadReport {
   if (retryable !== undefined && typeof retryable !== 'boolean')
     throw invalid('retryable must be true or false.');
   const thrown = new ToolError((code ?? 'tool.execution_error') as ReasonCode, error, {
-    // A word that is no reason of a body is read as what it is when the error is classified.
+    // An unknown reason code is handled when the error is classified.
     ...(retryable !== undefined && { retryable }),
     ...(typeof extras === 'object' && extras !== null && { extras: { ...extras } }),
   });
@@ -80,7 +80,7 @@ function readError(report: object): ReadReport {
   return { end: { type: 'threw', error: thrown }, said };
 }
 
-/** What JSON cannot hold is judged as such; for the digest it is all the same. */
+/** A value that JSON cannot hold is judged as such. For the digest all such values are equal. */
 const asJson = (value: unknown): JsonValue => {
   const read = toJson(value);
   return read.ok ? read.value : null;
@@ -102,7 +102,7 @@ export function checkNotes(notes: HandoffNotes): void {
 const isLine = (line: unknown): boolean =>
   typeof line === 'object' && line !== null && typeof ownValue(line, 'message') === 'string';
 
-/** Says through the context of a body what the worker noted. */
+/** Writes the worker's notes through the context of a body. */
 export function noteDown(context: BodyContext, { log = [], reached = [], costMicros }: HandoffNotes): void {
   for (const { message, fields } of log) context.log(message, fields);
   for (const target of reached) context.reached(target);

@@ -1,7 +1,7 @@
 /**
- * What proves that a worker has a call in hand. Sealed, so that nobody without the ledger's key can make or read one;
- * it says which session, call, attempt, worker and expiry it is for. The ledger keeps a keyed digest of it, never the
- * token: whoever reads the ledger cannot report.
+ * Proves that a worker has claimed a call. The token is sealed, so only holders of the ledger's key can make
+ * or read one. It names session, call, attempt, worker and expiry. The ledger stores only a keyed digest, so
+ * a reader of the ledger cannot report.
  */
 import { keyedDigestJson } from '../../base/canonical.ts';
 import type { JsonValue } from '../../base/json.ts';
@@ -28,13 +28,13 @@ export const makeHandoffToken = (seal: Seal, grant: HandoffGrant): string =>
 export const tokenDigest = (seal: Seal, token: string): string =>
   keyedDigestJson(seal.digestKey, [purpose, token]);
 
-/** What the token is for; undefined where it is none of this ledger's. */
+/** The claim that the token proves, or undefined if it is not from this ledger. */
 export function readHandoffToken(seal: Seal, token: unknown): HandoffGrant | undefined {
   if (typeof token !== 'string' || token.length > longest) return undefined;
   try {
     const [sessionId, callId, attempt, worker, expiresAt] = readJsonText(
       seal.open(token, purpose),
-    ) as readonly JsonValue[]; // sealed by us, as the list it is made of
+    ) as readonly JsonValue[]; // we sealed it as this list
     return typeof sessionId === 'string' &&
       typeof callId === 'string' &&
       typeof attempt === 'number' &&
@@ -47,5 +47,5 @@ export function readHandoffToken(seal: Seal, token: unknown): HandoffGrant | und
   }
 }
 
-/** Far more than any ids make. */
+/** Far longer than any real token. */
 const longest = 1_000_000;

@@ -38,21 +38,21 @@ const thrownCode = (error: unknown): string => (isQuittanceError(error) ? error.
 
 const code = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
 
-describe('a call that is handed over', () => {
-  it('is on record with no secret that somebody put into the name of a worker', async () => {
+describe('a hand-off', () => {
+  it('stores no secret that was put into the name of a worker', async () => {
     const on = stage();
     const reply = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
     await quiet();
     const secret = `ghp_${'a1B2'.repeat(9)}`;
     const { token } = await on.runtime.handoffs.claim(taken, { worker: `mailer ${secret}` });
     expect(await on.runtime.handoffs.list()).toMatchObject([{ worker: 'mailer [REDACTED]' }]);
-    // Under the name that was kept it can still be reported.
+    // The report works with the stored form of the name.
     expect(await on.runtime.handoffs.report(token, { output: 1 })).toMatchObject({ status: 'settled' });
     await reply;
     expect(JSON.stringify(await eventsOf(on.runtime, 'tool.reported'))).not.toContain(secret);
   });
 
-  it('waits, with its intent kept, until somebody takes it and reports', async () => {
+  it('waits, with its intent stored, until a worker claims it and reports', async () => {
     const on = stage();
     const reply = on.turn.call(envelope('c1', 'pay', { amount: 3 }));
     await quiet();
@@ -89,14 +89,14 @@ describe('a call that is handed over', () => {
     await expectSettledOnce(on.runtime);
   });
 
-  it('keeps a read by its intent too, so that a worker can find it', async () => {
+  it('stores an intent for a read too, so that a worker can find it', async () => {
     const on = stage();
     const { claim, reply } = await start(on, { name: 'get_all' });
     await on.runtime.handoffs.report(claim.token, { output: [1] });
     expect(await reply).toMatchObject({ output: [1] });
   });
 
-  it('is refused to a second worker however far off its deadline is', async () => {
+  it('is refused to a second worker, however far away its deadline is', async () => {
     const patient = defineTool({ name: 'wait', mode: 'external', handoff: true });
     const on = setStage({ tools: [patient], defaultTimeoutMs: Number.MAX_SAFE_INTEGER });
     await start(on, { name: 'wait' });
@@ -105,7 +105,7 @@ describe('a call that is handed over', () => {
     });
   });
 
-  it('is had by one of two that reach for it', async () => {
+  it('goes to one of two workers that claim it at once', async () => {
     const on = stage();
     void on.turn.call(envelope('c1', 'pay')).catch(() => undefined);
     await quiet();
@@ -120,7 +120,7 @@ describe('a call that is handed over', () => {
     });
   });
 
-  it('is judged as the end of a body is: schema, success check, error, terminal result', async () => {
+  it('is judged like the end of a body: schema, success check, error, terminal result', async () => {
     const checked = defineTool({
       name: 'put',
       mode: 'external',
@@ -158,7 +158,7 @@ describe('a call that is handed over', () => {
     expect(code(outcome)).toBe('tool.invalid_output');
   });
 
-  it('ends no turn by an output that only looks like a result', async () => {
+  it('ends no turn for an output that only looks like a result', async () => {
     const on = stage();
     const { claim, reply } = await start(on);
     await on.runtime.handoffs.report(claim.token, { output: toolResult({ success: true }) });
@@ -170,7 +170,7 @@ describe('a call that is handed over', () => {
     expect(await second).not.toHaveProperty('toolResult');
   });
 
-  it('gives what is hidden to the worker that has it, and to nobody else', async () => {
+  it('gives hidden values to the worker that claimed it, and to no one else', async () => {
     const on = stage();
     const { claim } = await start(on, { args: { password: 'hunter2-hunter2' } });
     expect(claim.arguments).toEqual({ password: 'hunter2-hunter2' });
@@ -185,7 +185,7 @@ describe('a call that is handed over', () => {
   });
 });
 
-describe('a call whose schema gives another value each time', () => {
+describe('a call whose schema returns another value each time', () => {
   let day = 0;
   const ship = defineTool({
     name: 'ship',
@@ -199,7 +199,7 @@ describe('a call whose schema gives another value each time', () => {
     ['by its name', taken, 'handoff.unknown'],
     ['by its tool', { toolName: 'ship' }, undefined],
   ])(
-    'ends with the reason when a worker reaches for it %s, long before its deadline',
+    'ends with that reason when a worker claims it %s, long before its deadline',
     async (_, choice, expected) => {
       const on = setStage({ tools: [ship] });
       const reply = on.turn.call(envelope('c1', 'ship', { to: 'Ada' }));
@@ -216,7 +216,7 @@ describe('a call whose schema gives another value each time', () => {
         elapsedMs: 0,
         payloadExtras: { input: expect.objectContaining({ to: 'Ada' }) as unknown },
       });
-      // It never ran, so nothing is in doubt.
+      // It never ran, so its effect is not unknown.
       expect((await on.runtime.calls.unresolved()).rows).toEqual([]);
       await expectSettledOnce(on.runtime);
     },
@@ -224,7 +224,7 @@ describe('a call whose schema gives another value each time', () => {
 });
 
 describe('a report', () => {
-  it('again gets what is recorded, and is reply where it differs', async () => {
+  it('repeated gets the recorded outcome, and is told if it differs', async () => {
     const on = stage();
     const { claim } = await start(on);
     await on.runtime.handoffs.report(claim.token, { output: 1 });
@@ -244,7 +244,7 @@ describe('a report', () => {
     await expectSettledOnce(on.runtime);
   });
 
-  it('counts once where two come at the same time', async () => {
+  it('counts once if two arrive at the same time', async () => {
     const on = stage();
     const { claim, reply } = await start(on);
     const both = await Promise.all([
@@ -257,7 +257,7 @@ describe('a report', () => {
     await expectSettledOnce(on.runtime);
   });
 
-  it('is refused without a token of this ledger, or with one that was changed', async () => {
+  it('is refused without a token of this ledger, or with a changed one', async () => {
     const on = stage();
     const { claim } = await start(on);
     const other = stage();
@@ -277,7 +277,7 @@ describe('a report', () => {
     expect((await on.runtime.handoffs.list()).length).toBe(1);
   });
 
-  it('is refused for another call of the same name, though it is of the same ledger', async () => {
+  it('is refused for another call of the same name on the same ledger', async () => {
     const on = stage();
     const { claim, reply } = await start(on);
     await on.runtime.handoffs.report(claim.token, { output: 1 });
@@ -292,7 +292,7 @@ describe('a report', () => {
     expect((await on.runtime.handoffs.report(next.token, { output: 2 })).status).toBe('settled');
   });
 
-  it('that is none is refused, and may be mended', async () => {
+  it('that is malformed is refused and may be corrected', async () => {
     const on = stage();
     const { claim } = await start(on);
     const wrong: unknown[] = [null, 5, {}, { output: 1, more: 2 }, { error: 5 }, { success: true, data: 5 }];
@@ -308,7 +308,7 @@ describe('a report', () => {
     expect((await on.runtime.handoffs.report(claim.token, { output: 1 })).status).toBe('settled');
   });
 
-  it('is one of many that do not fail together', async () => {
+  it('in a list fails alone', async () => {
     const on = stage();
     const { claim } = await start(on);
     const answers = await on.runtime.handoffs.reportAll([
@@ -327,7 +327,7 @@ describe('a report', () => {
 });
 
 describe('time', () => {
-  it('runs out for a call nobody took, which then leaves nothing in doubt', async () => {
+  it('runs out for an unclaimed call, whose effect is then not unknown', async () => {
     const on = stage();
     const reply = on.turn.call(envelope('c1', 'pay'));
     await quiet();
@@ -341,7 +341,7 @@ describe('time', () => {
     await expect(on.runtime.handoffs.claim(taken, by)).rejects.toMatchObject({ code: 'handoff.unknown' });
   });
 
-  it('runs out for a worker: the report is late, and the effect was in doubt until then', async () => {
+  it('runs out for a worker: the report is late, and the effect was unknown until then', async () => {
     const on = stage();
     const { claim, reply } = await start(on);
     on.clock.advance(60_000);
@@ -362,7 +362,7 @@ describe('time', () => {
     await expectSettledOnce(on.runtime);
   });
 
-  it('[no-silent-rerun] of a lease runs out: nobody else is given what may not run twice', async () => {
+  it('[no-silent-rerun] of a lease runs out: a call that must not run twice goes to no other worker', async () => {
     const on = stage();
     const { claim, reply } = await start(on, { leaseMs: 1_000 });
     on.clock.advance(1_000);
@@ -371,7 +371,7 @@ describe('time', () => {
     expect((await on.runtime.handoffs.report(claim.token, { output: 1 })).status).toBe('late');
   });
 
-  it('of a lease runs out: what may run again is another attempt, and the first one cannot report it', async () => {
+  it('of a lease runs out: a call that may run again gets another attempt, which the first worker cannot report', async () => {
     const on = stage();
     const { claim, reply } = await start(on, { name: 'get_all', leaseMs: 1_000 });
     on.clock.advance(1_000);
@@ -393,7 +393,7 @@ describe('time', () => {
     await expectSettledOnce(on.runtime);
   });
 
-  it('runs out, and the model is reply whether the call may have taken effect', async () => {
+  it('runs out, and the model learns whether the call may have taken effect', async () => {
     const toldOf = async (name: string, isTaken: boolean): Promise<string> => {
       const on = stage();
       const reply = on.turn.call(envelope('c1', name));
@@ -416,7 +416,7 @@ describe('time', () => {
     expect(untaken).toContain('"retryable":true');
   });
 
-  it('runs out for a call that nobody took: it costs nothing', async () => {
+  it('runs out for an unclaimed call: it costs nothing', async () => {
     const dear = defineTool({
       name: 'pay_dear',
       mode: 'external',
@@ -436,7 +436,7 @@ describe('time', () => {
     expect([await costOf(false), await costOf(true)]).toEqual([0, 5]);
   });
 
-  it('of a lease that ran out is paid for: nobody knows that the first worker did nothing', async () => {
+  it('of a lease that ended is charged: the first worker may have run the call', async () => {
     const dear = defineTool({
       name: 'get_dear',
       mode: 'read',
@@ -455,7 +455,7 @@ describe('time', () => {
     expect(responded?.costMicros).toBe(10);
   });
 
-  it('runs out for a call with something hidden: where its input cannot be read nothing of a report is shown', async () => {
+  it('runs out for a call with hidden values: if its input cannot be read, the report is not shown', async () => {
     const on = stage();
     const secret = 'hunter2hunter2';
     const { claim } = await start(on, { args: { password: secret } });
@@ -469,7 +469,7 @@ describe('time', () => {
     expect(JSON.stringify(event)).not.toContain(secret);
   });
 
-  it('of a lease is judged by the clock, not by who looks first', async () => {
+  it('of a lease is judged by the clock, not by which process looks first', async () => {
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
     const tools = [pay];
@@ -487,7 +487,7 @@ describe('time', () => {
     });
   });
 
-  it('that is up has the tool asked first what happened', async () => {
+  it('that is up makes the runtime ask the tool first', async () => {
     const known = defineTool({
       name: 'wire',
       mode: 'external',
@@ -514,7 +514,7 @@ describe('a budget', () => {
   const create = () =>
     setStage({ tools: [paid], budgets: [{ scope: 'all', toolCalls: 1, costMicros: 150 }] });
 
-  it('gets back what a call took that nobody ran', async () => {
+  it('gets back the reservation of a call that never ran', async () => {
     const on = create();
     const reply = on.turn.call(envelope('c1', 'pay'));
     await quiet();
@@ -527,7 +527,7 @@ describe('a budget', () => {
     await second;
   });
 
-  it('is charged for what a worker did, or may have done', async () => {
+  it('is charged for work that a worker did or may have done', async () => {
     const on = create();
     const { reply } = await start(on);
     on.clock.advance(60_000);
@@ -539,7 +539,7 @@ describe('a budget', () => {
 });
 
 describe('a cancellation', () => {
-  it('of a call nobody took says that it did not run', async () => {
+  it('of an unclaimed call says that it did not run', async () => {
     const on = stage();
     const reply = on.turn.call(envelope('c1', 'pay'));
     await quiet();
@@ -548,7 +548,7 @@ describe('a cancellation', () => {
     expect((await on.runtime.calls.list({ sessionId: 's' }))[0]?.settled?.unsettledEffect).toBe(false);
   });
 
-  it('of a call in a worker’s hands gives it a moment, then nobody knows', async () => {
+  it('of a claimed call gives the worker a grace period, then the effect is unknown', async () => {
     const on = stage();
     const { claim, reply } = await start(on);
     on.turn.cancel('c1', 'enough');
@@ -568,8 +568,8 @@ describe('a cancellation', () => {
   });
 });
 
-describe('whoever asked', () => {
-  it('may close its runtime: the call goes on, and is found again by its id', async () => {
+describe('the caller of a hand-off', () => {
+  it('may close its runtime: the call continues, and is found again by its id', async () => {
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
     const first = createRuntime({ tools: [pay], ledger, clock });
@@ -586,7 +586,7 @@ describe('whoever asked', () => {
     await expectSettledOnce(second);
   });
 
-  it('may be gone: whoever asks again ends the call when its time is up', async () => {
+  it('may be gone: a repeat ends the call when its time is up', async () => {
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
     const first = createRuntime({ tools: [pay], ledger, clock });
@@ -606,8 +606,8 @@ describe('whoever asked', () => {
   });
 });
 
-describe('a claim of a call by its name', () => {
-  it('says whether the call was never handed over or has its outcome', async () => {
+describe('a claim of a call by its id', () => {
+  it('says whether the call was never handed off or already has its outcome', async () => {
     const on = setStage({ tools: [pay, defineTool({ name: 'delete_it', run: () => 'gone' })] });
     const claim = (callId: string) => on.runtime.handoffs.claim({ sessionId: 's', callId }, by);
     void on.turn.call(envelope('held', 'delete_it')).catch(() => undefined);
@@ -627,7 +627,7 @@ describe('a claim of a call by its name', () => {
 });
 
 describe('a cancelled call that a worker has', () => {
-  it('is let go of at once where its runtime is closed while the worker has its grace', async () => {
+  it('is released at once if its runtime is closed during the worker’s grace period', async () => {
     const on = stage();
     const cancel = new AbortController();
     const reply = on.turn.call(envelope('c1', 'pay', { amount: 3 }), { signal: cancel.signal });
@@ -643,7 +643,7 @@ describe('a cancelled call that a worker has', () => {
   });
 });
 
-describe('a report that comes late, to a process without the tool', () => {
+describe('a late report to a process without the tool', () => {
   const withCode = defineTool({
     name: 'pay_by_code',
     mode: 'external',
@@ -656,9 +656,9 @@ describe('a report that comes late, to a process without the tool', () => {
   it.each([
     ['pay', { amount: 3 }, 'shown'],
     ['pay', { amount: 3, password: 'hunter2hunter2' }, 'withheld'],
-    // [secrets-stay-out] What is hidden need not be in the request: the schema adds the code.
+    // [secrets-stay-out] A hidden value need not be in the request: the schema adds the code.
     ['pay_by_code', { amount: 3 }, 'withheld'],
-  ])('is kept as it is where nothing of the input is hidden: %s %j is %s', async (name, args, expected) => {
+  ])('is stored unchanged if no part of the input is hidden: %s %j is %s', async (name, args, expected) => {
     const on = setStage({ tools: [pay, withCode] });
     const { claim } = await start(on, { name, args });
     on.clock.advance(60_000);
@@ -673,7 +673,7 @@ describe('a report that comes late, to a process without the tool', () => {
 });
 
 describe('a worker that reports one call in many ways', () => {
-  it('is heard twenty times, and each way once', async () => {
+  it('is recorded up to twenty times, each way once', async () => {
     const on = stage();
     const { claim } = await start(on);
     await on.runtime.handoffs.report(claim.token, { output: 0 });
@@ -686,7 +686,7 @@ describe('a worker that reports one call in many ways', () => {
 });
 
 describe('a ledger that cannot be read while a worker has the call', () => {
-  /** A memory ledger whose news fail while `isBroken` is set. */
+  /** A memory ledger whose change signals fail while `isBroken` is set. */
   function create() {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
@@ -714,16 +714,16 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     return { ...setStage({ clock, ledger, tools: [pay] }), state, claim };
   }
 
-  it('ends nothing: the caller goes on waiting, and hears the report once the ledger can be read', async () => {
+  it('ends nothing: the caller keeps waiting, and gets the report once the ledger can be read', async () => {
     const on = create();
     const reply = on.turn.call(envelope('c1', 'pay'));
     await quiet();
     on.state.isDeaf = true;
-    // Any change of the call has the caller look.
+    // Any change of the call makes the caller look.
     const claim = await on.claim();
     await quiet();
     const before = on.state.asked;
-    // It looks again four times a second, not in a circle.
+    // It polls four times a second, not in a busy loop.
     on.clock.advance(249);
     await quiet();
     expect(on.state.asked).toBe(before);
@@ -741,7 +741,7 @@ describe('a ledger that cannot be read while a worker has the call', () => {
   it('says nothing about the end after the deadline: a report may be on its way', async () => {
     const on = create();
     const reply = on.turn.call(envelope('c1', 'pay'));
-    reply.catch(() => undefined); // reply below
+    reply.catch(() => undefined); // checked below
     await quiet();
     const claim = await on.runtime.handoffs.claim(taken, by);
     await quiet();
@@ -751,7 +751,7 @@ describe('a ledger that cannot be read while a worker has the call', () => {
     on.clock.advance(250);
     await expect(reply).rejects.toMatchObject({ code: 'call.pending' });
     on.state.isBroken = false;
-    // Asked again, it is what the record says.
+    // A repeat gets the recorded outcome.
     expect(await on.runtime.turn({ sessionId: 's' }).call(envelope('c1', 'pay'))).toMatchObject({
       type: 'ToolTimeout',
     });

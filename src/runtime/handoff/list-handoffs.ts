@@ -1,4 +1,4 @@
-/** Calls that another process is to run, or is running. */
+/** Lists calls that another process is to run, or is running. */
 import type { JsonValue } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
 import { isHandoff, leaseIsOver, takenBy } from '../../call/handoff.ts';
@@ -15,7 +15,7 @@ import { takeOver } from '../take-over/take-over.ts';
 
 export type HandoffQuery = { readonly toolName?: string; readonly limit?: number };
 
-/** One call that waits for a worker, or that one has in hand. The input is in its kept form. */
+/** One call that waits for a worker, or that a worker has claimed. The input is in its stored form. */
 export type HandoffView = {
   readonly sessionId: string;
   readonly callId: string;
@@ -32,7 +32,7 @@ export type HandoffView = {
   readonly principal: Principal | undefined;
   readonly startedAt: number;
   readonly deadlineMs: number;
-  /** Who has it in hand, since when and until when. */
+  /** The worker that claimed it, since when and until when. */
   readonly worker: string | undefined;
   readonly takenAt: number | undefined;
   readonly expiresAt: number | undefined;
@@ -62,7 +62,7 @@ export async function listHandoffs(
 
 const looksAtOnce = 20;
 
-/** Those that are due are seen to on the way: whoever handed them over may be gone. */
+/** Ends calls that are due on the way, since their callers may be gone. */
 export async function* findHandoffs(
   state: RuntimeState,
   toolName: string | undefined,
@@ -71,7 +71,7 @@ export async function* findHandoffs(
   const { engine } = state;
   let looks = 0;
   for await (const { sessionId, callId } of readOpenCalls(engine.ledger)) {
-    // Many calls may be open: everything else in the process gets a turn in between.
+    // Many calls may be open, so other work in the process gets a turn in between.
     if (++looks % looksAtOnce === 0) await new Promise(setImmediate);
     if (
       mostBytes < Number.POSITIVE_INFINITY &&

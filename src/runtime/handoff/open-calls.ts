@@ -3,7 +3,9 @@ import type { OpenCall } from '../../ledger/queries.ts';
 
 const pageSize = 1_000;
 
-/** Every call without an outcome, oldest first, read a page at a time. Other work has its turn between two pages. */
+/**
+ * Every call without an outcome, oldest first, read page by page. Other work gets a turn between two pages.
+ */
 export async function* readOpenCalls(ledger: Pick<Ledger, 'queries'>): AsyncGenerator<OpenCall, void> {
   let after: string | undefined;
   for (;;) {

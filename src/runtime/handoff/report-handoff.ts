@@ -1,10 +1,10 @@
 /**
- * A worker says how a call went that it had in hand.
+ * A worker reports the end of a call that it claimed.
  *
  * 1. Only the token of the claim counts, for its session, call and attempt, until its expiry.
- * 2. The first report is judged as the end of a body is, and settles the call. The same token again gets what is
- *    recorded; a payload that differs is noted and changes nothing.
- * 3. What comes after the call has ended otherwise is kept as late.
+ * 2. The first report is judged like the end of a body, and settles the call. A repeat with the same token
+ *    gets the recorded outcome; a different payload is noted and changes nothing.
+ * 3. A report after the call ended in another way is stored as late.
  */
 import { keyedDigestJson } from '../../base/canonical.ts';
 import { QuittanceError } from '../../base/error.ts';
@@ -40,15 +40,18 @@ import { resultOf } from '../settle/note-failed-write.ts';
 import { LedgerTrouble, orUnavailable } from '../../ledger/ledger-trouble.ts';
 import { prepareInput, takeOver } from '../take-over/take-over.ts';
 
-/** What became of a report. */
+/** Result of a report. */
 export type ReportedCall = {
   readonly sessionId: string;
   readonly callId: string;
-  /** It settled the call; it was there before; or the call had ended otherwise, and it is kept as late. */
+  /**
+   * `settled`: it settled the call. `replayed`: it was reported before. `late`: the call had ended in another
+   * way.
+   */
   readonly status: 'settled' | 'replayed' | 'late';
-  /** How the call ended, as it is recorded. */
+  /** The recorded outcome of the call. */
   readonly outcome: ToolOutcome;
-  /** It is not what was reported first. */
+  /** Does it differ from the first report? */
   readonly differs: boolean;
 };
 
@@ -56,13 +59,13 @@ export type BatchReport = {
   readonly token: string;
   readonly report: HandoffReport;
   readonly notes?: HandoffNotes;
-  /** How the host knows who reports. */
+  /** How the host knows the reporter. */
   readonly identity?: DirectIdentity;
 };
 export type BatchAnswer =
   { readonly ok: true; readonly reported: ReportedCall } | { readonly ok: false; readonly error: Error };
 
-/** One answer for each report, in their order; none fails with another. */
+/** One answer for each report, in their order. Each report fails on its own. */
 export async function reportAll(
   state: RuntimeState,
   reports: readonly BatchReport[],
@@ -149,7 +152,7 @@ const toAnswer = (
 const reportsOf = (events: readonly CallEvent[]): readonly ToolReported[] =>
   events.filter((event) => event.type === 'tool.reported');
 
-/** Whether the ledger knows the claim the token is of, with all it says. */
+/** Does the ledger know the claim of this token, with all its fields? */
 function isClaimed(engine: Engine, { events }: StoredCall, grant: HandoffGrant, token: string): boolean {
   const digest = tokenDigest(engine.seal, token);
   return reportsOf(events.filter(isCallEvent)).some(
@@ -162,7 +165,7 @@ function isClaimed(engine: Engine, { events }: StoredCall, grant: HandoffGrant, 
   );
 }
 
-/** Undefined where somebody else has moved the call. */
+/** Undefined if another process has changed the call. */
 async function settleReport(
   maker: CallMaker,
   { stored, call, grant, read, digest, notes, identity }: FoundReport,
@@ -200,7 +203,7 @@ async function settleReport(
     payloadExtras: undefined,
   };
   const kept = await keepEnd(live, judgement, attempt).catch((error: unknown) => {
-    // The worker hears that it must report again. Until then the record has what it reported.
+    // The worker learns that it must report again. Until then the record has this report.
     if (error instanceof LedgerTrouble)
       engine.failedWrites.add({
         call,
@@ -214,13 +217,13 @@ async function settleReport(
   return kept ? judgement.outcome : undefined;
 }
 
-/** What this attempt cost, and every one before it that was lost. */
+/** The cost of this attempt, and of every lost attempt before it. */
 function costMicrosOf(live: ReadyCall, call: Call, { chargedMicros }: BodyContext): number {
   const declared = knownCost(live);
   return (chargedMicros ?? declared) + declared * (call.attempt - 1);
 }
 
-/** The call has its outcome: by a report before, which is answered again, or otherwise, which makes this one late. */
+/** The call has its outcome. A repeated report gets it again; any other report is late. */
 async function answerSettled(
   maker: CallMaker,
   found: FoundReport,
@@ -261,14 +264,14 @@ async function answerSettled(
   return toAnswer(call, isLate ? 'late' : 'replayed', outcome, differs);
 }
 
-/** A worker that cannot stop saying something else is heard so often. */
+/** The most different reports of one call that are recorded. */
 const mostDifferences = 20;
 
 async function keepLate(
   taken: TakenOverCall,
   { call, grant, read, digest, identity }: FoundReport,
 ): Promise<void> {
-  // Where the input cannot be read any more, nobody can say what of the result gives something hidden away.
+  // If the input can no longer be read, it is unknown which part of the result reveals a hidden value.
   const prepared = await prepareInput(taken, { mayDiffer: true });
   const mayShow = prepared.type === 'ready';
   const live = mayShow ? prepared.live : taken;

@@ -1,7 +1,7 @@
 /**
- * What is heard while a call waits for a person: that its record has changed, that the time is up, a withdrawal, a
- * cancellation, the answer of the host's own decider, or that this runtime stops waiting. Whoever hears it reads the
- * record before acting on it.
+ * Waits for the next signal while a call is held: a changed record, the expiry, a withdrawal, a cancellation,
+ * the answer of the host's own decider, or the end of this runtime's wait. The caller reads the record before
+ * it acts on the signal.
  */
 import type { JsonObject } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
@@ -24,7 +24,7 @@ export type HostAnswer = {
   readonly answer: Promise<ReadAnswer> | undefined;
 };
 
-/** The first thing that is heard. What was said before is heard at once. `ask` asks the host. */
+/** Resolves with the first signal. Earlier signals resolve it at once. `ask` asks the host. */
 export function awaitHoldSignal(
   live: AcceptedCall,
   confirmation: Confirmation,
@@ -51,7 +51,7 @@ export function awaitHoldSignal(
     signals.withdraw = (reason) => tell({ type: 'withdrawn', reason });
     signals.onCancel = () => tell({ type: 'cancelled', reason: signals.cancelled ?? 'cancelled' });
     const watch = watchExpiry(live, confirmation, () => tell({ type: 'expired' }));
-    // What was decided while the hold was being kept counts before anybody is asked.
+    // A decision that arrived while the hold was being stored counts before anyone is asked.
     if (signals.cancelled !== undefined) return signals.onCancel();
     if (live.turn.withdrawn !== undefined) return signals.withdraw(live.turn.withdrawn);
     if (signals.left) return signals.onLeave();
@@ -67,7 +67,7 @@ export function awaitHoldSignal(
   });
 }
 
-/** Asks the host's own decider, once for each question, however often the record changes meanwhile. */
+/** Asks the host's own decider once for each question, even if the record changes meanwhile. */
 export function askHost(live: AcceptedCall, confirmation: Confirmation, last: HostAnswer): HostAnswer {
   const {
     engine: { onConfirm },
@@ -78,7 +78,10 @@ export function askHost(live: AcceptedCall, confirmation: Confirmation, last: Ho
   return { confirmationId, answer: askPerson(onConfirm, toRequest(live, call, confirmation)) };
 }
 
-/** Timers go by the runtime's clock, expiry by the ledger's, which may jump: the wait looks at it every second. */
+/**
+ * Timers use the runtime's clock, expiry uses the ledger's, which may jump. The wait therefore checks it
+ * every second.
+ */
 function watchExpiry(
   { engine }: AcceptedCall,
   confirmation: Confirmation,
@@ -96,7 +99,7 @@ function watchExpiry(
       watch = engine.expiries.watch(Math.max(1, left()), look);
       return;
     }
-    // A denial that began to arrive in time counts: it is heard as a change of the record.
+    // A denial that began to arrive in time counts. It shows up as a change of the record.
     const arriving = engine.arriving.mayDeny(confirmation, now);
     if (arriving === undefined) {
       tell();
@@ -124,7 +127,7 @@ async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Pr
   }
 }
 
-/** What the host's own decider is shown, by the record. */
+/** The request to the host's own decider, built from the record. */
 function toRequest(
   { facts }: AcceptedCall,
   call: Call,
@@ -142,7 +145,7 @@ function toRequest(
     toolName,
     displayName,
     mode,
-    // Frozen: it is also what the ledger holds. The input of a call that is held is an object.
+    // Frozen, because the ledger holds the same object. The input of a held call is an object.
     arguments: freezeJson(call.effectiveInput ?? call.requestedInput) as JsonObject,
     inputForm: call.inputForm ?? 'json',
     accepted: freezeJson(acceptedInputOf(call)) as JsonObject,

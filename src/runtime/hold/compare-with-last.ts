@@ -1,6 +1,6 @@
 /**
- * What a person sees who is asked about a call whose tool shows no preview: how the arguments differ from those of the
- * last call on the same resource. Only a few calls are looked at, by an index of the ledger.
+ * For a person who decides about a call without a preview: how the arguments differ from those of the last
+ * call on the same resource. Only a few calls are read, by an index of the ledger.
  */
 import type { JsonObject, JsonPath, JsonValue } from '../../base/json.ts';
 import { formatPath, isJsonObject } from '../../base/json.ts';
@@ -16,15 +16,17 @@ import { keysOfRecorded } from '../undo/later-writes.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
 
-/** The most calls of the tool in the session that are looked at, the newest first. */
+/** Most calls of the tool in the session that are compared, newest first. */
 const mostCalls = 10;
 const mostScanned = 1_000;
 const mostFields = 50;
 const longestValue = 2_000;
-/** Characters around a change in a long text. */
+/** Characters shown around a change in a long text. */
 const around = 60;
 
-/** Undefined where the tool does not say what it touches, or no earlier call of the session touched the same. */
+/**
+ * Undefined if the tool declares no resource keys, or no earlier call of the session used the same resource.
+ */
 export async function compareWithLast(live: ReadyCall): Promise<ArgumentComparison | undefined> {
   const keys = resourceKeysOf(live.tool, () => inputForTool(live.tool.input, live.input));
   if (keys === undefined || keys.length === 0) return undefined;
@@ -32,7 +34,7 @@ export async function compareWithLast(live: ReadyCall): Promise<ArgumentComparis
     const last = await findLast(live, keys);
     return last && compare(live, last);
   } catch (error) {
-    // A person can be asked without it. Where the ledger is gone, the hold says so.
+    // A person can decide without it. If the ledger fails, the hold reports it.
     if (error instanceof LedgerTrouble) return undefined;
     throw error;
   }
@@ -58,11 +60,11 @@ async function findLast(live: ReadyCall, keys: readonly string[]): Promise<Call 
   return undefined;
 }
 
-/** Both in their kept form: what is hidden stays hidden. */
+/** Compares the stored forms: hidden values stay hidden. */
 function compare(live: ReadyCall, last: Call): ArgumentComparison {
   const found: PreviewField[] = [];
   collect(last.effectiveInput ?? last.requestedInput, live.input.effective.kept, [], found);
-  const shown = cleanOutput(live, found.slice(0, mostFields) as unknown as JsonValue); // fields of JSON are JSON
+  const shown = cleanOutput(live, found.slice(0, mostFields) as unknown as JsonValue); // JSON fields are JSON
   return {
     callId: last.callId,
     at: last.requestedAt,
@@ -93,7 +95,7 @@ const isHidden = (value: JsonValue | undefined): boolean =>
 const own = (holder: JsonObject, key: string): JsonValue | undefined =>
   Object.hasOwn(holder, key) ? holder[key] : undefined;
 
-/** Of two long texts, the part in which they differ. */
+/** The part in which two long texts differ. */
 function shortened(before: JsonValue | undefined, after: JsonValue | undefined): Partial<PreviewField> {
   const one = textOf(before);
   const other = textOf(after);

@@ -36,7 +36,7 @@ function destructive(onConfirm?: OnConfirm) {
 }
 
 describe('a mode', () => {
-  it('asks a person where it destroys or touches the machine, and runs otherwise', async () => {
+  it('needs an approval if it is destructive or runs on the system, and runs otherwise', async () => {
     const asked: string[] = [];
     const { turn } = setStage({
       tools: ['get_it', 'set_it', 'delete_it', 'shell_it', 'whatever'].map((name) =>
@@ -53,7 +53,7 @@ describe('a mode', () => {
     expect(asked).toEqual(['delete_it', 'shell_it']);
   });
 
-  it('can be treated otherwise by the host', async () => {
+  it('can be treated differently by the host', async () => {
     const asked: string[] = [];
     const { turn } = setStage({
       tools: ['get_it', 'delete_it'].map((name) => defineTool({ name, run: () => name })),
@@ -67,7 +67,7 @@ describe('a mode', () => {
     expect(asked).toEqual(['get_it']);
   });
 
-  it('that asks waits in the ledger for a decision where the host has no decider of its own', async () => {
+  it('that needs an approval waits in the ledger if the host has no decider', async () => {
     const { runtime, turn, ran } = destructive();
     const asked = turn.call(envelope('c', 'delete_row', { n: 1 }));
     await quiet();
@@ -88,7 +88,7 @@ describe('a mode', () => {
 });
 
 describe('a held call', () => {
-  it('is kept first, then shown to the person with all they need, then run once they agree', async () => {
+  it('is stored first, then shown to the person with all facts, then run after the approval', async () => {
     const requests: ConfirmationRequest[] = [];
     let held: readonly string[] = [];
     const { runtime, ran } = destructive(async (request) => {
@@ -139,7 +139,7 @@ describe('a held call', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is denied when the person says no, in their words', async () => {
+  it('is denied when the person denies it, in their words', async () => {
     const { runtime, turn, ran } = destructive(() => ({
       decision: 'deny',
       by: 'ada',
@@ -201,7 +201,7 @@ describe('a held call', () => {
     expect(ran).toEqual([]);
   });
 
-  it('never mixes with another of the same tool: each decision counts for its own call', async () => {
+  it('never mixes with another call of the same tool: each decision counts for its own call', async () => {
     const answers = new Map<string, PromiseWithResolvers<ConfirmationAnswer>>();
     const { runtime, turn, ran } = destructive(({ callId }) => {
       const answer = deferred<ConfirmationAnswer>();
@@ -229,7 +229,7 @@ describe('a held call', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is asked about once, however many ask for it, and everybody gets the one outcome', async () => {
+  it('is asked about once, however many callers join it, and every caller gets the one outcome', async () => {
     let questions = 0;
     const answer = deferred<ConfirmationAnswer>();
     const { turn, ran } = destructive(() => {
@@ -260,7 +260,7 @@ describe('a held call', () => {
 });
 
 describe('after an approval', () => {
-  it('hooks are heard again, and one that now blocks wins', async () => {
+  it('hooks are asked again, and one that now blocks wins', async () => {
     let sunday = false;
     const { runtime, turn } = setStage({
       tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
@@ -278,7 +278,7 @@ describe('after an approval', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('the second decision is on the record with its own checks', async () => {
+  it('the second ruling is recorded with its own checks', async () => {
     const { clock, runtime, turn } = setStage({
       tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
       onPreToolUse: async () => {
@@ -295,7 +295,7 @@ describe('after an approval', () => {
       expect(gates.filter(({ gate }) => gate === 'policy')).toEqual([{ gate: 'policy', elapsedUs: 7_000 }]);
   });
 
-  it('the body gets what was shown: the schema is not asked a second time about JSON', async () => {
+  it('the body gets what was shown: the schema does not check JSON a second time', async () => {
     let reading = 'before';
     let checks = 0;
     const ran: unknown[] = [];
@@ -322,7 +322,7 @@ describe('after an approval', () => {
     expect(checks).toBe(1);
   });
 
-  it('a new reason to ask asks again; the one that was answered does not', async () => {
+  it('a new reason asks again; the answered one does not', async () => {
     let reasons = ['first'];
     const asked: string[] = [];
     const { runtime, turn } = setStage({
@@ -344,7 +344,7 @@ describe('after an approval', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('what was approved is what runs: the body gets the input that was shown', async () => {
+  it('the approved input runs: the body gets the input that was shown', async () => {
     const shown: unknown[] = [];
     const ran: unknown[] = [];
     const { turn } = setStage({
@@ -366,8 +366,8 @@ describe('after an approval', () => {
   });
 });
 
-describe('a decider of the host', () => {
-  it('may put other arguments in the place of those asked for: they run, and are what was approved', async () => {
+describe('the host’s decider', () => {
+  it('may replace the arguments: they run, and count as approved', async () => {
     const { runtime, turn, ran } = destructive(() => ({
       decision: 'edit',
       by: 'ada',
@@ -411,7 +411,7 @@ describe('a decider of the host', () => {
     [{ decision: 'edit', by: ' ', arguments: { n: 2 } }, 'the decision names nobody'],
     [{ decision: 'respond', by: 'ada', response: '' }, 'a response needs a text'],
     [{ decision: 'respond', response: 'x' }, 'the decision names nobody'],
-  ])('that says something that is no whole decision denies: %j', async (answer, why) => {
+  ])('that returns an incomplete decision denies: %j', async (answer, why) => {
     const { runtime, turn, ran } = destructive(() => answer as unknown as ConfirmationAnswer);
     const outcome = await turn.call(envelope('c', 'delete_row', { n: 1 }));
     expect(outcome).toMatchObject({ type: 'ToolDenied', code: 'confirmation.rejected' });
@@ -448,7 +448,7 @@ describe('a decider of the host', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('may edit a call whose schema changes values: the body gets them changed once, and is asked about once', async () => {
+  it('may edit a call whose schema changes values: they are changed once, and asked about once', async () => {
     const ran: unknown[] = [];
     let asked = 0;
     const { runtime, turn } = setStage({
@@ -470,7 +470,7 @@ describe('a decider of the host', () => {
     expect(decided).toMatchObject({ editedInput: { n: 6 }, editedAccepted: { n: 5 }, editedForm: 'json' });
   });
 
-  it('who may not decide cannot edit either', async () => {
+  it('cannot edit without the permission to decide', async () => {
     const ran: unknown[] = [];
     const { turn } = setStage({
       tools: [defineTool({ name: 'delete_row', run: (args) => ran.push(args) })],
@@ -485,11 +485,11 @@ describe('a decider of the host', () => {
   });
 });
 
-describe('a runtime that is closed while calls wait', () => {
+describe('a runtime that is closed while calls are held', () => {
   it.each<[who: string, tool: AnyTool]>([
     ['for a person', defineTool({ name: 'delete_row', run: () => 'gone' })],
     ['for a worker', defineTool({ name: 'get_row', handoff: true })],
-  ])('%s leaves nobody waiting at its ledger', async (_, tool) => {
+  ])('%s leaves no listener on its ledger', async (_, tool) => {
     const inner = createMemoryLedger();
     let waiting = 0;
     const ledger = alterLedger(inner, {
@@ -503,7 +503,7 @@ describe('a runtime that is closed while calls wait', () => {
     });
     const runtime = createRuntime({ ledger, tools: [tool] });
     const asking = runtime.turn({ sessionId: 's' }).call(envelope('c', tool.name));
-    asking.catch(() => undefined); // told below
+    asking.catch(() => undefined); // checked below
     await eventually(() => expect(waiting).toBe(1));
     await runtime.close();
     await expect(asking).rejects.toMatchObject({ code: 'call.pending' });

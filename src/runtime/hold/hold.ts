@@ -1,7 +1,7 @@
 /**
- * A call that needs a person. It is held in the ledger first; then anybody with the right may decide, here or in any
- * process that shares the ledger. The first of a decision, an expiry, a withdrawal and a cancellation counts, and an
- * approval skips no check.
+ * A call that needs an approval. The hold is stored first. Then any person with the permission may decide,
+ * here or in any process that shares the ledger. The first of a decision, an expiry, a withdrawal and a
+ * cancellation counts. An approval skips no check.
  */
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { Call, Confirmation } from '../../call/call.ts';
@@ -85,10 +85,10 @@ export async function hold(live: JudgedCall): Promise<CallReply | HeldHere | Mov
   return holdOn(live, notAsked);
 }
 
-/** The host's own decider was asked nothing yet. */
+/** The host's own decider has not been asked yet. */
 export const notAsked: HostAnswer = Object.freeze({ confirmationId: undefined, answer: undefined });
 
-/** Waits for the decision about a call that is held. */
+/** Waits for the decision about a held call. */
 export function holdOn(live: AskedCall, asked: HostAnswer): HeldHere {
   const confirmation = questionOf(live);
   const rest = resolveHold(live, asked)
@@ -112,8 +112,8 @@ function questionOf({ journal, callId }: AcceptedCall): Confirmation {
 }
 
 /**
- * Goes on from whatever the record says about the question. Held again where it asks something else. `just`: the input
- * on record, where it was taken a moment ago.
+ * Continues from the recorded state of the question. Holds again if a new question comes up. `just`: the
+ * recorded input, if it was just prepared.
  */
 export async function resolveHold(live: AskedCall, asked: HostAnswer, just?: Taken): Promise<CallReply> {
   let host = asked;
@@ -125,7 +125,7 @@ export async function resolveHold(live: AskedCall, asked: HostAnswer, just?: Tak
     const confirmation = questionOf(live);
     switch (confirmation.status) {
       case 'pending': {
-        taken = undefined; // it may be long until a person decides
+        taken = undefined; // a decision may take long
         const waited = await untilDecided(live, confirmation, host);
         if (waited.type === 'settled') return waited.outcome;
         ({ host } = waited);
@@ -155,7 +155,7 @@ const settleEnded = (live: EndedCall, details: string): Promise<ToolOutcome> =>
 
 type Waited =
   | { readonly type: 'settled'; readonly outcome: ToolOutcome }
-  /** The record says more now than it did. */
+  /** The record has changed. */
   | { readonly type: 'changed'; readonly host: HostAnswer };
 
 /** Waits once. */
@@ -195,7 +195,7 @@ async function untilDecided(live: AskedCall, confirmation: Confirmation, last: H
   }
 }
 
-/** This runtime was closed: the call stays held, for whoever comes after, and is not this runtime's any more. */
+/** This runtime was closed. The call stays held for another process, and this runtime no longer owns it. */
 function letGo(live: AcceptedCall, { confirmationId, description }: Confirmation): never {
   live.journal.owned = false;
   throw new QuittanceError(
@@ -205,7 +205,7 @@ function letGo(live: AcceptedCall, { confirmationId, description }: Confirmation
   );
 }
 
-/** Nobody answered in time: by the rule that asked, the call runs or does not. */
+/** The question expired: the rule that asked decides whether the call runs. */
 async function expire(live: AskedCall, confirmation: Confirmation, host: HostAnswer): Promise<Waited> {
   if (confirmation.timeoutEffect === 'block')
     return { type: 'settled', outcome: await settleExpired(live, confirmation) };
@@ -216,7 +216,10 @@ async function expire(live: AskedCall, confirmation: Confirmation, host: HostAns
   return { type: 'changed', host };
 }
 
-/** The host's own decider has no more rights than anybody else: an answer by somebody without the right is a no. */
+/**
+ * The host's own decider has the same permissions as any person. An answer without the permission is a
+ * denial.
+ */
 async function checkRights(
   { engine, journal: { call } }: AcceptedCall,
   answer: ReadAnswer,
@@ -235,7 +238,7 @@ async function checkRights(
 
 const actingOf = ({ name, identity = selfAsserted }: DecidedBy): Acting => ({ by: name, identity });
 
-/** The host's own decider said something. Somebody else may have been faster. */
+/** Stores the answer of the host's own decider. Another person may have been faster. */
 async function keepAnswer(live: AcceptedCall, confirmation: Confirmation, answer: ReadAnswer): Promise<void> {
   const { confirmationId, inputDigest, revision } = confirmation;
   const { decision, reason, mistake } = answer;
@@ -265,7 +268,10 @@ async function keepAnswer(live: AcceptedCall, confirmation: Confirmation, answer
   }
 }
 
-/** Other arguments, or an answer to the model: kept as if whoever decided had come to `runtime.confirmations.decide`. */
+/**
+ * Edited arguments or an answer to the model are stored as if they came through
+ * `runtime.confirmations.decide`.
+ */
 async function keepOther(
   live: AcceptedCall,
   { confirmationId, inputDigest, revision }: Confirmation,
@@ -277,7 +283,7 @@ async function keepOther(
     const call = stored && foldStored(stored);
     const confirmation = call?.confirmation;
     if (stored === undefined || call === undefined) return readAgain(live);
-    // Somebody else was faster.
+    // Another decision was faster.
     if (confirmation?.confirmationId !== confirmationId || confirmation.status !== 'pending')
       return readAgain(live);
     const who = { by: by.name, inputDigest, ...(reason !== undefined && { reason }) };
@@ -286,7 +292,7 @@ async function keepOther(
       if (await keepDecision(engine, stored, call, confirmation, { ...shown, ...answer }, actingOf(by)))
         return await readAgain(live);
     } catch (error) {
-      // Other arguments that the tool cannot take are no yes.
+      // An edit that the tool does not accept is not an approval.
       if (!isQuittanceError(error, 'confirmation.mismatch') && !isQuittanceError(error, 'config.invalid'))
         throw error;
       return keepAnswer(
@@ -301,7 +307,7 @@ async function keepOther(
   }
 }
 
-/** False where only something beside the call has moved, and the same is to be tried again. */
+/** Returns false if only a related state has moved, and the same append should be tried again. */
 async function flushOrReadAgain(live: AcceptedCall, mark: number): Promise<boolean> {
   const result = await live.journal.flush();
   if (result.status === 'appended') return true;
@@ -311,7 +317,7 @@ async function flushOrReadAgain(live: AcceptedCall, mark: number): Promise<boole
   return true;
 }
 
-/** Takes up what others wrote about the call meanwhile. */
+/** Reads the events that other processes wrote about the call meanwhile. */
 async function readAgain(live: AcceptedCall): Promise<void> {
   const stored = await live.engine.ledger.journal.readCall(live.sessionId, live.callId);
   const call = stored && foldStored(stored);
@@ -320,14 +326,15 @@ async function readAgain(live: AcceptedCall): Promise<void> {
   live.journal.inherit(call, stored.version);
 }
 
-/** After an approval: every check once more. A reason to ask that was not approved asks again. */
+/** After an approval every check runs again. A reason that was not approved asks again. */
 async function goOn(
   asked: AskedCall,
   confirmation: Confirmation,
   just: Taken | undefined,
 ): Promise<CallReply> {
   const { engine, journal } = asked;
-  // A check said no after the approval, and the process that made it died before the call could end: the no stands.
+  // After the approval a check denied the call, and the process died before it ended the call: the denial
+  // stays.
   if (journal.call?.ruling === 'deny') return settleStopped(asked, stoppedSince(journal.call));
   for (let taken = just; ; taken = undefined) {
     if (isUsedTooLate(confirmation, engine.ledger.now())) return settleExpired(asked, confirmation);
@@ -346,10 +353,10 @@ async function goOn(
   }
 }
 
-/** No gate has looked at the call since the approval. */
+/** No gate has judged the call since the approval. */
 const entry: Passage = { passages: [], lastGate: 'validate' };
 
-/** What gates found before the person was asked, and are not asked about again. */
+/** Findings of the gates before the approval, which are not asked about again. */
 const knownOf = ({ toolKey, claimKey, twins, supersedes, ruled }: AskedCall): Findings => ({
   ...nothingFound,
   toolKey,
@@ -368,8 +375,8 @@ function stoppedSince({ decidedBy }: Call): Stop & { type: 'deny' } {
 }
 
 /**
- * What a person must be asked now. Where what would be done is not what was approved, everything that was asked then is
- * asked again; otherwise only what is new. `differs`: the schema gives the tool another value.
+ * The asks for a person now. If the input differs from the approved one, all earlier asks are repeated;
+ * otherwise only new ones count. `differs`: the schema returns another value.
  */
 function asksNow(
   { asks: now, journal }: JudgedCall,
@@ -394,7 +401,7 @@ const isAboutChange = ({ by }: Ask): boolean =>
 const otherPreview = 'What the tool would do has changed: see its preview.';
 const otherValue = 'The tool would now get another value than the one that was approved: see its arguments.';
 
-/** A rule asks the same while it says the same; anything else while it gives the same reason. */
+/** A rule's ask is the same if its digest is; any other ask, if its description is. */
 const sameAsk = (left: Ask, right: Ask): boolean =>
   left.by.type === right.by.type &&
   left.by.name === right.by.name &&

@@ -1,4 +1,4 @@
-/** A decision of a person, as it is kept: one append, which fails where somebody else has moved the call. */
+/** Stores a person's decision: one append, which fails if another process has changed the call. */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject, toJson } from '../../base/json.ts';
@@ -28,35 +28,35 @@ import { sealContext, toPayload } from '../state/seal-input.ts';
 import { readExecuted, secretsOf } from '../take-over/take-over.ts';
 import { unmaskEdit } from '../accept/unmask-edit.ts';
 
-/** What somebody decided about a held call. */
+/** A decision about a held call. */
 export type PersonDecision = {
-  /** Who decides. */
+  /** The person who decides. */
   readonly by: string;
-  /** How the host knows who decides. The name counts as self-asserted where nothing is said. */
+  /** How the host knows this person. Without it, the name counts as self-asserted. */
   readonly identity?: DirectIdentity;
   readonly reason?: string;
-  /** Of the input that was shown; needed to approve or edit. */
+  /** Digest of the input that was shown. Required to approve or edit. */
   readonly inputDigest?: string;
-  /** Of the preview that was shown, where there was one. */
+  /** Revision of the preview that was shown, if any. */
   readonly revision?: number;
   /**
-   * When the decision was received, by the ledger's clock; now unless told. A denial that was received before the
-   * question expired counts, as long as the call has not been settled and its body has not begun.
+   * When the decision was received, by the ledger's clock. Default: now. A denial that was received before
+   * the question expired counts until the call is settled or its body starts.
    */
   readonly receivedAt?: number;
-  /** The person approves and says that they have not read to the end. It is recorded with their name. */
+  /** The person approves and states that they have not read to the end. This is recorded with their name. */
   readonly notReadToEnd?: boolean;
 } & (
   | { readonly decision: 'approve' | 'deny' }
   /** Approves the call with other arguments. */
   | { readonly decision: 'edit'; readonly arguments: JsonObject }
-  /** Answers the model and does not run the tool. */
+  /** Answers the model instead of running the tool. */
   | { readonly decision: 'respond'; readonly response: string }
 );
 
 export type Decided = { readonly stored: StoredCall; readonly call: Call };
 
-/** Undefined where somebody moved the call, or something beside it, meanwhile. */
+/** Undefined if another process changed the call, or a state it depends on, meanwhile. */
 export async function keepDecision(
   engine: Engine,
   stored: StoredCall,
@@ -109,7 +109,7 @@ export async function keepDecision(
     ...(moves.length > 0 && { moves }),
     depth: stored.depth,
     ...(edited?.sealed !== undefined && { sealed: edited.sealed }),
-    // What was hidden of the arguments before is needed no more.
+    // The sealed values of the previous arguments are no longer needed.
     ...(edited !== undefined && edited.sealed === undefined && { dropSealed: true }),
   };
   const result = await append(engine, entry, call, by, decision.decision);
@@ -120,7 +120,10 @@ export async function keepDecision(
   };
 }
 
-/** A decision that cannot be stored does not count, and is recorded once the ledger takes writes again. */
+/**
+ * A decision that cannot be stored does not count. The failure is recorded once the ledger accepts writes
+ * again.
+ */
 async function append(
   engine: Engine,
   entry: Entry,
@@ -149,7 +152,7 @@ async function append(
 const isLateDenial = (confirmation: Confirmation, { decision }: PersonDecision, now: number): boolean =>
   decision === 'deny' && isExpired(confirmation, now);
 
-/** Hides in the words of a person what is hidden in the arguments, as far as this process can open them. */
+/** Hides in the person's words what is hidden in the arguments, as far as this process can open them. */
 async function cleanerFor(
   engine: Engine,
   call: Call,
@@ -164,17 +167,20 @@ async function cleanerFor(
 
 type Edit = {
   readonly input: KeptInput;
-  /** Undefined where this process does not have the tool: whoever runs the call has its schema look at the edit. */
+  /**
+   * Undefined if this process does not have the tool. The process that runs the call then applies its schema
+   * to the edit.
+   */
   readonly form: InputForm | undefined;
-  /** What the person wrote, where the schema makes something else of it. */
+  /** The person's arguments, if the schema changed them. */
   readonly accepted: JsonObject | undefined;
   readonly artifacts: readonly ArtifactArgument[];
   readonly sealed: string | undefined;
 };
 
 /**
- * The edited arguments as they are kept. Where this process has the tool, they must fit its schema as they are, and
- * what the schema makes of them is what was approved.
+ * The edited arguments in their stored form. If this process has the tool, they must match its schema without
+ * coercion, and the schema's result is what was approved.
  */
 async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<Edit> {
   const read = toJson(given, { refuseUnsafeIntegers: true });
@@ -188,7 +194,7 @@ async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<
       { callId: call.callId },
     );
   const tool = engine.tools.get(call.toolName);
-  // A process without the tool does not know what it hides, but what was hidden before stays hidden.
+  // A process without the tool does not know what the tool hides, but values hidden before stay hidden.
   const hide = [
     ...new Set([...call.hidden, ...maskedPaths(acceptedInputOf(call)), ...maskedPaths(call.effectiveInput)]),
   ];

@@ -1,7 +1,7 @@
 import { redacted } from '../../base/text-mask.ts';
 import type { JudgedCall } from '../state/call-stages.ts';
 
-/** What makes a call risky, in words for whoever is asked about it. */
+/** What makes a call risky, in words for the person who decides. */
 export function riskOf(live: JudgedCall): readonly string[] {
   const { mode, modeOrigin, idempotent } = live.tool;
   const words: string[] = [];
@@ -16,13 +16,13 @@ export function riskOf(live: JudgedCall): readonly string[] {
   return [...words, ...whatIsHidden(live)];
 }
 
-/** So many paths are named; the rest is counted. */
+/** The most paths that are named. The rest is counted. */
 const mostNamed = 4;
 const longestPath = 60;
 
 /**
- * What a mask keeps from the person who decides. A model can repeat a recipient under a name like `token`, and so have
- * both masked. Masks that stand where a secret belongs are not listed here.
+ * Values that masks hide from the person who decides. A model can repeat a recipient under a name like
+ * `token`, and so have both masked. Masks in places where a secret is expected are not listed.
  */
 function whatIsHidden({ input, asks, journal: { call } }: JudgedCall): readonly string[] {
   const words: string[] = [];

@@ -1,4 +1,4 @@
-/** Who acts, as the runtime is told: a name, and how the host knows that it is theirs. */
+/** The person or program that acts: a name, and how the host knows it. */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -10,7 +10,7 @@ import { askerAmong } from './separate-duties.ts';
 
 export type Acting = { readonly by: string; readonly identity: Identity };
 
-/** Reads an identity that the host states; a name without one is self-asserted. Throws where it is none. */
+/** Reads an identity from the host. A name without one is self-asserted. Throws if it is malformed. */
 export function readIdentity(where: string, given: unknown, redactor: Redactor): DirectIdentity {
   if (given === undefined) return selfAsserted;
   const identity = readDirectIdentity(given);
@@ -22,7 +22,7 @@ export function readIdentity(where: string, given: unknown, redactor: Redactor):
   return redactIdentity(identity, redactor);
 }
 
-/** Whatever an identity says is kept for ever, so it goes through the redactor like a name. */
+/** An identity is stored for ever, so it is redacted like a name. */
 export function redactIdentity<Given extends Identity>(identity: Given, redactor: Redactor): Given {
   const clean = (value: JsonObject): JsonObject =>
     Object.fromEntries(
@@ -32,11 +32,11 @@ export function redactIdentity<Given extends Identity>(identity: Given, redactor
         return [key, isJsonObject(inner) ? clean(inner) : inner];
       }),
     );
-  // The shape stays: only texts are replaced by texts.
+  // Only texts are replaced, so the shape stays.
   return clean(identity as unknown as JsonObject) as unknown as Given;
 }
 
-/** A person as they are kept beside what they did about a call. */
+/** A person in the stored form, for the record of their action. */
 export const personOf = (redactor: Redactor, call: Call, { by, identity }: Acting): DecidedBy => ({
   type: 'person',
   name: redactor.text(by),

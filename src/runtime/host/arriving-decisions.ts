@@ -1,14 +1,14 @@
 /**
- * Decisions whose request has begun to arrive and is not whole yet. One of them may be a denial, and a denial counts
- * from when its request began. So a question does not expire while such a request is open, for a limited time.
+ * Decisions whose request is still arriving. One of them may be a denial, which counts from the start of its
+ * request. So a question does not expire while such a request is open, for a limited time.
  */
 import type { Confirmation } from '../../call/call.ts';
 
-/** A request that is still not whole this long after the expiry is not waited for. */
+/** How long after the expiry an incomplete request still delays it. */
 export const longestArrivalMs = 10_000;
 
 type Arriving = {
-  /** Undefined where the request says it only at its end. */
+  /** Undefined if the request names it only at its end. */
   readonly confirmationId: string | undefined;
   readonly receivedAt: number;
   readonly ended: Promise<void>;
@@ -17,7 +17,9 @@ type Arriving = {
 export class ArrivingDecisions {
   readonly #open = new Set<Arriving>();
 
-  /** Notes a request that began to arrive. Call the result once it was handled, refused or given up. */
+  /**
+   * Notes a request that is arriving. Call the returned function once it was handled, refused or given up.
+   */
   note(confirmationId: string | undefined, receivedAt: number): () => void {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const arriving = { confirmationId, receivedAt, ended };
@@ -28,7 +30,7 @@ export class ArrivingDecisions {
     };
   }
 
-  /** Resolves once a request ended that could still deny this question; undefined where there is none. */
+  /** Resolves once a request ended that could still deny this question. Undefined if there is none. */
   mayDeny(
     { confirmationId, expiresAt }: Pick<Confirmation, 'confirmationId' | 'expiresAt'>,
     now: number,

@@ -1,38 +1,45 @@
-/** A behavior: named code that subscribes to events. It runs after they are kept, beside whoever caused them. */
+/**
+ * A behavior: named code that subscribes to events. It runs after they are stored, separately from the calls
+ * that caused them.
+ */
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { EventType, QuittanceEvent } from '../../call/event.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import type { Where } from './where.ts';
 
-/** The type of an event of ours, or one of the host's own such as `order.flagged`. */
+/** A built-in event type, or a custom one such as `order.flagged`. */
 export type EventName = EventType | (`${string}.${string}` & {});
 
-/** The event that carries this type. */
+/** The event of this type. */
 export type EventNamed<Name extends string> = Name extends EventType
   ? Extract<QuittanceEvent, { readonly type: Name }>
   : EmittedEvent;
 
-/** What a behavior is called, what it hears, and how. */
+/** The name of a behavior, its events and its options. */
 export type BehaviorSpec<Name extends EventName = EventName> = {
-  /** Under this name its position is kept: the same name in another process goes on where this one stopped. */
+  /** The name of its position: the same name in another process continues where this one stopped. */
   readonly name: string;
   readonly on: Name | readonly Name[];
-  /** Only events whose fields match, by dotted path: by value, by a list of values, by prefix, by a predicate. */
+  /** Only events whose fields match, by dotted path: a value, a list of values, a prefix or a predicate. */
   readonly where?: Where;
   /**
-   * Keeps no position: it hears what happens from now on, in every process that registers it, and what happens while
-   * none runs is not for it. Without this a behavior is durable, and of all processes that register its name one runs it.
+   * Stores no position: it gets events from now on, in every process that registers it, and misses events
+   * while none runs. Without this a behavior is durable, and one of all processes that register its name runs
+   * it.
    */
   readonly ephemeral?: boolean;
   /**
-   * It may ask for another attempt of a call. It then runs in the process that makes the call, which waits for its
-   * answer before it ends the call, and hears `tool.responded` of attempts that failed and may be tried again.
+   * It may request another attempt of a call. It then runs in the process that makes the call, which waits
+   * for its answer before it ends the call. It gets `tool.responded` of failed attempts that may be retried.
    */
   readonly retries?: boolean;
-  /** Where a durable behavior begins the first time its name is seen: with what comes, or with all there is. */
+  /**
+   * Where a durable behavior starts the first time its name is seen: with new events, or with all stored
+   * ones.
+   */
   readonly from?: 'now' | 'start';
-  /** How long it may take with one event. Five minutes; ten seconds where a call waits for it. */
+  /** Time limit for one event. Default: five minutes, or ten seconds if a call waits for it. */
   readonly timeoutMs?: number;
   /** On whose behalf it calls tools. */
   readonly principal?: Principal;
@@ -43,52 +50,54 @@ export type BehaviorHandler<Name extends EventName = EventName> = (
   context: BehaviorContext,
 ) => Awaitable<unknown>;
 
-/** What a behavior can do with an event. */
+/** The context of a behavior's handler. */
 export interface BehaviorContext {
-  /** How many times this behavior is given this event, from 1. */
+  /** How many times this behavior has got this event, from 1. */
   readonly attempt: number;
   /** Aborted when its time is up or the runtime closes. */
   readonly signal: AbortSignal;
   /**
-   * Emits an event into the session of the one at hand, caused by it. What is emitted is kept together with the
-   * position of the behavior, so it is there once however often the event is delivered, and not at all if it throws.
+   * Emits an event into the session of the handled event, with that event as its cause. It is stored together
+   * with the behavior's position: once, however often the event is delivered, and not at all if the handler
+   * throws.
    */
   emit(type: 'retry.requested', data: RetryWish): void;
   emit(type: EventName, data: JsonObject): void;
   /**
-   * Has it tried again: the call, where a behavior with `retries` is told of a failed attempt; what another behavior
-   * failed to handle, where this one is told of `behavior.failed`.
+   * Requests a retry. A behavior with `retries` retries the call of a failed attempt. On `behavior.failed` it
+   * retries the event that the other behavior failed to handle.
    */
   retry(options?: { readonly afterMs?: number }): void;
   /**
-   * Calls a tool, in the session of the event. Gives the output or throws a `ToolError`, which may escape. The call has
-   * the same id each time the event is delivered, so that after a crash it is answered from its record.
+   * Calls a tool in the session of the event. Returns the output or throws a `ToolError`, which may escape.
+   * The call has the same id each time the event is delivered, so after a crash it is answered from its
+   * record.
    */
   call(call: BehaviorCall): Promise<JsonValue>;
 }
 
-/** A tool to call. Without an id it gets one made of the behavior, the event and how many it called before. */
+/** A tool call. Its default id is made from the behavior, the event and the number of earlier calls. */
 export type BehaviorCall = {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly id?: string;
 };
 
-/** What is to be tried again. */
+/** A request for a retry. */
 export type RetryWish = {
-  /** The event that is to be answered by trying again: the one at hand, or the one it says could not be handled. */
+  /** The event to retry: the handled one, or the one that it says could not be handled. */
   readonly forEvent: string;
-  /** Which attempt it will be; the next one where left out. */
+  /** The number of the attempt. Default: the next one. */
   readonly attempt?: number;
-  /** Not before this moment, in milliseconds since 1970. */
+  /** Not before this time, in milliseconds since 1970. */
   readonly notBefore?: number;
 };
 
-/** A behavior that was registered. */
+/** A registered behavior. */
 export interface RegisteredBehavior {
   readonly name: string;
-  /** Hears nothing any more. The position of a durable one stays where it is. */
+  /** Stops delivery. The position of a durable behavior stays. */
   off(): Promise<void>;
-  /** Resolves once everything that was kept up to now was given to it, here or in the process that runs it. */
+  /** Resolves once everything stored so far was delivered, here or in the process that runs it. */
   caughtUp(): Promise<void>;
 }

@@ -1,17 +1,19 @@
-/** The behaviors of a runtime, as the rest of it knows them. */
+/** The port through which the runtime uses its behaviors. */
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { BehaviorFailed, RedeliveryRequested, ToolResponded } from '../../call/event.ts';
 
-/** What a behavior leaves behind: what it emitted, or how it failed. */
+/** An event from a behavior: an emitted one, or its failure. */
 export type Emission = EmittedEvent | RedeliveryRequested | BehaviorFailed;
 
-/** What a call needs of the behaviors of its runtime. */
+/** What a call needs from the behaviors of its runtime. */
 export interface Behaviors {
-  /** Is there a behavior that may ask for a retry? */
+  /** May any behavior request a retry? */
   readonly anyRetries: boolean;
-  /** Might one of them ask for another attempt after such an end? */
+  /** Might one of them request another attempt after this end? */
   wantRetry(event: ToolResponded): boolean;
-  /** Asks them, and waits for their answers: the first that asks for a retry is heard. The signal ends the wait. */
+  /**
+   * Asks them and waits for their answers. The first request for a retry counts. The signal ends the wait.
+   */
   offerRetry(event: ToolResponded, depth: number, signal: AbortSignal): Promise<Offer>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Budgets are counters in the ledger. A call reserves under every budget that covers it in the commit of its
- * intent, so that N parallel calls under a limit of K start at most K times, and settles with its outcome.
+ * Budgets are counters in the ledger. In the commit of its intent, a call reserves a share of every budget
+ * that covers it. So N parallel calls under a limit of K start at most K times. The outcome settles the
+ * reservation.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { BudgetMetric, EndMetric, ReservedShare } from '../../call/event.ts';
@@ -8,20 +9,20 @@ import { checkKeys } from '../../base/check-keys.ts';
 import type { Reservation, Settlement } from '../../ledger/claims.ts';
 import type { LimitShare } from '../../policy/judge/compile-policy.ts';
 
-/** How much may be used under one name. Exactly N allows N. */
+/** A limit for one scope. A limit of N allows exactly N. */
 export type BudgetRule = {
-  /** `turn`, `session`, or a name of your own such as `user:42`, shared by all who use it. */
+  /** `turn`, `session`, or a custom name such as `user:42`, shared by all who use it. */
   readonly scope: 'turn' | 'session' | (string & {});
-  /** Starts anew each UTC day. */
+  /** Resets each UTC day. */
   readonly per?: 'day';
   readonly toolCalls?: number;
   readonly costMicros?: number;
 };
 
-/** A rule bound to its counter's name. */
+/** A rule with the name of its counter. */
 export type Budget = {
   readonly scope: string;
-  /** As a denial names it. */
+  /** The name in a denial. */
   readonly label: string;
   readonly counter: string;
   readonly perDay: boolean;
@@ -62,7 +63,7 @@ export function bindBudgets(
   });
 }
 
-/** One budget per counter, the strictest: what several rules say about one thing is counted once. */
+/** One budget per counter, the strictest: several rules about one counter count once. */
 export function strictest(budgets: readonly Budget[]): readonly Budget[] {
   const byCounter = new Map<string, Budget>();
   for (const budget of budgets) {
@@ -89,7 +90,7 @@ function counterName(scope: string, sessionId: string, turnId: string): string {
   }
 }
 
-/** Refuses rules that cannot mean anything. */
+/** Refuses meaningless rules. */
 export function checkBudgets(rules: readonly BudgetRule[] | undefined): void {
   if (rules === undefined) return;
   if (!Array.isArray(rules))
@@ -128,21 +129,23 @@ function checkRule(rule: BudgetRule): void {
   }
 }
 
-/** What one attempt takes from one budget. */
+/** The share of one attempt in one budget. */
 export type BudgetShare = Reservation & Pick<Budget, 'metric' | 'scope' | 'label'>;
 
-/** What a call takes from what a session rule allows. */
+/** The share of a call in the limit of a session rule. */
 export type ContractShare = Reservation & {
   readonly metric: BudgetMetric | EndMetric;
   readonly limits: LimitShare;
 };
 
-/** One of the times a standing permission may be used. */
+/** One use of a grant. */
 export type GrantShare = Reservation & { readonly metric: BudgetMetric; readonly grantId: string };
 
 export type Share = BudgetShare | ContractShare | GrantShare;
 
-/** What one attempt takes from every budget. A second attempt of a call costs money but is no second call. */
+/**
+ * The shares of one attempt in every budget. A second attempt of a call costs money but is not a second call.
+ */
 export function sharesOf(
   budgets: readonly Budget[],
   costMicros: number,
@@ -167,7 +170,7 @@ export function sharesOf(
 
 export const noShares: readonly never[] = [];
 
-/** What is given back where nobody began what was reserved for: only that rules have looked at the call counts. */
+/** Returns the shares of a call that never started. Only the count of judged calls stays. */
 export const returnsFor = (shares: readonly ReservedShare[]): Settlement[] =>
   shares.filter(isTaken).map(({ counter, amount, metric }) => ({
     counter,
@@ -175,7 +178,7 @@ export const returnsFor = (shares: readonly ReservedShare[]): Settlement[] =>
     used: metric === 'attempts' ? amount : 0,
   }));
 
-/** Gives the reservations back and charges what the attempt really cost. */
+/** Returns the reservations and charges the actual cost of the attempt. */
 export const settlementsFor = (shares: readonly ReservedShare[], costMicros: number): Settlement[] =>
   shares.filter(isTaken).map(({ counter, amount, metric }) => ({
     counter,
@@ -183,17 +186,17 @@ export const settlementsFor = (shares: readonly ReservedShare[], costMicros: num
     used: metric === 'cost_micros' ? costMicros : amount,
   }));
 
-/** Counts how the call ended: a failure adds one, a success sets back what counts failures in a row. */
+/** Counts the end of a call: a failure adds one, a success resets the counter of consecutive failures. */
 export const countEnd = (shares: readonly ReservedShare[], end: 'succeeded' | 'failed'): Settlement[] =>
   endCounts(shares).flatMap(({ counter, metric }) => {
     if (end === 'failed') return [{ counter, reserved: 0, used: 1 }];
     return metric === 'consecutive_failures' ? [{ counter, reserved: 0, used: 0, reset: true as const }] : [];
   });
 
-/** What the end of the call counts. */
+/** The counters that the end of the call changes. */
 export const endCounts = (shares: readonly ReservedShare[]): readonly ReservedShare[] =>
   shares.filter((share) => !isTaken(share));
 
-/** Whether anything is reserved of it: how a call ends is counted and takes nothing. */
+/** Is a share reserved for it? The ends of calls are counted but reserve nothing. */
 export const isTaken = ({ metric }: Pick<ReservedShare, 'metric'>): boolean =>
   metric !== 'failures' && metric !== 'consecutive_failures';

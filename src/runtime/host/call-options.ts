@@ -2,17 +2,17 @@ import type { JsonObject } from '../../base/json.ts';
 import type { DirectIdentity, Provenance } from '../../call/event.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 
-/** What may be said about one call beside the envelope. */
+/** Options of one call, next to its envelope. */
 export type CallOptions = {
-  /** Metadata of the call: on its record, and there for policy. */
+  /** Metadata of the call: recorded, and visible to policy. */
   readonly attrs?: JsonObject;
   readonly principal?: Principal;
   readonly provenance?: Provenance;
-  /** How the program that asks was identified, for the record and for `separateDuties`. */
+  /** How the calling program was identified, for the record and for `separateDuties`. */
   readonly askedBy?: DirectIdentity;
   /**
-   * Cancels the call. Where somebody else is making it, and this only joined, it ends the wait: `call.pending` is thrown,
-   * and the call goes on.
+   * Cancels the call. If another caller makes it and this one only joined, it ends the wait: `call.pending`
+   * is thrown, and the call continues.
    */
   readonly signal?: AbortSignal;
   readonly onProgress?: (update: Progress) => void;

@@ -5,7 +5,7 @@ import type { ArtifactArgument, Identity, InputForm, Provenance } from '../../ca
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 
-/** What a person is shown of a call, whatever they are asked about it. Inputs are in their kept form. */
+/** A call as shown to people. Inputs are in their stored form. */
 export type CallView = {
   readonly sessionId: string;
   readonly turnId: string;
@@ -14,9 +14,9 @@ export type CallView = {
   readonly displayName: string;
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
-  /** As the model asked. */
+  /** As the model requested it. */
   readonly requestedInput: JsonValue;
-  /** As the tool body receives it. */
+  /** As the body receives it. */
   readonly effectiveInput: JsonValue;
   /** `typed`: the effective input is a rendering. Undefined in ledgers of earlier versions: the schema may change it. */
   readonly inputForm: InputForm | undefined;
@@ -30,7 +30,7 @@ export type CallView = {
   /** On whose behalf the call is made, and which model asked for it. */
   readonly principal: Principal | undefined;
   readonly provenance: Provenance | undefined;
-  /** How the program that asked was identified; undefined where that was not recorded. */
+  /** How the calling program was identified, if recorded. */
   readonly askedBy: Identity | undefined;
 };
 

@@ -5,7 +5,7 @@ import { readDirectIdentity, selfAsserted } from '../../call/identity.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 
-/** A held call, as shown to whoever decides. Inputs are in their kept form. */
+/** A held call as shown to the person who decides. Inputs are in their stored form. */
 export type ConfirmationRequest = {
   readonly confirmationId: string;
   readonly sessionId: string;
@@ -14,40 +14,40 @@ export type ConfirmationRequest = {
   readonly toolName: string;
   readonly displayName: string;
   readonly mode: ToolMode;
-  /** What the body would get: what the schema made of the arguments. */
+  /** The input of the body: the schema's result. */
   readonly arguments: JsonObject;
   /** `typed`: `arguments` is a rendering of a value that JSON cannot hold. */
   readonly inputForm: InputForm;
-  /** The arguments as the schema accepted them. An edit is written like these. */
+  /** The arguments that the schema accepted. An edit has this form. */
   readonly accepted: JsonObject;
   /** Artifacts used in the arguments. */
   readonly artifacts: readonly ArtifactArgument[];
   readonly inputDigest: string;
   readonly description: string;
-  /** Of the preview that is shown, where there is one. */
+  /** Revision of the preview that is shown, if any. */
   readonly revision: number | undefined;
   readonly asks: readonly Ask[];
   readonly principal: Principal | undefined;
 };
 
-/** A decision needs a name: `by` is the person who took it. */
+/** A decision needs a name: `by` is the person who made it. */
 export type ConfirmationAnswer = {
   readonly by: string;
-  /** How the host knows who decided. The name counts as self-asserted where nothing is said. */
+  /** How the host knows this person. Without it, the name counts as self-asserted. */
   readonly identity?: DirectIdentity;
   readonly reason?: string;
 } & (
   | { readonly decision: 'approve' | 'deny' }
   /** Approves the call with other arguments. */
   | { readonly decision: 'edit'; readonly arguments: JsonObject }
-  /** Answers the model and does not run the tool. */
+  /** Answers the model instead of running the tool. */
   | { readonly decision: 'respond'; readonly response: string }
 );
 
-/** Asks a person. Whatever is not a well-formed decision is a denial. */
+/** Asks a person. Anything but a well-formed decision is a denial. */
 export type OnConfirm = (request: ConfirmationRequest) => Awaitable<ConfirmationAnswer>;
 
-/** A decision as it is read. `mistake`: what the host did wrong, for the log of the call. */
+/** A parsed decision. `mistake`: the host's mistake, for the log of the call. */
 export type ReadAnswer = {
   readonly by: DecidedBy;
   readonly reason: string | undefined;
@@ -58,7 +58,7 @@ export type ReadAnswer = {
   | { readonly decision: 'respond'; readonly response: string }
 );
 
-/** Reads what `onConfirm` returned; anything but a whole decision by a named person denies. */
+/** Parses the result of `onConfirm`. Anything but a complete decision by a named person denies. */
 export function readConfirmationAnswer(answer: unknown): ReadAnswer {
   const { decision, by, identity, reason, ...given } = (answer ?? {}) as Partial<Record<string, unknown>>;
   const known = identity === undefined ? selfAsserted : readDirectIdentity(identity);
@@ -93,7 +93,7 @@ function describeMistake(decision: unknown, person: DecidedBy | undefined): stri
 
 const hook: DecidedBy = { type: 'hook', name: 'onConfirm' };
 
-/** Where nobody could be asked because of a mistake of the host. The model is not told which. */
+/** The denial if no person could be asked because of the host's mistake. The model does not learn which. */
 export const denyFor = (mistake: string, reason: string = 'the decision could not be used.'): ReadAnswer => ({
   decision: 'deny',
   by: hook,
@@ -101,7 +101,7 @@ export const denyFor = (mistake: string, reason: string = 'the decision could no
   mistake,
 });
 
-/** What the model and the record are told about a no. */
+/** The text of a denial for the model and the record. */
 export const describeDenial = ({ by, reason }: Pick<ReadAnswer, 'by' | 'reason'>): string => {
   const because = reason === undefined ? '.' : `: ${reason}`;
   return by.type === 'person' ? `${by.name} said no${because}` : `Nobody agreed to it${because}`;

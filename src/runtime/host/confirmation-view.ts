@@ -1,4 +1,4 @@
-/** A question to a person, as it is listed and shown. Inputs are in their kept form. */
+/** A question to a person, as listed and shown. Inputs are in their stored form. */
 import type { JsonObject } from '../../base/json.ts';
 import type { Call, ConfirmationStatus } from '../../call/call.ts';
 import type { ArgumentComparison, Ask, ConfirmationDecision, DecidedBy, Preview } from '../../call/event.ts';
@@ -7,20 +7,20 @@ import { viewCall } from './call-view.ts';
 
 export type ConfirmationView = CallView & {
   readonly confirmationId: string;
-  /** What a decision must name, so that it can be about nothing else. */
+  /** A decision must name it, so that it applies to this input only. */
   readonly inputDigest: string;
   readonly description: string;
-  /** Who asks, and why: gates, hooks, rules, stages. */
+  /** What asks, and why: gates, hooks, rules, stages. */
   readonly asks: readonly Ask[];
   readonly preview: PreviewView | undefined;
-  /** What shows the effect of the call: the tool's preview, a comparison that the runtime made, or nothing. */
+  /** What shows the effect of the call: the tool's preview, a comparison by the runtime, or nothing. */
   readonly previewSource: 'tool' | 'comparison' | 'none';
   /** Comparison with the last call on the same resource, if the tool has no preview. */
   readonly comparison: ArgumentComparison | undefined;
   readonly risk: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | undefined;
-  /** What happens when nobody decides in time. */
+  /** What happens if no person decides in time. */
   readonly timeoutEffect: 'block' | 'allow';
   readonly status: ConfirmationStatus;
   readonly decision: ConfirmationDecision | undefined;
@@ -38,7 +38,7 @@ export type PreviewView = {
   readonly expiresAt: number | undefined;
 };
 
-/** What the call asks now. Undefined where it asks nothing. */
+/** The current question of the call. Undefined if it has none. */
 export function toConfirmationView(call: Call): ConfirmationView | undefined {
   const { confirmation, preview } = call;
   if (confirmation === undefined) return undefined;

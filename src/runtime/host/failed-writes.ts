@@ -1,13 +1,13 @@
 /**
- * Writes that the ledger could not take. They are recorded once it takes writes again.
+ * Writes that the ledger could not store. They are recorded once it accepts writes again.
  *
- * 1. A failed write of a call in the ledger is recorded as `persistence.failed` of that call. It changes nothing about
- *    the call: it is appended whatever the version of the call.
- * 2. A call that the ledger never stored was refused and is not in the ledger. If the same id is asked for again first,
- *    the call is stored with the records of what failed before. Otherwise each failure is recorded as
- *    `call.not_accepted` of the session, which opens no call.
- * 3. Each failure is recorded once: what is being recorded is taken out first, and put back if that fails.
- * 4. Memory is bounded: of one call and boundary the first failure is kept, and only so many in all. The others are
+ * 1. A failed write of a stored call is recorded as `persistence.failed` of that call. It does not change the
+ *    call, so it is appended at any version.
+ * 2. A call that the ledger never stored was refused. If the same id is used again first, that call is stored
+ *    with the records of the earlier failures. Otherwise each failure is recorded as `call.not_accepted` of
+ *    the session, which opens no call.
+ * 3. Each failure is recorded once: it is taken out before it is recorded, and put back if that fails.
+ * 4. Memory is limited: the first failure per call and boundary, up to a total number. Further failures are
  *    counted.
  */
 import type { JsonValue } from '../../base/json.ts';
@@ -22,17 +22,17 @@ export type FailedWrite = {
   readonly call: CallRef;
   readonly depth: number | undefined;
   readonly boundary: PersistenceBoundary;
-  /** Cleaned: it is written down. */
+  /** Redacted, because it is stored. */
   readonly error: string;
-  /** What could not be stored, in its kept form. Undefined where nothing ran. */
+  /** The result that could not be stored, in its stored form. Undefined if nothing ran. */
   readonly result?: JsonValue | undefined;
   /** A late result that has to be stored as well. */
   readonly late?: (Command & { readonly type: 'add_late' }) | undefined;
 };
 
-/** Of a call that the ledger never stored. */
+/** A failed write of a call that the ledger never stored. */
 export type RefusedWrite = Pick<FailedWrite, 'call' | 'depth'> & {
-  /** The event a behavior asked for the call with. */
+  /** The event for which a behavior made the call. */
   readonly cause: string | undefined;
   readonly refusal: Pick<
     CallNotAccepted,
@@ -42,17 +42,17 @@ export type RefusedWrite = Pick<FailedWrite, 'call' | 'depth'> & {
 
 export type Unlisted = Pick<FailedWritesUnlisted, 'count' | 'firstAt' | 'lastAt' | 'error'>;
 
-/** Of each kind, those of calls in the ledger and those of refused calls. */
+/** The limit of each kind: writes of stored calls, and of refused calls. */
 export const mostWaiting = 1_000;
 
-/** Those that wait to be recorded, in the order they failed. */
+/** The writes that wait to be recorded, in the order they failed. */
 export class FailedWrites {
   readonly #waiting = new Map<string, FailedWrite>();
-  /** Of calls the ledger never stored, by call. */
+  /** Writes of calls that the ledger never stored, by call. */
   readonly #refused = new Map<string, readonly RefusedWrite[]>();
   readonly #now: () => number;
   #unlisted: Unlisted | undefined;
-  /** Whether a call was refused since the last try to record it. A try that failed is left to the timer. */
+  /** Was a call refused since the last try to record it? A failed try is left to the timer. */
   isDue = false;
   /** Called when there is something to record. */
   onAdded: (() => void) | undefined;
@@ -65,7 +65,7 @@ export class FailedWrites {
     return this.#waiting.size + this.#refused.size + (this.#unlisted === undefined ? 0 : 1);
   }
 
-  /** Whether there are failed writes of calls in the ledger. */
+  /** Are there failed writes of stored calls? */
   get hasWaiting(): boolean {
     return this.#waiting.size > 0;
   }
@@ -83,7 +83,7 @@ export class FailedWrites {
     this.putBack(write);
   }
 
-  /** What could not be recorded waits for the next try. */
+  /** Puts a write back for the next try. */
   putBack(write: RefusedWrite): void {
     const key = keyOf(write.call);
     const before = this.#refused.get(key) ?? [];
@@ -112,7 +112,7 @@ export class FailedWrites {
     this.count({ count: 1, firstAt: at, lastAt: at, error });
   }
 
-  /** What is stored with a call that was refused before. */
+  /** Commands that are stored with a call that was refused before. */
   commandsFor(call: CallRef): readonly Command[] {
     if (this.#refused.size === 0) return [];
     return (this.#refused.get(keyOf(call)) ?? []).map(({ refusal: { boundary, error } }) =>
@@ -120,7 +120,7 @@ export class FailedWrites {
     );
   }
 
-  /** The call is stored, and what was to be stored with it. */
+  /** The call and its earlier failures are stored. */
   forget(call: CallRef): void {
     if (this.#refused.size > 0) this.#refused.delete(keyOf(call));
   }
@@ -133,7 +133,7 @@ export class FailedWrites {
     this.#waiting.delete(key);
   }
 
-  /** Takes out what is to be recorded now. Calls that are being made are left: they may store it themselves. */
+  /** Takes out the writes to record now. Active calls are skipped: they may store theirs themselves. */
   takeRefused(isActive: (call: CallRef) => boolean): RefusedWrite[] {
     this.isDue = false;
     const taken: RefusedWrite[] = [];

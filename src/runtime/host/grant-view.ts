@@ -2,10 +2,10 @@ import type { Grant } from '../../call/grant.ts';
 import { grantCounter, isPast } from '../../call/grant.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 
-/** A standing permission as it stands now. */
+/** A grant in its current state. */
 export type GrantView = Grant & {
   readonly status: GrantStatus;
-  /** How many calls it let through. */
+  /** How many calls it approved. */
   readonly used: number;
 };
 

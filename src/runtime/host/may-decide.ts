@@ -10,9 +10,9 @@ import { askerAmong, dutiesAreSeparate } from './separate-duties.ts';
 import type { UnresolvedCall } from './unresolved-call.ts';
 
 /**
- * Says whether a person may decide about a call; a text says why not. `resolve` is asked about a call whose end is not
- * known: a resolution may let another call like it run. `identity` says how the person was identified; for the maker of
- * a link, how the maker was.
+ * May a person decide about a call? A text says why not. `resolve` is asked about a call with an unknown
+ * effect: its resolution may let an identical call run. `identity` says how the person, or the maker of a
+ * link, was identified.
  */
 export type MayDecide = (
   actor: string,
@@ -27,7 +27,10 @@ export type Deciders = {
   readonly redactor: Redactor;
 };
 
-/** Why a person may not decide this. Undefined where they may: then `mayDecide` said `true`, if there is one. */
+/**
+ * Why a person may not decide this. Undefined means that they may, and that `mayDecide`, if set, returned
+ * `true`.
+ */
 export async function whyForbidden(
   engine: Deciders,
   call: Call,
@@ -44,11 +47,14 @@ export async function whyForbidden(
   return whyNotAllowed(engine, view, acting, decision);
 }
 
-/** Would an approval let an effect run that may have happened already? Over HTTP that always takes another person. */
+/**
+ * Would an approval let an effect run that may have happened already? Over HTTP that always needs another
+ * person.
+ */
 const runsAgain = ({ confirmation }: Call): boolean =>
   confirmation?.asks.some(({ code }) => code === 'call.twin') ?? false;
 
-/** Why a person may not act on a call they asked for themselves. */
+/** Why a person may not act on a call they requested themselves. */
 export const whyAsker = (
   { redactor }: Pick<Deciders, 'redactor'>,
   call: Call,
@@ -58,7 +64,10 @@ export const whyAsker = (
     ? 'it was asked for by them or on their behalf, and duties are separate'
     : undefined;
 
-/** Asks `mayDecide` about everybody whose right is used: the person, and the maker of the link they used. */
+/**
+ * Asks `mayDecide` about each person whose permission is used: the person, and the maker of the link they
+ * used.
+ */
 export async function whyNotAllowed(
   { mayDecide }: Pick<Deciders, 'mayDecide'>,
   view: ConfirmationView | UnresolvedCall,
@@ -75,7 +84,7 @@ export async function whyNotAllowed(
   return undefined;
 }
 
-/** A name that was typed gives no right: that of the link's maker is used instead. */
+/** A typed name gives no permission: that of the link's maker is used instead. */
 function rightsUsed({ by, identity }: Acting): readonly (Acting & { readonly isMaker: boolean })[] {
   if (identity.kind !== 'link') return [{ by, identity, isMaker: false }];
   const { maker, holder } = identity;

@@ -1,6 +1,6 @@
 /**
- * Reads an artifact that somebody is about to use. Its content must be what the store wrote, and what the call that
- * made it said it was: neither a changed file nor a name that leads to another file passes.
+ * Reads an artifact before it is used. Its content must match what the store wrote and what the call that
+ * made it recorded. A changed file, or a name that leads to another file, is rejected.
  */
 import { contentDigest } from '../../base/content-digest.ts';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
@@ -10,7 +10,7 @@ import type { QuittanceEvent } from '../../call/event.ts';
 import type { StoredArtifact } from '../../ledger/artifacts.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 
-/** Throws `ledger.altered` where the artifact is not the one that was kept. */
+/** Throws `ledger.altered` if the artifact is not the stored one. */
 export async function readStoredArtifact(
   ledger: Pick<Ledger, 'artifacts' | 'journal'>,
   sessionId: string,
@@ -39,7 +39,7 @@ async function readFrom(
   }
 }
 
-/** Whether something stored was found to be changed. The ledger of a runtime wraps what its store throws. */
+/** Was stored data found to be altered? The ledger of a runtime wraps errors of its store. */
 export function isAltered(error: unknown): boolean {
   try {
     return (
@@ -47,7 +47,7 @@ export function isAltered(error: unknown): boolean {
       (error instanceof Error && isQuittanceError(error.cause, 'ledger.altered'))
     );
   } catch {
-    // A body may throw something that cannot be looked at.
+    // A body may throw an object whose getters throw.
     return false;
   }
 }
@@ -60,7 +60,7 @@ const alteredArtifact = (artifactId: string, cause?: unknown): QuittanceError =>
     cause,
   );
 
-/** What an event says that the content of the artifact comes to. */
+/** The content digest of the artifact that an event records. */
 function digestsIn(event: QuittanceEvent, artifactId: string): readonly string[] {
   if (event.type !== 'tool.responded') return [];
   const { outcome, payloadExtras } = event;
@@ -78,7 +78,7 @@ function digestsIn(event: QuittanceEvent, artifactId: string): readonly string[]
   return said.filter((digest) => digest !== undefined);
 }
 
-/** Extras name the files of a call that has no result: see `attachedFilesToExtra`. */
+/** Extras name the files of a call without a result: see `attachedFilesToExtra`. */
 function digestsInExtras(extras: JsonValue | undefined, artifactId: string): readonly string[] {
   if (!isJsonObject(extras)) return [];
   return ['files', 'recorded_files'].flatMap((key) => {

@@ -1,4 +1,4 @@
-/** The retry behavior: which failures are worth another attempt, how many, and how long to wait in between. */
+/** The retry behavior: which failures are retried, how often, and with which delay. */
 import { createHash } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
 import type { ToolResponded } from '../../call/event.ts';
@@ -7,28 +7,31 @@ import { isReasonCode } from '../../call/reason.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import type { BehaviorContext, BehaviorHandler, BehaviorSpec } from './behavior.ts';
 
-/** When to try a call again. */
+/** When to retry a call. */
 export type RetryPolicy = {
-  /** Failures worth it. `tool.timeout` and `tool.network_error` by default. */
+  /** Failures to retry. Default: `tool.timeout` and `tool.network_error`. */
   readonly reasons?: readonly ReasonCode[];
-  /** How often a call is tried in all, the first time included. 3. */
+  /** Attempts in total, including the first. Default: 3. */
   readonly attempts?: number;
-  /** How long before the second attempt, by what factor longer before each one after, and no longer than. */
+  /** Delay before the second attempt, growth factor for each further one, and maximum delay. */
   readonly initialMs?: number;
   readonly factor?: number;
   readonly maxMs?: number;
-  /** How much of the wait is left to chance, from 0 to 1, so that calls that failed together do not come back together. 0.5. */
+  /**
+   * Random part of the delay, from 0 to 1, so that calls that failed together are not retried together.
+   * Default: 0.5.
+   */
   readonly jitter?: number;
 };
 
 export type RetryOptions = RetryPolicy & {
-  /** Under which it stands in the trace. `retry`. */
+  /** Its name in the trace. Default: `retry`. */
   readonly name?: string;
-  /** Other terms for some tools; `false` for those that are not tried again. */
+  /** Other settings for some tools; `false` for tools that are not retried. */
   readonly tools?: { readonly [toolName: string]: RetryPolicy | false };
 };
 
-/** A behavior as `runtime.events.on` and the option `behaviors` take it. */
+/** A behavior for `runtime.events.on` and the option `behaviors`. */
 export type Behavior = {
   readonly spec: BehaviorSpec;
   readonly handler: BehaviorHandler;
@@ -45,8 +48,8 @@ const byDefault: Required<RetryPolicy> = {
 const policyKeys = Object.keys(byDefault);
 
 /**
- * Tries calls again that failed for a passing reason: the same call, with the same key, where its tool says that this is
- * safe. Whoever made the call hears one outcome, after the last attempt.
+ * Retries calls that failed for a temporary reason, with the same id and key, if the tool declares that safe.
+ * The caller gets one outcome, after the last attempt.
  */
 export function retry(options: RetryOptions = {}): Behavior {
   checkKeys('retry', options, [...policyKeys, 'name', 'tools']);
@@ -76,13 +79,13 @@ export function retry(options: RetryOptions = {}): Behavior {
     handler: ((event: ToolResponded, context: BehaviorContext): void => {
       const policy = policyFor(event);
       if (policy !== undefined) context.retry({ afterMs: waitMs(policy, event) });
-    }) as BehaviorHandler, // it hears nothing else
+    }) as BehaviorHandler, // it gets no other type
   };
 }
 
 /**
- * The jitter of an attempt is a digest of which attempt it is: as good as chance for spreading calls, and the same
- * whenever it is asked for.
+ * The jitter of an attempt is a digest of the attempt: it spreads calls as well as chance, and gives the same
+ * value each time.
  */
 export function waitMs(
   { initialMs, factor, maxMs, jitter }: Required<RetryPolicy>,

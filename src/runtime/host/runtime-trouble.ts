@@ -1,22 +1,22 @@
-/** What goes wrong beside all calls, of which no outcome could tell. */
+/** Background problems that belong to no call. */
 
 /**
- * A behavior that gets no further: the entry after `position` cannot be read, or the ledger could not be used five
- * times in a row. It skips nothing, and goes on by itself once it can.
+ * A behavior that is stuck: the entry after `position` cannot be read, or the ledger failed five times in a
+ * row. It skips nothing, and continues by itself once it can.
  */
 export type RuntimeTrouble = StuckBehavior | ExposedFiles | UntestedFramework | CallFault;
 
 export type StuckBehavior = {
   readonly type: 'behavior.stuck';
   readonly behavior: string;
-  /** The last entry that was given to it. */
+  /** The last entry that was delivered. */
   readonly position: number;
-  /** What keeps it, and what to do. */
+  /** The cause, and what to do. */
   readonly message: string;
   readonly error: unknown;
 };
 
-/** A rule lets the agent into a folder that holds the runtime's own files. Told once for each set of rules. */
+/** A rule lets the agent into a folder with the runtime's own files. Reported once for each set of rules. */
 export type ExposedFiles = {
   readonly type: 'files.exposed';
   readonly ruleId: string;
@@ -26,7 +26,10 @@ export type ExposedFiles = {
   readonly message: string;
 };
 
-/** A framework is installed in a version that its adapter is not tested with. Told when the adapter starts. */
+/**
+ * A framework is installed in a version that its adapter is not tested with. Reported when the adapter
+ * starts.
+ */
 export type UntestedFramework = {
   readonly type: 'framework.untested';
   readonly adapter: string;
@@ -36,8 +39,8 @@ export type UntestedFramework = {
 };
 
 /**
- * An adapter could not make or complete a call, because of a fault of the program or of the ledger. The framework tells
- * its model a short text without details, so the error is reported here.
+ * An adapter could not make or complete a call, because of a fault of the program or of the ledger. The
+ * framework's model gets a short text without details, so the error is reported here.
  */
 export type CallFault = {
   readonly type: 'call.fault';
@@ -48,5 +51,5 @@ export type CallFault = {
 
 export type OnTrouble = (trouble: RuntimeTrouble) => void;
 
-/** For hosts that do not say whom to tell. Silence would be worse than a line nobody asked for. */
+/** The default for hosts without a listener: an unexpected line on the console is better than silence. */
 export const warnOfTrouble: OnTrouble = ({ message }) => console.warn(`quittance: ${message}`);

@@ -1,9 +1,9 @@
 /**
- * Who asked for a call, and whether one of those who decide about it did.
+ * Finds out whether the requester of a call takes part in a decision about it.
  *
- * 1. Duties are separate where the runtime that decides says so, or the one that took the call did: no process on the
- *    same ledger can be used to get round it.
- * 2. Everybody with a hand in a decision counts: the person, the token, the maker of a link, the name that was typed.
+ * 1. Duties are separate if the deciding runtime says so, or the one that accepted the call did: no process
+ *    on the same ledger can be used to bypass it.
+ * 2. Everyone involved in a decision counts: the person, the token, the maker of a link, the typed name.
  */
 import type { Redactor } from '../../base/redaction.ts';
 import type { Call } from '../../call/call.ts';
@@ -14,13 +14,13 @@ import { undoneToolName } from './undo-tool.ts';
 
 type Deciding = { readonly by: string; readonly identity: Identity };
 
-/** Must another person than the asker decide about this call? */
+/** Must a person other than the requester decide about this call? */
 export const dutiesAreSeparate = (engine: { readonly separateDuties: boolean }, call: Call): boolean =>
   engine.separateDuties || call.separateDuties;
 
 type Askers = { readonly names: readonly string[]; readonly identities: readonly DirectIdentity[] };
 
-/** Everybody on whose behalf, or by whom, the call was asked for. */
+/** Everyone on whose behalf, or by whom, the call was requested. */
 function askersOf({ principal, askedBy, attrs, toolName }: Call): Askers {
   const isUndo = undoneToolName(toolName) !== undefined;
   const names = [
@@ -39,7 +39,7 @@ export function askerAmong(
 ): 'other' | 'same' | 'unknown' {
   const { names, identities } = askersOf(call);
   if (names.length === 0 && identities.every(({ kind }) => kind === 'self_asserted')) return 'unknown';
-  // What the ledger keeps of a name may be its redacted form: both are compared.
+  // The ledger may have stored the redacted form of a name: both are compared.
   const deciders = [by, ...namesOf(identity)].flatMap((name) => [name, redactor.text(name)]);
   const isAsker =
     deciders.some((name) => names.some((other) => isSameName(other, name))) ||

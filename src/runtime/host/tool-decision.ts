@@ -3,18 +3,18 @@ import type { Awaitable } from '../../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 
-/** What a hook says about a call: let it go on, stop it, or have a person look at it. */
+/** A hook's decision about a call: allow, block, or ask a person. */
 export type ToolDecision =
   | { readonly type: 'allow' }
   | { readonly type: 'block'; readonly reason: string }
   | {
       readonly type: 'requires_confirmation';
       readonly description: string;
-      /** How long a person has; then the call is denied as `expired`. */
+      /** How long a person has. Then the call is denied as `expired`. */
       readonly timeoutMs?: number;
     };
 
-/** Makers of the three decisions, so that a hook reads as a sentence. */
+/** Constructors of the three decisions. */
 export const ToolDecision: {
   readonly allow: ToolDecision;
   readonly block: (reason: string) => ToolDecision;
@@ -32,7 +32,7 @@ export const ToolDecision: {
   }),
 };
 
-/** What a hook may look at. Frozen: a hook decides, it does not edit. */
+/** The call as a hook sees it. Frozen: a hook decides and cannot edit. */
 export type ToolUse = {
   readonly sessionId: string;
   readonly turnId: string;
@@ -40,26 +40,26 @@ export type ToolUse = {
   readonly toolName: string;
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
-  /** The arguments as the body would get them: after coercion and what the schema makes of them, artifacts filled in. */
+  /** The arguments as the body would get them: after coercion and the schema, artifacts filled in. */
   readonly arguments: JsonObject;
-  /** What the tool's preview says it would do. Undefined where it gives none, and before it has. */
+  /** The snapshot of the tool's preview. Undefined before the preview is made, and for tools without one. */
   readonly snapshot: JsonObject | undefined;
   readonly principal: Principal | undefined;
   readonly attrs: JsonObject | undefined;
 };
 
-/** Called before a body runs. One that throws, or answers something else, blocks the call. */
+/** Called before a body runs. A hook that throws, or returns anything else, blocks the call. */
 export type PreToolUse = (use: ToolUse) => Awaitable<ToolDecision>;
 
-/** A decision as it was read. `mistake`: what the hook did wrong, for the developer. */
+/** A parsed decision. `mistake`: the hook's mistake, for the developer. */
 export type ReadDecision = ToolDecision & { readonly mistake?: string };
 
 const noDecision = 'A check of the host gave no usable answer, so the call was not allowed.';
 
-/** Blocks because of a mistake of the hook. The model is not told which. */
+/** Blocks because of the hook's mistake. The model does not learn which. */
 export const blockFor = (mistake: string): ReadDecision => ({ ...ToolDecision.block(noDecision), mistake });
 
-/** Reads what a hook returned. Anything but a decision is a block that says so. */
+/** Parses the result of a hook. Anything but a decision is a block that says so. */
 export function readToolDecision(answer: unknown, hookName: string): ReadDecision {
   const decision = answer as Partial<Record<string, unknown>> | null | undefined;
   switch (decision?.['type']) {

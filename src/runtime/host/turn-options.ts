@@ -6,17 +6,19 @@ import type { BudgetRule } from './budget.ts';
 export type TurnOptions = {
   readonly sessionId: string;
   readonly turnId?: string;
-  /** The session that has this one work for it, for the record. A child turn has that of its parent by default. */
+  /**
+   * The session that this one works for, for the record. Default for a child turn: the session of its parent.
+   */
   readonly parentSessionId?: string;
-  /** When the turn is over, in milliseconds since 1970. */
+  /** When the turn ends, in milliseconds since 1970. */
   readonly deadlineMs?: number;
-  /** When the turn is over, from now. The earlier of the two counts. */
+  /** When the turn ends, from now. The earlier of the two counts. */
   readonly timeoutMs?: number;
-  /** Budgets of this turn beside those of the runtime. */
+  /** Budgets of this turn, in addition to the runtime's. */
   readonly budgets?: readonly BudgetRule[];
   readonly principal?: Principal;
   readonly provenance?: Provenance;
-  /** How the program that asks was identified, for the record and for `separateDuties`. */
+  /** How the calling program was identified, for the record and for `separateDuties`. */
   readonly askedBy?: DirectIdentity;
   readonly attrs?: JsonObject;
 };

@@ -1,6 +1,6 @@
 import type { Call } from '../../call/call.ts';
 
-/** What `undo` says about itself, beside its arguments. */
+/** Metadata of an undo, next to its arguments. */
 export type UndoAttrs = { readonly by: string; readonly reason: string | undefined; readonly force: boolean };
 
 export function readUndoAttrs(attrs: Call['attrs']): UndoAttrs {

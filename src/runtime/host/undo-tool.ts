@@ -1,6 +1,6 @@
 /**
- * Undoing is a call like any other, of a tool that is made of the one that did it: gates, rules, limits and people have
- * their say. Models cannot call such a tool; only `runtime.calls.undo` does.
+ * An undo is a call of a tool that is derived from the undone one: gates, rules, limits and people judge it
+ * as usual. Models cannot call such a tool; only `runtime.calls.undo` does.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonValue } from '../../base/json.ts';
@@ -15,19 +15,19 @@ import { isAltered, readStoredArtifact } from './read-stored-artifact.ts';
 
 export const undoToolName = (toolName: string): string => `${toolName}.undo`;
 
-/** The tool whose calls it undoes, by the name of what undoes them. */
+/** The tool whose calls it undoes, from the name of the undo tool. */
 export const undoneToolName = (name: string): string | undefined =>
   name.endsWith('.undo') ? name.slice(0, -'.undo'.length) : undefined;
 
-/** The id of the first, second … call that is to undo this one. No two calls share one. */
+/** The id of the first, second … call to undo this one. No two calls share one. */
 export const undoCallId = (callId: string, attempt: number): string =>
   attempt === 1 ? `undo:${callId}` : `undo.${attempt}:${callId}`;
 
-/** The call that is to be undone, by the id of the one that undoes it. */
+/** The id of the undone call, from the id of its undo. */
 export const undoneCallId = (callId: string): string | undefined =>
   /^undo(?:\.\d+)?:(.+)$/s.exec(callId)?.[1];
 
-/** Undefined for a tool that cannot undo anything. */
+/** Undefined for a tool that has no undo. */
 export function toUndoTool(tool: AnyTool, ledger: Ledger): AnyTool | undefined {
   const { undo, undoMode, undoIdempotent } = tool;
   if (undo === undefined) return undefined;
@@ -58,7 +58,7 @@ export function toUndoTool(tool: AnyTool, ledger: Ledger): AnyTool | undefined {
   });
 }
 
-/** What the call gave, as it was kept. Throws, before anything is undone, where it cannot be had. */
+/** The stored output of the call. Throws, before anything is undone, if it is unavailable. */
 async function outputOf(ledger: Ledger, sessionId: string, callId: string): Promise<unknown> {
   let problem: string;
   try {

@@ -1,31 +1,31 @@
-/** A call whose effect may have happened although nobody can say so: what is known about it. */
+/** A call whose effect is unknown, with the facts about it. */
 import type { Call } from '../../call/call.ts';
 import type { ToolLate } from '../../call/event.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { CallView } from './call-view.ts';
 import { viewCall } from './call-view.ts';
 
-/** A call that waits for somebody to find out what became of it. Inputs are in their kept form. */
+/** A call that waits for a person to find out its effect. Inputs are in their stored form. */
 export type UnresolvedCall = CallView & {
   readonly inputDigest: string | undefined;
-  /** What was told about it. */
+  /** The outcome that the caller got. */
   readonly outcome: ToolOutcome;
   readonly attempts: number;
-  /** When its last attempt began, until when it had time, and when it was given up. */
+  /** When its last attempt started, when it was due, and when it was given up. */
   readonly startedAt: number;
   readonly deadlineMs: number | undefined;
   readonly settledAt: number;
-  /** The key the service was given, where the tool made one. */
+  /** The key that the service got, if the tool made one. */
   readonly idempotencyKey: string | undefined;
-  /** Who had it in hand, where another process ran it. */
+  /** The worker that had claimed it, if any. */
   readonly worker: string | undefined;
-  /** What came after the call had ended, errors among it. */
+  /** Results and errors after the call had ended. */
   readonly late: readonly ToolLate[];
-  /** Whether the tool can be asked: `runtime.calls.reconcile(call, { ask: 'tool', by })`. */
+  /** Can the tool be asked with `runtime.calls.reconcile(call, { ask: 'tool', by })`? */
   readonly canAskTool: boolean;
 };
 
-/** Undefined for a call without an end. */
+/** Undefined for a call without an outcome. */
 export function toUnresolvedCall(call: Call, canAskTool: boolean): UnresolvedCall | undefined {
   const { settled, started } = call;
   if (settled === undefined) return undefined;

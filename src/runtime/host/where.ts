@@ -1,7 +1,9 @@
-/** Which events a behavior wants to hear of, by their fields. */
+/** Filters the events of a behavior by their fields. */
 import { QuittanceError } from '../../base/error.ts';
 
-/** By dotted path of a field, e.g. `error.reason`: a value, several of which any will do, a prefix, or a predicate. */
+/**
+ * By dotted path of a field, e.g. `error.reason`: a value, a list of alternatives, a prefix or a predicate.
+ */
 export type Where = { readonly [path: string]: FieldMatch | readonly FieldMatch[] };
 
 export type FieldMatch =
@@ -12,12 +14,12 @@ export type FieldMatch =
   | { readonly prefix: string }
   | ((value: unknown, event: object) => boolean);
 
-/** May throw whatever a predicate throws. */
+/** May throw an error from a predicate. */
 export type Matches = (event: object) => boolean;
 
 const anything: Matches = () => true;
 
-/** Refuses what can match nothing. */
+/** Refuses a filter that can match nothing. */
 export function compileWhere(where: Where | undefined, behavior: string): Matches {
   if (where === undefined) return anything;
   if (typeof where !== 'object' || where === null || Array.isArray(where))

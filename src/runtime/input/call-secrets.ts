@@ -1,11 +1,11 @@
 /**
- * The secrets of one call: whatever is stored or told about it hides them. All stages of the call share this object, so
- * that a stage that knows less hides as much as the others.
+ * The secrets of one call. They are hidden in everything that is stored or returned about it. All stages of
+ * the call share this object, so that an early stage hides as much as the others.
  */
 import type { KnownSecrets } from '../../base/known-secrets.ts';
 import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
 
-/** Of more secrets than this, the rest is hidden in the output itself and not in later texts. */
+/** Beyond this number, secrets are hidden in the output itself but not in later texts. */
 const mostGiven = 200;
 
 const none: readonly string[] = Object.freeze([]);
@@ -13,7 +13,7 @@ const none: readonly string[] = Object.freeze([]);
 export class CallSecrets {
   readonly #ofFacts: readonly string[];
   readonly #ofRequest: readonly string[];
-  /** Secrets of the input as the schema accepted it. */
+  /** Secrets of the input that the schema accepted. */
   ofInput: readonly string[] = none;
   /** Secrets of the snapshot of the last preview. */
   ofSnapshot: readonly string[] = none;
@@ -26,7 +26,7 @@ export class CallSecrets {
     this.#ofRequest = ofRequest;
   }
 
-  /** Remembers secrets that were found in what the tool returned. */
+  /** Adds secrets that were found in the tool's output. */
   learn(secrets: readonly string[]): void {
     if (secrets.length === 0 || this.#given.length >= mostGiven) return;
     const known = new Set(this.#given);
@@ -34,7 +34,7 @@ export class CallSecrets {
     if (added.length > 0) this.#given = [...this.#given, ...added].slice(0, mostGiven);
   }
 
-  /** All of them, ready to be searched for. Built again only when one of the lists has changed. */
+  /** All secrets, prepared for searching. Rebuilt only when one of the lists has changed. */
   get known(): KnownSecrets {
     const of = [this.#ofFacts, this.#ofRequest, this.ofInput, this.ofSnapshot, this.#given];
     const last = this.#last;

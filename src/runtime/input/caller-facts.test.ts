@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Principal } from '../../tool/tool-context.ts';
 
-test('whoever a call is made for, and what asked for it, has names that are texts, and nothing else is kept', async () => {
+test('principal and provenance have text names, and nothing else is stored', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-facts-'));
   const ledger = await openLedger(join(folder, 'ledger.db'));
   const runtime = createRuntime({ tools: [defineTool({ name: 'get_it', run: () => 1 })], ledger });
   try {
-    // As a program without types says it, or one that was handed somebody else's JSON.
+    // As untyped code would pass it, or code that forwards foreign JSON.
     const odd = (fields: object): Principal => fields as Principal;
     const turn = runtime.turn({ sessionId: 's' });
     const call = (id: string, more: object) => turn.call({ id, name: 'get_it', arguments: {} }, more);

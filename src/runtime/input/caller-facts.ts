@@ -1,6 +1,6 @@
 /**
- * What a caller says about a call beside the call itself. Copied and frozen when it comes, so that nothing done to it
- * afterwards, by the caller or by a hook, changes what is kept.
+ * Facts that a caller adds to a call. They are copied and frozen on arrival, so that later changes by the
+ * caller or a hook do not reach the record.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -14,21 +14,21 @@ import { readIdentity } from '../host/acting.ts';
 type Facts = {
   /** On whose behalf the call is made. */
   readonly principal: Principal | undefined;
-  /** Which model asked. */
+  /** Which model made the call. */
   readonly provenance: Provenance | undefined;
   readonly attrs: JsonObject | undefined;
 };
 
 export type CallerFacts = Facts & {
-  /** How the program that asks was identified; undefined where the host does not say. */
+  /** How the calling program was identified, if the host says. */
   readonly askedBy: DirectIdentity | undefined;
-  /** The same without what the redactor hides: what is kept and shown. */
+  /** The stored form, after redaction. */
   readonly kept: Facts;
   /** The values hidden there. */
   readonly hidden: readonly string[];
 };
 
-/** What may be said, for a turn or for one call. */
+/** The facts that a turn or a call may set. */
 export type SaidFacts = { readonly [Name in keyof Facts]?: Facts[Name] } & {
   readonly askedBy?: DirectIdentity;
 };
@@ -36,7 +36,7 @@ export type SaidFacts = { readonly [Name in keyof Facts]?: Facts[Name] } & {
 const none: Facts = { principal: undefined, provenance: undefined, attrs: undefined };
 export const noFacts: CallerFacts = { ...none, askedBy: undefined, kept: none, hidden: [] };
 
-/** Reads what was said; what was not is as it was before. The same object where nothing was. */
+/** Missing fields fall back to `before`. Returns the same object if all are missing. */
 export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: Redactor): CallerFacts {
   const { principal, provenance, attrs, askedBy } = said;
   if (principal === undefined && provenance === undefined && attrs === undefined && askedBy === undefined)
@@ -49,7 +49,7 @@ export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: 
     const { value, secrets } = redactor.input(given);
     const kept = freezeJson(value);
     for (const secret of secrets) hidden.add(secret);
-    // Copies keep the shape the caller's types gave; redacting an object gives an object.
+    // Copies keep the shape of the caller's types. Redacting an object gives an object.
     return [given as Facts[Name], kept as Facts[Name]];
   };
   const [principalGiven, principalKept] = read('principal');
@@ -66,13 +66,13 @@ export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: 
 }
 
 /**
- * The facts without secrets that are known from elsewhere, such as the arguments. The fields of a principal that say who
- * it is stay: they are names, and who asked must be on record.
+ * The facts without secrets known from other sources, such as the arguments. The identifying fields of a
+ * principal stay: they are names, and the record must say who asked.
  */
 export function hideInFacts(facts: CallerFacts, known: KnownSecrets): CallerFacts {
   if (known.isEmpty) return facts;
   const { principal, provenance, attrs } = facts.kept;
-  // Hiding a part of an object gives an object.
+  // Hiding part of an object gives an object.
   const hide = <Value extends object | undefined>(value: Value): Value =>
     value === undefined ? value : (freezeJson(known.json(value as JsonObject)) as Value);
   return {
@@ -92,7 +92,10 @@ const texts: { readonly [Name in keyof Facts]: readonly string[] } = {
   attrs: [],
 };
 
-/** What is searched and compared as a text must be one, whatever the types of the caller say: it is kept for ever. */
+/**
+ * Fields that are searched and compared as text must be text, whatever the caller's types say: they are
+ * stored for ever.
+ */
 function checkTexts(name: keyof Facts, given: JsonObject): void {
   for (const field of texts[name]) {
     const value = Object.hasOwn(given, field) ? given[field] : undefined;

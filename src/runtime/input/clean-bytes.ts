@@ -1,7 +1,7 @@
 import type { KnownSecrets } from '../../base/known-secrets.ts';
 import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
 
-/** Bytes without what is hidden. The same bytes where there was nothing. */
+/** Bytes without hidden values. Returns the same bytes if nothing was found. */
 export function cleanBytes(
   bytes: Uint8Array,
   cleanText: (text: string) => string,
@@ -23,7 +23,9 @@ function readUtf8(bytes: Uint8Array): string | undefined {
 
 const asterisk = 0x2a;
 
-/** A picture or a document keeps its length; only the value itself goes. One character stands for each byte. */
+/**
+ * A binary file keeps its length; only the value itself is overwritten. One character stands for each byte.
+ */
 function blot(bytes: Uint8Array, known: KnownSecrets): Uint8Array {
   if (known.isEmpty) return bytes;
   const written = known.values.flatMap((value) => [

@@ -1,13 +1,13 @@
 /**
- * Removes secrets from what is about to be stored or told of a call: what the redactor finds, and what was hidden in the
- * input, wherever a tool, a rule or a person echoed it.
+ * Removes secrets from text that is about to be stored or returned: values that the redactor finds, and
+ * values hidden in the input, wherever a tool, a rule or a person echoed them.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Redactor } from '../../base/redaction.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { CallSecrets } from './call-secrets.ts';
 
-/** The part of a call that says what must be hidden. */
+/** The part of a call that determines what must be hidden. */
 export type CallWithSecrets = {
   readonly engine: { readonly redactor: Redactor };
   readonly tool: AnyTool | undefined;
@@ -29,7 +29,7 @@ export function cleanOutput({ engine, secrets, tool }: CallWithSecrets, output: 
   return secrets.known.json(kept);
 }
 
-/** What a workflow was shown, without secrets. Its keys are names of stages and tools, not of secrets. */
+/** The state of a workflow without secrets. Its keys are names of stages and tools, not secrets. */
 export function cleanState({ engine, secrets }: CallWithSecrets, state: JsonObject): JsonObject {
   const { value: kept } = engine.redactor.output(state);
   return secrets.known.json(kept) as JsonObject; // neither step turns an object into anything else

@@ -6,7 +6,7 @@ import { collectHidden } from './collect-hidden.ts';
 const redactor = createRedactor();
 const hiddenIn = (input: JsonValue): readonly string[] => collectHidden(input, redactor.input(input).value);
 
-describe('the values that were hidden', () => {
+describe('hidden values', () => {
   it.each<[string, JsonValue, readonly string[]]>([
     ['by the name of their key', { password: 'hunter2', name: 'ada' }, ['hunter2']],
     ['as numbers', { otp: 123_456 }, ['123456']],

@@ -1,10 +1,10 @@
-/** Which values were hidden, told by comparing a payload with its kept form. Used where only these two are at hand. */
+/** Finds hidden values by comparing a payload with its stored form, for code that has only these two. */
 import type { JsonObject, JsonPath, JsonValue } from '../../base/json.ts';
 import { formatPath, isJsonObject } from '../../base/json.ts';
 import { shortestEchoed as shortest } from '../../base/known-secrets.ts';
 import { redacted } from '../../base/text-mask.ts';
 
-/** The values that stand in `input` and were hidden in `kept`. */
+/** The values of `input` that are hidden in `kept`. */
 export function collectHidden(input: JsonValue, kept: JsonValue): readonly string[] {
   const found = new Set<string>();
   compare(input, kept, found);
@@ -21,7 +21,7 @@ function compare(input: JsonValue, kept: JsonValue, found: Set<string>): void {
   else if (isJsonObject(input) && isJsonObject(kept)) compareMembers(input, kept, found);
 }
 
-/** Keys may have been masked too: the members whose names are gone stand under the new names, in their order. */
+/** Keys may be masked too. Such members are matched by their order. */
 function compareMembers(input: JsonObject, kept: JsonObject, found: Set<string>): void {
   const masked = Object.keys(kept).filter((key) => !Object.hasOwn(input, key));
   for (const key of Object.keys(input)) {
@@ -31,7 +31,7 @@ function compareMembers(input: JsonObject, kept: JsonObject, found: Set<string>)
   }
 }
 
-/** What stood where the kept text has a mask; the rest of the two is the same. */
+/** The text at the position of a mask; the rest of the two texts is equal. */
 function collectMasked(input: string, kept: string, found: Set<string>): void {
   const [head = '', ...pieces] = kept.split(redacted);
   let start = head.length;
@@ -53,7 +53,7 @@ function collectLeaves(value: JsonValue, found: Set<string>): void {
   else if (isJsonObject(value)) for (const item of Object.values(value)) collectLeaves(item, found);
 }
 
-/** The places whose whole value is hidden in a kept form. */
+/** The paths whose whole value is hidden in a stored form. */
 export function maskedPaths(kept: JsonValue | undefined, at: JsonPath = []): readonly string[] {
   if (kept === redacted) return [formatPath(at)];
   if (Array.isArray(kept)) return kept.flatMap((item: JsonValue, index) => maskedPaths(item, [...at, index]));

@@ -1,7 +1,7 @@
 /**
- * An argument `{"$artifact": "id"}` stands for the content of an artifact of the same session. It is filled in for
- * the schema, the policy and the body. What is kept and digested is the name together with the digest of the content,
- * so an approval is about that content and no other.
+ * An argument `{"$artifact": "id"}` stands for the content of an artifact of the same session. The schema,
+ * the policy and the body get that content. The stored and digested form has the name with the content's
+ * digest, so an approval covers exactly that content.
  */
 import { contentBytes, contentDigest } from '../../base/content-digest.ts';
 import type { JsonObject, JsonPath, JsonValue } from '../../base/json.ts';
@@ -12,10 +12,10 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { valueAt } from '../../tool/json-edit.ts';
 import { isAltered, readStoredArtifact } from '../host/read-stored-artifact.ts';
 
-/** Where the artifacts of a session are read. */
+/** Access to the artifacts of a session. */
 export type ArtifactSource = { readonly ledger: Ledger; readonly sessionId: string };
 
-/** An artifact that stands in the arguments. `content`: what it stands for. */
+/** An artifact named in the arguments, with its content. */
 export type FoundArtifact = Omit<ArtifactArgument, 'inPlace' | 'preview'> & {
   readonly name: JsonObject;
   readonly content: JsonValue;
@@ -33,11 +33,11 @@ export type FilledArguments =
 /** Why an artifact cannot be filled in. */
 export type Unfilled = {
   readonly problem: string;
-  /** `other`: its content does not have the digest that is named with it. `altered`: it is not the one that was kept. */
+  /** `other`: its content does not match the digest in its name. `altered`: it was changed in the store. */
   readonly why: 'misnamed' | 'unknown' | 'other' | 'altered';
 };
 
-/** Whether anything in here stands for an artifact. */
+/** Does this value name an artifact anywhere? */
 export function namesArtifact(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(namesArtifact);
@@ -55,7 +55,7 @@ export async function fillArtifacts(input: JsonObject, from: ArtifactSource): Pr
   return fill(input, places, from);
 }
 
-/** Fills in the artifacts of an input that is on record, and only those: other data may look like a name. */
+/** Fills in only the artifacts of a recorded input: other data may look like a name. */
 export function fillRecordedArguments(
   input: JsonObject,
   recorded: readonly ArtifactArgument[],
@@ -86,7 +86,7 @@ async function fill(
   return { ok: true, value: value as JsonObject, artifacts }; // the root is never replaced: `find` starts below it
 }
 
-/** The input with the name and the digest of each artifact in the place of its content, wherever that is unchanged. */
+/** The input with the name and digest of each artifact instead of its content, wherever that is unchanged. */
 export function nameArtifacts(
   filled: JsonObject,
   artifacts: readonly FoundArtifact[],
@@ -163,7 +163,7 @@ async function contentOf(
   };
 }
 
-/** An output of ours, or a file a tool calls JSON: our own text is read as it was written. */
+/** An output of the runtime, or a file that a tool declares to be JSON, is parsed. */
 function readOrText(content: string): JsonValue {
   try {
     return readJsonText(content);

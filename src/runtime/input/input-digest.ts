@@ -2,9 +2,9 @@ import { digestJson, isKeyedDigest, keyedDigestJson } from '../../base/canonical
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ArtifactArgument, InputForm } from '../../call/event.ts';
 
-/** An input as it is on record, before redaction. */
+/** A recorded input before redaction. */
 export type RecordedInput = {
-  /** Undefined in ledgers of earlier versions: the input is then the one the schema accepted. */
+  /** Undefined in ledgers of earlier versions: the input is then the one that the schema accepted. */
   readonly form: InputForm | undefined;
   readonly effectiveInput: JsonObject;
   readonly accepted: JsonObject;
@@ -12,8 +12,8 @@ export type RecordedInput = {
 };
 
 /**
- * What a decision is bound to. A rendering cannot say everything about a value, so the arguments it was made from and
- * the contents they name are digested with it. `key`: given where something of it is hidden.
+ * The digest that a decision is bound to. A rendering does not describe a value completely, so it also covers
+ * the arguments and the contents they name. `key`: set if part of the input is hidden.
  */
 export function inputDigestOf(input: RecordedInput, key: Uint8Array | undefined): string {
   const { form, effectiveInput, accepted, artifacts } = input;
@@ -24,6 +24,6 @@ export function inputDigestOf(input: RecordedInput, key: Uint8Array | undefined)
   return key === undefined ? digestJson(digested) : keyedDigestJson(key, digested);
 }
 
-/** Is this the input that was digested? */
+/** Does the digest match this input? */
 export const isInputDigest = (digest: string, input: RecordedInput, key: Uint8Array): boolean =>
   digest === inputDigestOf(input, isKeyedDigest(digest) ? key : undefined);

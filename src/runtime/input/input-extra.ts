@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
 
-/** A longer input is on the record of the call and is not written a second time. */
+/** A longer input is only on the record of the call. */
 const longestInput = 12_000;
 
-/** The input of a call that failed, as it is kept, for the extras of its failure. */
+/** The stored form of a failed call's input, for the extras of its failure. */
 export function inputExtra(
   { call }: { readonly call: Call | undefined },
   keyOf: (key: string) => string = (key) => key,

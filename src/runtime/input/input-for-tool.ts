@@ -1,8 +1,8 @@
 /**
- * What functions of a tool are given of the input.
+ * The input for functions of a tool.
  *
- * 1. Every one gets a copy of its own where the input is JSON: what one of them changes, the next does not see.
- * 2. What JSON cannot hold is handed out as it is. It is compared with what was recorded before a body gets it.
+ * 1. Each function gets its own copy if the input is JSON, so changes by one are invisible to the next.
+ * 2. A value that JSON cannot hold is passed as it is. It is compared with the record before a body gets it.
  */
 import type { JsonValue } from '../../base/json.ts';
 import { formatPath, toJson } from '../../base/json.ts';

@@ -41,8 +41,8 @@ const forced = defineTool({
   run: (args) => args,
 });
 
-describe('[deny-wins] what rules and hooks look at', () => {
-  it('[deny-wins] is what the schema makes of the arguments: a default the model left out', async () => {
+describe('[deny-wins] the input that rules and hooks judge', () => {
+  it('[deny-wins] is the schema’s result: a default that the model left out', async () => {
     const { turn } = setStage({ tools: [forced], contracts: rules });
     expect(await turn.call(envelope('c', 'push', {}))).toMatchObject({ code: 'policy.contract' });
     expect(await turn.call(envelope('d', 'push', { force: false }))).toMatchObject({
@@ -50,7 +50,7 @@ describe('[deny-wins] what rules and hooks look at', () => {
     });
   });
 
-  it('[deny-wins] is what the schema makes of the arguments: a value it changes', async () => {
+  it('[deny-wins] is the schema’s result: a value that the schema changes', async () => {
     const { turn } = setStage({ tools: [push], contracts: rules });
     expect(await turn.call(envelope('c', 'push', { branch: ' Main ' }))).toMatchObject({
       details: 'Not to main.',
@@ -75,11 +75,11 @@ describe('judgedInput', () => {
   const judge = (checked: JsonObject, value: unknown): JsonObject =>
     judgedInput({ form: isPlainJson(value) ? 'json' : 'typed', value, checked });
 
-  test('is what the body gets: what the schema drops or renames is not there under its old name', () => {
+  test('is what the body gets: dropped or renamed fields are not there under their old name', () => {
     expect(judge({ file: '/a', dry_run: true }, { path: '/b' })).toEqual({ path: '/b' });
   });
 
-  test('writes what JSON cannot hold as rules do', () => {
+  test('renders values that JSON cannot hold as rules do', () => {
     const given = {
       when: new Date(0),
       total: 10n,
@@ -101,7 +101,7 @@ describe('judgedInput', () => {
     });
   });
 
-  test('shows what a value was made from where nothing can be read of it', () => {
+  test('shows the source of a value that cannot be rendered', () => {
     class Money {
       readonly #cents: number;
       constructor(cents: number) {
@@ -119,7 +119,7 @@ describe('judgedInput', () => {
     expect(judge({ amount: 500 }, 'text')).toEqual({ amount: 500 });
   });
 
-  test('takes keys of prototypes as data', () => {
+  test('treats keys of prototypes as data', () => {
     const tricky = JSON.parse('{"__proto__":{"force":true}}') as { [key: string]: never };
     const merged = judge({ a: 1 }, { tricky, when: new Date(0) });
     expect(Object.hasOwn(merged['tricky'] as object, '__proto__')).toBe(true);

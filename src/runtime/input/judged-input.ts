@@ -1,10 +1,10 @@
-/** What hooks, rules and grants look at: the effective input, artifacts filled in. */
+/** The input that hooks, rules and grants judge: the effective input with artifacts filled in. */
 import { isJsonObject } from '../../base/json.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { looseJson } from '../../base/loose-json.ts';
 import type { PreparedInput } from './prepared-input.ts';
 
-/** Where the schema gives something that is no object at all, the arguments it accepted. */
+/** If the schema's result is not an object, the arguments that it accepted. */
 export function judgedInput({
   form,
   value,

@@ -7,20 +7,20 @@ import type { ParsedArguments } from '../../call/tool-call.ts';
 import type { Seal } from '../../ledger/seal.ts';
 import { maskUnreadable } from './mask-unreadable.ts';
 
-/** An input as it may be written down, with the digest of what it really is. */
+/** An input in its stored form, with the digest of its exact form. */
 export type KeptInput = {
-  /** Kept form: what the redactor hides is not in it. */
+  /** The stored form, without values that the redactor hides. */
   readonly kept: JsonValue;
   readonly hidden: readonly string[];
-  /** Those of `hidden` whose value is a secret only because of another place. */
+  /** Those of `hidden` whose value is a secret only because it repeats another one. */
   readonly repeated: readonly string[];
-  /** Of the executed form; keyed where a plain digest could give something hidden away. */
+  /** Digest of the executed form. Keyed if a plain digest could reveal a hidden value. */
   readonly digest: string;
-  /** What is hidden, in clear: never written down. */
+  /** The hidden values in plain text. Never stored. */
   readonly secrets: readonly string[];
 };
 
-/** Is `digest` of this input? Which of the two kinds it is depends on what was hidden when it was made. */
+/** Is `digest` the digest of this input? Its kind depends on what was hidden when it was made. */
 export const isDigestOf = (digest: string, input: JsonValue, seal: Seal): boolean =>
   digest === (isKeyedDigest(digest) ? keyedDigestJson(seal.digestKey, input) : digestJson(input));
 
@@ -37,7 +37,7 @@ export function keepInput(
   return { kept: value, hidden, repeated, digest, secrets };
 }
 
-/** The same input without secrets that are known from elsewhere. */
+/** The same input without secrets known from other sources. */
 export function hideKnown(
   requested: KeptInput,
   input: ParsedArguments,
@@ -58,14 +58,14 @@ export function hideKnown(
   };
 }
 
-/** Arguments are an object; a text is what could not be read as one. */
+/** Arguments are an object. Text that could not be parsed stays text. */
 function keepText(
   text: string,
   paths: readonly string[] | undefined,
   redactor: Redactor,
   known: readonly string[],
 ): Redacted {
-  // Nobody can say what stands at a path of a text that has none.
+  // A text without paths: it is unknown where the named paths are.
   if (paths !== undefined && paths.length > 0)
     return { value: redacted, hidden: ['$'], repeated: [], secrets: [text] };
   const isSecretName = (name: string): boolean => redactor.input({ [name]: true }).hidden.length > 0;

@@ -6,7 +6,7 @@ import { cpuMsOf } from '../../../test/cpu-time.ts';
 const isSecretName = (name: string): boolean => /^(?:password|otp|credentials|api[_-]?key)$/i.test(name);
 const mask = (text: string): string => maskUnreadable(text, isSecretName);
 
-describe('text that is no JSON', () => {
+describe('text that is not JSON', () => {
   it.each([
     ['{"password":"hunter2", ', '{"password":"[REDACTED]", '],
     ['{"password":"hunter2', '{"password":"[REDACTED]'],
@@ -21,25 +21,25 @@ describe('text that is no JSON', () => {
     ['api-key=hunter2&x=1, a', 'api-key=[REDACTED], a'],
     ['{"password":"a","password":"b"', '{"password":"[REDACTED]","password":"[REDACTED]"'],
     ['{"password" : \n "hunter2"', '{"password" : \n "[REDACTED]"'],
-  ])('loses what a secret name announces: %s', (text, masked) => {
+  ])('hides the value after a secret name: %s', (text, masked) => {
     expect(mask(text)).toBe(masked);
   });
 
   it.each(['', '{', 'hello: world', '{"user": "ada", "passwords_seen": 3', '{"password":', '{"password"'])(
-    'stays as it is where no name announces anything: %s',
+    'stays unchanged without such a name: %s',
     (text) => {
       expect(mask(text)).toBe(text);
     },
   );
 
-  it('loses the secret wherever the text is cut off', () => {
+  it('hides the secret wherever the text is cut off', () => {
     const secret = 'Sw0rdf1sh';
     const whole = JSON.stringify({ a: [1, 'two'], password: secret, b: { otp: `${secret}!` }, c: 'end' });
     for (let length = 0; length < whole.length; length++)
       expect(mask(whole.slice(0, length))).not.toMatch(/Sw0r|f1sh/);
   });
 
-  it('is read in time that grows with its length, whatever it holds', () => {
+  it('is read in linear time, whatever it contains', () => {
     fc.assert(
       fc.property(fc.constantFrom('\\', '"', 'a', ' ', ':', '\\"', 'password:', 'a:', '="', '{'), (piece) => {
         const text = piece.repeat(200_000 / piece.length);

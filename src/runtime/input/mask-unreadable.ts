@@ -1,7 +1,7 @@
 /**
- * Argument text that is no JSON has no keys a redactor could go by, and yet often nearly has: a model was cut off, or
- * forgot a comma. Here the names are found without the grammar, and what follows one that announces a secret is
- * hidden up to where it seems to end, or altogether.
+ * Masks secrets in argument text that is not JSON. A redactor cannot use its keys, but such text is often
+ * nearly JSON: the model was cut off or forgot a comma. Names are found without the grammar. The value after
+ * a secret name is hidden up to its apparent end, or to the end of the text.
  */
 import { redacted } from '../../base/text-mask.ts';
 
@@ -29,14 +29,14 @@ export function maskUnreadable(
   return masked + text.slice(done);
 }
 
-/** From behind the opening quote to the closing one; all that is left where no end can be told. */
+/** From after the opening quote to the closing one, or to the end of the text if there is none. */
 function spanOfValue(text: string, start: number): readonly [from: number, to: number] {
   opening.lastIndex = start;
   const quote = opening.exec(text)?.[0];
   if (quote !== undefined) {
     const from = start + quote.length;
     let end = text.indexOf(quote, from);
-    // A quote with more backslashes before it belongs to the value.
+    // An escaped quote belongs to the value.
     while (end !== -1 && text[end - 1] === '\\') end = text.indexOf(quote, end + 1);
     return [from, end === -1 ? text.length : end];
   }

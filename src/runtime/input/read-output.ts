@@ -1,4 +1,6 @@
-/** What a schema made of arguments, as it is kept, shown and approved, and as the body gets it. */
+/**
+ * The schema's result, in the form that is stored, shown and approved, and in the form that the body gets.
+ */
 import type { JsonObject, JsonPath, JsonValue } from '../../base/json.ts';
 import { isJsonObject, toJson } from '../../base/json.ts';
 import { isSameJson } from '../../base/same-json.ts';
@@ -8,7 +10,7 @@ import type { CompiledSchema } from '../../tool/schema.ts';
 import type { FoundArtifact } from './fill-artifacts.ts';
 import { nameArtifacts } from './fill-artifacts.ts';
 
-/** Arguments that a schema accepted, and what it made of them. */
+/** Arguments that a schema accepted, and its result. */
 export type AcceptedArguments = {
   readonly accepted: JsonObject;
   readonly checked: JsonObject;
@@ -23,7 +25,7 @@ export type ReadOutput =
       readonly effectiveInput: JsonObject;
       readonly value: unknown;
       readonly rendering: JsonValue | undefined;
-      /** Which of the artifacts are still named in the effective input. */
+      /** For each artifact: is it still named in the effective input? */
       readonly inPlace: readonly boolean[];
     }
   | { readonly ok: false; readonly path: JsonPath; readonly problem: string };
@@ -35,10 +37,10 @@ export function readOutput(schema: CompiledSchema, given: AcceptedArguments): Re
   if (schema.keepsValue === true) return asJson(given, checked);
   if (!isJsonObject(output) || !isPlainJson(output)) return asTyped(given);
   if (isSameJson(checked, output)) return asJson(given, checked);
-  // The validator may keep what it gave, and change it later.
+  // The validator may hold on to its result and change it later.
   const copy = toJson(output);
   if (!copy.ok) return copy;
-  return asJson(given, copy.value as JsonObject); // of an object
+  return asJson(given, copy.value as JsonObject); // a copy of an object is an object
 }
 
 function asJson({ accepted, checked, artifacts }: AcceptedArguments, value: JsonObject): ReadOutput {

@@ -1,6 +1,6 @@
 import type { AnyTool } from '../../tool/define-tool.ts';
 
-/** What a call touches, by its tool. Undefined where the tool does not say: it may touch anything. */
+/** The resources that a call touches, as its tool declares them. Undefined means any. */
 export function resourceKeysOf(tool: AnyTool, input: () => unknown): readonly string[] | undefined {
   if (tool.resourceKeys === undefined) return undefined;
   try {

@@ -1,9 +1,9 @@
 import type { PreviewedOperation } from '../../tool/preview.ts';
 
-/** What the body of a call must be given of its preview, exactly as the tool made it. */
+/** The snapshot of a preview for the body, exactly as the tool made it. */
 export type Snapshot = PreviewedOperation & {
-  /** Of the input the preview was made for. */
+  /** Digest of the input that the preview was made for. */
   readonly inputDigest: string;
-  /** What stands in it and is hidden where it is kept. */
+  /** Values in it that its stored form hides. */
   readonly hiddenValues: readonly string[];
 };

@@ -1,9 +1,9 @@
-/** What came of taking up the input that is on record. */
+/** Result of reading the recorded input. */
 import type { PreparedInput } from './prepared-input.ts';
 
 export type Taken =
   | { readonly type: 'ready'; readonly prepared: PreparedInput }
-  /** The schema gives another value than the one on record. */
+  /** The schema returns another value than the recorded one. */
   | { readonly type: 'differs'; readonly prepared: PreparedInput }
   | {
       readonly type: 'unusable';

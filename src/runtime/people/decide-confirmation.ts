@@ -1,10 +1,10 @@
 /**
- * Decisions about held calls, taken anywhere: in the process that holds the call, or in any that shares the ledger.
+ * Decisions about held calls, in the process that holds the call or in any other that shares the ledger.
  *
- * 1. A decision is about one question, one input and one revision of a preview, by a named person who has the right.
- *    Whatever does not match is refused and says what is different.
- * 2. The first one counts, by compare-and-set on the call. A second hears who decided, and when.
- * 3. Nothing a model or a tool says comes here: only the host calls this.
+ * 1. A decision applies to one question, one input and one revision of a preview, and names a person with the
+ *    permission. Anything that does not match is refused with an explanation.
+ * 2. The first decision counts, by compare-and-set on the call. A second one learns who decided and when.
+ * 3. Only the host calls this. A model or a tool cannot reach it.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
@@ -45,7 +45,7 @@ export async function decideConfirmation(
   state: RuntimeState,
   confirmationId: string,
   decision: PersonDecision,
-  /** Where the person used a link. */
+  /** Set if the person used a link. */
   link?: LinkIdentity,
 ): Promise<ConfirmationView> {
   const { engine } = state;
@@ -74,7 +74,7 @@ export async function decideConfirmation(
   }
 }
 
-/** A denial counts from when it was received, since it only keeps something from happening; anything else from now. */
+/** A denial counts from its receipt, since it only prevents something. Any other decision counts from now. */
 export const countedFrom = (
   { decision, receivedAt = Number.POSITIVE_INFINITY }: Pick<PersonDecision, 'decision' | 'receivedAt'>,
   now: number,
@@ -82,7 +82,7 @@ export const countedFrom = (
 
 export type OpenQuestion = Decided & { readonly confirmation: Confirmation };
 
-/** A question that this decision may still answer, with the call that asks it. Throws where there is none. */
+/** The open question for this decision, with its call. Throws if there is none. */
 export async function findOpenQuestion(
   { ledger }: Engine,
   confirmationId: string,
@@ -123,7 +123,7 @@ function refuseDecided(
     );
   const { status, by, decidedAt } = confirmation;
   const when = decidedAt === undefined ? '' : ` at ${new Date(decidedAt).toISOString()}`;
-  // Nobody was first: whoever comes after the time hears the same, whether or not that is on record yet.
+  // No decision came in time. A late one gets this error whether or not the expiry is recorded yet.
   if (status === 'expired')
     throw new QuittanceError(
       'confirmation.expired',
@@ -179,7 +179,10 @@ async function refuseUnauthorised(
   );
 }
 
-/** Whoever holds the call sees the decision and goes on. Where nobody does, this process goes on if it can. */
+/**
+ * The owner of the call sees the decision and continues. If the owner is gone, this process continues if it
+ * can.
+ */
 async function goOnWith(state: RuntimeState, stored: StoredCall, call: Call): Promise<void> {
   const { engine } = state;
   const { ledger } = engine;
@@ -187,7 +190,7 @@ async function goOnWith(state: RuntimeState, stored: StoredCall, call: Call): Pr
   const activeCalls = (ledger.owners.openCalls.get(callKey(call)) ?? 0) > 0;
   if (activeCalls || (!isHere && (await ledger.owners.statusOf(stored.ownerId)) !== 'gone')) return;
   const going: Promise<unknown> = recoverCall(state, stored, call)
-    // What it comes to is on the record of the call, for whoever asks.
+    // Its result goes on the record of the call.
     .catch(() => undefined)
     .finally(() => engine.stragglers.delete(going));
   engine.stragglers.add(going);

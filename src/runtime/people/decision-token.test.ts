@@ -39,7 +39,7 @@ describe('a decision token', () => {
     method: 'oidc',
   } as const;
 
-  it('decides the question it was made for, in the name of the person who is signed in', async () => {
+  it('decides the question it was made for, in the name of the signed-in person', async () => {
     const { runtime, ran, handle, tokenFor } = await held();
     const token = await tokenFor();
     const use = { decision: 'approve', identity: signedIn, reason: 'fine' } as const;
@@ -61,7 +61,7 @@ describe('a decision token', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('made for somebody is theirs, and needs no name again', async () => {
+  it('made for a person needs no name again', async () => {
     const { runtime, handle, tokenFor } = await held();
     const token = await tokenFor({ by: 'ada' });
     expect(
@@ -73,7 +73,7 @@ describe('a decision token', () => {
     expect(await handle.outcome()).toMatchObject({ type: 'ToolDenied', details: 'ada said no.' });
   });
 
-  it('that a person made and that names no one needs a typed name', async () => {
+  it('made by a person and without a name needs a typed name', async () => {
     const { runtime, tokenFor } = await held();
     const token = await tokenFor({ madeBy: 'ada' });
     expect(await refusal(runtime.confirmations.decideByLink(token, { decision: 'approve' }))).toMatchObject({
@@ -81,7 +81,7 @@ describe('a decision token', () => {
     });
   });
 
-  it('that the service made gives no right to a name that is typed or self-asserted', async () => {
+  it('made by the service gives no permission to a typed or self-asserted name', async () => {
     const { runtime, ran, tokenFor } = await held({ mayDecide: () => true });
     const token = await tokenFor();
     for (const more of [
@@ -99,7 +99,7 @@ describe('a decision token', () => {
     expect(ran).toEqual([]);
   });
 
-  it('that the service made is checked against the right of the person who uses it', async () => {
+  it('made by the service is checked against the permission of the person who uses it', async () => {
     const { runtime, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
     const eve = { ...signedIn, subject: 'eve' };
     expect(
@@ -111,7 +111,7 @@ describe('a decision token', () => {
     await runtime.confirmations.decideByLink(await tokenFor({ by: 'ada' }), { decision: 'approve' });
   });
 
-  it('for one person is refused to another who is signed in', async () => {
+  it('for one person is refused to another signed-in person', async () => {
     const { runtime, tokenFor } = await held();
     const token = await tokenFor({ by: 'bob' });
     expect(
@@ -123,7 +123,7 @@ describe('a decision token', () => {
     });
   });
 
-  it('uses the rights of its maker and of the person it names, when it is made and when it is used', async () => {
+  it('uses the permissions of its maker and of the person it names, when it is made and when it is used', async () => {
     const may = new Set(['ada', 'bob']);
     const { runtime, ran, tokenFor } = await held({ mayDecide: (actor) => may.has(actor) });
     for (const made of [{ madeBy: 'eve', by: 'bob' }, { madeBy: 'ada', by: 'eve' }, { madeBy: 'eve' }])
@@ -142,7 +142,7 @@ describe('a decision token', () => {
     await runtime.confirmations.decideByLink(token, { decision: 'approve' });
   });
 
-  it('that rests on a token of the HTTP server needs its word that the token is still valid', async () => {
+  it('that rests on a token of the HTTP server needs the server to confirm that the token is still valid', async () => {
     const { runtime, tokenFor } = await held();
     const identity = { kind: 'token', id: 't1', name: 'ada', via: 'bearer' } as const;
     const token = await tokenFor({ madeBy: 'ada', identity, by: 'bob' });
@@ -158,7 +158,7 @@ describe('a decision token', () => {
     await runtime.confirmations.decideByLink(token, { decision: 'approve', stands: () => true });
   });
 
-  it('lasts 7 days at most, and says so', async () => {
+  it('lasts 7 days at most, and the error says so', async () => {
     const { tokenFor } = await held();
     const week = 7 * 24 * 3_600_000;
     await tokenFor({ expiresInMs: week });
@@ -169,7 +169,7 @@ describe('a decision token', () => {
       });
   });
 
-  it('that somebody made and that names nobody is kept with their name beside the one that was typed', async () => {
+  it('made by a person without naming another records its maker next to the typed name', async () => {
     const { runtime, handle, tokenFor } = await held();
     const token = await tokenFor({ madeBy: 'ada' });
     const by = {
@@ -196,7 +196,7 @@ describe('a decision token', () => {
     );
   });
 
-  it('that somebody made for another is theirs, and says who vouched for them', async () => {
+  it('made by one person for another belongs to the other, and names who vouched for them', async () => {
     const { runtime, tokenFor } = await held();
     const token = await tokenFor({ madeBy: 'ada', by: 'bob' });
     expect(await runtime.confirmations.decideByLink(token, { decision: 'approve' })).toMatchObject({
@@ -208,7 +208,7 @@ describe('a decision token', () => {
     });
   });
 
-  it('gives nobody a right by a name they typed: whoever made it must have it', async () => {
+  it('gives no permission for a typed name: its maker must have it', async () => {
     const asked: string[] = [];
     const { runtime, tokenFor } = await held({
       mayDecide(actor) {
@@ -223,7 +223,7 @@ describe('a decision token', () => {
     expect(asked.filter((actor) => actor === 'eve')).toHaveLength(1);
   });
 
-  it('is of no use to whoever the call was asked for, made or typed or used by them', async () => {
+  it('is useless to the requester of the call, as its maker, by a typed name, or as its user', async () => {
     const { runtime } = await held({ separateDuties: true });
     const turn = runtime.turn({ sessionId: 'theirs', principal: { userId: 'user' } });
     turn.submit(envelope('d', 'delete_user', { userId: 'u', password: 'hunter2hunter2' }));
@@ -250,7 +250,7 @@ describe('a decision token', () => {
     );
   });
 
-  it('leaves no secret on record that somebody typed for a name', async () => {
+  it('leaves no secret on record that was typed as a name', async () => {
     const { runtime, tokenFor } = await held();
     const secret = `ghp_${'a1B2'.repeat(9)}`;
     const token = await tokenFor({ madeBy: `boss ${secret}` });
@@ -269,7 +269,7 @@ describe('a decision token', () => {
     expect(JSON.stringify(decided)).not.toContain(secret);
   });
 
-  it('decides only what it was made for', async () => {
+  it('decides only the question it was made for', async () => {
     const { runtime, ran, tokenFor } = await held();
     const token = await tokenFor({ by: 'ada', decisions: ['deny'] });
     expect(await refusal(runtime.confirmations.decideByLink(token, { decision: 'approve' }))).toMatchObject({
@@ -279,7 +279,7 @@ describe('a decision token', () => {
     expect(ran).toEqual([]);
   });
 
-  it('is used once: a second use hears who decided', async () => {
+  it('is used once: a second use learns who decided', async () => {
     const { runtime, ran, handle, tokenFor } = await held();
     const [first, second] = [await tokenFor({ by: 'ada' }), await tokenFor({ by: 'bob' })];
     await runtime.confirmations.decideByLink(first, { decision: 'approve' });
@@ -291,7 +291,7 @@ describe('a decision token', () => {
     expect(ran).toHaveLength(1);
   });
 
-  it('of many used at once, one decides', async () => {
+  it('decides once if many are used at the same time', async () => {
     const { runtime, ran, handle, tokenFor } = await held();
     const made = await Promise.all(['a', 'b', 'c', 'd'].map((by) => tokenFor({ by })));
     const refused = await Promise.all(
@@ -302,7 +302,7 @@ describe('a decision token', () => {
     expect(ran).toHaveLength(1);
   });
 
-  it('expires, and with its question at the latest', async () => {
+  it('expires, at the latest with its question', async () => {
     const { clock, runtime, ran, tokenFor } = await held();
     const token = await tokenFor({ by: 'ada' });
     clock.advance(1_000);
@@ -312,7 +312,7 @@ describe('a decision token', () => {
     expect(ran).toEqual([]);
   });
 
-  it('says no later end than the one its question has', async () => {
+  it('states no later end than its question has', async () => {
     const { runtime, confirmationId, tokenFor } = await held({ holdTimeoutMs: 500 });
     const token = await tokenFor({ expiresInMs: 60_000 });
     const [fields = ''] = token.split('.').slice(1);
@@ -322,7 +322,7 @@ describe('a decision token', () => {
     expect(expiresAt).toBeDefined();
   });
 
-  it('is about the preview that is shown, too', async () => {
+  it('also applies to one preview only', async () => {
     const ran: unknown[] = [];
     const tool = defineTool({
       name: 'delete_user',
@@ -341,19 +341,19 @@ describe('a decision token', () => {
     expect(ran).toEqual([{ version: 7 }]);
   });
 
-  it('gives no right that its user has not got', async () => {
+  it('gives no permission that its user lacks', async () => {
     const { ran, tokenFor } = await held({ mayDecide: (actor) => actor === 'ada' });
     expect(await refusal(tokenFor({ by: 'eve' }))).toMatchObject({ code: 'confirmation.forbidden' });
     expect(ran).toEqual([]);
   });
 
-  it('holds no secret', async () => {
+  it('contains no secret', async () => {
     const { tokenFor } = await held();
     const [, payload = ''] = (await tokenFor()).split('.');
     expect(Buffer.from(payload, 'base64url').toString()).not.toContain('hunter2');
   });
 
-  it('is good in any process with the ledger, and in no other ledger', async () => {
+  it('is valid in any process with the ledger, and in no other ledger', async () => {
     const { clock, ledger, handle, tokenFor } = await held();
     const token = await tokenFor({ by: 'ada' });
     for (const sealKey of [undefined, ledger.sealKey]) {
@@ -371,7 +371,7 @@ describe('a decision token', () => {
     expect(await handle.outcome()).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
-  it('is not made for a question that is decided, unknown or too late', async () => {
+  it('is not made for a question that is decided, unknown or expired', async () => {
     const { runtime, confirmationId, tokenFor } = await held();
     expect(await refusal(runtime.confirmations.link('cnf_nope', { expiresInMs: 1 }))).toMatchObject({
       code: 'confirmation.unknown',
@@ -419,7 +419,7 @@ describe('a signed token', () => {
     expiresAt: fc.maxSafeNat(),
   });
 
-  it('says what it was made of', () => {
+  it('returns its claims', () => {
     fc.assert(
       fc.property(claims, (given) => {
         expect(readSignedToken(writeSignedToken(given, key), key)).toEqual(given);
@@ -427,7 +427,7 @@ describe('a signed token', () => {
     );
   });
 
-  it('says nothing once a character is changed, removed or added, nor under another key', () => {
+  it('is invalid once a character is changed, removed or added, and under another key', () => {
     fc.assert(
       fc.property(
         claims,

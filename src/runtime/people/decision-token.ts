@@ -1,10 +1,12 @@
 /**
- * Decision links: signed texts to decide one question with.
+ * Decision links: signed texts that decide one question.
  *
- * 1. A link uses the right of the person who made it and of the person it names. Both are checked when it is made and
- *    when it is used. A link that the service made gives no right: the person who uses it is named in it, or signed in.
- * 2. A link ends with its question, at its time, and with the token of its maker. Its time is limited.
- * 3. A name that is typed gives no right. It is kept, and marked as self-asserted.
+ * 1. A link uses the permissions of the person who made it and of the person it names. Both are checked when
+ *    it is made and when it is used. A link made by the service gives no permission: its user must be named
+ *    in it, or signed in.
+ * 2. A link ends with its question, at its own expiry, and with the token of its maker. Its lifetime is
+ *    limited.
+ * 3. A typed name gives no permission. It is stored and marked as self-asserted.
  */
 import { timeText } from '../../base/clock.ts';
 import { QuittanceError } from '../../base/error.ts';
@@ -27,37 +29,40 @@ import { isLinkDecision, readSignedToken, writeSignedToken } from './signed-toke
 export const longestLinkMs: number = 7 * 24 * 3_600_000;
 
 export type LinkOptions = {
-  /** The one person who may use it. */
+  /** The only person who may use it. */
   readonly by?: string;
-  /** How the host knows the person who is named, where it does. */
+  /** How the host knows the named person, if it does. */
   readonly byIdentity?: DirectIdentity;
   /**
-   * The person who makes it: the link uses their right. Without it the service makes the link, which then gives no
-   * right: it must name a person, or be used by one who is signed in.
+   * The person who makes it: the link uses their permission. Without it the service makes the link, which
+   * then gives no permission. Such a link must name a person or be used by one who is signed in.
    */
   readonly madeBy?: string;
   /** How the host knows the person who makes it. */
   readonly identity?: DirectIdentity;
-  /** What may be decided with it: both by default. */
+  /** The decisions that it allows. Default: both. */
   readonly decisions?: readonly LinkDecision[];
-  /** For how long: 7 days at most, and never longer than the question itself waits. */
+  /** Lifetime: at most 7 days, and never longer than the question waits. */
   readonly expiresInMs: number;
 };
 
-/** What is decided with a token. */
+/** A decision by a token. */
 export type LinkUse = {
   readonly decision: LinkDecision;
-  /** The name of the person who decides; may be left out where the link or `identity` says it. */
+  /** The name of the person who decides. Optional if the link or `identity` names them. */
   readonly by?: string;
-  /** Who is signed in, where the host knows. A link that the service made and that names no one needs it. */
+  /**
+   * The signed-in person, if the host knows one. Required for a link that the service made without a name.
+   */
   readonly identity?: DirectIdentity;
   readonly reason?: string;
   /**
-   * Says whether a person in the link who was known by a token of the HTTP server may still decide: `true`, or why not.
-   * Without it such a link is refused: only the server knows whether the token is still valid.
+   * Tells whether a person in the link who was identified by a token of the HTTP server may still decide:
+   * `true`, or why not. Without it such a link is refused: only the server knows whether the token is still
+   * valid.
    */
   readonly stands?: (person: LinkPerson) => Awaitable<true | string>;
-  /** When the decision was received, by the ledger's clock; now unless told. A denial counts from then. */
+  /** When the decision was received, by the ledger's clock. Default: now. A denial counts from then. */
   readonly receivedAt?: number;
 };
 
@@ -65,7 +70,7 @@ const optionNames = ['by', 'byIdentity', 'madeBy', 'identity', 'decisions', 'exp
 const useNames = ['decision', 'by', 'identity', 'reason', 'stands', 'receivedAt'] as const;
 const longestName = 1_000;
 
-/** A token for the question as it stands now: its input, its preview. */
+/** A token for the question in its current state: its input and its preview. */
 export async function makeDecisionToken(
   engine: Engine,
   confirmationId: string,
@@ -92,7 +97,7 @@ export async function makeDecisionToken(
   const { inputDigest, revision, expiresAt = Number.MAX_SAFE_INTEGER } = confirmation;
   const ends = Math.min(expiresAt, now + expiresInMs, Number.MAX_SAFE_INTEGER);
   const claims = { confirmationId, inputDigest, revision, named, maker, decisions, expiresAt: ends };
-  // The right of a person who is not named is checked once they use it.
+  // The permission of an unnamed person is checked when they use the link.
   const first = by ?? madeBy;
   const identity =
     by === undefined ? (maker?.identity ?? selfAsserted) : linkIdentity(claims, { kind: 'named' });
@@ -109,7 +114,7 @@ export async function makeDecisionToken(
   return writeSignedToken(claims, engine.seal.tokenKey);
 }
 
-/** Decides what the token is good for, with all the checks of any other decision. */
+/** Decides as the token allows, with all checks of any other decision. */
 export async function decideByToken(
   state: RuntimeState,
   token: string,
@@ -158,7 +163,7 @@ export async function decideByToken(
   );
 }
 
-/** Refuses a link whose maker, or whose named person, was known by a token that is not valid any more. */
+/** Refuses a link whose maker or named person was identified by a token that is no longer valid. */
 async function refuseFallen({ maker, named, confirmationId }: TokenClaims, use: LinkUse): Promise<void> {
   for (const person of [maker, named]) {
     if (person?.identity?.kind !== 'token') continue;
@@ -174,7 +179,7 @@ async function refuseFallen({ maker, named, confirmationId }: TokenClaims, use: 
 
 type Holder = { readonly by: string; readonly link: LinkIdentity };
 
-/** The person who uses the link, as they are kept and shown. */
+/** The person who uses the link, as stored and shown. */
 function holderOf(claims: TokenClaims, use: LinkUse, signedIn: DirectIdentity | undefined): Holder {
   const { named, maker, confirmationId } = claims;
   const facts = { confirmationId };
@@ -188,7 +193,7 @@ function holderOf(claims: TokenClaims, use: LinkUse, signedIn: DirectIdentity | 
     return { by: named.name, link: linkIdentity(claims, { kind: 'signed_in', identity: signedIn }) };
   }
   if (signedIn !== undefined) {
-    // What a token or a system says about a person cannot be changed by typing.
+    // A typed name cannot change what a token or a system says about a person.
     const by = signedIn.kind === 'provider' ? (use.by ?? signedIn.subject) : (namesOf(signedIn)[0] ?? '');
     return { by, link: linkIdentity(claims, { kind: 'signed_in', identity: signedIn }) };
   }

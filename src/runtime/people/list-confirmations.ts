@@ -5,7 +5,7 @@ import { toConfirmationView } from '../host/confirmation-view.ts';
 import type { Engine } from '../state/engine.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 
-/** Questions as they stand now. One that the call has replaced by another is not listed any more. */
+/** Questions in their current state. A question that the call has replaced is no longer listed. */
 export async function listConfirmations(
   { ledger }: Pick<Engine, 'ledger'>,
   query: ConfirmationQuery,

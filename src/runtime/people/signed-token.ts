@@ -1,9 +1,9 @@
 /**
- * A decision about one question as a text that somebody can carry: in a link, a mail, a chat.
+ * A decision about one question as a text for a link, a mail or a chat.
  *
- * 1. What it is good for stands in it in the clear and is signed with a key of the ledger; whoever changes one
- *    character has nothing. Nothing in it is secret, but whoever has it may use it.
- * 2. Reading never throws: whatever is not exactly what was written is undefined.
+ * 1. Its claims are in plain text and signed with a key of the ledger, so a changed character makes it
+ *    invalid. It contains no secret, but anyone who has it may use it.
+ * 2. Reading never throws: any text that was not written exactly so gives undefined.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isJsonObject, readJsonText } from '../../base/json.ts';
@@ -11,32 +11,32 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { DirectIdentity } from '../../call/event.ts';
 import { readDirectIdentity } from '../../call/identity.ts';
 
-/** What a token is good for. */
+/** The claims of a token. */
 export type TokenClaims = {
   readonly confirmationId: string;
   readonly inputDigest: string;
-  /** Of the preview that is shown, where there is one. */
+  /** Revision of the preview that is shown, if any. */
   readonly revision: number | undefined;
-  /** The one person who may use it; undefined where it names no one. */
+  /** The only person who may use it, or undefined if it names no one. */
   readonly named: NamedPerson | undefined;
-  /** The person who made it and whose right it uses; undefined where the service made it. */
+  /** The person who made it and whose permission it uses, or undefined if the service made it. */
   readonly maker: LinkPerson | undefined;
   readonly decisions: readonly LinkDecision[];
   /** By the ledger's clock. */
   readonly expiresAt: number;
 };
 
-/** A person as a link says it, with how they were identified when it was made. */
+/** A person named in a link, with their identification at the time it was made. */
 export type LinkPerson = { readonly name: string; readonly identity: DirectIdentity };
-/** The maker may know who is named, e.g. by the token that person has; or only vouch for the name. */
+/** The maker may know the named person, e.g. by that person's token, or only vouch for the name. */
 export type NamedPerson = { readonly name: string; readonly identity: DirectIdentity | undefined };
 
-/** What can be decided with a token: no other arguments and no words for the model. */
+/** The decisions that a token allows: no edits and no answers to the model. */
 export type LinkDecision = 'approve' | 'deny';
 
-/** `qdt1.` tokens did not say by which token their maker was known: they are not taken any more. */
+/** `qdt1.` tokens did not say how their maker was identified. They are no longer accepted. */
 const prefix = 'qdt2.';
-/** Far more than any token has. */
+/** Far longer than any real token. */
 const longest = 8_192;
 
 export function writeSignedToken(claims: TokenClaims, key: Uint8Array): string {
@@ -54,7 +54,7 @@ export function writeSignedToken(claims: TokenClaims, key: Uint8Array): string {
   return `${prefix}${payload}.${sign(payload, key).toString('base64url')}`;
 }
 
-/** What a token says, if it was written with this key. */
+/** The claims of a token, if it was signed with this key. */
 export function readSignedToken(token: unknown, key: Uint8Array): TokenClaims | undefined {
   if (typeof token !== 'string' || token.length > longest || !token.startsWith(prefix)) return undefined;
   const [payload, signature, more] = token.slice(prefix.length).split('.');
@@ -69,7 +69,7 @@ export function readSignedToken(token: unknown, key: Uint8Array): TokenClaims | 
 const sign = (payload: string, key: Uint8Array): Buffer =>
   createHmac('sha256', key).update(`${prefix}${payload}`, 'utf8').digest();
 
-/** What is signed was written by us, perhaps by a version that knew more. */
+/** The signed text was written by this package, perhaps by a newer version. */
 function readClaims(payload: string): TokenClaims | undefined {
   let fields: JsonValue;
   try {

@@ -1,4 +1,7 @@
-/** What is wrong with a preview, already in the words that follow "The preview of the tool". A recorded one knows them. */
+/**
+ * A fault of a preview. The message continues "The preview of the tool"; a recorded preview reports it the
+ * same way.
+ */
 class PreviewProblem extends Error {}
 
 export const previewEndedWith = (problem: string): Error => new PreviewProblem(problem);

@@ -17,7 +17,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   }),
 );
 
-it('a body runs at most once, with the very preview that a person agreed to last, or its preview is let go', async () => {
+it('a body runs at most once, with the preview that was approved last, or its preview is released', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { maxLength: 6 }), async (acts) => {
       const ran: { readonly text: string; readonly approved: PreviewedOperation | undefined }[] = [];
@@ -43,7 +43,7 @@ it('a body runs at most once, with the very preview that a person agreed to last
         for (let round = 0; round < 4; round++) await quiet();
         const [asked] = (await runtime.confirmations.list({ status: 'pending' })).rows;
         if (asked === undefined) break;
-        // Somebody may decide about what was shown a while ago.
+        // A person may decide about a version that was shown a while ago.
         const seen = 'aged' in next && next.aged ? (before ?? asked) : asked;
         const shown = {
           by: 'ada',
@@ -79,7 +79,7 @@ it('a body runs at most once, with the very preview that a person agreed to last
           snapshot: { text: did.text, operationId: last },
         },
       );
-      // Every preview but the one that was carried out is let go of, once.
+      // Every preview except the executed one is released once.
       expect(released).toEqual(ran.length === 1 ? made.slice(0, -1) : made);
     }),
     { numRuns: 150 },

@@ -27,8 +27,8 @@ const almost = fc.record(
   { requiredKeys: ['kind'] },
 );
 
-describe('whatever a preview gives', () => {
-  it('the call ends once: it ran with that snapshot, or nothing ran and it says why', async () => {
+describe('whatever a preview returns', () => {
+  it('the call ends once: it ran with that snapshot, or nothing ran and the outcome says why', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(almost, anything), async (given) => {
         const ran: unknown[] = [];

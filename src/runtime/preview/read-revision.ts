@@ -1,6 +1,6 @@
 /**
- * One version of a preview, as a tool gave it, made ready to be kept and shown: checked, cleaned, cut for display. The
- * snapshot is never cut, since the body needs it whole.
+ * One version of a preview, prepared for storage and display: checked, redacted, cut for display. The
+ * snapshot is never cut, since the body needs all of it.
  */
 import { latestInstant } from '../../base/clock.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
@@ -17,9 +17,9 @@ import { clean } from '../input/clean.ts';
 
 export type ReadRevision = {
   readonly preview: Preview;
-  /** As the tool gave it, frozen. */
+  /** As the tool returned it, frozen. */
   readonly exact: JsonObject;
-  /** As it is kept, and where that hides something. */
+  /** The stored form, and the paths that it hides. */
   readonly kept: JsonObject;
   readonly hidden: readonly string[];
   readonly hiddenValues: readonly string[];
@@ -31,7 +31,7 @@ const longestName = 500;
 const mostFields = 200;
 const longestSnapshot = 262_144;
 
-/** Why a version cannot be used, in words that follow "The preview of the tool …". */
+/** Why a version cannot be used. The text continues "The preview of the tool …". */
 export type PreviewProblem = { readonly type: 'problem'; readonly problem: string };
 
 const problemOf = (problem: string): PreviewProblem => ({ type: 'problem', problem });
@@ -78,7 +78,10 @@ function readExpiry(
   return { type: 'expiry', at: first };
 }
 
-/** Hidden by what values look like, at the paths the tool names, and where it repeats what is hidden in the input. */
+/**
+ * Hides values that look like secrets, the paths that the tool names, and repeats of values hidden in the
+ * input.
+ */
 function keepSnapshot(
   live: ReadyCall,
   exact: JsonObject,
@@ -86,7 +89,7 @@ function keepSnapshot(
   const { redactor } = live.engine;
   const redacted = redactor.output(exact, live.tool.redact?.snapshot);
   const hidden = [...redacted.hidden];
-  // Neither makes an object anything else.
+  // Both steps return an object for an object.
   const kept = live.secrets.known.json(redacted.value, hidden) as JsonObject;
   return { kept: freezeJson(kept), hidden: [...new Set(hidden)], hiddenValues: redacted.secrets };
 }
@@ -153,7 +156,7 @@ function readFields(
     const show = (side: 'before' | 'after'): JsonValue | undefined => {
       const value = own.get(side);
       if (value === undefined) return undefined;
-      // A field named like a secret holds one.
+      // A field with the name of a secret holds one.
       const { value: redacted } = live.engine.redactor.input({ [name]: value });
       const text = JSON.stringify(isJsonObject(redacted) ? (Object.values(redacted)[0] ?? null) : null);
       const safe = cleanShown(text);

@@ -1,7 +1,7 @@
 /**
- * Nothing will come of a preview: its tool is told, once for each operation. That nothing will is on the record before,
- * so that nobody can agree meanwhile to what was let go. If the process dies between the two, whoever ends the call
- * tells the tool, perhaps again.
+ * Tells the tool that a preview will not be carried out, once for each operation. The release is recorded
+ * first, so that the preview can no longer be approved. If the process dies in between, the process that ends
+ * the call tells the tool, perhaps a second time.
  */
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { CancelledOperation } from '../../tool/preview.ts';
@@ -9,7 +9,7 @@ import type { AcceptedCall } from '../state/accepted-call.ts';
 import { aside } from '../state/aside.ts';
 import { exactSnapshot } from '../state/recall-snapshot.ts';
 
-/** False where somebody else has moved the call meanwhile, and so decides what becomes of it. */
+/** Returns false if another process has changed the call meanwhile. That process then handles the preview. */
 export async function releasePreview(live: AcceptedCall, reason: string): Promise<boolean> {
   const { tool, engine, journal } = live;
   const preview = journal.call?.preview;
@@ -22,7 +22,7 @@ export async function releasePreview(live: AcceptedCall, reason: string): Promis
     const { status } = await journal.flush();
     if (status === 'appended') break;
     if (status !== 'moved') return false;
-    // What a call that is stopped leaves behind beside itself is for show.
+    // The release is for display. The call has stopped already.
     journal.stay();
   }
   live.preview.letGoOf = preview.operationId;

@@ -1,9 +1,9 @@
 /**
- * Has a tool show what a call would do.
+ * Makes a tool preview a call.
  *
- * 1. It is bounded in time by the tool's timeout, in size, and in versions: the first one, the last one and at most two
- *    a second between them are kept, and no more than twenty before the last.
- * 2. Whoever stops waiting calls `signals.abandon`: after that nothing is put on the record here any more.
+ * 1. The tool's timeout bounds its time. Its size is bounded, and so is the number of stored versions: the
+ *    first, the last, at most two a second between them, and at most twenty before the last.
+ * 2. Code that stops waiting calls `signals.abandon`. After that this file records nothing more.
  */
 import type { Stop } from '../state/gate.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
@@ -20,7 +20,7 @@ const msBetweenDrafts = 500;
 const mostDrafts = 20;
 const mostVersions = 10_000;
 
-/** Leaves the ready version in `preview.snapshot` and on the record, or says why there is none. */
+/** Puts the final version into `preview.snapshot` and on record, or returns why there is none. */
 export async function runPreview(live: ReadyCall): Promise<Stop | undefined> {
   const run = new PreviewRun(live);
   live.signals.abandon = () => run.abandon();
@@ -141,7 +141,7 @@ class PreviewRun {
     });
   }
 
-  /** Not every keystroke is worth an event. */
+  /** Limits the rate of stored drafts. */
   async #keepDraft(value: unknown): Promise<string | undefined> {
     const nowMs = this.#live.engine.clock.monotonicMs();
     if (this.#drafts >= mostDrafts || nowMs - this.#lastDraftAtMs < msBetweenDrafts) return undefined;
@@ -152,7 +152,8 @@ class PreviewRun {
       this.#stop(problem);
       return problem;
     }
-    // Whoever watches the call sees it grow. Where somebody else has moved the call, the next append hears of it.
+    // Viewers of the call see the draft grow. If another process has changed the call, the next append
+    // notices.
     await this.#live.journal.flush();
     return this.#problem;
   }

@@ -28,6 +28,6 @@ export async function listUnresolved(engine: Engine, query: UnresolvedQuery): Pr
   return { rows: calls, next };
 }
 
-/** Whether this runtime has the tool, and the tool a way to find out. */
+/** Does this runtime have the tool, and does the tool have a `reconcile`? */
 export const canAskTool = ({ tools }: Engine, { toolName }: Call): boolean =>
   tools.get(toolName)?.reconcile !== undefined;

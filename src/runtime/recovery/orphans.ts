@@ -1,4 +1,4 @@
-/** Open calls whose owner is gone: how they are found and read. */
+/** Finds and reads open calls whose owner is gone. */
 import type { Call } from '../../call/call.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
@@ -28,13 +28,15 @@ export async function readOpen(
     : { stored, call };
 }
 
-/** Undefined where the call has ended meanwhile, or another owner has taken it. */
+/** Undefined if the call has ended meanwhile, or another owner has taken it. */
 export async function readOrphan(state: RuntimeState, orphan: Orphan): Promise<FoundCall | undefined> {
   const found = await readOpen(state, orphan);
   return found?.stored.ownerId === orphan.ownerId ? found : undefined;
 }
 
-/** Every open call whose owner is proven dead, oldest first. Asks about each owner once, and notes it in the list. */
+/**
+ * Every open call whose owner is proven dead, oldest first. Checks each owner once, and notes it in the list.
+ */
 export async function* findOrphans(
   { engine: { ledger } }: RuntimeState,
   list: RecoveryList,
@@ -54,7 +56,7 @@ export async function* findOrphans(
   }
 }
 
-/** Gives equal texts as one in memory: many calls have the same owner, session and tool. */
+/** Returns one shared string for equal strings: many calls have the same owner, session and tool. */
 export function shareTexts(): (text: string) => string {
   const known = new Map<string, string>();
   return (text) => {
@@ -66,9 +68,9 @@ export function shareTexts(): (text: string) => string {
 }
 
 /**
- * May an owner have died after the list was read and before the ledger reached `until`, and have left calls open? Such
- * an owner was spared by the list, or has written since the list was begun. Reading the list again would cost far
- * more: the store would first have to work through everything the recovery itself has written.
+ * May an owner have died with open calls after the list was read and before the ledger reached `until`? Such
+ * an owner was alive in the list, or has written since. Reading the list again would cost far more: the store
+ * would first process everything that the recovery itself has written.
  */
 export async function hasLostOwnersSince(
   { engine: { ledger } }: RuntimeState,
@@ -85,7 +87,7 @@ export async function hasLostOwnersSince(
   for (let after = beganAt ?? until; after < until;) {
     const entries = await ledger.entries.read({ after, limit: pageSize });
     for (const entry of entries)
-      // Most entries are this owner's, and need not be decoded to know that.
+      // Most entries are from this owner. They need not be decoded to know that.
       if (!entry.text.includes(ledger.owners.ownerId) && (await isGone(ownerOf(entry)))) return true;
     if (entries.length < pageSize) return false;
     after = entries.at(-1)?.position ?? until;
@@ -96,7 +98,7 @@ export async function hasLostOwnersSince(
 
 const pageSize = 256;
 
-/** An entry that cannot be read counts as one of a lost owner: looking once more does no harm. */
+/** An unreadable entry counts as one of a lost owner: another look does no harm. */
 function ownerOf(entry: StoredEntry): string {
   try {
     return readEntry(entry).ownerId;
@@ -106,8 +108,8 @@ function ownerOf(entry: StoredEntry): string {
 }
 
 /**
- * May another owner still end the call? True unless that owner is proven dead. On this handle, true if more runtimes
- * hold the call than the `askers` that only ask about it.
+ * May another owner still end the call? True unless that owner is proven dead. On this handle, true if more
+ * runtimes hold the call than the `askers` that only ask about it.
  */
 export const hasLiveOwner = async (
   ledger: Ledger,

@@ -9,7 +9,7 @@ import { envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../..
 
 const lost = { sessionId: 's', callId: 'a' };
 
-/** A call that timed out, so that nobody knows whether it took effect. */
+/** A call that timed out, so that its effect is unknown. */
 async function loseCall(
   options: Partial<Parameters<typeof setStage>[0]> = {},
   args: Readonly<Record<string, unknown>> = { to: 'Ada' },
@@ -34,8 +34,8 @@ async function loseCall(
   return { ...on, asked, answers, outcome };
 }
 
-describe('calls nobody knows the end of', () => {
-  it('are listed with what is known, until somebody finds out', async () => {
+describe('unresolved calls', () => {
+  it('are listed with their facts until a person resolves them', async () => {
     const { runtime, outcome } = await loseCall();
     const { rows, next } = await runtime.calls.unresolved();
     expect(next).toBeUndefined();
@@ -60,7 +60,7 @@ describe('calls nobody knows the end of', () => {
 });
 
 describe('the tool', () => {
-  it('is asked first where somebody wants that; what it cannot tell is not recorded', async () => {
+  it('is asked first on request; an answer of "unknown" is not recorded', async () => {
     const { runtime, asked, answers, outcome } = await loseCall();
     const before = await runtime.calls.reconcile(lost, { ask: 'tool', by: 'Ada' });
     expect(before.resolution).toBeUndefined();
@@ -81,7 +81,7 @@ describe('the tool', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is given what was hidden of the input, which is dropped once the end is known', async () => {
+  it('gets the hidden input, which is dropped once the call is resolved', async () => {
     const { runtime, asked, answers, ledger } = await loseCall({}, { password: 'hunter2-hunter2' });
     expect(await ledger.journal.readSealed('s', 'a')).toBeDefined();
     answers.push({ status: 'succeeded', output: 'paid with hunter2-hunter2' });
@@ -91,7 +91,7 @@ describe('the tool', () => {
     expect(await ledger.journal.readSealed('s', 'a')).toBeUndefined();
   });
 
-  it('that has no way to find out cannot be asked, and says so', async () => {
+  it('without reconcile cannot be asked, and the error says so', async () => {
     const { ledger, clock } = await loseCall();
     const other = createRuntime({ ledger, clock, tools: [] });
     expect((await other.calls.unresolved()).rows[0]?.canAskTool).toBe(false);
@@ -102,8 +102,8 @@ describe('the tool', () => {
   });
 });
 
-describe('whoever resolves', () => {
-  it('needs the right: mayDecide is asked about the call, with the word resolve', async () => {
+describe('the person who resolves', () => {
+  it('needs the permission: mayDecide is asked about the call, with the word resolve', async () => {
     const seen: unknown[] = [];
     const { runtime } = await loseCall({
       mayDecide: (actor, { toolName }, decision) => {
@@ -124,7 +124,7 @@ describe('whoever resolves', () => {
     ]);
   });
 
-  it('is not whom the call was asked for, where duties are separate', async () => {
+  it('is not the requester, with separate duties', async () => {
     const { runtime } = await loseCall({ separateDuties: true });
     for (const found of [{ resolution: 'failed', by: ' BOB ' } as const, { ask: 'tool', by: 'bob' } as const])
       await expect(runtime.calls.reconcile(lost, found)).rejects.toMatchObject({
@@ -133,7 +133,7 @@ describe('whoever resolves', () => {
     await runtime.calls.reconcile(lost, { resolution: 'failed', by: 'ada' });
   });
 
-  it('says something that can be kept, by name', async () => {
+  it('gives a name and a value that can be stored', async () => {
     const { runtime } = await loseCall();
     const wrong: unknown[] = [
       null,
@@ -154,7 +154,7 @@ describe('whoever resolves', () => {
   });
 });
 
-describe('what a call shows a workflow', () => {
+describe('the evidence of a call for a workflow', () => {
   const contracts = () =>
     contractsFromYamlString(`
 apiVersion: edictum/v1
@@ -168,7 +168,7 @@ stages:
 `);
   const push = defineTool({ name: 'push', mode: 'external', run: () => 'pushed' });
 
-  it('counts once it is known that it took effect', async () => {
+  it('counts once the call is known to have taken effect', async () => {
     const bash = defineTool({
       name: 'Bash',
       mode: 'external',
@@ -204,7 +204,7 @@ stages:
 
 describe('a process without the tool', () => {
   it.each(['safe_to_retry', 'failed'] as const)(
-    'that resolves a call as %s frees its key',
+    'that resolves a call as %s releases its key',
     async (resolution) => {
       const clock = createManualClock();
       const ledger = createMemoryLedger({ clock });
@@ -227,7 +227,7 @@ describe('a process without the tool', () => {
       const stored = await ledger.journal.readCall('s', 'a');
       expect(await ledger.claims.readClaim(stored?.claimKey ?? '')).toBeUndefined();
       const next = createRuntime({ clock, ledger, tools: [order(() => ran.push('ran'))] });
-      // With other arguments the key would be refused while the first call has it.
+      // With other arguments the key would be refused while the first call holds it.
       expect(
         await next.turn({ sessionId: 's' }).call(envelope('b', 'order', { key: 'k', note: 'other' })),
       ).toMatchObject({ type: 'ToolExecutionResult' });
@@ -236,7 +236,7 @@ describe('a process without the tool', () => {
   );
 });
 
-it('a call of a dead process that its tool knows did not take effect may be made again', async () => {
+it('a call of a dead process that its tool knows did not take effect may be repeated', async () => {
   const clock = createManualClock();
   const file = createMortalLedger(clock);
   const pay = defineTool({

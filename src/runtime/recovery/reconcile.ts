@@ -1,11 +1,11 @@
 /**
- * What somebody found out later about a call whose end was not known.
+ * Records the resolution of an unresolved call.
  *
- * 1. The outcome stays: a resolution stands beside it, one for ever, the first by compare-and-set.
- * 2. It comes from a named person who has the right, or from the tool's own `reconcile`, which is asked on somebody's
- *    behalf. Nothing a model says comes here.
- * 3. What follows from an end follows from it, in the same append: evidence of workflows where it happened, the twin
- *    guard and the key of the call released where it did not, or where running it again does no harm.
+ * 1. The outcome stays. A call gets at most one resolution, the first by compare-and-set.
+ * 2. It comes from a named person with the permission, or from the tool's own `reconcile` on behalf of a
+ *    person. A model cannot reach this.
+ * 3. The same append applies its consequences: evidence for workflows if the effect happened; release of the
+ *    twin guard and the key if it did not, or if a rerun does no harm.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { formatPath, toJson } from '../../base/json.ts';
@@ -34,22 +34,22 @@ import { prepareInput, takeOver } from '../take-over/take-over.ts';
 import { toUnresolvedCall } from '../host/unresolved-call.ts';
 import { askTool } from '../take-over/lost-attempt.ts';
 
-/** What somebody found out about a call whose end was not known. */
+/** A person's finding about an unresolved call. */
 export type FoundOut = {
   readonly resolution: Resolution;
-  /** Who found out. */
+  /** The person who found out. */
   readonly by: string;
-  /** How the host knows who found out. The name counts as self-asserted where nothing is said. */
+  /** How the host knows this person. Without it, the name counts as self-asserted. */
   readonly identity?: DirectIdentity;
   readonly reason?: string;
-  /** What the effect gave, where that is known. */
+  /** The result of the effect, if known. */
   readonly result?: unknown;
 };
 
-/** Has the tool's own `reconcile` find out. Where it cannot tell, nothing is recorded and the call waits on. */
+/** Asks the tool's own `reconcile`. If it cannot tell, nothing is recorded and the call stays unresolved. */
 export type AskTool = {
   readonly ask: 'tool';
-  /** Who has it asked. */
+  /** The person who requests it. */
   readonly by: string;
   readonly identity?: DirectIdentity;
 };
@@ -92,7 +92,7 @@ export async function reconcile(maker: CallMaker, ref: CallRef, found: FoundOut 
 const isAskTool = (found: FoundOut | AskTool): found is AskTool =>
   typeof found === 'object' && found !== null && 'ask' in found;
 
-/** Before anybody is asked anything: is there something to resolve? */
+/** Checks first whether there is anything to resolve. */
 function refuseKnown(engine: Engine, call: Call): void {
   const { sessionId, turnId, callId } = call;
   const decision = decide(
@@ -107,9 +107,9 @@ function refuseKnown(engine: Engine, call: Call): void {
 const unassigned: DecidedBy = { type: 'gate', name: 'reconcile' };
 
 /**
- * A resolution ends the guards that keep an effect from running again: the twin guard, and the claim on the key unless
- * it says "succeeded". So it takes another person than the asker where duties are separate, and always over HTTP. Over
- * HTTP the asker may have the tool asked: what the tool finds out is no person's word.
+ * A resolution releases the guards against a rerun: the twin guard, and the claim on the key unless it says
+ * "succeeded". So with separate duties, and always over HTTP, the requester of the call may not resolve it.
+ * Over HTTP the requester may ask the tool: its finding is not a person's word.
  */
 async function refuseUnauthorised(
   engine: Engine,
@@ -159,7 +159,7 @@ async function findOut(
   const found = await askTool(prepared.live, call);
   if (found.status === 'unknown') return undefined;
   const { identity } = personOf(live.engine.redactor, call, acting);
-  // The tool says how it ended; the identity is that of the person who had it asked.
+  // The tool says how it ended. The identity is that of the person who asked it.
   const asked: DecidedBy = { type: 'hook', name: 'reconcile', ...(identity && { identity }) };
   return found.status === 'succeeded'
     ? { resolution: 'succeeded', by: asked, reason: `Asked by ${by}.`, result: found.output }
@@ -171,7 +171,7 @@ async function findOut(
       };
 }
 
-/** Undefined where somebody else moved the call, or something beside it, meanwhile. */
+/** Undefined if another process changed the call, or a state it depends on, meanwhile. */
 async function append(
   live: TakenOverCall,
   call: Call,
@@ -194,7 +194,7 @@ async function append(
   return status === 'appended' ? evolve(call, event) : undefined;
 }
 
-/** The key comes free only while it is this call's: another may have been let past it by a person. */
+/** The key is released only while this call holds it: a person may have let another call take it. */
 async function releaseOf(
   { engine, claimKey }: TakenOverCall,
   { sessionId, callId }: Call,
@@ -204,7 +204,7 @@ async function releaseOf(
   return holder?.sessionId === sessionId && holder.callId === callId ? { releaseClaim: claimKey } : {};
 }
 
-/** As a late result is kept: under the rules, without what is hidden, and not longer than that. */
+/** Stored like a late result: under the rules, redacted, and with the same size limit. */
 async function readResult(live: AcceptedCall, result: unknown): Promise<JsonValue> {
   if (!isReady(live)) return cleanOutput(live, jsonOf(result));
   const late = await readLate(live, { type: 'returned', value: result });

@@ -1,13 +1,13 @@
 /**
- * Takes one call over whose owner is gone, and ends it or goes on with it.
+ * Takes over one call whose owner is gone, and ends it or continues it.
  *
- * 1. A call without an intent never ran: it is cancelled, unless it was handed in or held, then it goes on.
- * 2. An attempt without an end is run again only where the tool says that is safe; else the tool is asked what
- *    happened; else the end is unknown, and the call says so.
- * 3. Before any code of the host or the tool runs for the call, the takeover is on its record. A call that ended too
- *    many processes is given up: see `lost-attempts.ts`.
- * 4. Every step is a compare-and-set on the call: of two that recover it one does, and an owner that was only slow
- *    finds itself overtaken.
+ * 1. A call without an intent never ran. It is cancelled, unless it was submitted or held; then it continues.
+ * 2. An attempt without an end runs again only if the tool declares that safe. Otherwise the tool is asked.
+ *    Without an answer, the outcome says that the effect is unknown.
+ * 3. The takeover is recorded before any code of the host or the tool runs for the call. A call that ended
+ *    too many processes is given up: see `lost-runs.ts`.
+ * 4. Every step is a compare-and-set on the call: of two recoveries one wins, and a slow owner finds itself
+ *    overtaken.
  */
 import type { Call } from '../../call/call.ts';
 import { isHandoff } from '../../call/handoff.ts';
@@ -37,7 +37,7 @@ import { notEnded } from '../settle/unavailable.ts';
 import { cancelStop } from '../gates/wait-unless-ended.ts';
 import { askTool, judgeFound, judgePoison, judgeUnknown, lostAttempt } from '../take-over/lost-attempt.ts';
 
-/** Takes one call over. The same call asked for meanwhile joins it. */
+/** Takes one call over. A repeat of the same call meanwhile joins it. */
 export function recoverCall(
   state: RuntimeState,
   stored: StoredCall,
@@ -46,7 +46,7 @@ export function recoverCall(
   awaitStart?: AcceptedCall['awaitStart'],
 ): Promise<Recovery> {
   const key = callKey(call);
-  // Whoever looks while this process recovers the call waits for what it finds.
+  // A second recovery of the same call waits for the result of the first.
   const underWay = state.recovering.get(key);
   if (underWay !== undefined) return underWay;
   const recovering = activate(state, stored, call, awaitStart).finally(() => state.recovering.delete(key));
@@ -62,14 +62,14 @@ async function activate(
 ): Promise<Recovery> {
   const { engine } = state;
   const live = await takeOver(state, stored, call, awaitStart);
-  // Before any caller can join: one that waited here for another process to take the call would wait for ever.
+  // Checked before any caller can join: a caller that waited here for another process would wait for ever.
   if (isForOthers(engine, live.tool, call)) return { how: 'left', reply: undefined };
   const key = callKey(call);
   const mine = !state.activeCalls.has(key);
   const recovery = recordAndEnd(live, stored, call);
   const active = new ActiveCall(live);
-  // Where no caller joins, none follows the call to its end, which another process may bring about much later, and the
-  // record does not say that one was told of it.
+  // Without a caller, no code here follows the call to its end, which another process may reach much later.
+  // The record then does not claim that a caller got the outcome.
   active.replyWhenAsked(() =>
     recovery.then(
       ({ reply }) => reply ?? overtaken(live),
@@ -140,7 +140,7 @@ async function endHeld(
   const asked: AskedCall = { ...neverAsked, ...live };
   // The host is not asked about a call that was given up.
   const host = givenUp ? { ...notAsked, confirmationId: call.confirmation?.confirmationId } : notAsked;
-  // What is over ends without the tool; the rest goes on with a process that has the tool as it was.
+  // An expired call ends without the tool. Any other continues in a process that has the same tool.
   if (isOver(call, live.engine.ledger.now()))
     return { how: 'resumed', reply: await resolveHold(asked, host) };
   if (givenUp && call.status === 'approved')
@@ -152,14 +152,14 @@ async function endHeld(
   return { how: 'resumed', reply: await goOnFrom(ready, call, host, prepared.taken) };
 }
 
-/** No code of the host or the tool is run for the call any more: its preview is not let go of. */
+/** No more code of the host or the tool runs for the call, so its preview is not released. */
 function endWithoutCode(live: AcceptedCall, { preview }: Call): void {
   if (preview === undefined || live.tool?.cancel === undefined) return;
   live.preview.letGoOf = preview.operationId;
   aside(live, `cancel of ${preview.operationId} was not called: ${countOf(live.journal.call)}.`);
 }
 
-/** Without the input that was shown a call can never run as it was shown: the question is void. */
+/** Without the input that was shown, the call can never run as shown: the question is void. */
 function settleVoid(
   live: TakenOverCall,
   prepared: Exclude<PreparedCall, { type: 'ready' }>,
@@ -181,12 +181,12 @@ function settleVoid(
   });
 }
 
-/** What another process runs is not lost with whoever asked for it: this one waits for the report instead. */
+/** A hand-off is not lost with its caller. This process waits for the report instead. */
 async function endHandoff(live: TakenOverCall): Promise<Recovery> {
   const { call } = live.journal;
   if (call === undefined || !isDue(live.engine, call)) {
     const rest = awaitReport(live);
-    rest.catch(() => undefined); // heard by whoever asks for the call
+    rest.catch(() => undefined); // callers of the call get the error
     return { how: 'resumed', reply: { type: 'held', confirmationId: undefined, rest } };
   }
   const outcome = await endDue(live);
@@ -208,7 +208,7 @@ async function endAttempt(
   const { failed, started } = call;
   if (failed !== undefined) {
     const prepared = givenUp ? undefined : await prepareInput(live, { stored });
-    // Without its tool and its input as they were, no process tries it again.
+    // Without the same tool and input, no process retries it.
     const outcome = await (prepared?.type === 'ready'
       ? attemptNext(prepared.live, failed)
       : endAsFailed(live, failed));
@@ -235,8 +235,8 @@ async function endAttempt(
 const unknown = { status: 'unknown' } as const;
 
 /**
- * Every process that worked on this call ended. An effect may have happened, so a person must find out. A read had no
- * effect, and asking for it again would end this process too.
+ * Every process that worked on this call ended. An effect may have happened, so a person must find out. A
+ * read had no effect, but a repeat would end this process too.
  */
 async function giveUp(live: TakenOverCall, call: Call): Promise<Recovery> {
   const why = countOf(call);
@@ -246,7 +246,7 @@ async function giveUp(live: TakenOverCall, call: Call): Promise<Recovery> {
   return { how: isRead ? 'failed' : 'indeterminate', reply };
 }
 
-/** Its body never began, but what comes before the body ended every process that came so far. */
+/** Its body never started, but the code before the body ended every process that came so far. */
 const poison = (call: Call): Parameters<typeof settleStopped>[1] => ({
   type: 'fail',
   code: 'tool.cancelled',
@@ -259,7 +259,7 @@ const countOf = (call: Call | undefined): string =>
     ? `The process ended during each of ${call.attemptsWithoutEnd} attempts to run this tool`
     : `The process ended each of ${call === undefined ? 0 : lostRuns(call)} times while it worked on this call`;
 
-/** Throws where nothing could take the end: then it is as open as before, for whoever recovers it next. */
+/** Throws if the end could not be stored: the call is then still open for the next recovery. */
 function kept(live: AcceptedCall, outcome: ToolOutcome): ToolOutcome {
   if (live.journal.unkept === undefined) return outcome;
   throw new LedgerTrouble('neither the ledger nor its spill could take the end of the call');

@@ -1,4 +1,7 @@
-/** Recovery on a ledger in memory, whose handles are killed as processes are: who joins, what is counted, what ends how. */
+/**
+ * Recovery on a memory ledger whose handles are killed like processes: which callers join, what is counted,
+ * how calls end.
+ */
 import type { AnyTool, Runtime } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
 import type { Ledger } from 'quittance/store';
@@ -38,7 +41,7 @@ function setScene(): {
 const put = (run: () => unknown, more: object = {}): AnyTool =>
   defineTool({ name: 'put', mode: 'external', idempotent: true, ...more, run });
 
-/** Begins calls in a process that is killed while their bodies run. */
+/** Starts calls in a process that is killed while their bodies run. */
 async function lose({ runtime, kill }: Process, name: string, callIds: readonly string[]): Promise<void> {
   const turn = runtime.turn({ sessionId: 's' });
   for (const [n, callId] of callIds.entries()) void turn.call(envelope(callId, name, { n }));
@@ -47,7 +50,7 @@ async function lose({ runtime, kill }: Process, name: string, callIds: readonly 
 }
 
 describe('a call that is being recovered', () => {
-  it('[one-outcome] is joined by callers that ask for it meanwhile: one body, one outcome', async () => {
+  it('[one-outcome] is joined by callers that repeat it meanwhile: one body, one outcome', async () => {
     const { start } = setScene();
     await lose(start(put(never)), 'put', ['a']);
     const gate = deferred<string>();
@@ -71,7 +74,7 @@ describe('a call that is being recovered', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] is recovered once by two that ask the same runtime to', async () => {
+  it('[one-outcome] is recovered once if two callers ask the same runtime', async () => {
     const { start } = setScene();
     await lose(start(put(never)), 'put', ['a', 'b']);
     const ran: string[] = [];
@@ -83,7 +86,7 @@ describe('a call that is being recovered', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] and may not run again ends the same way for a caller that joins and on the record', async () => {
+  it('[one-outcome] that may not run again ends the same way for a joining caller and on record', async () => {
     const { start } = setScene();
     const pay = (run: () => unknown): AnyTool => defineTool({ name: 'pay', mode: 'external', run });
     await lose(start(pay(never)), 'pay', ['a']);
@@ -98,8 +101,8 @@ describe('a call that is being recovered', () => {
   });
 });
 
-describe('recovery asked for while one is under way', () => {
-  it('reads every open call once, and tells each caller of all of them', async () => {
+describe('a second recovery while one is running', () => {
+  it('reads every open call once, and reports all of them to each caller', async () => {
     const { start } = setScene();
     const lost = start(put(never));
     for (const sessionId of ['s1', 's2', 's3'])
@@ -124,7 +127,7 @@ describe('recovery asked for while one is under way', () => {
       },
     });
     const runtime = createRuntime({ ledger: counted, tools: [put(() => 'done')] });
-    // The first turn of a runtime begins a recovery by itself.
+    // The first turn of a runtime starts a recovery by itself.
     runtime.turn({ sessionId: 'other' });
     const both = await Promise.all([runtime.recover(), runtime.recover()]);
     for (const recovered of both)
@@ -133,14 +136,14 @@ describe('recovery asked for while one is under way', () => {
         ['s2', 'rerun'],
         ['s3', 'rerun'],
       ]);
-    // Once to find out what is to be done, once when it is done.
+    // Once to plan the work, once to do it.
     expect(reads.toSorted()).toEqual(['s1', 's1', 's2', 's2', 's3', 's3']);
-    // A store may have to work through everything the recovery has written before it can answer once more.
+    // Before it answers a second query, a store may have to process everything that the recovery has written.
     expect(lists).toBe(1);
   });
 });
 
-it('a recovery that is under way when its runtime is closed ends without an error, whatever the ledger says then', async () => {
+it('a recovery that runs when its runtime is closed ends without an error, whatever the ledger answers then', async () => {
   const { start } = setScene();
   await lose(start(put(never)), 'put', ['a']);
   const { ledger } = start();
@@ -165,7 +168,7 @@ it('a recovery that is under way when its runtime is closed ends without an erro
   expect(await Promise.all(recovering)).toEqual([[], []]);
 });
 
-it('[bound-approval] does not wait for a person where an approved call asks something else', async () => {
+it('[bound-approval] does not wait for a person if an approved call has a new question', async () => {
   const { clock, file, start } = setScene();
   const ran: string[] = [];
   const remove = defineTool({ name: 'delete_it', run: () => ran.push('ran') });
@@ -195,11 +198,11 @@ it('[bound-approval] does not wait for a person where an approved call asks some
   await expectSettledOnce(runtime);
 });
 
-it('[bound-approval] runs an approved call after a restart where a default of its schema is a function', async () => {
+it('[bound-approval] runs an approved call after a restart if a default of its schema is a function', async () => {
   const { start } = setScene();
   const ran: unknown[] = [];
   let made = 0;
-  // As two processes have it: defined twice.
+  // As in two processes: defined twice.
   const remove = (): AnyTool =>
     defineTool({
       name: 'delete_it',
@@ -215,17 +218,17 @@ it('[bound-approval] runs an approved call after a restart where a default of it
   state.kill();
   const { runtime } = start(remove());
   expect(await runtime.recover()).toMatchObject([{ callId: 'c', how: 'resumed' }]);
-  // What was shown is what runs.
+  // The input that was shown is the one that runs.
   expect(ran).toEqual([open.effectiveInput]);
   await expectSettledOnce(runtime);
 });
 
 describe('progress', () => {
-  it('counts every call once, also those that wait until the others are done', async () => {
+  it('counts every call once, including those that wait for the others', async () => {
     const { start } = setScene();
     const callIds = Array.from({ length: 80 }, (_, n) => `c${n}`);
     await lose(start(put(never)), 'put', callIds);
-    // The second process loses an attempt of each as well: after two, a call is run alone.
+    // The second process loses an attempt of each call too: after two, a call is recovered alone.
     const second = start(put(never));
     void second.runtime.recover().catch(() => undefined);
     for (let round = 0; round < 200; round++) await quiet();
@@ -257,7 +260,7 @@ describe('progress', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('says nothing where there is nothing to recover', async () => {
+  it('reports nothing if there is nothing to recover', async () => {
     const progress: unknown[] = [];
     const { runtime } = setScene().start(put(() => 'done'));
     await runtime.recover({ onProgress: (each) => progress.push(each) });
@@ -265,8 +268,8 @@ describe('progress', () => {
   });
 });
 
-describe('[no-silent-rerun] what is run again', () => {
-  it('[no-silent-rerun] is never an input that a changed schema turns into another value', async () => {
+describe('[no-silent-rerun] a rerun', () => {
+  it('[no-silent-rerun] never uses an input that a changed schema turns into another value', async () => {
     const { start } = setScene();
     let runs = 0;
     const shifted = (by: number, run: () => unknown): AnyTool =>
@@ -286,7 +289,7 @@ describe('[no-silent-rerun] what is run again', () => {
     expect(call?.settled?.outcome).toMatchObject({ code: 'tool.indeterminate' });
   });
 
-  it('[deny-wins] is never a call that a check denied after its approval', async () => {
+  it('[deny-wins] never affects a call that a check denied after its approval', async () => {
     const { clock, start } = setScene();
     const ran: string[] = [];
     const remove = defineTool({ name: 'delete_it', run: () => ran.push('ran') });
@@ -296,7 +299,7 @@ describe('[no-silent-rerun] what is run again', () => {
     holder.kill();
     const state = start();
     await state.runtime.confirmations.decide(open.confirmationId, yes(open));
-    // What a process leaves that wrote the denial, and died before the outcome.
+    // The record left by a process that wrote the denial and died before the outcome.
     const stored = await state.ledger.journal.readCall('s', 'c');
     const denial: QuittanceEvent = {
       type: 'tool.decided',
@@ -340,7 +343,7 @@ describe('[no-silent-rerun] what is run again', () => {
   });
 });
 
-it('[one-outcome] a request that only bears the id of a running call does not touch that call', async () => {
+it('[one-outcome] another request with the id of a running call does not touch that call', async () => {
   const clock = createManualClock();
   const ledger = createMemoryLedger({ clock });
   const gate = deferred<string>();

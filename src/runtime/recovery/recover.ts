@@ -1,9 +1,9 @@
 /**
- * Recovery: calls whose owner is gone are ended, and never by running an effect twice.
+ * Recovery: ends calls whose owner is gone, never by running an effect twice.
  *
- * A process without the tool of a call that others could go on with leaves it to them; between two attempts for an hour,
- * then it ends with the failure it has. The order of a recovery is in `recovery-run.ts`, what becomes of one call in
- * `recover-call.ts`.
+ * A process without the tool leaves a call to processes that could continue it. Between two attempts it waits
+ * an hour, then ends the call with its last failure. `recovery-run.ts` has the order of a recovery,
+ * `recover-call.ts` what happens to one call.
  */
 import type { Call } from '../../call/call.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
@@ -19,13 +19,13 @@ import { joinRun } from './recovery-run.ts';
 import { importSpills } from '../state/spill.ts';
 import type { OrphanEnd } from '../state/call-services.ts';
 
-/** Ends, or goes on with, every call whose owner is gone, and waits for those that are run again. */
+/** Ends or continues every call whose owner is gone, and waits for those that run again. */
 export async function recover(
   state: RuntimeState,
   onProgress: (progress: RecoveryProgress) => void = () => undefined,
 ): Promise<readonly RecoveredCall[]> {
   const { run, isNew } = await joinRun(state);
-  // A list that is read from now on has every owner that is gone by now.
+  // A list that is read from now on includes every owner that is gone by now.
   const isListed = !isNew && run.list.beganAt !== undefined;
   const joinedAt = isListed ? await state.engine.ledger.entries.lastPosition() : 0;
   const recovered = await follow(run, onProgress);
@@ -43,7 +43,10 @@ async function hasLostOwners(state: RuntimeState, { list }: RecoveryRun, joinedA
   }
 }
 
-/** What the whole pass recovers, also before this caller came. A listener that throws fails this caller only. */
+/**
+ * Reports the progress of the whole pass, including work before this caller joined. A listener that throws
+ * fails only this caller.
+ */
 async function follow(
   { listeners, recovered, done }: RecoveryRun,
   onProgress: (progress: RecoveryProgress) => void,
@@ -64,9 +67,9 @@ async function follow(
 }
 
 /**
- * Makes sure that no call of the session is in doubt unnoticed: the first time by looking at every open call, later only
- * when an owner has gone. The sweep of the whole ledger goes on in the background; only what belongs to the session is
- * waited for, so that a new session never waits for the crash of another.
+ * Finds lost calls of the session before they can be repeated. The first time it reads every open call, later
+ * only after an owner has died. The sweep of the whole ledger continues in the background. Only the session's
+ * own calls are awaited, so a new session never waits for the crash of another.
  */
 export async function sweep(state: RuntimeState, sessionId?: string): Promise<void> {
   const { ledger } = state.engine;
@@ -80,7 +83,10 @@ export async function sweep(state: RuntimeState, sessionId?: string): Promise<vo
   await sweepSession(state, sessionId);
 }
 
-/** Settles what is in doubt in one session. What can go on is left to the sweep of the whole ledger. */
+/**
+ * Settles the calls with an unknown effect in one session. Calls that can continue are left to the sweep of
+ * the whole ledger.
+ */
 async function sweepSession(state: RuntimeState, sessionId: string): Promise<void> {
   const { ledger } = state.engine;
   const doubtful = [];
@@ -106,7 +112,7 @@ function openCallIds(events: readonly QuittanceEvent[]): readonly string[] {
   return [...open];
 }
 
-/** Ends a call that a caller asked for, if its owner is gone. Goes on holding one that waits for a person. */
+/** Ends a repeated call if its owner is gone. If it waits for a person, this process holds it from now on. */
 export async function endOrphan(
   state: RuntimeState,
   stored: StoredCall,
@@ -115,7 +121,7 @@ export async function endOrphan(
 ): Promise<OrphanEnd> {
   const { ledger } = state.engine;
   const { sessionId, callId } = call;
-  // A call that another process runs is due at a certain time, whether its owner lives or not.
+  // A hand-off is due at a fixed time, whether its owner lives or not.
   const isOwned = isHandoff(call)
     ? !isDue(state.engine, call)
     : await hasLiveOwner(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers);

@@ -2,12 +2,12 @@ import type { Clock } from '../../base/clock.ts';
 
 /** How often progress is reported, in calls. */
 const reportEvery = 64;
-/** Other work has its turn after so many calls, or sooner if they took long. Checked every few calls. */
+/** Other work gets a turn after this many calls, or sooner if they took long. Checked every few calls. */
 const yieldEvery = 256;
 const longestSliceMs = 8;
 const lookEvery = 16;
 
-/** Lets other work have its turn after some calls, and reports progress. */
+/** Yields to other work after some calls, and reports progress. */
 export function createPauses(
   clock: Clock,
   report: () => void,

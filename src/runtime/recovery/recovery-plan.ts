@@ -1,6 +1,6 @@
 /**
- * What recovery has to do about a call whose owner is gone, by the code of the host or of the tool it runs for it. That
- * code may be what ended the owner, so recovery begins with the calls that need none.
+ * Plans the recovery of a call by the code of the host or the tool that it needs. That code may have ended
+ * the owner, so recovery starts with calls that need none.
  */
 import type { Call } from '../../call/call.ts';
 import { isHandoff } from '../../call/handoff.ts';
@@ -13,15 +13,15 @@ import { orphanDeadline } from '../state/orphan-deadline.ts';
 import { isGivenUp } from '../settle/lost-runs.ts';
 
 export type RecoveryPlan =
-  /** Ends the call, or leaves it to another process, and runs no code for that. */
+  /** Ends the call or leaves it to another process. Runs no code. */
   | 'settle'
   /** Nothing to do until a person decides or a worker reports. */
   | 'wait'
-  /** Asks the tool what became of an attempt, or tells it that nothing comes of a preview. */
+  /** Asks the tool about an attempt, or tells it to release a preview. */
   | 'ask'
-  /** Walks the gates, asks the host, runs the body: none of it was begun as far as the record tells. */
+  /** Passes the gates, asks the host, runs the body: by the record, none of it has started. */
   | 'go_on'
-  /** Runs the body once more. */
+  /** Runs the body again. */
   | 'rerun';
 
 export function planRecovery(engine: Engine, call: Call): RecoveryPlan {
@@ -49,7 +49,7 @@ export function planRecovery(engine: Engine, call: Call): RecoveryPlan {
   }
 }
 
-/** The tool of the call as this runtime has it. */
+/** The tool of the call in this runtime. */
 export function findRecoveryTool(engine: Engine, { toolName }: Call): AnyTool | undefined {
   const policy = engine.policyInForce();
   return engine.undoToolFor(toolName, policy) ?? engine.toolFor(toolName, policy);
@@ -58,11 +58,11 @@ export function findRecoveryTool(engine: Engine, { toolName }: Call): AnyTool | 
 const cancelsPreview = (tool: AnyTool | undefined, { preview }: Call): boolean =>
   preview !== undefined && tool?.cancel !== undefined;
 
-/** Is a person asked, with time left to answer? */
+/** Is a question open and not expired? */
 const isPending = ({ confirmation }: Call, now: number): boolean =>
   confirmation?.status === 'pending' && !isExpired(confirmation, now);
 
-/** Is all that is left to say that it did not run? */
+/** Is the only remaining step to record that it did not run? */
 export function isOver({ confirmation }: Call, now: number): boolean {
   if (confirmation === undefined) return false;
   switch (confirmation.status) {
@@ -78,17 +78,18 @@ export function isOver({ confirmation }: Call, now: number): boolean {
   }
 }
 
-/** Can only a process that has the tool, as it was, do anything about the call? */
+/** Can only a process with the same tool do anything about the call? */
 export function isForOthers(engine: Engine, tool: AnyTool | undefined, call: Call): boolean {
   switch (call.status) {
     case 'held':
     case 'approved':
       return !isOver(call, engine.ledger.now()) && !isSameTool(tool, call);
     case 'running': {
-      // Between two attempts nothing is in doubt: it can end as it stands, once no process is expected that goes on.
+      // Between two attempts no effect is unknown. The call can end with its last failure once no process is
+      // expected to continue it.
       const until = orphanDeadline(call);
       if (until !== undefined) return tool === undefined && engine.ledger.now() < until;
-      // What was never safe to run again is not decided by who has the tool.
+      // A call that was never safe to rerun does not depend on which process has the tool.
       return tool === undefined && call.started?.mayRerun === true && !isHandoff(call);
     }
     case 'requested':
@@ -97,9 +98,9 @@ export function isForOthers(engine: Engine, tool: AnyTool | undefined, call: Cal
   }
 }
 
-/** Another version of the tool may mean something else by what was approved. */
+/** Another version of the tool may interpret the approved input differently. */
 const isSameTool = (tool: AnyTool | undefined, { confirmation }: Call): boolean =>
   tool !== undefined && isSameSchema(tool, confirmation?.schemaDigest);
 
-/** The call needs neither a person nor time: recovering it does not take as long as the call itself. */
+/** The call needs neither a person nor time, so its recovery is quick. */
 export const endsAtOnce = (plan: RecoveryPlan): boolean => plan === 'settle' || plan === 'ask';

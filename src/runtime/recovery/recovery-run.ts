@@ -1,12 +1,13 @@
 /**
- * One pass over the open calls of gone owners.
+ * One pass over the open calls of dead owners.
  *
- * 1. What a dead owner spilled is appended before its calls are judged: it may hold their outcomes.
- * 2. Calls that end without running any code come first, suspects come last and alone: see `recovery-plan.ts`. The code
- *    run for one call may end this process, and then as few others as possible lose by it.
- * 3. Each call is read when its phase begins and forgotten when it is done. Of those that wait for their phase only
- *    their names are kept. What waits for a person or a worker is in the waiting room: see `waiting-room.ts`.
- * 4. The calls in hand at a time are bounded, so that they share commits, and other work has its turn in between.
+ * 1. Spilled entries of a dead owner are appended before its calls are judged: they may hold their outcomes.
+ * 2. Calls that end without code come first, suspects come last and alone: see `recovery-plan.ts`. If the
+ *    code for one call ends this process, as few others as possible are affected.
+ * 3. Each call is read when its phase begins and dropped when it is done. Calls of later phases are stored as
+ *    names only. Calls that wait for a person or a worker are in the waiting room: see `waiting-room.ts`.
+ * 4. The number of concurrent calls is limited, so that they share commits and other work gets a turn in
+ *    between.
  */
 import type { Call } from '../../call/call.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
@@ -26,28 +27,29 @@ import type { StartLine } from './start-line.ts';
 import { drawStartLine } from './start-line.ts';
 
 /**
- * In this order. A body that was running when its process ended may end this one too, and what never ran must not be in
- * the middle of its only attempt then.
+ * In this order. A body that was running when its process ended may end this one too. A call that never ran
+ * must not be in its only attempt then.
  */
 const phases = ['now', 'ask', 'go_on', 'rerun', 'suspects'] as const;
 type Phase = (typeof phases)[number];
 
-/** So many share a commit at most. How many really do depends on the time they take: see `recovery-width.ts`. */
+/** The most calls that share a commit. The actual number depends on their speed: see `recovery-width.ts`. */
 const mostAtOnce: { readonly [Name in Phase]: number } = {
   now: 256,
   ask: 64,
-  // Each of these bodies runs once at most: if one of them ends the process, the others that run are in doubt.
+  // Each of these bodies runs at most once: if one of them ends the process, the effects of the others are
+  // unknown.
   go_on: 64,
   rerun: 128,
   suspects: 1,
 };
-/** The pass under way, or a new one. One that is not new may have begun before some owners were gone. */
+/** The current pass, or a new one. The current pass may have started before some owners died. */
 export async function joinRun(
   state: RuntimeState,
 ): Promise<{ readonly run: RecoveryRun; readonly isNew: boolean }> {
   if (state.run !== undefined) return { run: state.run, isNew: false };
   const gone = new Set(await state.engine.ledger.owners.findGone());
-  // Another caller may have begun one meanwhile.
+  // Another caller may have started one meanwhile.
   if (state.run !== undefined) return { run: state.run, isNew: false };
   const run = beginRun(state, gone);
   state.run = run;
@@ -63,14 +65,14 @@ function beginRun(state: RuntimeState, gone: ReadonlySet<string>): RecoveryRun {
       for (const listener of listeners) listener(progress);
     },
     onRecovered: (call) => recovered.push(call),
-    // What is left goes on, and may take as long as it likes: no call of another session needs to look for it.
+    // The remaining calls continue and may take any time: calls of other sessions do not depend on them.
     onDoubtsSettled() {
       state.swept = true;
       for (const ownerId of gone) state.sweptOwners.add(ownerId);
     },
   }).catch((error: unknown) => {
     state.swept = false;
-    // The host may close the ledger after the runtime: the next process goes on where this one stopped.
+    // The host may close the ledger after the runtime. The next process continues the recovery.
     if (!state.closed) throw error;
   });
   const run: RecoveryRun = { list, recovered, listeners, done };
@@ -84,7 +86,7 @@ function beginRun(state: RuntimeState, gone: ReadonlySet<string>): RecoveryRun {
 type Listener = {
   readonly onProgress: (progress: RecoveryProgress) => void;
   readonly onRecovered: (call: RecoveredCall) => void;
-  /** From now on no call of a gone owner is in doubt: what is left goes on. */
+  /** From now on every call of a dead owner with an unknown effect is settled. The rest continues. */
   readonly onDoubtsSettled: () => void;
 };
 
@@ -110,7 +112,7 @@ async function recoverOrphans(
     waiting[firstPhase(facts)].push({ sessionId, callId, ownerId });
     total++;
   }
-  // After the owners were found to be gone: an owner may spill an outcome just before it dies.
+  // Runs after the owners were found dead: an owner may spill an outcome just before it dies.
   await importSpills(engine);
   let doubtfulSuspects = 0;
   let done = 0;
@@ -131,7 +133,7 @@ async function recoverOrphans(
         pause.count();
         return;
       }
-      // What waits but can never run as it was shown ends now.
+      // A held call that can never run as shown ends now.
       const how =
         plan === 'wait' && (await room.admit(stored, call, readAt))
           ? 'resumed'
@@ -160,8 +162,8 @@ async function recoverOrphans(
 }
 
 /**
- * The phase a call is looked at first, by what the store's list says of it. Where that is not so any more, its phase is
- * found when it is read. A call that may be in doubt is always looked at first.
+ * The phase in which a call is read first, by the store's list. If the list is outdated, the phase is
+ * corrected on reading. A call with a possibly unknown effect is always read first.
  */
 const firstPhase = ({ status, mode }: Pick<OpenCall, 'status' | 'mode'>): Phase =>
   status === 'approved' ? 'go_on' : status === 'running' && mode === 'read' ? 'rerun' : 'now';
@@ -169,11 +171,11 @@ const firstPhase = ({ status, mode }: Pick<OpenCall, 'status' | 'mode'>): Phase 
 function phaseOf({ engine }: RuntimeState, plan: RecoveryPlan, call: Call): Phase {
   if (plan === 'settle' || plan === 'wait') return 'now';
   if (isSuspect(call)) return 'suspects';
-  // What may run again may have run already, unrecorded, and may be what ended its process.
+  // A tool that may rerun may have run already, unrecorded, and may have ended its process.
   return plan === 'go_on' && findRecoveryTool(engine, call)?.mayRerun === true ? 'rerun' : plan;
 }
 
-/** Does the work batch by batch. No body of a batch begins before all the checks of its batch are made. */
+/** Works batch by batch. No body of a batch starts before all checks of its batch are done. */
 async function inBatches(
   state: RuntimeState,
   orphans: readonly Orphan[],
@@ -191,8 +193,8 @@ async function inBatches(
 }
 
 /**
- * Does the work for every item, so many at a time. Begins no more once one has failed, and fails like it, or once the
- * runtime is closed.
+ * Processes the items with limited concurrency. After a failure it starts no more items and fails with that
+ * error. Once the runtime is closed it stops without an error.
  */
 async function eachOf<Item>(
   state: RuntimeState,

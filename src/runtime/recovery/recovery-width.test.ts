@@ -4,7 +4,7 @@ import { eventually } from '../../../test/eventually.ts';
 import { quiet } from '../../../test/stage.ts';
 import { createRecoveryWidth } from './recovery-width.ts';
 
-/** Has so many calls enter, and counts those that are let in. */
+/** Lets a number of calls enter, and counts those that get in. */
 function crowd(width: ReturnType<typeof createRecoveryWidth>, calls: number): { letIn: number } {
   const state = { letIn: 0 };
   const enter = async (): Promise<void> => {
@@ -15,7 +15,7 @@ function crowd(width: ReturnType<typeof createRecoveryWidth>, calls: number): { 
   return state;
 }
 
-it('begins with few calls, and takes more while turns are short, although none of them ends', async () => {
+it('starts with few calls, and admits more while turns are short, although none of them ends', async () => {
   const width = createRecoveryWidth(createManualClock());
   const state = crowd(width, 1_000);
   await Promise.resolve();
@@ -25,7 +25,7 @@ it('begins with few calls, and takes more while turns are short, although none o
   expect(state.letIn).toBe(256);
 });
 
-it('takes fewer calls while turns are long, and never none', async () => {
+it('admits fewer calls while turns are long, but at least one', async () => {
   const clock = createManualClock();
   const width = createRecoveryWidth(clock);
   const state = crowd(width, 1_000);
@@ -33,7 +33,7 @@ it('takes fewer calls while turns are long, and never none', async () => {
     clock.advance(50);
     await quiet();
   }
-  // The first ones are still at work.
+  // The first ones are still working.
   expect(state.letIn).toBe(32);
   for (let ended = 0; ended < 100; ended++) {
     width.leave();

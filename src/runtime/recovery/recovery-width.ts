@@ -38,7 +38,7 @@ export function createRecoveryWidth(clock: Clock): RecoveryWidth {
     }
   };
 
-  /** Measures the current turn once, to the beginning of the next one. */
+  /** Measures the current turn once, up to the start of the next one. */
   const measureTurn = (): void => {
     if (turnBeganMs !== undefined) return;
     const beganMs = clock.monotonicMs();

@@ -1,18 +1,21 @@
 /**
- * Where recovered calls wait before their intent until the others of their batch are there, or have ended. The checks
- * before a body are code of the host and of tools, which may have ended the last process: no recovered body that may run
- * only once is under way while they run.
+ * Recovered calls wait here before their intent until the others of their batch arrive or end. The checks
+ * before a body are code of the host and of tools, which may have ended the last process. So no body that may
+ * run only once runs at the same time as these checks.
  */
 import type { Deadlines } from '../../base/deadlines.ts';
 
 export type StartLine = {
   /** Waits for the others. */
   readonly awaitStart: () => Promise<() => void>;
-  /** This one will not come any more. Does nothing for one that came. */
+  /** Removes a call that will not arrive. Does nothing for one that has arrived. */
   leave(): void;
 };
 
-/** One place for each call of a batch. None waits longer than `longestWaitMs`: a check may wait for another call. */
+/**
+ * One slot for each call of a batch. No call waits longer than `longestWaitMs`, since a check may wait for
+ * another call.
+ */
 export function drawStartLine(count: number, deadlines: Deadlines, longestWaitMs = 10_000): StartLine[] {
   const open = Promise.withResolvers<void>();
   const watch = deadlines.watch(longestWaitMs, () => open.resolve());

@@ -1,11 +1,11 @@
 /**
- * Calls of gone owners that wait for a person or a worker, while no caller here waits for them. There may be very many
- * of them and they may wait for days, so nothing of them is kept but their names.
+ * Calls of dead owners that wait for a person or a worker while no caller here waits for them. There may be
+ * very many, and they may wait for days, so only their names are stored.
  *
  * 1. One reader of the ledger serves all of them: an entry about a call in the room wakes that call.
- * 2. A question that expires, and a hand-off that is due, wake their call by the ledger's clock.
- * 3. A call that is woken is read again, and recovered like any other unless another owner has it by now.
- * 4. The room never keeps the process alive: what wakes its calls is on record for the next process too.
+ * 2. An expired question and a hand-off that is due wake their call by the ledger's clock.
+ * 3. A woken call is read again, and recovered like any other unless another owner has it by now.
+ * 4. The room never keeps the process alive: the wake-up events are on record for the next process too.
  */
 import { isQuittanceError } from '../../base/error.ts';
 import type { Call } from '../../call/call.ts';
@@ -24,21 +24,21 @@ type Waiting = {
   readonly sessionId: string;
   readonly callId: string;
   readonly ownerId: string;
-  /** When it has waited long enough, by the ledger's clock. */
+  /** When its wait ends, by the ledger's clock. */
   readonly until: number | undefined;
 };
 
-/** What the room needs of the desk it belongs to. */
+/** The parts of the runtime that the room needs. */
 export type RoomServices = {
   readonly engine: Engine;
-  /** Has a caller, or a recovery, the call in hand here? */
+  /** Is the call active here, for a caller or a recovery? */
   isActive(call: Pick<Waiting, 'sessionId' | 'callId'>): boolean;
   recover(stored: StoredCall, call: Call): Promise<unknown>;
 };
 
 const batchSize = 1_024;
 const mostAtOnce = 64;
-/** The ledger's clock may jump: it is looked at so often. */
+/** The ledger's clock may jump, so it is checked this often. */
 const lookEveryMs = 1_000;
 
 export class WaitingRoom implements WaitingCalls {
@@ -49,7 +49,7 @@ export class WaitingRoom implements WaitingCalls {
   readonly #closing = new AbortController();
   #position = 0;
   #isListening = false;
-  /** No call waits only until a moment before this. */
+  /** The earliest due time of all calls. */
   #nextDueAt = Number.POSITIVE_INFINITY;
 
   constructor(state: RoomServices) {
@@ -73,7 +73,7 @@ export class WaitingRoom implements WaitingCalls {
       this.#position = readAt;
       void this.#listen();
     }
-    // Entries between the two were read when the call was not here yet.
+    // Entries between the two positions were read before the call was here.
     else if (this.#position > readAt) {
       const now = await engine.ledger.journal.readCall(sessionId, callId);
       if (now?.version !== stored.version) await this.#wake([key]);
@@ -116,13 +116,13 @@ export class WaitingRoom implements WaitingCalls {
         await this.#readOn();
       } catch (error) {
         if (isClosed(error)) break;
-        // Nothing is lost by coming back later: the position has not moved.
+        // Nothing is lost by trying again: the position has not moved.
         await this.#onEntry(lookEveryMs, false);
       }
     this.#isListening = false;
   }
 
-  /** Resolves when something is appended, or after so many milliseconds. */
+  /** Resolves when something is appended, or after a number of milliseconds. */
   async #onEntry(withinMs: number | undefined, listening = true): Promise<void> {
     const { clock, ledger } = this.#services.engine;
     const over = new AbortController();
@@ -142,7 +142,7 @@ export class WaitingRoom implements WaitingCalls {
     return Math.min(Math.max(0, this.#nextDueAt - this.#services.engine.ledger.now()), lookEveryMs);
   }
 
-  /** Goes through all of them only when one may be due: there are many, and news are frequent. */
+  /** Scans all calls only when one may be due: there are many, and entries are frequent. */
   #findDue(): readonly string[] {
     const now = this.#services.engine.ledger.now();
     if (this.#nextDueAt > now) return [];
@@ -182,7 +182,7 @@ export class WaitingRoom implements WaitingCalls {
     }
   }
 
-  /** Looks at the calls, so many at a time. Waits for those that end at once. */
+  /** Processes the calls with limited concurrency. Waits for those that end at once. */
   async #wake(keys: readonly string[]): Promise<void> {
     const waiting = keys.values();
     const run = async (): Promise<void> => {
@@ -201,7 +201,7 @@ export class WaitingRoom implements WaitingCalls {
       const readAt = await engine.ledger.entries.lastPosition();
       stored = await engine.ledger.journal.readCall(sessionId, callId);
       const call = stored && foldStored(stored);
-      // Ended, or taken by another owner: if that one goes too, its calls are looked for again.
+      // Ended, or taken by another owner. If that owner dies too, its calls are found again.
       if (stored?.ownerId !== ownerId || call === undefined || call.settled !== undefined) return;
       const plan = planRecovery(engine, call);
       if (plan === 'wait' && (await this.admit(stored, call, readAt))) return;
@@ -216,7 +216,7 @@ export class WaitingRoom implements WaitingCalls {
   }
 }
 
-/** Only a decision, a lease and a report change how long a call waits. Whatever else is written is not even read. */
+/** Only a decision, a lease and a report change how long a call waits. No other entry is even decoded. */
 const wakingTexts = ['"confirmation.', '"tool.reported"'] as const;
 
 const mayWake = ({ text }: StoredEntry): boolean => wakingTexts.some((waking) => text.includes(waking));

@@ -1,6 +1,6 @@
 /**
- * Workflows on the way of a call. Where a session stands is kept in the ledger and moves by compare-and-set, in the
- * same append as the fact that moved it: whoever finds it moved looks again.
+ * Applies workflows to a call. The ledger stores the stage of each session and moves it by compare-and-set,
+ * in one append with the event that caused the move. A process that finds it moved judges the call again.
  */
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import type { Ask, CallEvent, DecidedBy, WorkflowEvent, WorkflowUpdate } from '../../call/event.ts';
@@ -52,7 +52,7 @@ const toWorkflowCall = (live: AcceptedCall, input: JsonObject): WorkflowCall => 
   at: live.engine.ledger.now(),
 });
 
-/** Who speaks where a workflow stops or holds a call. */
+/** The decider recorded when a workflow stops or holds a call. */
 export const workflowDecider = ({ workflow, ruling }: WorkflowStep): DecidedBy => ({
   type: 'rule',
   name:
@@ -62,8 +62,9 @@ export const workflowDecider = ({ workflow, ruling }: WorkflowStep): DecidedBy =
 });
 
 /**
- * Makes the events of the steps a decision leads to. A call that runs moves the workflows that let it; one that waits
- * for the approval of a stage, or was stopped by one, moves those that say so; any other leaves them where they are.
+ * Creates the events for the steps that a decision causes. A call that runs moves the workflows that allowed
+ * it. A call that waits for a stage's approval, or that a stage stopped, moves the workflows that say so. Any
+ * other call moves none.
  */
 export function keepSteps(
   live: AcceptedCall,
@@ -95,7 +96,9 @@ type Bare<Event> = Event extends unknown
   ? Omit<Event, 'id' | 'sessionId' | 'turnId' | 'at' | 'cause' | 'workflow' | 'workflowVersion'>
   : never;
 
-/** Every step carries where the call left the workflow: only there may another call find it. */
+/**
+ * Every step carries the state in which the call left the workflow. Another call may expect it only there.
+ */
 function eventsOf(live: AcceptedCall, { ruling }: WorkflowStep): readonly Bare<WorkflowEvent>[] {
   const state = cleanState(live, toWire(ruling.state));
   if (ruling.advances.length > 0)
@@ -121,19 +124,20 @@ const envelope = (
   workflowVersion: version,
 });
 
-/** Keeps what a call that ended has shown, with its end. */
+/** Stores the evidence of an ended call together with its end. */
 export async function keepEvidence(live: EndedCall, success: boolean, outcome: ToolOutcome): Promise<void> {
   if (success) await keepEvidenceOf(live, outcome.type === 'ToolExecutionResult' ? outcome.output : null);
 }
 
-/** Keeps what a call has shown that took effect and gave this. */
+/** Stores the evidence of a call that took effect with this output. */
 export async function keepEvidenceOf(live: EndedCall, output: JsonValue): Promise<void> {
   const { policy, engine } = live;
   const host = engine.contracts?.workflowHost;
   if (host === undefined || policy === undefined) return;
   const kept =
     live.input?.effective.kept ?? live.journal.call?.effectiveInput ?? live.journal.call?.requestedInput;
-  // What is hidden is no evidence: the state is kept in the clear. Text that was no object never ran.
+  // Hidden values never become evidence, because the state is stored in plain text. A call whose arguments
+  // were not an object never ran.
   const call = toWorkflowCall(live, kept as JsonObject);
   const stages = live.journal.call?.started?.stages ?? [];
   for (const workflow of policy.workflows) {
@@ -152,7 +156,7 @@ export async function keepEvidenceOf(live: EndedCall, output: JsonValue): Promis
   }
 }
 
-/** The approval of stages that asked, as events and the moves they make. */
+/** The approval of the stages that asked, as events with their moves. */
 export async function approvalsOf(
   engine: Engine,
   { sessionId, turnId }: Pick<CallEvent, 'sessionId' | 'turnId'>,
@@ -186,7 +190,7 @@ export async function approvalsOf(
   return approvals;
 }
 
-/** Keeps the approval of the stages that asked, with the decision of whoever approved. */
+/** Stores the approval of the stages that asked, together with the person's decision. */
 export async function keepApprovals(live: AcceptedCall, asks: readonly Ask[], by: DecidedBy): Promise<void> {
   const cause = live.journal.call && { id: live.journal.call.lastEventId };
   for (const { move, event } of await approvalsOf(live.engine, live.turn, asks, by, cause))

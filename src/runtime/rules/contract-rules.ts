@@ -1,4 +1,4 @@
-/** What contracts say about a call, as the runtime keeps it. */
+/** Applies contracts to a call and prepares their rulings for the record. */
 import type { Awaitable } from '../../base/json.ts';
 import type { Ask, ReservedShare, RuleMark } from '../../call/event.ts';
 import type { Settlement } from '../../ledger/claims.ts';
@@ -29,7 +29,7 @@ export function toPolicyCall(live: ReadyCall): PolicyCall {
 
 type CountedCall = Pick<ReadyCall, 'engine' | 'tool' | 'sessionId'>;
 
-/** Asks every rule, session limits too: they are judged by what was counted until now. */
+/** Asks every rule, including session limits, which use the counts so far. */
 export function askRules(live: ReadyCall, policy: Policy): Awaitable<Ruling> {
   const call = toPolicyCall(live);
   const counted = readCounted(live, policy);
@@ -38,7 +38,7 @@ export function askRules(live: ReadyCall, policy: Policy): Awaitable<Ruling> {
     : whenReady(counted, (counters) => policy.judgeCall(call, counters));
 }
 
-/** What the session has counted until now; undefined where no rule looks at any of it. */
+/** The counts of the session so far, or undefined if no rule uses them. */
 function readCounted(live: CountedCall, policy: Policy): Awaitable<SessionCounters> | undefined {
   const { name: toolName } = live.tool;
   const metrics = [
@@ -55,9 +55,9 @@ function readCounted(live: CountedCall, policy: Policy): Awaitable<SessionCounte
 }
 
 /**
- * What the call has to reserve: one share of each number, under the strictest rule that is enforced. Where all that look
- * at it only observe, it is counted without a limit. Of failures nothing is taken, since no call is meant to fail: the
- * intent is refused where as many were counted as the limit allows.
+ * The shares that the call must reserve: one for each counter, under the strictest enforced rule. A counter
+ * whose rules only observe has no limit. Failures are not reserved, since no call is meant to fail: the
+ * intent is refused once the limit is reached.
  */
 export function contractShares(live: CountedCall, policy: Policy): readonly ContractShare[] {
   const all = policy.limitsFor(live.tool.name);
@@ -67,7 +67,7 @@ export function contractShares(live: CountedCall, policy: Policy): readonly Cont
     const counter = counterOf(live, limits.counter);
     const isEnforced = limits.mode === 'enforce' && !limits.candidate;
     const { byEnd } = sessionMetrics[limits.metric];
-    // A number that nothing is taken of and no limit holds for is not reserved: `countedByEnd` has it.
+    // A counter without a reservation or a limit is left to `countedByEnd`.
     if (byEnd !== undefined && !isEnforced) continue;
     const most = isEnforced ? limits.limit : Number.MAX_SAFE_INTEGER;
     const limit = byEnd === undefined ? most : most - 1;
@@ -79,7 +79,7 @@ export function contractShares(live: CountedCall, policy: Policy): readonly Cont
   return [...shares.values()];
 }
 
-/** What the end of the call counts, whatever process ends it: it is kept with the intent. */
+/** The counts that the end of the call adds, in any process. They are stored with the intent. */
 export function countedByEnd(live: CountedCall, policy: Policy): readonly ReservedShare[] {
   const { name: toolName } = live.tool;
   const metrics = new Set([
@@ -103,7 +103,7 @@ export async function usedUp(
   return { stop: toStop(live, fired), mark: toMark(live, fired) };
 }
 
-/** A call that was stopped after the rules looked at it is counted with its end. */
+/** A call that is stopped after the rules judged it is counted at its end. */
 export const stoppedShares = ({
   policy,
   tool,
@@ -117,7 +117,10 @@ export const stoppedShares = ({
         .filter(({ metric }) => metric === 'attempts')
         .map(({ counter }) => ({ counter, reserved: 0, used: 1 }));
 
-/** One for each thing that is counted, whatever rules look at it, so that a session takes its counters along. */
+/**
+ * One counter for each counted thing, independent of the rules, so that a session keeps its counts when rules
+ * change.
+ */
 const counterOf = ({ sessionId }: CountedCall, counter: string): string =>
   `session/${JSON.stringify(sessionId)}/contract/${counter}`;
 
@@ -142,7 +145,7 @@ export function toAsk(live: AcceptedCall, policy: Policy, fired: FiredRule): Ask
 
 const noMarks: readonly RuleMark[] = Object.freeze([]);
 
-/** What fired and what would have, for the record. */
+/** The rules that fired, and those in observe mode that would have, for the record. */
 export const toMarks = (
   live: AcceptedCall,
   { fired, observed }: { readonly fired: readonly FiredRule[]; readonly observed: readonly FiredRule[] },

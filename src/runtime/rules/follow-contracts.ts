@@ -1,4 +1,7 @@
-/** Keeps in the ledger's own chain which rules came into force, with their text: a decision names only their version. */
+/**
+ * Stores in the ledger's own chain which rules came into force, with their text. A decision names only their
+ * version.
+ */
 import type { Ids } from '../../base/ids.ts';
 import type { ContractsLoaded } from '../../call/event.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -7,8 +10,8 @@ import type { Policy } from '../../policy/judge/compile-policy.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
 
 /**
- * Gives the rules in force. Those that are new to this runtime are appended to the ledger, unless it knows them; the
- * append is handed over before any decision under them, and so is written with it or before it.
+ * Returns the rules in force. Rules that are new to the ledger are appended to it. This append is submitted
+ * before any decision under these rules, so it is written before or with that decision.
  */
 export function followContracts(
   contracts: Contracts | undefined,
@@ -23,7 +26,7 @@ export function followContracts(
     if (policy.version !== noted) {
       noted = policy.version;
       const kept: Promise<unknown> = note(contracts, policy.version, ledger, ids)
-        // Another runtime, or the next start, tries again.
+        // Another runtime or the next start tries again.
         .catch(() => undefined)
         .finally(() => stragglers.delete(kept));
       stragglers.add(kept);

@@ -1,4 +1,4 @@
-/** What a host may ask of, and do to, the workflow of a session. */
+/** Reads and changes the workflow of a session on behalf of a host. */
 import { QuittanceError } from '../../base/error.ts';
 import { isDotSegment } from '../../base/dot-segment.ts';
 import { foldCall } from '../../call/evolve.ts';
@@ -17,27 +17,30 @@ import { readState } from './ask-workflows.ts';
 import { orUnavailable } from '../../ledger/ledger-trouble.ts';
 import { whyAsker } from '../host/may-decide.ts';
 
-/** Which workflow of which session. The name may be left out where the contracts hold one workflow only. */
+/** A workflow of a session. The name may be omitted if the contracts have only one workflow. */
 export type WorkflowRef = { readonly sessionId: string; readonly workflow?: string };
 
-/** Where to, and who says so. */
+/** The target stage, and the person who orders the move. */
 export type WorkflowMove = {
   readonly stageId: string;
   readonly by: string;
-  /** How the host knows who says so. The name counts as self-asserted where nothing is said. */
+  /** How the host knows this person. Without it, the name counts as self-asserted. */
   readonly identity?: DirectIdentity;
 };
 
 export type WorkflowControl = {
   state(): Promise<WorkflowState>;
-  /** Back to a stage: earlier ones stay complete, approvals and commands of it and later ones are dropped. */
+  /**
+   * Returns to a stage. Earlier stages stay complete; approvals and commands of this stage and later ones are
+   * dropped.
+   */
   reset(move: WorkflowMove): Promise<WorkflowState>;
-  /** Sets the stage, whatever its gates say; approvals and evidence stay. */
+  /** Sets the stage without checking its gates. Approvals and evidence stay. */
   setStage(move: WorkflowMove): Promise<WorkflowState>;
 };
 
 export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: WorkflowRef): WorkflowControl {
-  // As turns refuse it: no session of that name can be opened, and none would be shown.
+  // Turns refuse such ids too: no session can have one.
   if (
     typeof sessionId !== 'string' ||
     sessionId === '' ||
@@ -97,7 +100,10 @@ export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: W
   };
 }
 
-/** A move can pass a stage that wants an approval: where duties are separate, askers of the session may not make it. */
+/**
+ * A move can pass a stage that needs an approval. With separate duties, requesters of the session may not
+ * make it.
+ */
 async function refuseAsker(engine: Engine, sessionId: string, acting: Acting): Promise<void> {
   if (!engine.separateDuties) return;
   for (const event of await engine.ledger.journal.readSession(sessionId)) {

@@ -4,7 +4,7 @@ import { foldStored } from '../../ledger/fold-stored.ts';
 import type { CallRef } from '../state/gate.ts';
 import { noAttempt, settle, unjudged } from './settle.ts';
 
-/** Answers a call with the outcome of another one that carries the same key: the new id, every other byte the same. */
+/** Answers a call with the outcome of another call that has the same key. Only the call id changes. */
 export async function copyOutcome(live: EndedCall, from: CallRef): Promise<ToolOutcome> {
   const { ledger } = live.engine;
   const stored = await ledger.journal.readCall(from.sessionId, from.callId);
@@ -22,7 +22,7 @@ export async function copyOutcome(live: EndedCall, from: CallRef): Promise<ToolO
   return settle({ ...live, claimKey: undefined }, unjudged(outcome, true), noAttempt);
 }
 
-/** An artifact is read within its session only, so a copy in another session needs its own. */
+/** Artifacts can be read only within their session, so a call in another session needs its own copy. */
 async function bringArtifacts(live: EndedCall, from: CallRef, outcome: ToolOutcome): Promise<void> {
   const { ledger } = live.engine;
   const ids = 'files' in outcome ? (outcome.files ?? []).map(({ artifactId }) => artifactId) : [];

@@ -1,4 +1,4 @@
-/** When a question goes stale, and what happens then. One time limit covers the decision and the use made of it. */
+/** When a question expires, and what happens then. One time limit covers the decision and its use. */
 import type { Confirmation } from '../../call/call.ts';
 import type { Ask, DecidedBy } from '../../call/event.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
@@ -12,8 +12,8 @@ export type Expiry = {
 };
 
 /**
- * The earliest of all that ask; where one of them, or the preview that is shown, never goes stale, the others do all
- * the same. Only where every one of them says `allow` does the call run when nobody answered.
+ * The earliest expiry of all asks and of the preview; those without an expiry do not extend it. After the
+ * expiry the call runs only if every ask says `allow`.
  */
 export function expiryOf(live: AcceptedCall, asks: readonly Ask[]): Expiry {
   const now = live.engine.ledger.now();
@@ -26,7 +26,7 @@ export function expiryOf(live: AcceptedCall, asks: readonly Ask[]): Expiry {
   if (preview !== undefined) limits.push(preview);
   return {
     expiresAt: limits.length === 0 ? undefined : Math.min(...limits),
-    // What a preview shows must not be done once it may be wrong.
+    // An expired preview must not be carried out: it may be wrong by then.
     timeoutEffect:
       preview === undefined && asks.every(({ timeoutEffect }) => timeoutEffect === 'allow')
         ? 'allow'
@@ -36,15 +36,15 @@ export function expiryOf(live: AcceptedCall, asks: readonly Ask[]): Expiry {
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** How long a question waits where no rule or hook sets a time; undefined: for ever. */
+/** How long a question waits if no rule or hook sets a time. Undefined means for ever. */
 export const readHoldTimeout = (given: number | 'none' = dayMs): number | undefined =>
   given === 'none' ? undefined : given;
 
-/** Whether the time for a question, and for its answer, is up. */
+/** Has the question, or the approval, expired? */
 export const isExpired = ({ expiresAt }: Pick<Confirmation, 'expiresAt'>, now: number): boolean =>
   expiresAt !== undefined && now >= expiresAt;
 
-/** Whether an approval by a person has gone stale. What a rule allowed because nobody answered does not. */
+/** Has an approval by a person expired? A call that a rule allowed after the expiry stays allowed. */
 export const isUsedTooLate = (
   confirmation: Pick<Confirmation, 'expiresAt' | 'status' | 'decision'>,
   now: number,
@@ -55,11 +55,11 @@ export const isUsedTooLate = (
 export const isAllowedByExpiry = (asked: Pick<Confirmation, 'status' | 'decision'> | undefined): boolean =>
   asked?.status === 'approved' && asked.decision === undefined;
 
-/** The rule that lets a call run when nobody answers. */
+/** The rule that lets a call run after its question expired. */
 export const allowedBy = ({ asks }: Confirmation): DecidedBy | undefined =>
   asks.find(({ timeoutEffect }) => timeoutEffect === 'allow')?.by;
 
-/** Ends a call for which a person was not in time. Distinct from a person's no. */
+/** Ends a call whose question expired. The outcome differs from a person's denial. */
 export function settleExpired(live: EndedCall, { confirmationId }: Confirmation): Promise<ToolOutcome> {
   live.journal.apply({ type: 'expire', confirmationId, effect: 'block', by: undefined });
   return replyExpired(live);

@@ -3,7 +3,7 @@ import type { BodyEnd } from '../attempt/attempt.ts';
 import { appendLate } from '../attempt/late.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 
-/** An owner that was slow, not dead, finds its call ended by somebody else: what its body gave is kept as late. */
+/** For a slow owner whose call another process has ended: stores the result of its body as late. */
 export function keepAsLate(live: AcceptedCall, outcome: ToolOutcome, attempt: number): void {
   const end = bodyEndOf(outcome);
   if (end !== undefined) appendLate(live, end, elapsedOf(outcome), attempt);
@@ -11,7 +11,7 @@ export function keepAsLate(live: AcceptedCall, outcome: ToolOutcome, attempt: nu
 
 export const elapsedOf = (outcome: ToolOutcome): number => ('elapsedMs' in outcome ? outcome.elapsedMs : 0);
 
-/** What a body gave, by the outcome that was made of it. */
+/** The result of a body, derived from its outcome. */
 export function bodyEndOf(outcome: ToolOutcome): BodyEnd | undefined {
   switch (outcome.type) {
     case 'ToolExecutionResult':

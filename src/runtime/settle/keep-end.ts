@@ -17,7 +17,7 @@ import type { AttemptRecord } from '../state/unkept-end.ts';
 import { noteUndone } from '../undo/note-undone.ts';
 import { isGivenUp } from './lost-runs.ts';
 
-/** False, and nothing is stored, where another process has changed the call. */
+/** Returns false and stores nothing if another process has changed the call. */
 export async function keepEnd(
   live: EndedCall,
   judgement: Judgement,
@@ -29,35 +29,35 @@ export async function keepEnd(
     if (ran && live.policy !== undefined && live.policy.workflows.length > 0)
       await keepEvidence(live, judgement.toolSuccess === true, judgement.outcome);
     const { status } = await live.journal.flush(respond(live, judgement, attempt)).catch((error: unknown) => {
-      // What is not in the ledger has not happened: a waiting call must not take it for its end.
+      // An event that is not in the ledger has not happened: a waiting call must not use it as its end.
       live.journal.rewind(mark);
       throw error;
     });
     if (status === 'appended') {
       remember(live, judgement.outcome, judgement.content, ran);
       if (live.undoes !== undefined && live.journal.call !== undefined && isSuccess(judgement.outcome))
-        // Where the ledger cannot take it, whoever wants the same undone again puts it on the record.
+        // If this append fails, the next request for the same undo records it.
         await noteUndone(live.engine, live.undoes, live.journal.call).catch(() => undefined);
       return true;
     }
     live.journal.rewind(mark);
     if (status !== 'moved') return false;
-    // What a call that was stopped leaves behind in a workflow is for show: another has just left something newer.
+    // A stopped call updates a workflow only for display, and another call has just stored newer state.
     if (!ran) live.journal.stay();
   }
 }
 
-/** Makes the final event, and says what goes with it into one append. */
+/** Creates the final event and returns the changes that belong into the same append. */
 export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptRecord): EntryExtra {
   const { outcome } = judgement;
-  // What an attempt took from budgets was settled with its own end, where it had one.
+  // The end of a failed attempt has already settled its budgets.
   const settledBefore = live.journal.call?.failed !== undefined;
   const event = live.journal.apply(toRespondCommand(live, judgement, attempt, true));
   const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
   if (judgement.late !== undefined) live.journal.apply({ type: 'add_late', ...judgement.late });
   const started = live.journal.call?.started;
   const succeeded = isSuccess(outcome);
-  // What somebody may want undone, or find out about, needs the input it was done with.
+  // An undo or a later resolution needs the input that was used.
   const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
   const isAltered = outcome.type === 'ToolFailure' && outcome.code === 'ledger.altered';
   const isUnbegun = live.journal.call !== undefined && isUntaken(live.journal.call);
@@ -75,15 +75,15 @@ export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptR
   ];
   return {
     settle: toSettle.length === 0 ? undefined : toSettle,
-    // One that never began holds no claim: under its key stands the claim of another.
+    // A call that never started holds no claim: its key may be claimed by another call.
     releaseClaim:
       succeeded || inDoubt || live.journal.call?.started === undefined ? undefined : live.claimKey,
-    // What was changed where it is stored is left there for whoever looks into it.
+    // Altered data stays in place for an investigation.
     dropSealed: (live.journal.sealed && !canUndo && !inDoubt && !isAltered) || undefined,
   };
 }
 
-/** A body that ended every process that ran it is not run again, whatever its tool declares. */
+/** A body that ended every process that ran it is not run again, even if its tool allows reruns. */
 function mayStillRerun({ tool, journal: { call } }: EndedCall, outcome: ToolOutcome): boolean {
   const isUnknown = outcome.type === 'ToolFailure' && outcome.code === 'tool.indeterminate';
   if (isUnknown && call !== undefined && !surelyReads({ ...call, name: call.toolName }) && isGivenUp(call))
@@ -91,7 +91,7 @@ function mayStillRerun({ tool, journal: { call } }: EndedCall, outcome: ToolOutc
   return tool?.mayRerun ?? call?.started?.mayRerun ?? true;
 }
 
-/** What is said of the end of an attempt, or of the call: the last one costs what all of them did. */
+/** The command for the end of an attempt or of the call. The final one includes the cost of all attempts. */
 export function toRespondCommand(
   live: EndedCall,
   judgement: Judgement,
@@ -135,7 +135,7 @@ const errorOf = (outcome: ToolOutcome): EventDataOf<'tool.responded'>['error'] =
   }
 };
 
-/** What the rest of the turn must know. */
+/** Updates the state of the turn. */
 export function remember(live: EndedCall, outcome: ToolOutcome, content: string, ran: boolean): void {
   const { turn, tool, input } = live;
   if (outcomeBlocksTool(outcome)) turn.blocked.set(live.request.name, live.callId);

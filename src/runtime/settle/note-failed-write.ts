@@ -1,4 +1,4 @@
-/** Notes writes of calls in hand that the ledger could not take. */
+/** Notes writes of active calls that the ledger could not store. */
 import type { JsonValue } from '../../base/json.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { PersistenceBoundary } from '../../call/persistence-boundary.ts';
@@ -9,10 +9,10 @@ import type { FailedWrite } from '../host/failed-writes.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { modeOf } from '../state/mode-of.ts';
 
-/** Notes that something of a call in hand could not be written. Anything else is a mistake of ours and stays one. */
+/** Notes that an event of an active call could not be written. Rethrows any other error, which is a bug. */
 export function noteFailedWrite(live: AcceptedCall, error: unknown): void {
   if (!(error instanceof LedgerTrouble)) return;
-  // Another write failed than one of these events, e.g. a decision: that is noted where it is made.
+  // The failed write is not about these events, e.g. a decision. The code that made it notes it.
   if (live.journal.version > 0 && live.journal.unwritten.length === 0) return;
   const { failedWrites } = live.engine;
   const of: Pick<FailedWrite, 'call' | 'depth'> = {
@@ -35,7 +35,7 @@ export function noteFailedWrite(live: AcceptedCall, error: unknown): void {
     });
 }
 
-/** The write that failed, by what was about to be written. */
+/** The boundary of the failed write, derived from the events that were to be written. */
 function boundaryOf(live: AcceptedCall): PersistenceBoundary {
   const types = new Set(live.journal.unwritten.map(({ type }) => type));
   if (types.has('tool.started')) return 'intent';
@@ -44,7 +44,7 @@ function boundaryOf(live: AcceptedCall): PersistenceBoundary {
   return live.journal.version === 0 ? 'request' : 'settle';
 }
 
-/** What a body gave, as a record of a failed write carries it. */
+/** The result of a body, as the record of a failed write carries it. */
 export function resultOf(outcome: ToolOutcome): JsonValue | undefined {
   switch (outcome.type) {
     case 'ToolExecutionResult':

@@ -18,8 +18,8 @@ import { alterLedger, type LedgerChanges } from '../../../test/alter-ledger.ts';
 
 const once = ['tool.requested', 'tool.decided', 'tool.started', 'tool.responded'];
 
-describe('a call asked for again', () => {
-  it('is answered from its record when it is settled, and each time leaves one cached record', async () => {
+describe('a repeated call', () => {
+  it('is answered from its record once settled, and each repeat leaves one cached record', async () => {
     let runs = 0;
     const { clock, runtime, turn } = setStage({
       tools: [defineTool({ name: 'pay', run: () => ({ n: ++runs }) })],
@@ -52,7 +52,7 @@ describe('a call asked for again', () => {
     expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay'))).toEqual(first);
   });
 
-  it('is another call in another session', async () => {
+  it('is a different call in another session', async () => {
     let runs = 0;
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => ++runs })] });
     await turn.call(envelope('c', 'pay'));
@@ -60,7 +60,7 @@ describe('a call asked for again', () => {
     expect(runs).toBe(2);
   });
 
-  it('does not mistake one session and id for another that reads the same when put together', async () => {
+  it('does not confuse two pairs of session and id that concatenate to the same text', async () => {
     let runs = 0;
     const body = deferred();
     const { runtime } = setStage({
@@ -85,7 +85,7 @@ describe('a call asked for again', () => {
     expect(runs).toBe(3);
   });
 
-  it('joins the one that is running, which leaves nothing', async () => {
+  it('joins the running one and leaves no record', async () => {
     let runs = 0;
     const body = deferred<string>();
     const { runtime, turn } = setStage({
@@ -111,7 +111,7 @@ describe('a call asked for again', () => {
     expect([runs, await eventTypes(runtime, 'c')]).toEqual([1, once]);
   });
 
-  it('joins the one another runtime on the same ledger is running', async () => {
+  it('joins the one that another runtime on the same ledger is running', async () => {
     let runs = 0;
     const body = deferred<string>();
     const clock = createManualClock();
@@ -136,7 +136,7 @@ describe('a call asked for again', () => {
   it.each<[maker: string, owners: NonNullable<LedgerChanges['owners']>]>([
     ['this process', {}],
     ['another process', { ownerId: 'own_other', statusOf: () => 'alive' as const }],
-  ])('of %s is not looked for without end where it was removed as soon as it ended', async (_, owners) => {
+  ])('of %s does not poll for ever if the call was removed as soon as it ended', async (_, owners) => {
     const body = deferred<string>();
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
@@ -146,7 +146,7 @@ describe('a call asked for again', () => {
       owners,
       journal: {
         readCall(...call) {
-          // Nothing else would get a turn any more, this test's time limit included.
+          // A busy loop would also block the time limit of this test.
           if (++looks > 1_000) throw new Error('It is looked for without end.');
           return ledger.journal.readCall(...call);
         },
@@ -169,7 +169,7 @@ describe('a call asked for again', () => {
     expect(await second).toMatchObject({ code: 'tool.indeterminate', retryable: false });
   });
 
-  it('is answered when its tool is no longer there', async () => {
+  it('is answered even if its tool no longer exists', async () => {
     const ledger = createMemoryLedger();
     const before = createRuntime({ ledger, tools: [defineTool({ name: 'pay', run: () => 'paid' })] });
     const first = await before.turn({ sessionId: 's' }).call(envelope('c', 'pay'));
@@ -179,7 +179,7 @@ describe('a call asked for again', () => {
 });
 
 describe('a call whose id belongs to another call', () => {
-  it('is told so, and the other call keeps its outcome', async () => {
+  it('gets a conflict, and the other call keeps its outcome', async () => {
     const { runtime, turn } = setStage({
       tools: [
         defineTool({ name: 'pay', run: () => 'paid' }),
@@ -217,7 +217,7 @@ describe('a call whose id belongs to another call', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is told so while the other one is still running, and does not run', async () => {
+  it('gets a conflict while the other call is still running, and does not run', async () => {
     const body = deferred<string>();
     const ran: unknown[] = [];
     const { runtime, turn } = setStage({
@@ -241,7 +241,7 @@ describe('a call whose id belongs to another call', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is told so when the two differ only in what is hidden', async () => {
+  it('gets a conflict when the two differ only in a hidden value', async () => {
     const { turn } = setStage({ tools: [defineTool({ name: 'login', run: () => 'in' })] });
     await turn.call(envelope('c', 'login', { password: 'first-one' }));
     expect(await turn.call(envelope('c', 'login', { password: 'other-one' }))).toMatchObject({
@@ -252,7 +252,7 @@ describe('a call whose id belongs to another call', () => {
     });
   });
 
-  it('is told so when the first was held for a person', async () => {
+  it('gets a conflict when the first was held for a person', async () => {
     const answer = deferred<{ decision: 'approve'; by: string }>();
     const { turn } = setStage({
       tools: [defineTool({ name: 'delete_it', run: ({ n }) => n })],
@@ -266,7 +266,7 @@ describe('a call whose id belongs to another call', () => {
   });
 
   it.each(['running', 'held'] as const)(
-    'is told so each time it asks while another process has that call %s',
+    'gets a conflict each time while another process has that call %s',
     async (status) => {
       const clock = createManualClock();
       const file = createMortalLedger(clock);
@@ -297,7 +297,7 @@ describe('a call whose id belongs to another call', () => {
       for (let asked = 1; asked <= 3; asked++) {
         const reply = other();
         await quiet();
-        clock.advance(1_000); // one that waits gives up
+        clock.advance(1_000); // a waiting call times out
         expect(await reply).toMatchObject({ reason: 'conflict' });
       }
       answer.resolve({ decision: 'approve', by: 'ada' });
@@ -308,7 +308,7 @@ describe('a call whose id belongs to another call', () => {
     },
   );
 
-  it('is told so where that call was made, held and denied while this one was at its gates', async () => {
+  it('gets a conflict if that call was made, held and denied while this one passed its gates', async () => {
     const clock = createManualClock();
     const file = createMortalLedger(clock);
     const tools = [defineTool({ name: 'delete_it', run: ({ n }) => n })];

@@ -1,4 +1,4 @@
-/** Recall: a call that is known is answered from its record, never made again. */
+/** Recall: a known call is answered from its record and never made again. */
 import type { Call } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
@@ -13,7 +13,10 @@ import { openQuestion } from '../state/call-reply.ts';
 import { notAccepted, notEnded, removedEnd } from './unavailable.ts';
 import { awaitOtherProcess } from '../state/await-other-process.ts';
 
-/** The recorded outcome of a settled call; a call that waits for a person; the end of one somebody else is making. */
+/**
+ * Returns the outcome of a settled call, the question of a held call, or the end of a call that another
+ * process is making.
+ */
 export async function recall(live: AcceptedCall, known: StoredCall): Promise<CallReply> {
   const found = await settledOrOpen(live, known);
   if (found.type !== 'held') return found;
@@ -22,7 +25,7 @@ export async function recall(live: AcceptedCall, known: StoredCall): Promise<Cal
   return { type, confirmationId, ...(waitsFor !== undefined && { waitsFor }), rest };
 }
 
-/** The outcome of a call that somebody else is making. */
+/** The outcome of a call that another process is making. */
 export async function follow(live: AcceptedCall, known: StoredCall): Promise<ToolOutcome> {
   let found = await settledOrOpen(live, known);
   while (found.type === 'held') {
@@ -39,7 +42,7 @@ type Open = {
   readonly confirmationId: string | undefined;
   readonly waitsFor?: string;
   readonly stored: StoredCall;
-  /** Where whoever held it is gone and this process holds it now: its way to the outcome. */
+  /** Set if the owner is gone and this process now holds the call: resolves with the outcome. */
   readonly rest?: Promise<ToolOutcome>;
 };
 
@@ -67,14 +70,14 @@ async function settledOrOpen(live: AcceptedCall, known: StoredCall): Promise<Too
   }
 }
 
-/** The digest on record may be of the other kind: what is hidden depends on what was said beside the call. */
+/** The recorded digest may be of the other kind, because the caller's facts determine what is hidden. */
 const isSameRequest = ({ request, requested, engine }: AcceptedCall, { requestDigest }: Call): boolean =>
   requestDigest === requested.digest ||
   isDigestOf(requestDigest, request.input.ok ? request.input.arguments : request.input.raw, engine.seal);
 
 /**
- * Ends the call if its owner is gone. Where the ledger cannot take that end, the answer must not contradict what the
- * ledger will say: "nothing ran" would be wrong, and a reason to run the call again.
+ * Ends the call if its owner is gone. If the ledger cannot store that end, the answer must not contradict the
+ * later record: "nothing ran" would be wrong and would invite a rerun.
  */
 async function endOrphan(
   live: AcceptedCall,
@@ -91,7 +94,7 @@ async function endOrphan(
   }
 }
 
-/** The same bytes, and beside them what was found out since. */
+/** The recorded outcome, with a note about the later resolution. */
 function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome {
   if (resolution === undefined) return outcome;
   const found = {
@@ -104,7 +107,7 @@ function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome
   return Object.freeze({ ...outcome, modelNote });
 }
 
-/** Undefined where it ended and was removed before anybody here looked: nobody waits for a record that is not there. */
+/** Undefined if the call ended and was removed before this process read it. */
 async function readChanged(live: AcceptedCall, stored: StoredCall): Promise<StoredCall | undefined> {
   const { engine, turn, request } = live;
   const call = foldStored(stored);
@@ -112,7 +115,7 @@ async function readChanged(live: AcceptedCall, stored: StoredCall): Promise<Stor
   return engine.ledger.journal.readCall(turn.sessionId, request.id);
 }
 
-/** Answers a request whose id belongs to another one. Never that call's outcome. */
+/** Answers a request whose id belongs to another call. Never returns that call's outcome. */
 export async function conflict(live: AcceptedCall, call: Call): Promise<ToolOutcome> {
   const { request } = live;
   const details = live.engine.redactor.text(
@@ -141,7 +144,7 @@ async function note(
   try {
     await live.journal.remark({ type: 'recall', how, fromCallId: call.callId, details });
   } catch (error) {
-    // What is recorded is still the answer; "nothing ran" would be a lie, and a reason to run it again.
+    // The recorded outcome is still the answer. "Nothing ran" would be wrong and would invite a rerun.
     if (!(error instanceof LedgerTrouble)) throw error;
   }
 }

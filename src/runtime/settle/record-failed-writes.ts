@@ -1,4 +1,6 @@
-/** Records failed writes once the ledger takes writes again: with the next call, by a timer, and on close. */
+/**
+ * Records failed writes once the ledger accepts writes again: with the next call, by a timer, and on close.
+ */
 import { decide } from '../../call/decide.ts';
 import type { CallEvent } from '../../call/event.ts';
 import { evolve } from '../../call/evolve.ts';
@@ -10,7 +12,7 @@ import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 import { recordRefused } from './record-refused.ts';
 import { importSpills } from '../state/spill.ts';
 
-/** Records what failed before, as far as the ledger takes it. One round at a time. */
+/** Records earlier failures, as far as the ledger accepts them. One round at a time. */
 export function recordFailedWrites(state: RuntimeState): Promise<void> {
   state.recording ??= recordAll(state).finally(() => {
     state.recording = undefined;
@@ -25,12 +27,12 @@ async function recordAll(state: RuntimeState): Promise<void> {
       if (await record(state, write)) failedWrites.delete(key);
     await recordRefused(state);
   } catch (error) {
-    // Still out of reach: the next call, or the timer, tries again.
+    // The ledger still fails: the next call or the timer tries again.
     if (!(error instanceof LedgerTrouble)) throw error;
   }
 }
 
-/** False where it has to wait. */
+/** Returns false if the write has to wait. */
 async function record({ engine }: RuntimeState, write: FailedWrite): Promise<boolean> {
   const { ledger, ids, nextEventId } = engine;
   const { sessionId, callId, turnId } = write.call;
@@ -42,7 +44,7 @@ async function record({ engine }: RuntimeState, write: FailedWrite): Promise<boo
   const events: CallEvent[] = [];
   for (const command of [toFailureCommand(write), ...(write.late === undefined ? [] : [write.late])]) {
     const made = decide(call, command, subject);
-    // What became of the call meanwhile leaves no room for it.
+    // The call has moved on, and its state no longer allows this event.
     if (!made.ok) return true;
     call = evolve(call, made.event);
     events.push(made.event);
@@ -61,7 +63,7 @@ async function record({ engine }: RuntimeState, write: FailedWrite): Promise<boo
 const firstDelayMs = 1_000;
 const longestDelayMs = 30_000;
 
-/** Tries again by a timer, which keeps no process alive, until everything is recorded. */
+/** Retries by a timer until everything is recorded. The timer does not keep the process alive. */
 export function watchFailedWrites(
   state: RuntimeState,
   settlePending: (state: RuntimeState) => Promise<void>,
@@ -80,7 +82,7 @@ export function watchFailedWrites(
       await settlePending(state);
       if (engine.spill.waiting) await importSpills(engine);
     } catch {
-      // The ledger still fails. Whoever makes the next call hears of it.
+      // The ledger still fails. The caller of the next call gets the error.
     }
     if (!state.closed && engine.failedWrites.size > 0 && !isWatching)
       watch(Math.min(delayMs * 2, longestDelayMs));

@@ -1,6 +1,6 @@
 /**
- * Records calls that the ledger refused and that were not asked for again: an event of their session, which opens no
- * call. What cannot be recorded is put back and tried again later.
+ * Records calls that the ledger refused and that were not repeated, as an event of their session that opens
+ * no call. A write that fails is put back and retried later.
  */
 import { isQuittanceError } from '../../base/error.ts';
 import type { CallNotAccepted, FailedWritesUnlisted } from '../../call/event.ts';
@@ -12,7 +12,10 @@ import type { Engine } from '../state/engine.ts';
 import type { RefusedWrite, Unlisted } from '../host/failed-writes.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 
-/** Appends at once, which stores commit together. The first goes alone, to see whether the ledger works. */
+/**
+ * Concurrent appends, which stores commit together. The first append runs alone to see whether the ledger
+ * works.
+ */
 const mostAtOnce = 50;
 
 export async function recordRefused({ engine, activeCalls }: RuntimeState): Promise<void> {
@@ -30,12 +33,12 @@ export async function recordRefused({ engine, activeCalls }: RuntimeState): Prom
     const unlisted = failedWrites.takeUnlisted();
     if (unlisted !== undefined && !(await recordUnlisted(engine, unlisted))) failedWrites.count(unlisted);
   } finally {
-    // Those that failed come last: a session that fails by itself does not hold up the others.
+    // Failed writes go to the end: one failing session must not delay the others.
     for (const write of [...writes, ...failed]) failedWrites.putBack(write);
   }
 }
 
-/** False where it has to be tried again. */
+/** Returns false if it has to be retried. */
 async function recordOne(engine: Engine, { call, depth, cause, refusal }: RefusedWrite): Promise<boolean> {
   const { ledger, nextEventId, failedWrites } = engine;
   const { sessionId, callId, turnId } = call;
@@ -69,7 +72,7 @@ async function recordUnlisted(engine: Engine, unlisted: Unlisted): Promise<boole
   return (await append(engine, { sessionId: ledgerSessionId, events: [event] })) === 'now';
 }
 
-/** `never`: the ledger takes no entries under this session id. */
+/** `never`: the ledger accepts no entries for this session id. */
 async function append(
   { ledger, ids }: Engine,
   entry: Pick<Entry, 'sessionId' | 'events' | 'depth'>,

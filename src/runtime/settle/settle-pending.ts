@@ -1,11 +1,11 @@
 /**
- * Calls the ledger knows of and whose end it could not take. Only this process knows how far they came, so it keeps
- * them. One whose body ran is settled as soon as the ledger takes writes again, before the next call is made. Any other
- * goes on from where it stopped when it is asked for again.
+ * Calls that the ledger knows, but whose end it could not store. Only this process knows their progress, so
+ * it holds them. A call whose body ran is settled as soon as the ledger accepts writes again, before the next
+ * call is made. Any other continues when it is repeated.
  */
 import type { RuntimeState } from '../state/runtime-state.ts';
 
-/** Tries once more to settle what ran. One such round at a time. */
+/** Retries to settle the calls that ran. One round at a time. */
 export function settlePending(state: RuntimeState): Promise<void> {
   state.settling ??= settleAll(state).finally(() => {
     state.settling = undefined;

@@ -1,5 +1,6 @@
 /**
- * SETTLE: the outcome, its record, the budgets and the claim in one append. Only then does the caller hear of it.
+ * Settles a call: the outcome, its record, the budgets and the claim in one append. Only then does the caller
+ * get the outcome.
  */
 import { cutText } from '../../base/cut-text.ts';
 import type { Confirmation } from '../../call/call.ts';
@@ -26,7 +27,7 @@ import { notStored, removedEnd, unknownEnd } from './unavailable.ts';
 
 export const noAttempt: AttemptRecord = { costMicros: 0, reached: [], log: [], payloadExtras: undefined };
 
-/** The judgement of a body that never ran, or whose end no check has seen. */
+/** The judgement of a body that never ran, or whose end was not checked. */
 export const unjudged = (outcome: ToolOutcome, toolSuccess?: boolean): Judgement => ({
   outcome,
   content: outcomeToModelContent(outcome),
@@ -91,8 +92,8 @@ export async function settle(
 }
 
 /**
- * The body ran and the ledger cannot take its end. An end in the spill counts as stored, and the answer says so. Where
- * that fails too, no process will be able to say how the call ended.
+ * The body ran and the ledger cannot store its end. An end in the spill file counts as stored, and the answer
+ * says so. If the spill fails too, no process will know how the call ended.
  */
 async function spilled(
   live: EndedCall,
@@ -103,7 +104,7 @@ async function spilled(
   const { engine, journal } = live;
   const mark = journal.mark();
   const { outcome } = judgement;
-  // An outcome that was told before stays as it was told.
+  // An outcome that was returned before stays unchanged.
   const noted = journal.unkept === undefined ? withNote(outcome, spillNotice) : outcome;
   journal.apply({
     type: 'fail_to_persist',
@@ -125,8 +126,9 @@ async function spilled(
 }
 
 /**
- * What is told must hold whatever is recorded later. A tool that may be run again gives an outcome then, so none is told
- * now. Of any other the record can only say that its end is unknown: that is told now, in the same words.
+ * The answer must agree with what is recorded later. A tool that may run again produces an outcome then, so
+ * none is returned now. For any other tool the record will say that its end is unknown, so the answer says
+ * this now, in the same words.
  */
 function toUnkept(live: EndedCall, judgement: Judgement, attempt: AttemptRecord, error: string): UnkeptEnd {
   const why = cutText(clean(live, error), 500);
@@ -143,7 +145,7 @@ function toUnkept(live: EndedCall, judgement: Judgement, attempt: AttemptRecord,
 
 type Unsettled = {
   readonly judgement: Judgement;
-  /** What the body gave, where the end must say something else. It is stored as a late result. */
+  /** The result of the body, if the outcome must say something else. It is stored as late. */
   readonly late: ToolOutcome | undefined;
   readonly attempt: AttemptRecord;
   readonly why: string;
@@ -159,10 +161,10 @@ async function settleUnkept(
   const mark = journal.mark();
   journal.apply({ type: 'fail_to_persist', boundary: 'settle', error: why, keptIn: 'nowhere' });
   try {
-    // One entry has the failed write, the end and what the body gave: none of them can be stored without the others.
+    // One entry holds the failed write, the end and the body's result: none is stored without the others.
     await settle(live, { ...judgement, ...(late !== undefined && { late }) }, attempt);
   } catch (error) {
-    // Still out of reach: the next call tries again.
+    // The ledger still fails: the next call tries again.
     if (!(error instanceof LedgerTrouble)) throw error;
   }
   if (journal.call?.status !== 'settled') journal.rewind(mark);
@@ -179,7 +181,7 @@ async function toLate(
   return { attempt, elapsedMs: Math.round(elapsedOf(outcome)), result: await readLate(live, end) };
 }
 
-/** Another process was first with this call: its outcome counts. */
+/** Another process settled this call first, so its outcome counts. */
 export async function overtaken(live: EndedCall): Promise<ToolOutcome> {
   const { engine, journal, sessionId, callId } = live;
   const stored = await engine.ledger.journal.readCall(sessionId, callId);

@@ -5,7 +5,10 @@ import type { AcceptedCall } from '../state/accepted-call.ts';
 import { inDoubt } from '../gates/doubt.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 
-/** Said where the ledger could not take the call. Nothing ran and nothing is kept: the same id may ask again. */
+/**
+ * The outcome if the ledger could not store the call. Nothing ran and nothing is stored, so the same id may
+ * be used again.
+ */
 export const unavailable = ({ request }: AcceptedCall, why: string): ToolOutcome =>
   Object.freeze({
     type: 'ToolFailure',
@@ -18,8 +21,8 @@ export const unavailable = ({ request }: AcceptedCall, why: string): ToolOutcome
   });
 
 /**
- * Said where a body ran, neither the ledger nor the spill could store its end, and the tool may be run again. No ledger
- * holds an outcome, so none is told: the same id may ask again.
+ * The outcome if a body ran, neither the ledger nor the spill file could store its end, and the tool may run
+ * again. No ledger holds an outcome, so the same id may be used again.
  */
 export const notStored = ({ request }: AcceptedCall, why: string): ToolOutcome =>
   Object.freeze({
@@ -33,12 +36,12 @@ export const notStored = ({ request }: AcceptedCall, why: string): ToolOutcome =
   });
 
 /**
- * True of a process that ended and of one that could not store the end. Both are told in the same words, so that what
- * was told stays what is recorded, whichever of them records it.
+ * True for a process that ended and for one that could not store the end. Both use the same words, so that
+ * the answer matches the record, whichever process writes it.
  */
 export const endNotRecorded = 'The tool was started and its end was not recorded';
 
-/** How a call ends whose body began and whose owner was gone before its end, where nobody can find out more. */
+/** The outcome of a call whose owner was gone before its body ended, if its effect cannot be determined. */
 export const unknownEnd = (
   { request }: AcceptedCall,
   note: { readonly modelNote?: string } = {},
@@ -55,20 +58,21 @@ export const unknownEnd = (
     ...note,
   });
 
-/** Said to whoever waited for a call that ended and was removed with its session before they could look at its end. */
+/** The outcome for a caller whose call ended and was removed with its session before it could be read. */
 export const removedEnd = (live: AcceptedCall): ToolOutcome =>
   unknownEnd(live, {}, 'The call ended and its session was removed from the ledger meanwhile');
 
 /**
- * What to answer about a call whose owner is gone where nothing can be written. It must hold whatever is recorded
- * later: where recovery can only ever say that nobody knows, that is said now, in the same words; where the tool may
- * be run again or be asked what happened, nothing is said about how the call ended, and the same id may ask again.
+ * The answer about a call whose owner is gone while nothing can be written. It must agree with what is
+ * recorded later. If recovery can only ever say that the effect is unknown, the answer says so now, in the
+ * same words. If the tool may run again or can be asked, the answer leaves the end open and the same id may
+ * be used again.
  */
 export function notEnded(live: AcceptedCall, call: Call, error: unknown): ToolOutcome {
   if (!(error instanceof LedgerTrouble)) throw error;
   const { started } = call;
   if (started === undefined) return unavailable(live, error.message);
-  // A call that was handed over may still end by a report, by its lease or by its deadline.
+  // A hand-off may still end by a report, by its lease or by its deadline.
   if (!started.mayRerun && live.tool?.reconcile === undefined && !isHandoff(call)) return unknownEnd(live);
   return Object.freeze({
     type: 'ToolFailure',
@@ -83,7 +87,7 @@ export function notEnded(live: AcceptedCall, call: Call, error: unknown): ToolOu
   });
 }
 
-/** What to answer where the ledger failed before anything ran. Anything else is a mistake of ours and stays one. */
+/** The answer if the ledger failed before anything ran. Any other error is a bug and is rethrown. */
 export function notAccepted(live: AcceptedCall, error: unknown): ToolOutcome {
   if (error instanceof LedgerTrouble) return unavailable(live, error.message);
   throw error;

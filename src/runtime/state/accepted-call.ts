@@ -1,7 +1,7 @@
 /**
- * A call as this process took it on. Everything known from the start is a value that never changes. Four small objects
- * change while the call is made, and all stages share them: journal, signals, secrets and preview. Later stages are in
- * `call-stages.ts`.
+ * A call that this process has accepted. Everything known from the start is an immutable value. Four small
+ * objects change while the call is made, and all stages share them: journal, signals, secrets and preview.
+ * Later stages are in `call-stages.ts`.
  */
 import { createKnownSecrets, shortestShared } from '../../base/known-secrets.ts';
 import type { LogLine } from '../../call/event.ts';
@@ -25,22 +25,24 @@ import type { TurnState } from './turn-state.ts';
 /** How a call is made. */
 export type Manner = {
   readonly submitted: boolean;
-  /** Takes a place among the parallel calls of a batch before the body runs; gives it back with the result. */
+  /**
+   * Takes a slot among the parallel calls of a batch before the body runs. Returns a function that frees it.
+   */
   readonly awaitStart: (() => Promise<() => void>) | undefined;
-  /** A tool that the runtime itself calls; otherwise the tool with the requested name. */
+  /** A tool that the runtime itself calls. Default: the tool with the requested name. */
   readonly tool?: AnyTool | undefined;
 };
 
-/** What the record says about a call that this process took over from an owner that is gone. */
+/** Facts about a call that this process took over from a dead owner. */
 export type TakenOver = {
-  /** Too many processes ended with this call: no code of the host or the tool is run for it. */
+  /** Too many processes ended with this call: no code of the host or the tool runs for it. */
   readonly givenUp: boolean;
 };
 
-/** The preview that was made last, in the exact form the body needs. Its kept form is on the record of the call. */
+/** The last preview, in the exact form for the body. Its stored form is on the record of the call. */
 export type ShownPreview = {
   snapshot: Snapshot | undefined;
-  /** The operation whose tool knows that nothing comes of it. */
+  /** The operation whose preview the tool has released. */
   letGoOf: string | undefined;
 };
 
@@ -51,7 +53,7 @@ export type AcceptedCall = {
   readonly sessionId: string;
   readonly callId: string;
   readonly request: ParsedToolCall;
-  /** The arguments in their kept form. */
+  /** The arguments in their stored form. */
   readonly requested: KeptInput;
   readonly facts: CallerFacts;
   readonly options: CallOptions;
@@ -59,9 +61,9 @@ export type AcceptedCall = {
   readonly awaitStart: Manner['awaitStart'];
   /** The call that this one undoes. */
   readonly undoes: string | undefined;
-  /** Undefined where no tool has the requested name. */
+  /** Undefined if no tool has the requested name. */
   readonly tool: AnyTool | undefined;
-  /** The rules in force when the call came. */
+  /** The rules in force when the call arrived. */
   readonly policy: Policy | undefined;
   readonly takenOver: TakenOver | undefined;
 
@@ -69,7 +71,7 @@ export type AcceptedCall = {
   readonly signals: CallSignals;
   readonly secrets: CallSecrets;
   readonly preview: ShownPreview;
-  /** What went wrong besides the outcome: the log lines that are stored with the end of the call. */
+  /** Side problems: the log lines that are stored with the end of the call. */
   readonly asides: LogLine[];
 };
 
@@ -87,7 +89,7 @@ export function acceptCall(
 ): AcceptedCall {
   const { engine } = maker;
   const read = readCallerFacts(options, turn.facts, engine.redactor);
-  // Secrets of the arguments are hidden in the facts too, and the other way round.
+  // Secrets of the arguments are hidden in the facts too, and vice versa.
   const kept = hideKnown(requested, request.input, read.hidden, engine.seal);
   const facts =
     requested.secrets.length === 0

@@ -1,7 +1,7 @@
 import type { AcceptedCall } from './accepted-call.ts';
 import type { CallReply } from './call-reply.ts';
 
-/** A call that is being made here, for the callers that join it. */
+/** A call that this runtime is making, for the callers that join it. */
 export class ActiveCall {
   readonly live: AcceptedCall;
   #reply: Promise<CallReply> | undefined;
@@ -11,7 +11,7 @@ export class ActiveCall {
     this.live = live;
   }
 
-  /** The answer for callers; undefined before the call is begun. */
+  /** The answer for callers. Undefined before the call is started. */
   get reply(): Promise<CallReply> | undefined {
     const tell = this.#makeReply;
     if (tell !== undefined) this.reply = tell();
@@ -23,7 +23,7 @@ export class ActiveCall {
     this.#reply = value;
   }
 
-  /** Makes the answer when the first caller asks for it, and not before. */
+  /** Computes the answer when the first caller asks for it. */
   replyWhenAsked(tell: () => Promise<CallReply>): void {
     this.#makeReply = tell;
   }

@@ -1,6 +1,6 @@
 import type { Stop } from './gate.ts';
 
-/** The end of a call whose record cannot be trusted any more. Says to the model only what is true of the call. */
+/** The end of a call whose record was altered. The model gets only facts about the call. */
 export const alteredStop: Stop & { type: 'fail' } = {
   type: 'fail',
   code: 'ledger.altered',

@@ -4,9 +4,10 @@ import type { AcceptedCall } from './accepted-call.ts';
 import { whenChanged } from './when-changed.ts';
 
 /**
- * Waits until another process moves this call: the one in hand, or one whose idempotency key it shares. That process may
- * be stopped or take for ever, so a runtime that is closed stops waiting. Throws `call.pending` then: the call in hand is
- * as open as before. It also throws where the call in hand has ended meanwhile, e.g. by its deadline, which no caller hears.
+ * Waits until another process changes the call: this call, or one with the same idempotency key. That process
+ * may be stopped or take for ever, so a closed runtime stops waiting. It then throws `call.pending`, and the
+ * call stays open. It also throws if the call has ended meanwhile, e.g. by its deadline; no caller sees that
+ * error.
  */
 export async function awaitOtherProcess(live: AcceptedCall, call: Call, version: number): Promise<void> {
   const stop = new AbortController();
@@ -21,7 +22,7 @@ export async function awaitOtherProcess(live: AcceptedCall, call: Call, version:
     if (live.signals.abandon === leave) live.signals.abandon = undefined;
   }
   if (!stop.signal.aborted) return;
-  // The next runtime on the ledger may go on with it.
+  // The next runtime on the ledger may continue it.
   if (live.signals.left) live.journal.owned = false;
   const isOther = call.callId !== live.callId || call.sessionId !== live.sessionId;
   throw new QuittanceError(

@@ -1,7 +1,7 @@
 /**
- * The events of one call while this process works on it: those the ledger has, those made since, and the call all of
- * them give. Nothing here decides: `decide` does, and refuses what is not legal. What was made is appended as one
- * entry, and after any other answer than `appended` nothing of it is kept.
+ * The events of one call while this process works on it: the stored ones, the new ones, and the call that
+ * they make. `decide` alone decides, and refuses illegal commands. New events are appended as one entry. If
+ * the ledger answers anything but `appended`, the caller drops them with `rewind`.
  */
 import type { Call } from '../../call/call.ts';
 import type { Command } from '../../call/command.ts';
@@ -20,7 +20,7 @@ import { isCallEvent } from '../../ledger/fold-stored.ts';
 import type { TurnState } from './turn-state.ts';
 import type { UnkeptEnd } from './unkept-end.ts';
 
-/** What goes into an append beside events. */
+/** The part of an append other than events. */
 export type EntryExtra = Pick<
   Entry,
   'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed' | 'guards'
@@ -34,22 +34,25 @@ export class CallJournal {
   readonly sessionId: string;
   readonly turnId: string;
   readonly callId: string;
-  /** The call as all its events give it: those the ledger has and those made since. Only the journal changes it. */
+  /** The call folded from its stored and its new events. Only the journal changes it. */
   call: Call | undefined;
-  /** The version of the call in the ledger; 0 before the ledger has it. */
+  /** The version of the call in the ledger. 0 if it is not stored yet. */
   version = 0;
-  /** Whether this process owns the call. */
+  /** Does this process own the call? */
   owned = false;
-  /** The owner before this process, until the takeover is on record. */
+  /** The previous owner, until the takeover is on record. */
   previousOwner: string | undefined;
-  /** The end of the call, where nothing could store it. */
+  /** The end of the call, if it could not be stored. */
   unkept: UnkeptEnd | undefined;
-  /** Whether the executed form of the input is kept sealed; which it is, and which is about to be. */
+  /**
+   * Is the executed form of the input stored sealed? Then `sealedAs` names the stored one, and `sealing` the
+   * one about to be stored.
+   */
   sealed = false;
   sealedAs: string | undefined;
   sealing: string | undefined;
 
-  /** The call before the first event made here; undefined where it began here. */
+  /** The call before the first event made here. Undefined if it began here. */
   private base: Call | undefined;
   private draft: CallDraft | undefined;
   private readonly subject: Subject & { at: number };
@@ -69,7 +72,7 @@ export class CallJournal {
     this.subject = { sessionId, turnId, callId, at: 0, nextId: engine.nextEventId, origin };
   }
 
-  /** Turns a command into its event. A refusal here is a mistake of ours, not of a user. */
+  /** Turns a command into its event. A refusal here is a bug in the runtime. */
   apply(command: Command): CallEvent {
     this.subject.at = this.engine.ledger.now();
     const decision = decide(this.call, command, this.subject);
@@ -81,39 +84,41 @@ export class CallJournal {
     return event;
   }
 
-  /** Has something that calls of the session share move with the next append: where to is in the last event. */
+  /**
+   * Moves a state that calls of the session share with the next append. Its new value is in the last event.
+   */
   move(move: Move, events: readonly QuittanceEvent[]): void {
     for (const event of events) this.made.push(event);
     this.moves = [...this.moves, move];
   }
 
-  /** Has something told by behaviors kept with whatever is appended next. */
+  /** Adds events of behaviors to the next append. */
   bring(events: readonly (QuittanceEvent | EmittedEvent)[]): void {
     for (const event of events) this.made.push(event);
   }
 
-  /** Whether the next append moves anything. */
+  /** Does the next append move a shared state? */
   get isMoving(): boolean {
     return this.moves.length > 0;
   }
 
-  /** Leaves everything where it is. */
+  /** Drops all moves, and their events. */
   stay(): void {
     this.moves = none;
     this.made = this.made.filter((event, at) => at < this.kept || isCallEvent(event));
   }
 
-  /** The events that the ledger does not have. */
+  /** Events that are not stored yet. */
   get unwritten(): readonly (QuittanceEvent | EmittedEvent)[] {
     return this.made.slice(this.kept);
   }
 
-  /** Whether events were made that the ledger does not have. */
+  /** Are there events that are not stored yet? */
   get isBehind(): boolean {
     return this.kept < this.made.length;
   }
 
-  /** Goes on from what the ledger has. Without its version only remarks may follow. */
+  /** Continues from the stored call. Without its version only remarks may follow. */
   rebase(call: Call, version: number = this.version): void {
     this.base = call;
     this.made = [];
@@ -123,20 +128,20 @@ export class CallJournal {
     this.owned = false;
   }
 
-  /** Goes on with a call whose owner is gone, from what the ledger has of it: it is ours from the next append on. */
+  /** Continues a call whose owner is gone. This process owns it from the next append on. */
   inherit(call: Call, version: number): void {
     this.rebase(call, version);
     this.owned = true;
   }
 
-  /** Whether the ledger has the call without its end, and nobody works on it any more once we stop. */
+  /** Is the call stored without its end, with this process as its last owner? */
   isLeftOpen(): boolean {
     if (!this.owned || this.version === 0) return false;
     if (this.kept < this.made.length) this.rewind(this.kept);
     return this.draft?.status !== 'settled';
   }
 
-  /** How many events were made; to `rewind` to, should an append be refused. */
+  /** The number of events, for `rewind` if an append is refused. */
   mark(): number {
     return this.made.length;
   }
@@ -148,7 +153,7 @@ export class CallJournal {
     this.goOnFrom(folded && { ...folded });
   }
 
-  /** Appends a remark: a fact that changes nothing about the call, and so cannot come too late or too early. */
+  /** Appends a remark: a fact that does not change the call, so its order does not matter. */
   async remark(command: Command & { type: 'recall' }): Promise<AppendResult> {
     const mark = this.mark();
     this.apply(command);
@@ -157,7 +162,10 @@ export class CallJournal {
     return result;
   }
 
-  /** Keeps a late result. By itself: another attempt of the call may be under way. Spilled where the ledger fails. */
+  /**
+   * Stores a late result in its own entry, because another attempt may be running. Spilled if the ledger
+   * fails.
+   */
   async addLate(command: Command & { type: 'add_late' }): Promise<void> {
     const { engine } = this;
     const toLate = (events: readonly CallEvent[]): Entry => ({
@@ -189,16 +197,16 @@ export class CallJournal {
     this.call = draft && toCall(draft);
   }
 
-  /** The event of a command that changes nothing about the call. */
+  /** The event of a command that does not change the call. */
   private eventOf(command: Command): CallEvent {
     const decision = decide(this.call, command, { ...this.subject, at: this.engine.ledger.now() });
     if (!decision.ok) throw new TypeError(`${command.type} of call ${this.callId}: ${decision.refusal}`);
     return decision.event;
   }
 
-  /** Appends what was made since the last time. */
+  /** Appends the new events. */
   async flush(extra: EntryExtra = nothingMore, expectedVersion?: number | 'any'): Promise<AppendResult> {
-    // What a preview is writing while its call ends comes first.
+    // A preview may still be writing while its call ends. Its append comes first.
     while (this.flushing !== undefined) await this.flushing.promise;
     const { turn, engine } = this;
     const upTo = this.made.length;
@@ -221,7 +229,7 @@ export class CallJournal {
     }
   }
 
-  /** Puts what was made since the last time where it waits for a ledger that can take it. False where it cannot. */
+  /** Writes the new events to the spill file. Returns false if that fails. */
   async spill(extra: EntryExtra): Promise<boolean> {
     const upTo = this.made.length;
     const kept = await this.engine.ledger.spill.write(this.toEntry(extra, this.version, undefined));
@@ -229,7 +237,7 @@ export class CallJournal {
     return kept;
   }
 
-  /** Resolves once the ledger knows of the call. */
+  /** Resolves once the call is stored. */
   whenKept(): Promise<void> {
     if (this.version > 0) return Promise.resolve();
     return new Promise((resolve) => {

@@ -1,20 +1,20 @@
 import type { Call } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 
-/** A call that waits for a person, or that somebody else is making. `rest` is its way to the outcome. */
+/** A call that is held, or that another caller is making. `rest` resolves with its outcome. */
 export type PendingReply = {
   readonly type: 'held';
-  /** What the person is asked; undefined where nobody is. */
+  /** Id of the open question, or undefined if there is none. */
   readonly confirmationId: string | undefined;
-  /** Why a person is asked. */
+  /** Why the call needs an approval. */
   readonly waitsFor?: string;
   readonly rest: Promise<ToolOutcome>;
 };
 
-/** What a caller hears of a call: how it ended, or that it has not. */
+/** The answer to a caller: the outcome, or that the call is pending. */
 export type CallReply = ToolOutcome | PendingReply;
 
-/** The question that is open about a call. */
+/** The open question of a call. */
 export const openQuestion = (
   call: Pick<Call, 'confirmation'> | undefined,
 ): { readonly confirmationId: string; readonly waitsFor: string } | undefined =>

@@ -1,11 +1,11 @@
 /**
- * The stages of a call, each a value that is never changed. A stage has everything of the one before it and adds what
- * was found out since:
+ * The stages of a call, each an immutable value. A stage has everything of the one before it and adds new
+ * facts:
  *
- *   AcceptedCall → ReadyCall (tool and input) → JudgedCall (what the gates found) → StartedCall (the body may run)
+ *   AcceptedCall → ReadyCall (tool and input) → JudgedCall (findings of the gates) → StartedCall (body may run)
  *
- * A function takes the earliest stage that has what it reads. `EndedCall` and `AskedCall` are what the end of a call and
- * a question to a person need: a call can get there from several stages.
+ * A function takes the earliest stage that has what it reads. `EndedCall` and `AskedCall` are what the end of
+ * a call and a hold need: a call can get there from several stages.
  */
 import type { JsonObject } from '../../base/json.ts';
 import type { Ask, GatePassage, ReservedShare, RuleMark } from '../../call/event.ts';
@@ -21,43 +21,43 @@ import type { GrantInUse } from './grant-in-use.ts';
 import type { PendingReply } from './call-reply.ts';
 import type { WorkflowStep } from './workflow-step.ts';
 
-/** A call whose tool is known and whose input its schema has accepted. */
+/** A call whose tool is known and whose input the schema has accepted. */
 export type ReadyCall = AcceptedCall & {
   readonly tool: AnyTool;
   readonly input: PreparedInput;
   /** The input as hooks, rules and grants see it. */
   readonly judged: JsonObject;
-  /** Notes for the model, besides the content of the outcome. */
+  /** Notes for the model, in addition to the content of the outcome. */
   readonly notes: readonly string[];
 };
 
-/** The key that a tool made of the arguments. */
+/** The key that the tool made from the arguments. */
 export type BoundKey = {
   readonly toolKey: string | undefined;
-  /** The name under which the ledger keeps the claim on it. */
+  /** The name of its claim in the ledger. */
   readonly claimKey: string | undefined;
 };
 
-/** What the gates found out. Each gate gives the part that it found. */
+/** The findings of the gates. Each gate returns its part. */
 export type Findings = BoundKey & {
-  /** Why a person must be asked. */
+  /** Why a person must decide. */
   readonly asks: readonly Ask[];
-  /** What rules said about the call. */
+  /** Rulings about the call. */
   readonly rules: readonly RuleMark[];
-  /** Whether the rules have judged the call. */
+  /** Have the rules judged the call? */
   readonly ruled: boolean;
   readonly workflowSteps: readonly WorkflowStep[];
-  /** Earlier calls that did the same and whose effect is not known. */
+  /** Earlier identical calls whose effect is unknown. */
   readonly twins: readonly string[];
   /** The one of them whose claim on the key passes to this call. */
   readonly supersedes: Claim['supersedes'] | undefined;
   /** The cost of one attempt. */
   readonly costMicros: number;
-  /** What the intent reserves. */
+  /** The shares that the intent reserves. */
   readonly shares: readonly Share[];
-  /** What the end of the call counts. */
+  /** The counts that the end of the call adds. */
   readonly counted: readonly ReservedShare[];
-  /** The standing permission that answers for a person. */
+  /** The grant that replaces an approval. */
   readonly grant: GrantInUse | undefined;
 };
 
@@ -74,7 +74,7 @@ export type JudgedCall = ReadyCall & Findings & Passage;
 /** A call whose body may run: a read, or a call whose intent is stored. */
 export type StartedCall = ReadyCall &
   BoundKey & {
-    /** What the call touches; undefined where its tool does not say. */
+    /** The resources that the call touches. Undefined means any. */
     readonly resourceKeys?: readonly string[] | undefined;
   };
 
@@ -87,10 +87,10 @@ export type EndedCall = AcceptedCall & {
   readonly resourceKeys?: readonly string[] | undefined;
 };
 
-/** A call that a gate has stopped, with what was found until then. */
+/** A call that a gate has stopped, with the findings so far. */
 export type StoppedCall = EndedCall & Partial<Findings> & Passage;
 
-/** A call about which a person is asked. */
+/** A call with a question to a person. */
 export type AskedCall = EndedCall &
   Pick<Findings, 'toolKey' | 'claimKey' | 'twins' | 'supersedes' | 'ruled'> & {
     readonly notes: readonly string[];
@@ -99,7 +99,7 @@ export type AskedCall = EndedCall &
 /** A question that this process itself holds. */
 export type HeldHere = PendingReply & { readonly asked: AskedCall };
 
-/** The gates must look again: something that they went by has changed since. */
+/** A state that the gates had read has changed, so they must run again. */
 export type Moved = { readonly type: 'moved' };
 export const moved: Moved = Object.freeze({ type: 'moved' });
 
@@ -120,7 +120,7 @@ export const nothingFound: Findings = Object.freeze({
   grant: undefined,
 });
 
-/** Adds the input that the call is made with. From now on its secrets are hidden wherever they are echoed. */
+/** Adds the input of the call. From now on its secrets are hidden wherever they are echoed. */
 export function withInput<Stage extends AcceptedCall>(
   live: Stage,
   tool: AnyTool,
@@ -132,8 +132,8 @@ export function withInput<Stage extends AcceptedCall>(
 }
 
 /**
- * The call at the first of its gates, as one object of its own. Written out: a call pays for this once, and copying two
- * objects into a third costs twice as much memory.
+ * The call at its first gate, as a new object. Written out for speed: merging two objects into a third costs
+ * twice the memory.
  */
 export const toJudged = (live: ReadyCall, known: Findings, passages: Passage['passages']): JudgedCall => ({
   services: live.services,
@@ -178,7 +178,7 @@ export const toJudged = (live: ReadyCall, known: Findings, passages: Passage['pa
 /** Is the input of the call known? */
 export const isReady = (live: AcceptedCall): live is ReadyCall => 'judged' in live;
 
-/** The call as other rules judge it. */
+/** The call under other rules. */
 export const underPolicy = <Stage extends AcceptedCall>(live: Stage, policy: Policy | undefined): Stage => ({
   ...live,
   policy,

@@ -21,32 +21,32 @@ import type { OnTrouble } from '../host/runtime-trouble.ts';
 import type { OwnFiles } from '../files/own-files.ts';
 import type { PreToolUse } from '../host/tool-decision.ts';
 
-/** What a runtime is made of once its options are read. Shared by everything that works for it. */
+/** The parts of a runtime after its options are read. All its code shares them. */
 export type Engine = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly nextEventId: () => string;
   readonly ledger: Ledger;
-  /** Set while what was spilled waits to be appended. */
+  /** Set while spilled entries wait to be appended. */
   readonly spill: { waiting: boolean };
-  /** What could not be written and is recorded later. */
+  /** Failed writes that are recorded later. */
   readonly failedWrites: FailedWrites;
   readonly seal: Seal;
   readonly redactor: Redactor;
   readonly deadlines: Deadlines;
-  /** The same for the expiry of held calls, which never keeps the process alive. */
+  /** Timers for the expiry of held calls. They never keep the process alive. */
   readonly expiries: Deadlines;
-  /** Decisions about to be made: expiry waits for them. */
+  /** Decisions that are arriving: expiry waits for them. */
   readonly arriving: ArrivingDecisions;
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly contracts: Contracts | undefined;
-  /** The rules in force now. Which they are is kept before they decide anything. */
+  /** The rules in force now. They are stored before they judge anything. */
   readonly policyInForce: () => Policy | undefined;
-  /** A tool as the rules see it: they may withdraw what it declared, never grant anything. */
+  /** A tool under the rules, which may withdraw its declarations but never add any. */
   readonly toolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
-  /** What undoes the calls of a tool. Nobody can call it by its name. */
+  /** The tool that undoes the calls of a tool. It cannot be called by name. */
   readonly undoToolFor: (name: string, policy: Policy | undefined) => AnyTool | undefined;
-  /** The files no call may reach. */
+  /** The files that no call may touch. */
   readonly ownFiles: OwnFiles;
   readonly hooks: readonly PreToolUse[];
   readonly onConfirm: OnConfirm | undefined;
@@ -68,7 +68,7 @@ export type Engine = {
   readonly stragglers: Set<Promise<unknown>>;
 };
 
-/** How calls of a mode are treated: run at once, after a person agreed, or at once only if the tool can undo them. */
+/** How calls of a mode are treated: run, ask first, or ask only if the tool cannot undo them. */
 export type Treatment = 'run' | 'ask' | 'ask_unless_undo';
 
 export type RepairRequest = {
@@ -81,6 +81,6 @@ export type RepairRequest = {
   readonly attempt: number;
 };
 
-/** Gives better arguments, or undefined when it knows none. */
+/** Returns better arguments, or undefined. */
 export type Repair = (request: RepairRequest) => Awaitable<JsonObject | undefined>;
 export type Repairer = { readonly repair: Repair; readonly attempts: number };

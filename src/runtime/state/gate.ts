@@ -12,32 +12,34 @@ export type EntryGate = {
   readonly check: (live: AcceptedCall) => Stop | undefined;
 };
 
-/** A check before the body runs. It sees what the gates before it found. */
+/** A check before the body runs. It sees the findings of the gates before it. */
 export type Gate = {
   readonly name: string;
   readonly check: (live: ReadyCall & Findings) => Awaitable<Verdict>;
 };
 
-/** What a gate says: nothing, what it found out, or why the call goes no further. */
+/** The verdict of a gate: nothing, its findings, or why the call stops. */
 export type Verdict =
   | undefined
   | { readonly type: 'found'; readonly found: Partial<Findings> }
   | { readonly type: 'stopped'; readonly stop: Stop; readonly found: Partial<Findings> }
   | Stop;
 
-/** What came of a walk through gates. */
+/** Result of a walk through the gates. */
 export type Walked =
   | { readonly type: 'passed'; readonly live: JudgedCall }
   | { readonly type: 'stopped'; readonly stop: Stop; readonly live: JudgedCall };
 
-/** Why a call goes no further. */
+/** Why a call stops. */
 export type Stop =
   | {
       readonly type: 'deny';
       readonly reason: DenialReason;
       readonly code: ReasonCode;
       readonly details: string;
-      /** What the host or the tool's author did wrong, for the log of the call. The model is told `details` alone. */
+      /**
+       * A mistake of the host or the tool's author, for the log of the call. The model gets only `details`.
+       */
       readonly developer?: string;
       readonly by?: DecidedBy;
       readonly exhausted?: Pick<BudgetExhausted, 'scope' | 'metric' | 'limit' | 'used'>;
@@ -46,10 +48,10 @@ export type Stop =
       readonly type: 'fail';
       readonly code: 'tool.unknown' | 'tool.cancelled' | 'ledger.altered';
       readonly error: string;
-      /** Absent: only a call that was cancelled may be asked for again. */
+      /** Absent: only a cancelled call is retryable. */
       readonly retryable?: false;
     }
-  /** Another call with the same tool-made key has the answer. */
+  /** Another call with the same key has the answer. */
   | { readonly type: 'copy'; readonly from: CallRef };
 
 export type CallRef = { readonly sessionId: string; readonly callId: string };

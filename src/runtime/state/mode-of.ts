@@ -2,7 +2,7 @@ import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import { classifyTool } from '../../tool/mode.ts';
 import type { AcceptedCall } from './accepted-call.ts';
 
-/** The mode a call is recorded with: that of its tool, or by its name where no such tool is known. */
+/** The recorded mode of a call: that of its tool, or guessed from its name if the tool is unknown. */
 export const modeOf = ({
   tool,
   request,

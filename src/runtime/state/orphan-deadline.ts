@@ -1,12 +1,12 @@
 import type { Call } from '../../call/call.ts';
 
-/** Longer than any roll-out of a new version: by then whoever has the tool has had the time to come. */
+/** Longer than any roll-out of a new version: a process with the tool has had time to start by then. */
 const leftForMs = 3_600_000;
 
 /**
- * Until when a call between two attempts, whose owner is gone, is left to those that have its tool: an hour after its
- * next attempt was due. It may be that nobody has it any more, and its caller is to hear of the failure then. Undefined
- * for any other call.
+ * Until when a call between two attempts with a dead owner is left to processes that have its tool: an hour
+ * after its next attempt was due. After that no process may have the tool, and the caller should get the
+ * failure. Undefined for any other call.
  */
 export const orphanDeadline = ({ status, failed, retry }: Call): number | undefined =>
   status === 'running' && failed !== undefined

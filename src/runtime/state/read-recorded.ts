@@ -1,6 +1,6 @@
 /**
- * The input of a call as its record says it was let through, unsealed where something of it is hidden. It is held
- * against its digest each time: what was changed where it is stored is never taken for what was approved.
+ * The recorded input of a call, unsealed if part of it is hidden. It is compared with its digest each time,
+ * so that an altered input is never taken for the approved one.
  */
 import { isKeyedDigest } from '../../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
@@ -17,9 +17,9 @@ export type ReadRecorded =
   | {
       readonly ok: false;
       readonly problem: string;
-      /** Its kept form, for whoever can do with that. */
+      /** Its stored form, for code that can use it. */
       readonly raw: JsonValue;
-      /** Somebody changed it where it is stored. */
+      /** Was it changed in the store? */
       readonly altered: boolean;
     };
 

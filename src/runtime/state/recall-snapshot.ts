@@ -1,4 +1,4 @@
-/** The snapshot of a call's preview: what the body must be given, exactly as the tool made it. */
+/** The snapshot of a call's preview: the exact value for the body, as the tool made it. */
 import type { JsonObject } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { PreviewedOperation } from '../../tool/preview.ts';
@@ -12,7 +12,7 @@ import type { Snapshot } from '../input/snapshot.ts';
 
 type PreviewedCall = Pick<ReadyCall, 'engine' | 'journal' | 'preview' | 'secrets' | 'input'>;
 
-/** The preview that is about the input as it is now, whether or not it has gone stale. */
+/** The preview for the current input, whether or not it has expired. */
 export function currentSnapshot({
   preview: { snapshot },
   journal: { call },
@@ -26,13 +26,13 @@ export function currentSnapshot({
     : undefined;
 }
 
-/** Whether what the preview shows may be wrong by now. */
+/** Has the preview expired? */
 export const isStale = ({ journal: { call }, engine }: Pick<AcceptedCall, 'journal' | 'engine'>): boolean =>
   call?.preview?.expiresAt !== undefined && engine.ledger.now() >= call.preview.expiresAt;
 
 /**
- * Takes up the snapshot that is on record, unsealed where something of it is hidden. False where it cannot be had: the
- * body is never run with a masked one.
+ * Reads the recorded snapshot, unsealed if part of it is hidden. Returns false if it is unavailable: the body
+ * never runs with a masked one.
  */
 export async function recallSnapshot(live: PreviewedCall): Promise<boolean> {
   const {
@@ -55,13 +55,13 @@ export async function recallSnapshot(live: PreviewedCall): Promise<boolean> {
   return true;
 }
 
-/** Keeps the exact snapshot for the body, and hides its secrets from now on. */
+/** Sets the exact snapshot for the body, and hides its secrets from now on. */
 export function useSnapshot({ preview, secrets }: PreviewedCall, snapshot: Snapshot): void {
   preview.snapshot = snapshot;
   secrets.ofSnapshot = snapshot.hiddenValues;
 }
 
-/** As the tool made it, by the record. Undefined where it is hidden and cannot be had. */
+/** The snapshot as the tool made it, from the record. Undefined if it is hidden and unavailable. */
 export async function exactSnapshot(engine: Engine, call: Call): Promise<JsonObject | undefined> {
   const { preview } = call;
   if (preview === undefined || preview.hidden.length === 0) return preview?.snapshot;
@@ -69,7 +69,7 @@ export async function exactSnapshot(engine: Engine, call: Call): Promise<JsonObj
   return opened.ok && opened.revision === preview.revision ? opened.snapshot : undefined;
 }
 
-/** What the body is given of the preview; only where a person agreed to it, if `approved`. */
+/** The previewed operation for the body. If `approved`, only one that a person approved. */
 export function operationFor(live: PreviewedCall, approved: boolean): PreviewedOperation | undefined {
   const snapshot = currentSnapshot(live);
   if (snapshot === undefined) return undefined;

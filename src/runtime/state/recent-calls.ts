@@ -1,15 +1,20 @@
-/** What was done in a turn, for the duplicate and the loop guard. Memory only: both guards are about one turn. */
+/**
+ * The recent calls of a turn, for the duplicate and the loop guard. In memory, because both guards are
+ * limited to one turn.
+ */
 import type { ToolOutcome } from '../../call/outcome.ts';
 
 export interface RecentCalls {
-  /** A body that may have changed something began. No keys: it may have changed anything. */
+  /** Notes that a body started which may change something. Without keys it may change anything. */
   noteWrite(resourceKeys: readonly string[] | undefined): void;
   noteSettled(done: SettledCall): void;
-  /** The earlier call that succeeded with the same tool and input, if nothing it may depend on was written since. */
+  /**
+   * The earlier successful call with the same tool and input, if nothing it may depend on was written since.
+   */
   findDuplicate(toolName: string, inputDigest: string): string | undefined;
-  /** How many calls in a row, up to now, were this one and ended alike. */
+  /** How many of the last calls in a row were this one with the same outcome. */
   countRepeats(toolName: string, inputDigest: string): number;
-  /** The rounds of several calls that were made again and again up to now, ended alike, and would begin anew with this. */
+  /** Repeated rounds of several calls with the same outcomes that this call would start again. */
   findRounds(toolName: string, inputDigest: string): readonly Round[];
 }
 
@@ -38,7 +43,7 @@ type Success = {
 
 type Step = { readonly toolName: string; readonly inputDigest: string; readonly end: string };
 
-/** How many calls a round may have. */
+/** The most calls in a round. */
 const longestRound = 8;
 
 export function createRecentCalls(): RecentCalls {
@@ -48,7 +53,7 @@ export function createRecentCalls(): RecentCalls {
   let lastWrite = 0;
   let lastUnboundWrite = 0;
   let run = { toolName: '', inputDigest: '', end: '', count: 0 };
-  /** The last calls, and for each length of a round how many up to now were the same as the one so many before. */
+  /** The last calls. For each round length, how many calls in a row equal the one that many calls before. */
   const steps: Step[] = [];
   const alikeAt: number[] = Array.from({ length: longestRound + 1 }, () => 0);
 
@@ -64,7 +69,7 @@ export function createRecentCalls(): RecentCalls {
       else for (const key of resourceKeys) writes.set(key, tick);
     },
     noteSettled({ callId, toolName, inputDigest, outcome, content, idempotent, resourceKeys }) {
-      // What a guard denies is no new end: the loop it cut goes on with the next such call.
+      // A denial by a guard is not a new outcome: the loop it stopped continues with the next such call.
       if (outcome.type === 'ToolDenied' && outcome.reason === 'duplicate') return;
       const end = likeness(outcome, content);
       const alike = run.toolName === toolName && run.inputDigest === inputDigest && run.end === end;
@@ -86,7 +91,7 @@ export function createRecentCalls(): RecentCalls {
     findRounds(toolName, inputDigest) {
       const rounds: Round[] = [];
       for (let length = 2; length <= longestRound; length++) {
-        // The same call over and over is a run, not a round.
+        // The same call repeated is a run, not a round.
         if (run.count >= length) continue;
         const first = steps.at(-length);
         if (first?.toolName !== toolName || first.inputDigest !== inputDigest) continue;
@@ -101,7 +106,7 @@ export function createRecentCalls(): RecentCalls {
 const isSameStep = (one: Step | undefined, other: Step | undefined): boolean =>
   one?.toolName === other?.toolName && one?.inputDigest === other?.inputDigest && one?.end === other?.end;
 
-/** Equal for ends that say the same; times and the names of artifacts differ each time. */
+/** Equal for equal outcomes. Leaves out times and artifact ids, which always differ. */
 function likeness(outcome: ToolOutcome, content: string): string {
   switch (outcome.type) {
     case 'ToolTimeout':

@@ -2,7 +2,7 @@ import type { Call } from '../../call/call.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import type { CallReply } from './call-reply.ts';
 
-/** What became of a call whose owner was gone. */
+/** Result of recovering a call. */
 export type RecoveredCall = {
   readonly sessionId: string;
   readonly callId: string;
@@ -11,38 +11,38 @@ export type RecoveredCall = {
     'cancelled' | 'resumed' | 'rerun' | 'reconciled' | 'indeterminate' | 'failed' | 'timed_out' | 'left';
 };
 
-/** What became of it, and what whoever asks for it is told. */
+/** The result of a recovery, and the answer for callers of the call. */
 export type Recovery = {
   readonly how: RecoveredCall['how'] | 'overtaken';
   readonly reply: CallReply | undefined;
 };
 
-/** How far a recovery has come, for a host that shows it. */
+/** Progress of a recovery, for hosts that show it. */
 export type RecoveryProgress = { readonly done: number; readonly total: number };
 
-/** How the list of open calls came about that a pass works through. */
+/** The source of the list of open calls that a pass works through. */
 export type RecoveryList = {
-  /** Where the ledger ended when the pass began to read the list; undefined before that. */
+  /** The end of the ledger when the pass started to read the list. Undefined before that. */
   beganAt: number | undefined;
   /** Owners with open calls in the list, and whether each was proven dead. */
   readonly owners: Map<string, 'gone' | 'spared'>;
 };
 
-/** One pass over the calls of gone owners. All callers that want one at the same time share it. */
+/** One pass over the calls of dead owners. Concurrent callers share it. */
 export type RecoveryRun = {
-  /** What its list of open calls was made of. */
+  /** The source of its list of open calls. */
   readonly list: RecoveryList;
-  /** What it has recovered so far. */
+  /** The calls recovered so far. */
   readonly recovered: readonly RecoveredCall[];
   readonly listeners: Set<(progress: RecoveryProgress) => void>;
   readonly done: Promise<void>;
 };
 
-/** Calls of gone owners that wait for a person or a worker: see `waiting-room.ts`. */
+/** Calls of dead owners that wait for a person or a worker: see `waiting-room.ts`. */
 export interface WaitingCalls {
   /**
-   * Lets a call wait. False if the call can never run as it was shown and must end now. `readAt`: where the ledger
-   * ended before the call was read.
+   * Admits a call. Returns false if the call can never run as shown and must end now. `readAt`: the end of
+   * the ledger before the call was read.
    */
   admit(stored: StoredCall, call: Call, readAt: number): Promise<boolean>;
   close(): void;

@@ -5,37 +5,37 @@ import type { AskedCall } from './call-stages.ts';
 import type { Engine } from './engine.ts';
 import type { Recovery, RecoveryRun, WaitingCalls } from './recovery.ts';
 
-/** A runtime at work: what it is made of and the calls it is making. */
+/** A running runtime: its parts and its active calls. */
 export interface RuntimeState extends CallServices {
   readonly engine: Engine;
   /** By session and call id. */
   readonly activeCalls: ActiveCalls;
-  /** Calls the ledger knows of and could not take the end of. By session and call id. */
+  /** Calls that the ledger knows, but whose end it could not store. By session and call id. */
   readonly pendingSettlements: Map<string, PendingSettlement>;
-  /** Calls of owners that are gone, while they are taken over here. By session and call id. */
+  /** Calls of dead owners that are being taken over here. By session and call id. */
   readonly recovering: Map<string, Promise<Recovery>>;
-  /** Calls of owners that are gone, which wait for a person or a worker. */
+  /** Calls of dead owners that wait for a person or a worker. */
   readonly room: WaitingCalls;
   settling: Promise<void> | undefined;
-  /** While failed writes are recorded. */
+  /** Pending while failed writes are recorded. */
   recording: Promise<void> | undefined;
-  /** Set once no call of an owner that was gone is in doubt. */
+  /** Set once every call of a dead owner with an unknown effect is settled. */
   swept: boolean;
-  /** The pass over the calls of gone owners, while one is under way. */
+  /** The current pass over the calls of dead owners. */
   run: RecoveryRun | undefined;
-  /** Dead owners whose open calls this process has seen to. */
+  /** Dead owners whose open calls this process has handled. */
   readonly sweptOwners: Set<string>;
   closed: boolean;
 }
 
-/** A call the ledger knows of and whose end it could not take. */
+/** A call that the ledger knows, but whose end it could not store. */
 export type PendingSettlement = {
   readonly live: AcceptedCall;
-  /** The question about it, if a person is asked. */
+  /** Its question, if it is held. */
   readonly asked: AskedCall | undefined;
 };
 
-/** The calls a runtime is making, counted with those of other runtimes on the same ledger. */
+/** The active calls of a runtime, counted with those of other runtimes on the same ledger. */
 export interface ActiveCalls {
   get(key: string): ActiveCall | undefined;
   has(key: string): boolean;
@@ -63,6 +63,6 @@ export function createActiveCalls(counted: Map<string, number>): ActiveCalls {
   };
 }
 
-/** Under which a call stands in `inHand`. No two calls share it, whatever their ids are made of. */
+/** The key of a call in `activeCalls`. No two calls share it, whatever their ids contain. */
 export const callKey = (call: { readonly sessionId: string; readonly callId: string }): string =>
   `${call.sessionId.length}:${call.sessionId}${call.callId}`;

@@ -1,6 +1,6 @@
 /**
- * Where the kept form hides something, the executed form is sealed beside it until the call is settled, or until it
- * cannot be undone any more, so that it can still be run, or taken back, with what was really asked.
+ * If the stored form hides a value, the executed form is sealed and stored too. It stays until the call is
+ * settled, or until it can no longer be undone, so that it can run or be undone with the exact input.
  */
 import { isKeyedDigest } from '../../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
@@ -11,7 +11,7 @@ import type { ReadyCall } from './call-stages.ts';
 import type { Engine } from './engine.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
 
-/** Seals what is hidden and not sealed yet: the input and, where something of it is hidden, the snapshot. */
+/** Seals what is hidden and not sealed yet: the input and, if part of it is hidden, the snapshot. */
 export function sealInput(live: ReadyCall): { readonly sealed?: string } {
   const { effective, effectiveInput, form, accepted } = live.input;
   const {
@@ -31,12 +31,12 @@ export function sealInput(live: ReadyCall): { readonly sealed?: string } {
   return { sealed: live.engine.seal.seal(JSON.stringify(payload), context) };
 }
 
-/** What is sealed of an input: the input alone, or a list with what else is needed to run it. */
+/** The sealed payload: the input alone, or a list with the other parts needed to run it. */
 export function toPayload(
   { form, effectiveInput, accepted }: Pick<PreparedInput, 'form' | 'effectiveInput' | 'accepted'>,
   shown: { readonly revision: number; readonly snapshot: JsonObject } | undefined,
 ): JsonValue {
-  // An edit is written from the accepted arguments: a mask in it stands for what they held.
+  // An edit starts from the accepted arguments: a mask in it stands for one of their values.
   if (form === 'typed' || !isSameJson(accepted, effectiveInput))
     return [effectiveInput, shown?.revision ?? null, shown?.snapshot ?? null, accepted];
   return shown === undefined ? effectiveInput : [effectiveInput, shown.revision, shown.snapshot];
@@ -45,28 +45,28 @@ export function toPayload(
 const sealedName = (inputDigest: string, revision: number | undefined): string =>
   `${inputDigest}/${revision ?? ''}`;
 
-/** What is sealed of a call, by its record; undefined where nothing had to be. */
+/** The name of a call's sealed payload, from its record. Undefined if nothing was sealed. */
 export function sealedNameOf({ inputDigest, preview }: Call): string | undefined {
   const withSnapshot = preview !== undefined && preview.hidden.length > 0;
   if (inputDigest === undefined || (!isKeyedDigest(inputDigest) && !withSnapshot)) return undefined;
   return sealedName(inputDigest, withSnapshot ? preview.revision : undefined);
 }
 
-/** What a seal belongs to: one moved to another call does not open. */
+/** Binds a seal to its call: it does not open for another one. */
 export const sealContext = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);
 
 export type Opened =
   | {
       readonly ok: true;
       readonly input: JsonObject;
-      /** The arguments the schema accepted, where the input is only a rendering of what it made of them. */
+      /** The arguments that the schema accepted, if the input is only a rendering of its result. */
       readonly accepted: JsonObject | undefined;
       readonly revision: number | undefined;
       readonly snapshot: JsonObject | undefined;
     }
   | { readonly ok: false; readonly problem: string };
 
-/** What was sealed of a call. */
+/** The unsealed payload of a call. */
 export async function openSealed(engine: Engine, { sessionId, callId }: Call): Promise<Opened> {
   const refuse = (problem: string): Opened => ({ ok: false, problem });
   const sealed = await engine.ledger.journal.readSealed(sessionId, callId);
@@ -80,7 +80,10 @@ export async function openSealed(engine: Engine, { sessionId, callId }: Call): P
   }
 }
 
-/** An input is an object; with a snapshot, or of a value JSON cannot hold, it is the first of a list. */
+/**
+ * An input alone is an object. With a snapshot, or with a value that JSON cannot hold, it is the first
+ * element of a list.
+ */
 export function readSealedText(text: string): Opened {
   const payload = readJsonText(text);
   const [input, revision, snapshot, accepted] = Array.isArray(payload) ? payload : [payload];

@@ -1,6 +1,6 @@
 /**
- * When the ledger cannot take the end of a call, the end is spilled: kept by its owner beside the ledger until the
- * ledger works again. No intent is written while there is no room left to spill, since nothing could be promised.
+ * If the ledger cannot store the end of a call, the end goes to the owner's spill file until the ledger works
+ * again. Without room in the spill file no intent is written, because an end could not be guaranteed.
  */
 import type { Awaitable } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
@@ -12,7 +12,7 @@ import { isCallEvent } from '../../ledger/fold-stored.ts';
 import type { CallRef } from './gate.ts';
 import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
 
-/** Before a body may run: what waits is appended first, and there must be room for one more. */
+/** Before a body may run: appends waiting entries, and checks that there is room for one more. */
 export const beforeIntent = (engine: Engine): Awaitable<void> =>
   engine.spill.waiting ? importSpills(engine).then(() => requireRoom(engine)) : requireRoom(engine);
 
@@ -26,17 +26,17 @@ function refuseWithoutRoom(hasRoom: boolean | undefined): void {
     );
 }
 
-/** Appends what dead owners, and this one, have spilled. Gives how many entries there were. */
+/** Appends the spilled entries of dead owners and of this one. Returns their number. */
 export async function importSpills({ ledger, spill }: Engine): Promise<number> {
   let imported = 0;
-  // First: whoever spills while this goes on says so again.
+  // Reset first: an entry spilled meanwhile sets it again.
   spill.waiting = false;
   try {
     for (const { ownerId, entries } of await ledger.spill.read()) {
       for (const entry of entries) {
-        // One that is there already, or was overtaken, answers `conflict`: then its call has an outcome.
+        // `conflict` means that the entry is already stored, or that its call has another outcome.
         const { status } = await ledger.journal.append(entry);
-        // Somebody else has moved the session on since: the outcome counts all the same.
+        // Another process has changed a shared state since. The outcome still counts.
         if (status === 'moved') await ledger.journal.append({ ...entry, moves: undefined });
         imported++;
       }
@@ -49,7 +49,7 @@ export async function importSpills({ ledger, spill }: Engine): Promise<number> {
   return imported;
 }
 
-/** A call as it will be once what waits for it is appended; undefined where nothing does. */
+/** The call with its waiting entry applied. Undefined if none waits. */
 export async function readWaiting(
   { ledger }: Engine,
   { sessionId, callId }: CallRef,

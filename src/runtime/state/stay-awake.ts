@@ -1,8 +1,8 @@
 import type { Engine } from './engine.ts';
 
 /**
- * Keeps the process alive while a caller awaits this. Stores look for news of other processes with timers that do not,
- * and a process with nothing else to do would exit in the middle of the wait (exit code 13).
+ * Keeps the process alive while a caller awaits this. The timers of stores do not, so a process with nothing
+ * else to do would exit in the middle of the wait (exit code 13).
  */
 export async function stayAwake<Value>(
   { deadlines }: Pick<Engine, 'deadlines'>,

@@ -1,4 +1,4 @@
-/** What a turn remembers while it lasts: who asks, until when, what is blocked, what was just done. */
+/** The state of a turn: its caller, deadline, blocked tools and recent calls. */
 import type { TurnEndReason, TurnOpened } from '../../call/event.ts';
 import type { Budget } from '../host/budget.ts';
 import type { CallerFacts } from '../input/caller-facts.ts';
@@ -10,22 +10,22 @@ export class TurnState {
   readonly facts: CallerFacts;
   readonly budgets: readonly Budget[];
   readonly recent: RecentCalls;
-  /** By the monotonic clock; infinite where the turn has none. */
+  /** By the monotonic clock. Infinite if the turn has no deadline. */
   readonly deadlineAtMs: number;
-  /** The same moment as people write it. */
+  /** The same time in milliseconds since 1970. */
   readonly deadlineMs: number | undefined;
-  /** Tools that failed for good, and the call that did. */
+  /** Tools that failed permanently, and the call that failed. */
   readonly blocked: Map<string, string> = new Map();
   /** How often a failing path of a tool's input was sent to repair. */
   readonly repairs: Map<string, number> = new Map();
-  /** The event a behavior opened it for, and how many behaviors stand before it. */
+  /** The event that a behavior opened it for, and the number of behaviors before it. */
   readonly origin: string | undefined;
   readonly depth: number;
   ended: TurnEndReason | undefined;
-  /** Why its questions to people are taken back, once they are: those still to be asked too. */
+  /** Why its questions are withdrawn, including those not asked yet. */
   withdrawn: string | undefined;
   opened = false;
-  /** Whether the calls of owners that are gone were seen to since it began. */
+  /** Were the calls of dead owners recovered since it began? */
   swept = false;
   onEnd: ((why: TurnEndReason) => void) | undefined;
   private opening: TurnOpened | undefined;
@@ -59,14 +59,14 @@ export class TurnState {
     this.listeners = undefined;
   }
 
-  /** Has somebody told when the turn ends, until they say that they need not be. */
+  /** Calls the listener when the turn ends. Returns a function that removes it. */
   whenEnded(listener: () => void): () => void {
     this.listeners ??= new Set();
     this.listeners.add(listener);
     return () => this.listeners?.delete(listener);
   }
 
-  /** `turn.opened` travels with the first append of the turn, so that opening one costs no commit. */
+  /** `turn.opened` is written with the first append of the turn, so opening one costs no commit. */
   takeOpening(): TurnOpened | undefined {
     const opening = this.opening;
     this.opening = undefined;

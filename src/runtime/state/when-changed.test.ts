@@ -13,7 +13,7 @@ import { createMemoryLedger } from 'quittance/ledger';
 
 const hourMs = 3_600_000;
 
-/** As much of a runtime as waits for a call, and those its ledger knows to wait. */
+/** The parts of a runtime that wait for a call, and the waiters that its ledger knows. */
 function setUp(): {
   readonly clock: ManualClock;
   readonly waiters: ReadonlySet<Waiter>;
@@ -31,13 +31,13 @@ function setUp(): {
         }, signal),
     },
   });
-  const engine = { ledger, deadlines: createDeadlines(clock) } as Engine; // nothing else is asked
+  const engine = { ledger, deadlines: createDeadlines(clock) } as Engine; // no other part is used
   const failedNow = { status: 'running', failed: { at: clock.now() } };
-  return { clock, waiters, engine, call: failedNow as unknown as Call }; // nor of the call
+  return { clock, waiters, engine, call: failedNow as unknown as Call }; // only these fields are read
 }
 
 describe('waiting for a call between two attempts', () => {
-  it('ends when nobody is expected who could go on with it, and leaves nothing behind', async () => {
+  it('ends when no process is expected to continue it, and leaves nothing behind', async () => {
     const { clock, waiters, engine, call } = setUp();
     const waiting = whenChanged(engine, call, 1);
     await quiet();
@@ -47,7 +47,7 @@ describe('waiting for a call between two attempts', () => {
     expect(waiters.size).toBe(0);
   });
 
-  it('that is overdue looks again now and then, and never waits twice', async () => {
+  it('that is overdue polls, and never registers twice', async () => {
     const { clock, waiters, engine, call } = setUp();
     clock.advance(2 * hourMs);
     for (let looks = 0; looks < 5; looks++) {
@@ -61,7 +61,7 @@ describe('waiting for a call between two attempts', () => {
     expect(waiters.size).toBe(0);
   });
 
-  it('ends for whoever waits no more', async () => {
+  it('ends when its signal is aborted', async () => {
     const { waiters, engine, call } = setUp();
     const stop = new AbortController();
     const waiting = whenChanged(engine, call, 1, stop.signal);

@@ -6,9 +6,8 @@ import { orphanDeadline } from './orphan-deadline.ts';
 import { stayAwake } from './stay-awake.ts';
 
 /**
- * Resolves when somebody moves the call, or for whoever waits no more; for one that another process runs also when it is
- * due, and for one between two attempts when nobody is waited for any more who could go on with it: whoever was at it
- * may be gone.
+ * Resolves when another process changes the call, or when the signal is aborted. A hand-off also resolves
+ * when it is due. A call between two attempts also resolves when no process is expected to continue it.
  */
 export async function whenChanged(
   engine: Engine,
@@ -20,11 +19,11 @@ export async function whenChanged(
   const at = isHandoff(call) ? dueAt(call) : orphanDeadline(call);
   if (at === undefined)
     return stayAwake(engine, ledger.journal.whenChanged(call.sessionId, call.callId, version, signal));
-  // Looked at again and again, an overdue call would otherwise gather those who have long stopped waiting.
+  // Polling an overdue call would otherwise accumulate listeners that no longer wait.
   const stop = new AbortController();
   const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   const changed = ledger.journal.whenChanged(call.sessionId, call.callId, version, either);
-  // One that is overdue, whoever sees to it, is looked at now and then: those who look would else do nothing else.
+  // An overdue call is polled at intervals, so that its waiters do not spin.
   const now = ledger.now();
   const due = until(engine, at > now ? at : now + lookAgainMs);
   try {
@@ -42,7 +41,8 @@ type Due = { readonly promise: Promise<void>; stop(): void };
 export const untilDue = (engine: Engine, call: Call): Due => until(engine, dueAt(call));
 
 /**
- * Timers go by the runtime's clock, leases by the ledger's, which may jump: the wait looks at it every second.
+ * Timers use the runtime's clock, leases use the ledger's, which may jump. The wait therefore checks it every
+ * second.
  */
 function until({ deadlines, ledger }: Engine, at: number): Due {
   const { promise, resolve } = Promise.withResolvers<void>();

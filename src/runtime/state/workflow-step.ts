@@ -2,7 +2,7 @@ import type { WorkflowRuling } from '../../policy/workflow/evaluate-workflow.ts'
 import type { Workflow } from '../../policy/language/workflow.ts';
 import type { WorkflowState } from '../../policy/workflow/workflow-state.ts';
 
-/** What a workflow says about a call, and what is to be kept of it. */
+/** A workflow's ruling about a call, and the step to store. */
 export type WorkflowStep = {
   readonly workflow: Workflow;
   readonly ruling: WorkflowRuling;

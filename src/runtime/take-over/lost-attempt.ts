@@ -1,4 +1,6 @@
-/** An attempt whose end nobody saw: what the tool itself finds out about it, and what is said where nobody can. */
+/**
+ * Handles an attempt without a recorded end: asks the tool, and says what applies if the tool does not know.
+ */
 import type { Call } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
@@ -17,7 +19,7 @@ import type { AttemptFacts, Judgement } from '../attempt/judgement.ts';
 import { fail } from '../attempt/judgement.ts';
 import { endNotRecorded, unknownEnd } from '../settle/unavailable.ts';
 
-/** What the tool itself finds out. Whatever is no clear answer is none. */
+/** Asks the tool's `reconcile`. Anything but a clear answer counts as unknown. */
 export async function askTool(live: ReadyCall & BoundKey, call: Call): Promise<Reconciliation> {
   const { tool } = live;
   if (tool.reconcile === undefined) return { status: 'unknown' };
@@ -47,7 +49,7 @@ function readReconciliation(found: unknown): Reconciliation {
 /** A finding of the tool about an attempt whose end was not recorded. */
 export type KnownEnd = Exclude<Reconciliation, { status: 'unknown' }>;
 
-/** The end of such an attempt by what the tool found. `why`: why its end was not seen. */
+/** The end of such an attempt by the tool's finding. `why`: why its end was not recorded. */
 export async function judgeFound(
   live: ReadyCall & BoundKey,
   found: KnownEnd,
@@ -64,7 +66,7 @@ export async function judgeFound(
           code: 'tool.execution_error',
           error: `${why}. The tool reports that it did not take effect${found.reason === undefined ? '.' : `: ${found.reason}`}`,
           retryable: true,
-          // The tool knows that nothing happened: asking again is safe.
+          // The tool knows that nothing happened: a repeat is safe.
           authorSaysRetry: true,
         },
         facts,
@@ -72,11 +74,11 @@ export async function judgeFound(
   }
 }
 
-/** The end of such an attempt where neither the tool nor a person can say how it ended. */
+/** The end of such an attempt if neither the tool nor a person knows how it ended. */
 export const judgeUnknown = (live: EndedCall, why: string = endNotRecorded): Judgement =>
   unjudged(unknownEnd(live, modelNote(live.notes), why));
 
-/** The end of a read that ended every process that worked on it. Repeating it is pointless. No rule is asked about it. */
+/** The end of a read that ended every process that worked on it. A repeat is pointless. No rule judges it. */
 export function judgePoison({ request, notes }: EndedCall, error: string): Judgement {
   const outcome: ToolOutcome = Object.freeze({
     type: 'ToolFailure',
@@ -98,7 +100,7 @@ const unseenFacts = (live: ReadyCall & BoundKey): AttemptFacts => ({
   deadlineMs: live.journal.call?.started?.deadlineMs ?? 0,
 });
 
-/** The cost of an attempt whose end was not seen: what it had reserved. */
+/** The cost of an attempt whose end was not recorded: what it had reserved. */
 export const lostAttempt = ({ journal: { call } }: AcceptedCall): AttemptRecord => ({
   costMicros: call?.started?.reserved.find(({ metric }) => metric === 'cost_micros')?.amount ?? 0,
   reached: [],

@@ -1,6 +1,6 @@
 /**
- * A call somebody else began, taken in hand: what is on record about it, and the input it really had, unsealed where
- * something of it is hidden.
+ * Takes over a call that another process began: reads its record and its exact input, unsealed if part of it
+ * is hidden.
  */
 import { isKeyedDigest } from '../../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
@@ -25,13 +25,13 @@ import { sealedNameOf } from '../state/seal-input.ts';
 import { takeRecorded } from '../accept/take-recorded.ts';
 import { TurnState } from '../state/turn-state.ts';
 
-/** A call that this process has taken over, before its input is looked at. */
+/** A call that this process has taken over, before its input is prepared. */
 export type TakenOverCall = AcceptedCall & {
   /** The key that the call has claimed. */
   readonly claimKey: string | undefined;
 };
 
-/** Takes a call over. Its input is not looked at yet: see `prepareInput`. */
+/** Takes a call over. `prepareInput` handles its input later. */
 export async function takeOver(
   maker: CallMaker,
   stored: StoredCall,
@@ -67,22 +67,22 @@ export async function takeOver(
   return { ...live, claimKey: stored.claimKey };
 }
 
-/** What came of making the recorded input ready for the body. */
+/** Result of preparing the recorded input for the body. */
 export type PreparedCall =
   | { readonly type: 'ready'; readonly live: ReadyCall & BoundKey; readonly taken: Taken }
-  /** The schema now gives another value than the one that was approved. */
+  /** The schema now returns another value than the approved one. */
   | { readonly type: 'differs'; readonly live: ReadyCall & BoundKey }
   | {
       readonly type: 'unusable';
       readonly problem: string;
-      /** Did someone change it where it is stored? */
+      /** Was it changed in the store? */
       readonly altered: boolean;
     };
 
 /**
- * Makes the input ready for the body, as it was approved. A call that waits for a person is ready even where the schema
- * now gives another value: before it runs, the person is asked again. `mayDiffer`: nothing is run with the input, so
- * another value does no harm. `stored`: the call as it was read just now.
+ * Prepares the approved input for the body. A held call is ready even if the schema now returns another
+ * value: the person is asked again before it runs. `mayDiffer`: nothing runs with the input, so another value
+ * does no harm. `stored`: the call as it was just read.
  */
 export async function prepareInput(
   live: TakenOverCall,
@@ -107,23 +107,24 @@ export async function prepareInput(
   if (bound?.type === 'mistake') return unusable;
   const key: BoundKey = {
     toolKey: bound?.key.toolKey,
-    // The claim on record is the one to release, whatever key the tool makes now.
+    // Release the recorded claim, whatever key the tool makes now.
     claimKey:
       call.status === 'running' ? (claimKey ?? bound?.key.claimKey) : (bound?.key.claimKey ?? claimKey),
   };
-  // A held call goes on and is then said to be void. What ran must not run again with a mask instead of the snapshot.
+  // A held call continues and is then found void. A call that ran must not run again with a mask instead of
+  // the snapshot.
   if (!(await recallSnapshot(ready)) && call.status === 'running') return unusable;
   return { type: 'ready', live: { ...ready, ...key }, taken };
 }
 
-/** There is no input, or no tool that could be given it. */
+/** There is no input, or no tool for it. */
 export const unusable: Extract<PreparedCall, { type: 'unusable' }> = Object.freeze({
   type: 'unusable',
   problem: 'its tool cannot be given the input any more',
   altered: false,
 });
 
-/** Would `prepareInput`, or what must be known before the intent, run code of the tool? */
+/** Would `prepareInput`, or a step before the intent, run code of the tool? */
 export function preparesByCode({ tool }: AcceptedCall, { events }: StoredCall, call: Call): boolean {
   if (tool === undefined) return false;
   if (tool.idempotencyKey !== undefined || typeof tool.costMicros === 'function') return true;
@@ -132,8 +133,9 @@ export function preparesByCode({ tool }: AcceptedCall, { events }: StoredCall, c
 }
 
 /**
- * Puts on record that this process goes on with the call. To be done before any code of the host or the tool runs for
- * it: that code may end the process, and the next one must know. False where another process was first.
+ * Records that this process continues the call. This must happen before any code of the host or the tool runs
+ * for it: that code may end the process, and the next process must know. Returns false if another process was
+ * first.
  */
 export async function recordTakeover({ journal }: AcceptedCall): Promise<boolean> {
   const { previousOwner } = journal;
@@ -153,11 +155,11 @@ export async function recordTakeover({ journal }: AcceptedCall): Promise<boolean
   return false;
 }
 
-/** Whether the kept form of the input is not all of it: then its digest is keyed. */
+/** Does the stored form hide part of the input? Then its digest is keyed. */
 const isPartlyHidden = ({ inputDigest, requestDigest }: Call): boolean =>
   isKeyedDigest(inputDigest ?? requestDigest);
 
-/** What is hidden on record, told by what really was asked for. */
+/** The values hidden in the record, found by comparing it with the exact request. */
 export const secretsOf = (engine: Engine, call: Call, executed: Executed): readonly string[] =>
   executed.ok && isPartlyHidden(call)
     ? [
@@ -170,15 +172,15 @@ type Executed =
   | { readonly ok: true; readonly arguments: JsonObject }
   | { readonly ok: false; readonly problem: string; readonly raw: JsonValue };
 
-/** The effective input as it is on record: unsealed where something of it is hidden. */
+/** The recorded effective input, unsealed if part of it is hidden. */
 export async function readExecuted(engine: Engine, call: Call): Promise<Executed> {
   const recorded = await readRecorded(engine, call);
   return recorded.ok ? { ok: true, arguments: recorded.effectiveInput } : recorded;
 }
 
 /**
- * The turn is over; what remains of it is what the call needs to be finished. A call of a behavior stays as deep as it
- * was: a circle of behaviors that is killed each time around would otherwise never be cut.
+ * The turn is over; this is the part of it that the call needs to finish. A behavior's call keeps its depth.
+ * Otherwise a loop of behaviors that is killed in each round would never be cut.
  */
 function turnOf(engine: Engine, { depth = 0 }: StoredCall, call: Call): TurnState {
   const { sessionId, turnId, principal, provenance, attrs } = call;
@@ -195,7 +197,7 @@ function turnOf(engine: Engine, { depth = 0 }: StoredCall, call: Call): TurnStat
       principal,
     },
     facts: readCallerFacts({ principal, provenance, attrs }, noFacts, engine.redactor),
-    // What the turn itself had set is gone with it; what the runtime sets holds for every call.
+    // The budgets of the turn itself are gone with it. The runtime's budgets apply to every call.
     budgets: strictest(bindBudgets(engine.budgets, sessionId, turnId)),
     recent: createRecentCalls(),
     deadlineAtMs: Number.POSITIVE_INFINITY,

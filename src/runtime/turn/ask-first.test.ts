@@ -29,7 +29,7 @@ function stage(): {
   return { runtime, paid };
 }
 
-test('a call somebody must be asked about is held by asking, and made once it is approved', async () => {
+test('`ask` holds a call that needs an approval, and the call runs once it is approved', async () => {
   const { runtime, paid } = stage();
   const turn = runtime.turn({ sessionId: 's' });
   const question = await turn.ask(pay);
@@ -54,13 +54,13 @@ test.each([
   ['is blocked', { ...pay, arguments: { cents: 5_000 } }],
   ['does not fit its schema', { ...pay, arguments: { cents: 'x' } }],
   ['names no tool', { ...pay, name: 'pya' }],
-])('asking leaves no trace of a call that %s', async (_, call) => {
+])('`ask` leaves no trace of a call that %s', async (_, call) => {
   const { runtime, paid } = stage();
   expect(await runtime.turn({ sessionId: 's' }).ask(call)).toBeUndefined();
   expect([paid, await runtime.events.list({ sessionId: 's' })]).toEqual([[], []]);
 });
 
-test('a call nobody is asked about is made at once and not pending', async () => {
+test('a call that needs no approval runs at once and is not pending', async () => {
   const { runtime } = stage();
   const outcome = await runtime
     .turn({ sessionId: 's' })
@@ -68,7 +68,7 @@ test('a call nobody is asked about is made at once and not pending', async () =>
   expect(outcome.type).toBe('ToolExecutionResult');
 });
 
-test('a call is pending no longer once somebody has decided, although it was held here', async () => {
+test('a call that was held here is no longer pending after a decision', async () => {
   const { runtime } = stage();
   const turn = runtime.turn({ sessionId: 's' });
   await turn.call(pay, { ifHeld: 'return' });

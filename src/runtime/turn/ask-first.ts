@@ -1,6 +1,6 @@
 /**
- * Whether a person has to be asked about a call, for frameworks that want to know before they run a tool. The gates are
- * walked for a look: nothing of it is kept, and whoever makes the call walks them again.
+ * Finds out whether a call needs an approval, for frameworks that ask before they run a tool. This passes the
+ * gates without storing anything. When the call is made, it passes them again.
  */
 import type { ParsedToolCall } from '../../call/tool-call.ts';
 import type { PendingCall } from './await-reply.ts';
@@ -18,7 +18,7 @@ import type { TurnState } from '../state/turn-state.ts';
 import { answerByGrant } from '../grants/answer-by-grant.ts';
 import { walkAll } from '../gates/walk.ts';
 
-/** Holds the call where a person has to be asked, and says which question that is. Otherwise nothing comes of it. */
+/** If the call needs an approval, holds it and returns its question. Otherwise the call leaves no trace. */
 export async function askFirst(
   state: RuntimeState,
   turn: TurnState,
@@ -30,7 +30,7 @@ export async function askFirst(
   if (!state.activeCalls.has(callKey({ sessionId, callId }))) {
     const stored = await state.engine.ledger.journal.readCall(sessionId, callId);
     if (stored !== undefined) {
-      // A call that is known is not taken on here: whoever asks for it does that, and hears of a conflict.
+      // Known calls are not taken on here. The caller who makes such a call takes it on or gets a conflict.
       const asked = openQuestion(foldStored(stored));
       return asked && toPending(callId, asked);
     }
@@ -40,7 +40,7 @@ export async function askFirst(
   return reply?.type === 'held' ? toPending(callId, reply) : undefined;
 }
 
-/** A preview changes what is on record, so it is left to whoever makes the call. */
+/** A preview changes the record, so only the actual call makes one. */
 const gatesToLookAt = gates.filter(({ name }) => name !== 'preview');
 
 async function wouldAsk(

@@ -41,8 +41,8 @@ const pendingOf = async (asked: Promise<unknown>): Promise<unknown> => {
   return isQuittanceError(thrown, 'call.pending') ? thrown.facts : thrown;
 };
 
-describe('a call that is held when the turn’s time is up', () => {
-  it('throws call.pending, which is no outcome; the hold stays and the same id rejoins', async () => {
+describe('a call that is held at the deadline of its turn', () => {
+  it('throws call.pending, which is not an outcome; the hold stays and the same id rejoins', async () => {
     const { answer, body, clock, runtime } = held();
     const asked = runtime.turn({ sessionId: 's', timeoutMs: 50 }).call(envelope('c', 'delete_it'));
     await quiet();
@@ -63,7 +63,7 @@ describe('a call that is held when the turn’s time is up', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is pending again for everybody whose own time is up', async () => {
+  it('is pending again for every caller whose own deadline has passed', async () => {
     const { answer, body, clock, runtime } = held();
     for (const timeoutMs of [50, 70, 90]) {
       const asked = runtime.turn({ sessionId: 's', timeoutMs }).call(envelope('c', 'delete_it'));
@@ -78,7 +78,7 @@ describe('a call that is held when the turn’s time is up', () => {
     });
   });
 
-  it('is pending by the same confirmation in callAll, in its place', async () => {
+  it('is pending with the same confirmation in callAll, in its position', async () => {
     const { clock, runtime } = held();
     const turn = runtime.turn({ sessionId: 's', timeoutMs: 50 });
     const asked = turn.callAll([
@@ -95,7 +95,7 @@ describe('a call that is held when the turn’s time is up', () => {
     ]);
   });
 
-  it('throws out of turn.run and of execute too', async () => {
+  it('also throws from turn.run and from execute', async () => {
     const { clock, runtime } = held();
     const turn = runtime.turn({ sessionId: 's', timeoutMs: 50 });
     const asked = [
@@ -110,7 +110,7 @@ describe('a call that is held when the turn’s time is up', () => {
     expect(await Promise.all(asked.map(pendingOf))).toMatchObject([{ callId: 'c' }, { callId: 'd' }]);
   });
 
-  it('is never run out of time by the turn: after the approval only the tool’s own timeout counts', async () => {
+  it('is never timed out by the turn: after the approval only the tool’s own timeout counts', async () => {
     const { answer, body, clock, runtime, runs } = held();
     const turn = runtime.turn({ sessionId: 's', timeoutMs: 50 });
     const asked = turn.call(envelope('c', 'delete_it'));
@@ -139,7 +139,7 @@ describe('a call that is held when the turn’s time is up', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is pending also for a second runtime on the same ledger, and answered there when it settles', async () => {
+  it('is pending for a second runtime on the same ledger too, which gets the outcome when the call settles', async () => {
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
     const answer = deferred<ConfirmationAnswer>();
@@ -165,8 +165,8 @@ describe('a call that is held when the turn’s time is up', () => {
   });
 });
 
-describe('a call that somebody else is making when the turn’s time is up', () => {
-  it('is pending without a question, in this runtime and in another; asked again it is answered', async () => {
+describe('a call that another caller is making at the deadline of the turn', () => {
+  it('is pending without a question, in this runtime and in another; a repeat gets the outcome', async () => {
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
     const body = deferred<string>();
@@ -190,7 +190,7 @@ describe('a call that somebody else is making when the turn’s time is up', () 
 });
 
 describe('the end of a turn', () => {
-  it('keeps what is held, and the approval still runs it', async () => {
+  it('leaves held calls held, and an approval still runs them', async () => {
     const { answer, body, runtime, turn } = held();
     const asked = turn.call(envelope('c', 'delete_it'));
     await quiet();
@@ -201,7 +201,7 @@ describe('the end of a turn', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('withdraws what is held when told to: denied as ended, recorded as invalidated', async () => {
+  it('withdraws held calls on request: denied as ended, recorded as invalidated', async () => {
     const { answer, runtime, turn, runs } = held();
     const asked = turn.call(envelope('c', 'delete_it'));
     await quiet();
@@ -215,7 +215,7 @@ describe('the end of a turn', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('withdraws a second time round what the first end kept', async () => {
+  it('withdraws with a second call to end() what the first one left held', async () => {
     const { runtime, turn } = held();
     const asked = turn.call(envelope('c', 'delete_it'));
     await quiet();
@@ -225,7 +225,7 @@ describe('the end of a turn', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('withdraws a call that is only about to be held', async () => {
+  it('withdraws a call that is about to be held', async () => {
     const { runtime, turn } = held();
     const asked = turn.call(envelope('c', 'delete_it'));
     await turn.end({ withdraw: true });

@@ -7,13 +7,13 @@ import type { PendingReply, CallReply } from '../state/call-reply.ts';
 import { openQuestion } from '../state/call-reply.ts';
 import type { TurnState } from '../state/turn-state.ts';
 
-/** In the place of an outcome: the call still waits for a person, or is still being made by somebody else. */
+/** Returned instead of an outcome: the call waits for a person, or another caller is still making it. */
 export type PendingCall = {
   readonly type: 'pending';
   readonly callId: string;
-  /** What the person is asked; undefined where nobody is. */
+  /** Id of the open question, or undefined if the call has none. */
   readonly confirmationId: string | undefined;
-  /** Why a person is asked, in words that may be shown to the model. Absent where nobody is. */
+  /** Why the call needs an approval, in words that the model may see. Absent without a question. */
   readonly waitsFor?: string;
 };
 
@@ -28,8 +28,8 @@ export const toPending = (
 });
 
 /**
- * The outcome, or word that there is none yet when the turn's time is up, or when the caller gives up a call that
- * somebody else is making. Neither ends a hold or such a call.
+ * Returns the outcome. Returns a pending call at the turn's deadline, or when the caller stops waiting for a
+ * call that another caller makes. Neither case ends the call or its hold.
  */
 export function awaitReply(
   active: ActiveCall,
@@ -41,8 +41,8 @@ export function awaitReply(
 }
 
 /**
- * The signal of whoever makes the call cancels it, and the outcome says so. That of one who joined, here or from another
- * process, ends his own wait: the call is not his to cancel.
+ * The signal of the caller that makes the call cancels it, and the outcome says so. The signal of a caller
+ * that joined, here or from another process, only ends that caller's wait.
  */
 export async function unlessGivenUp(
   active: ActiveCall,
@@ -56,7 +56,7 @@ export async function unlessGivenUp(
     const isMaker = options.signal === signal && !(await isMadeElsewhere(active));
     if (!isMaker) given.resolve(toPending(callId, openQuestion(journal.call)));
   };
-  const onAbort = (): void => void giveUp().catch(() => undefined); // then whoever waits is told the same
+  const onAbort = (): void => void giveUp().catch(() => undefined); // the wait then ends with the same error
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   try {
@@ -67,7 +67,7 @@ export async function unlessGivenUp(
   }
 }
 
-/** Whether the call is on record already, and not this runtime's. */
+/** Is the call already stored, and made by another runtime? */
 async function isMadeElsewhere(active: ActiveCall): Promise<boolean> {
   const reply = await active.reply;
   return reply?.type === 'held' && !active.live.journal.owned;
@@ -78,7 +78,7 @@ async function untilReply(active: ActiveCall, turn: TurnState): Promise<ToolOutc
   if (active.reply === undefined) throw new TypeError(`Call ${live.callId} is not being made.`);
   const leftMs = turn.deadlineAtMs - live.engine.clock.monotonicMs();
   const bounded = leftMs !== Number.POSITIVE_INFINITY;
-  // A turn that joined the call of another is not bounded by the attempt: that has the other's time.
+  // The attempt bounds only the turn that makes the call. A turn that joined has its own deadline.
   if (bounded && live.turn !== turn) return untilDeadline(active, active.reply, leftMs);
   const reply = await active.reply;
   if (reply.type !== 'held') return reply;
@@ -107,8 +107,8 @@ async function untilDeadline(
 }
 
 /**
- * For callers that want an outcome or an exception. A framework may show the message to its model, so it only says what
- * the call waits for; the remedy of the error is for the developer.
+ * For callers that expect an outcome or an exception. A framework may show the message to its model, so it
+ * only says what the call waits for. The remedy in the error is for the developer.
  */
 export function orPending(answer: ToolOutcome | PendingCall): ToolOutcome {
   if (answer.type !== 'pending') return answer;

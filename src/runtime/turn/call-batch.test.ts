@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 
-/** Tools whose bodies begin when they begin and end when they are told to. */
+/** Tools whose bodies start on their own and end when the test releases them. */
 function staged(options: { concurrency?: number; answer?: Promise<ConfirmationAnswer> } = {}) {
   const log: string[] = [];
   const ends = new Map<string, () => void>();
@@ -44,7 +44,7 @@ function staged(options: { concurrency?: number; answer?: Promise<ConfirmationAn
     ...(concurrency !== undefined && { concurrency }),
     ...(answer && { onConfirm: () => answer }),
   });
-  /** What runs now, sorted. */
+  /** The bodies that run now, sorted. */
   const running = async (): Promise<string> => {
     await quiet();
     const begun = log.filter((line) => line.endsWith('begins')).map((line) => line.split(' ')[0]);
@@ -63,7 +63,7 @@ const call = (id: string, name: string, ...rows: string[]) =>
   envelope(id, name, rows.length > 0 ? { rows } : {});
 
 describe('a batch of calls', () => {
-  it('runs reads beside reads', async () => {
+  it('runs reads in parallel', async () => {
     const { turn, running, end } = staged();
     const asked = turn.callAll([call('a', 'get'), call('b', 'get_rows', 'x'), call('c', 'get')]);
     expect(await running()).toBe('a b c');
@@ -71,7 +71,7 @@ describe('a batch of calls', () => {
     await asked;
   });
 
-  it('runs a write alone that does not say what it touches: what came before ends first, what comes after waits', async () => {
+  it('runs a write without resource keys alone: earlier calls end first, later calls wait', async () => {
     const { turn, running, end } = staged();
     const asked = turn.callAll([
       call('a', 'get'),
@@ -93,7 +93,7 @@ describe('a batch of calls', () => {
     await asked;
   });
 
-  it('runs writes side by side that touch different things, and in order those that share one', async () => {
+  it('runs writes on different resources in parallel, and writes on the same resource in order', async () => {
     const { turn, running, end } = staged();
     const asked = turn.callAll([
       call('a', 'put_rows', 'x'),
@@ -112,7 +112,7 @@ describe('a batch of calls', () => {
     await asked;
   });
 
-  it('takes keys that cannot be had for anything at all', async () => {
+  it('assumes that a call touches everything if its resource keys cannot be computed', async () => {
     const { turn, running, end } = staged();
     const asked = turn.callAll([call('a', 'odd'), call('b', 'put_rows', 'x')]);
     expect(await running()).toBe('a');
@@ -122,7 +122,7 @@ describe('a batch of calls', () => {
     await asked;
   });
 
-  it('reads keys from arguments as they will be used: after coercion', async () => {
+  it('computes resource keys from the coerced arguments', async () => {
     const { turn, running, end } = staged();
     const asked = turn.callAll([
       envelope('a', 'put_rows', { rows: '["x"]' }),
@@ -136,7 +136,7 @@ describe('a batch of calls', () => {
     expect(await asked).toMatchObject([{ wasCoerced: true }, {}, {}]);
   });
 
-  it('gives outcomes in the order of the calls, whoever ends first', async () => {
+  it('returns outcomes in the order of the calls, not in the order they end', async () => {
     const { runtime, turn, running, end } = staged();
     const asked = turn.callAll(['a', 'b', 'c'].map((id) => call(id, 'get')));
     await running();
@@ -145,7 +145,7 @@ describe('a batch of calls', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('runs so many at a time: eight, what the runtime says, what the batch says', async () => {
+  it('limits concurrency to eight, to the runtime’s option, or to the batch’s option', async () => {
     for (const [runtimeSays, batchSays, expected] of [
       [undefined, undefined, 8],
       [3, undefined, 3],
@@ -170,13 +170,13 @@ describe('a batch of calls', () => {
     }
   });
 
-  it.each([0, -1, 1.5, Number.NaN])('refuses to run %s at a time', async (concurrency) => {
+  it.each([0, -1, 1.5, Number.NaN])('refuses a concurrency of %s', async (concurrency) => {
     const { turn } = staged();
     const thrown = await turn.callAll([call('a', 'get')], { concurrency }).catch((error: unknown) => error);
     expect(isQuittanceError(thrown, 'config.invalid')).toBe(true);
   });
 
-  it('lets a held call keep its place: what overlaps it waits for the person too', async () => {
+  it('keeps a held call in order: calls that overlap it wait for the person too', async () => {
     const answer = deferred<ConfirmationAnswer>();
     const { turn, running, end, log } = staged({ answer: answer.promise });
     const asked = turn.callAll([
@@ -196,7 +196,7 @@ describe('a batch of calls', () => {
     expect(log[0]).toBe('c begins');
   });
 
-  it('does not let a held call take up room: others run meanwhile', async () => {
+  it('does not count a held call against the concurrency: other calls run meanwhile', async () => {
     const answer = deferred<ConfirmationAnswer>();
     const { turn, running, end } = staged({ concurrency: 1, answer: answer.promise });
     const asked = turn.callAll([call('a', 'delete_rows', 'x'), call('b', 'put_rows', 'y')]);
@@ -209,7 +209,7 @@ describe('a batch of calls', () => {
     await asked;
   });
 
-  it('goes on when one of its calls is denied, unknown or fails', async () => {
+  it('continues when one of its calls is denied, unknown or fails', async () => {
     const { turn, running, end } = staged({ answer: Promise.resolve({ decision: 'deny', by: 'ada' }) });
     const asked = turn.callAll([
       call('a', 'nope'),
@@ -228,7 +228,7 @@ describe('a batch of calls', () => {
     ]);
   });
 
-  it('makes a call once that it holds twice, and tells two that differ apart', async () => {
+  it('makes a call once if the batch contains it twice, and separates two calls that differ', async () => {
     const { runtime, turn, running, end } = staged();
     const asked = turn.callAll([call('a', 'get'), call('a', 'get'), call('a', 'get_rows', 'x')]);
     expect(await running()).toBe('a');
@@ -237,7 +237,7 @@ describe('a batch of calls', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('denies what has not begun when the turn’s time is up, without waiting for a place', async () => {
+  it('denies calls that have not started at the turn’s deadline, without waiting for a slot', async () => {
     const { clock, runtime, running } = staged({ concurrency: 1 });
     const turn = runtime.turn({ sessionId: 's', timeoutMs: 50 });
     const asked = turn.callAll(['a', 'b', 'c'].map((id) => call(id, 'get')));
@@ -251,7 +251,7 @@ describe('a batch of calls', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('lets go of a call that is cancelled while it waits for a place', async () => {
+  it('drops a call that is cancelled while it waits for a slot', async () => {
     const { runtime, turn, running, end } = staged({ concurrency: 1 });
     const asked = turn.callAll(['a', 'b', 'c'].map((id) => call(id, 'get')));
     expect(await running()).toBe('a');
@@ -265,7 +265,7 @@ describe('a batch of calls', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('of nothing is nothing', async () => {
+  it('returns an empty list for an empty list', async () => {
     const { runtime, turn } = staged();
     expect(await turn.callAll([])).toEqual([]);
     expect(await runtime.events.list({ sessionId: 's' })).toEqual([]);

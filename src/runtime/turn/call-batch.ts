@@ -1,7 +1,7 @@
 /**
- * Many calls at once, in an order that gives the result of one after the other: reads run beside reads; anything
- * else waits for, and is waited for by, whatever earlier call touches the same things or does not say what it
- * touches. A held call keeps its place. Answers come back in the order of the calls.
+ * Runs many calls at once with the same result as one after the other. Reads run in parallel. Any other call
+ * waits for earlier calls that touch the same resources or do not declare theirs. Later calls wait for it
+ * likewise, and a held call keeps its position. Answers come back in call order.
  */
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { ParsedToolCall } from '../../call/tool-call.ts';
@@ -41,7 +41,7 @@ export async function callBatch(
   return Promise.all(answers);
 }
 
-/** What a call may touch. No keys: anything. */
+/** Resources that a call may touch. `keys: undefined` means any. */
 type Reach = { readonly reads: boolean; readonly keys: readonly string[] | undefined };
 
 const nothing: Reach = { reads: true, keys: [] };

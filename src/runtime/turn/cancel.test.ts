@@ -17,7 +17,7 @@ import { alterLedger } from '../../../test/alter-ledger.ts';
 
 type Traits = { mode?: 'read'; idempotent?: boolean };
 
-/** A tool that waits, and stops as told when its signal is aborted. */
+/** A tool that waits, and reacts to the abort of its signal as `stops` says. */
 function cancellable(stops: 'obeys' | 'ignores' | 'finishes' | 'breaks', traits: Traits = {}) {
   const body = deferred<string>();
   const heard: string[] = [];
@@ -72,7 +72,7 @@ describe('a call cancelled before its body began', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('for the first reason that was given', async () => {
+  it('keeps the first reason given', async () => {
     const { turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => 1 })] });
     const asked = turn.call(envelope('c', 'pay'));
     turn.cancel('c', 'the first reason');
@@ -80,7 +80,7 @@ describe('a call cancelled before its body began', () => {
     expect(await asked).toMatchObject({ error: 'The call was cancelled before it ran: the first reason.' });
   });
 
-  it('by a signal that was aborted before it was asked for', async () => {
+  it('by a signal that was aborted before the call was made', async () => {
     let runs = 0;
     const { turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => ++runs })] });
     expect(await turn.call(envelope('c', 'pay'), { signal: AbortSignal.abort() })).toMatchObject({
@@ -114,7 +114,7 @@ describe('a call cancelled while its body runs', () => {
     }
   });
 
-  it('keeps the result of a body that finishes in the time it is given', async () => {
+  it('keeps the result of a body that finishes within the grace period', async () => {
     const { runtime, turn } = cancellable('finishes');
     const asked = turn.call(envelope('c', 'work'));
     await quiet();
@@ -123,7 +123,7 @@ describe('a call cancelled while its body runs', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('keeps what a body throws that breaks off on its own account', async () => {
+  it('keeps the error of a body that stops on its own', async () => {
     const { turn } = cancellable('breaks');
     const asked = turn.call(envelope('c', 'work'));
     await quiet();
@@ -131,7 +131,7 @@ describe('a call cancelled while its body runs', () => {
     expect(await asked).toMatchObject({ code: 'tool.execution_error', error: 'half done' });
   });
 
-  it('is cancelled once: a second time changes neither the reason nor the time it is given', async () => {
+  it('is cancelled once: a second cancellation changes neither the reason nor the grace period', async () => {
     const { clock, heard, turn } = cancellable('ignores', { mode: 'read' });
     const asked = turn.call(envelope('c', 'work'));
     await quiet();
@@ -166,7 +166,7 @@ describe('a call cancelled while its body runs', () => {
     expect(await asked).toMatchObject({ type: 'ToolTimeout' });
   });
 
-  it('leaves a call alone that has ended, or that nobody made', async () => {
+  it('ignores a call that has ended or was never made', async () => {
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'work', run: () => 'done' })] });
     const outcome = await turn.call(envelope('c', 'work'));
     expect([turn.cancel('c'), turn.cancel('nobody')]).toEqual([false, false]);
@@ -174,7 +174,7 @@ describe('a call cancelled while its body runs', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is for its session only', async () => {
+  it('affects only its own session', async () => {
     const { body, runtime, turn } = cancellable('ignores');
     const asked = turn.call(envelope('c', 'work'));
     await quiet();
@@ -183,7 +183,7 @@ describe('a call cancelled while its body runs', () => {
     expect(await asked).toMatchObject({ output: 'done' });
   });
 
-  it('lets go of the caller’s signal when the call has ended', async () => {
+  it('removes its listener from the caller’s signal when the call has ended', async () => {
     const listeners = new Set<unknown>();
     const { signal } = new AbortController();
     const spied = Object.assign(signal, {
@@ -204,9 +204,9 @@ describe('a call cancelled while its body runs', () => {
   });
 });
 
-describe('the signal of a caller who joined', () => {
+describe('the signal of a caller that joined', () => {
   it.each(['call', 'call, ifHeld', 'callAll', 'submit'] as const)(
-    'ends his wait by %s and nothing else',
+    'ends that caller’s wait by %s and nothing else',
     async (way) => {
       const body = deferred<string>();
       const { runtime, turn } = setStage({ tools: [defineTool({ name: 'work', run: () => body.promise })] });
@@ -232,7 +232,7 @@ describe('the signal of a caller who joined', () => {
     },
   );
 
-  it('ends it too where another process makes the call', async () => {
+  it('also ends the wait if another process makes the call', async () => {
     const clock = createManualClock();
     const mortal = createMortalLedger(clock);
     const body = deferred<string>();
@@ -260,7 +260,7 @@ const abortable = (): { signal: AbortSignal; abort: () => void } => {
 };
 
 describe('a submitted call', () => {
-  it('is accepted once the ledger has it, and its outcome can be had later', async () => {
+  it('is accepted once the ledger has it, and returns its outcome later', async () => {
     const body = deferred<string>();
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'work', run: () => body.promise })] });
     const submitted = turn.submit(envelope('c', 'work'));
@@ -274,7 +274,7 @@ describe('a submitted call', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('can be cancelled by whoever submitted it', async () => {
+  it('can be cancelled by the code that submitted it', async () => {
     const { clock, runtime, turn } = cancellable('ignores', { mode: 'read' });
     const submitted = turn.submit(envelope('c', 'work'));
     await quiet();
@@ -284,7 +284,7 @@ describe('a submitted call', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('waits for a person beyond the turn', async () => {
+  it('waits for a person after the turn has ended', async () => {
     const answer = deferred<{ decision: 'approve'; by: string }>();
     const { clock, runtime } = setStage({
       tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
@@ -297,7 +297,7 @@ describe('a submitted call', () => {
     expect(await submitted.outcome()).toMatchObject({ output: 'gone' });
   });
 
-  it('submitted again is the same call: accepted at once, cancelled by either', async () => {
+  it('is the same call when submitted again: accepted at once, cancelled by either', async () => {
     const { clock, runtime, turn } = cancellable('ignores', { mode: 'read' });
     const first = turn.submit(envelope('c', 'work'));
     await quiet();
@@ -310,7 +310,7 @@ describe('a submitted call', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('is not accepted where the ledger could not take it', async () => {
+  it('is not accepted if the ledger could not store it', async () => {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
     let isFull = true;
@@ -335,7 +335,7 @@ describe('a submitted call', () => {
     expect(await taken.outcome()).toMatchObject({ output: 'done' });
   });
 
-  it('throws at once when its envelope is none', () => {
+  it('throws at once for a malformed envelope', () => {
     const { turn } = setStage({ tools: [] });
     expect(() => turn.submit({ id: '' } as never)).toThrow('exactly');
   });

@@ -1,9 +1,9 @@
 /**
  * The life of a call in this process, from its envelope to its outcome.
  *
- * 1. A call in hand is in `desk.inHand` from before its first wait until its outcome is kept, so that the same call
- *    asked for twice is made once.
- * 2. A body runs after its intent was appended, or is a read under no limit.
+ * 1. A call is in `state.activeCalls` from before its first wait until its outcome is stored. A repeat of the
+ *    same call joins it.
+ * 2. A body runs after its intent was appended, unless it is a read without a limit.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { Awaitable, JsonValue } from '../../base/json.ts';
@@ -45,13 +45,13 @@ import { answerByGrant } from '../grants/answer-by-grant.ts';
 import { walkAll } from '../gates/walk.ts';
 import { within } from '../../base/within.ts';
 
-/** Said where nothing is: the same object every time. */
+/** The default options, one shared object. */
 export const noOptions: CallOptions = Object.freeze({});
 const callOptionNames = ['attrs', 'principal', 'provenance', 'askedBy', 'signal', 'onProgress'] as const;
 
 export const waitedFor: Manner = { submitted: false, awaitStart: undefined };
 
-/** Makes a call, or joins the one that is being made. */
+/** Makes a call, or joins the same call that is already being made. */
 export function makeCall(
   state: RuntimeState,
   turn: TurnState,
@@ -101,7 +101,7 @@ export function makeCall(
   return active;
 }
 
-/** Before the call is in hand: what throws after that leaves it there, and nobody could make it any more. */
+/** Runs before the call becomes active. An error after that would leave the call active for ever. */
 function checkCallOptions(options: CallOptions): void {
   checkKeys('turn.call', options, callOptionNames);
   const { signal, onProgress } = options;
@@ -118,8 +118,9 @@ const isSame = (known: AcceptedCall, { name, input }: ParsedToolCall, { digest }
 const rawOf = (input: ParsedArguments): JsonValue => (input.ok ? input.arguments : input.raw);
 
 /**
- * Another request under the id of a call in hand. It is told so once the ledger knows that call; where the ledger
- * knows this one instead, or neither, it is made as if it came now.
+ * Handles a different request with the id of an active call. It waits until the ledger knows the active call,
+ * then answers with a conflict. If the ledger has this request instead, or neither, the request is made like
+ * a new one.
  */
 async function refuseConflict(
   known: ActiveCall,
@@ -160,10 +161,10 @@ async function run(
   }
 }
 
-/** An outcome that is stored is told, also where the records of other calls take longer. */
+/** Longest time that a stored outcome waits for the records of other calls. */
 const recordingGraceMs = 250;
 
-/** The ledger took this call: now it can also take the records of calls it refused before. */
+/** The ledger stored this call, so it can now store the records of calls that it refused before. */
 async function recordRefusals(state: RuntimeState, live: AcceptedCall): Promise<void> {
   if (live.journal.version === 0) return;
   if (live.journal.owned) live.engine.failedWrites.forget(live.journal);
@@ -187,13 +188,13 @@ async function proceed(state: RuntimeState, key: string, live: AcceptedCall): Pr
     if (reply !== undefined) return reply;
   }
   journal.apply(toRequestCommand(live));
-  // What could not be stored of it before is stored with it now.
+  // Adds the facts about this call that could not be stored before.
   for (const command of engine.failedWrites.commandsFor(journal)) journal.apply(command);
   if (live.submitted && (await journal.flush()).status !== 'appended') return overtaken(live);
   return goThroughGates(live);
 }
 
-/** What the ledger has of the call. */
+/** Reads the call from the ledger. */
 function readKnown(live: AcceptedCall): Awaitable<StoredCall | undefined> {
   const fail = (error: unknown): never => {
     noteFailedWrite(live, error);
@@ -207,7 +208,7 @@ function readKnown(live: AcceptedCall): Awaitable<StoredCall | undefined> {
   }
 }
 
-/** A read needs no intent: if its end waits in the spill, the ledger does not know of it yet. */
+/** A read needs no intent, so the ledger may not know it yet while its end waits in the spill. */
 async function replyWaiting(live: AcceptedCall): Promise<CallReply | undefined> {
   const { engine, request } = live;
   const waiting = await readWaiting(engine, live, undefined);
@@ -217,7 +218,7 @@ async function replyWaiting(live: AcceptedCall): Promise<CallReply | undefined> 
   return waiting.settled?.outcome;
 }
 
-/** Goes on with a call of ours that stopped because the ledger did. */
+/** Continues a call of this runtime that stopped because the ledger failed. */
 async function resume(
   live: AcceptedCall,
   left: PendingSettlement,
@@ -238,7 +239,7 @@ async function resume(
   return goOnFrom({ ...live, input, notes, toolKey, claimKey, twins, supersedes, ruled }, call);
 }
 
-/** Of a call about which no person was asked, or that was taken over. */
+/** Values for a call that was never held, or that was taken over. */
 export const neverAsked: Omit<AskedCall, keyof AcceptedCall> = Object.freeze({
   notes: [],
   toolKey: undefined,
@@ -248,7 +249,7 @@ export const neverAsked: Omit<AskedCall, keyof AcceptedCall> = Object.freeze({
   ruled: false,
 });
 
-/** Goes on with a call whose body never began, from where its record stops. */
+/** Continues a call whose body never started, from the last event of its record. */
 export async function goOnFrom(
   live: AskedCall,
   { confirmation }: Call,
@@ -259,7 +260,7 @@ export async function goOnFrom(
   return confirmation.status === 'pending' ? holdOn(live, asked) : resolveHold(live, asked, just);
 }
 
-/** The gates, then a person where one must be asked, then the body. */
+/** Passes the gates, asks a person if needed, then runs the body. */
 export async function goThroughGates(live: AcceptedCall): Promise<CallReply | HeldHere> {
   for (;;) {
     const walking = walkAll(live, gates);
@@ -297,7 +298,7 @@ export function toRequestCommand(live: AcceptedCall): Command & { type: 'request
   };
 }
 
-/** Some kinds of effect want a person by themselves, unless the host says otherwise. */
+/** Some modes need an approval by default. The host can change this. */
 export function withAskByMode({ tool, engine, asks }: JudgedCall): readonly Ask[] {
   const { mode, displayName, undo } = tool;
   const treatment = engine.treatments[mode];

@@ -24,7 +24,7 @@ export function openTurn<Tools extends readonly AnyTool[]>(
   );
 }
 
-/** What a turn remembers, for whoever makes a call without one. */
+/** The state of a turn, also for calls made without one. */
 export function openTurnState(
   engine: Engine,
   options: TurnOptions,
@@ -65,7 +65,7 @@ export function openTurnState(
   });
 }
 
-/** The wall clock may jump while the turn runs, so its deadline is kept on the clock that does not. */
+/** The wall clock may jump while the turn runs, so the deadline uses the monotonic clock. */
 function deadlineOf({ clock }: Engine, { deadlineMs, timeoutMs }: TurnOptions): number {
   const nowMs = clock.monotonicMs();
   const byDate = deadlineMs === undefined ? Number.POSITIVE_INFINITY : nowMs + deadlineMs - clock.now();
@@ -100,7 +100,7 @@ function checkTurn(options: TurnOptions): void {
       'config.invalid',
       'A turn needs a sessionId: the conversation or job it belongs to, as a non-empty text.',
     );
-  // Two sessions that differ only in half a character are one session to every store.
+  // Stores cannot tell apart two session ids that differ only in a lone surrogate.
   if (!sessionId.isWellFormed())
     throw new QuittanceError('config.invalid', 'sessionId holds half a character (a lone surrogate).');
   for (const [name, id] of [

@@ -7,8 +7,8 @@ import { openQuestion } from '../state/call-reply.ts';
 import { whenChanged } from '../state/when-changed.ts';
 
 /**
- * The outcome of a call, or the question that a person has yet to answer. Somebody may have answered since the call was
- * held: then it is being made, and may come to another question before it ends.
+ * The outcome of a call, or its open question. A person may have answered since the call was held. Then the
+ * call runs, and may meet another question before it ends.
  */
 export async function outcomeOrPending(active: ActiveCall): Promise<ToolOutcome | PendingCall> {
   const { live } = active;

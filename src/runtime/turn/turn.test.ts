@@ -15,7 +15,7 @@ import {
 
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : 'ok');
 
-describe('a result that says the turn is over', () => {
+describe('a result that ends the turn', () => {
   const finishing = (result: ToolResult | (() => unknown)) =>
     setStage({
       tools: [
@@ -57,13 +57,13 @@ describe('a result that says the turn is over', () => {
     ],
     ['was spread from one', () => ({ ...toolResult({ success: true, terminal: true }) })],
     ['is only reported as failed', () => ({ success: false, error: 'x' })],
-  ])('counts only where the tool made it: not when it %s', async (_, give) => {
+  ])('counts only if the tool made it: not when it %s', async (_, give) => {
     const { turn } = finishing(give);
     await turn.call(envelope('a', 'finish'));
     expect(codeOf(await turn.call(envelope('b', 'other')))).toBe('ok');
   });
 
-  it('keeps what the tool said byte for byte, unknown fields and all', async () => {
+  it('stores the tool’s result byte for byte, unknown fields included', async () => {
     const result = { success: true, terminal: true, zeta: { b: 1, a: [null] }, message: 'bye' };
     const { runtime, turn } = finishing(result);
     await turn.call(envelope('a', 'finish'));
@@ -71,7 +71,7 @@ describe('a result that says the turn is over', () => {
     expect(JSON.stringify(record?.outcome)).toBe(JSON.stringify({ kind: 'completed', result }));
   });
 
-  it('ends the turn also when it is too long to show', async () => {
+  it('ends the turn even when it is too long to show', async () => {
     const { turn } = setStage({
       inlineLimit: 100,
       tools: [
@@ -128,7 +128,7 @@ describe('a result that says the turn is over', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('ends a batch: what has not begun is denied', async () => {
+  it('ends a batch: calls that have not started are denied', async () => {
     const { runtime, turn } = finishing({ success: true, terminal: true });
     const outcomes = await turn.callAll(
       ['other', 'finish', 'other', 'other'].map((name, n) => envelope(`c${n}`, name, { n })),
@@ -142,7 +142,7 @@ describe('a result that says the turn is over', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('ends its own turn only', async () => {
+  it('ends only its own turn', async () => {
     const { runtime, turn } = finishing({ success: true, terminal: true });
     const child = turn.child();
     await turn.call(envelope('a', 'finish'));
@@ -150,7 +150,7 @@ describe('a result that says the turn is over', () => {
     expect(codeOf(await child.call(envelope('c', 'other', { child: true })))).toBe('ok');
   });
 
-  it('is not given by us: what we derive lets the model go on, unless nothing is left to go on with', async () => {
+  it('is never added by the runtime: a derived result lets the model continue, unless nothing is left to do', async () => {
     const { runtime, turn } = setStage({
       tools: [
         defineTool({ name: 'get_it', run: ({ give }) => give }),
@@ -190,7 +190,7 @@ describe('tools as functions', () => {
     defineTool({ name: 'delete_it', run: () => 1 }),
   ] as const;
 
-  it('give the output, which is the caller’s own to change', async () => {
+  it('return the output, which the caller may change', async () => {
     const { runtime, turn } = setStage({ tools });
     const output = await turn.run.add({ a: 1, b: 2 });
     expect(output).toEqual({ sum: 3 });
@@ -199,12 +199,12 @@ describe('tools as functions', () => {
     expect(call?.settled?.outcome).toMatchObject({ output: { sum: 3 } });
   });
 
-  it('give the whole of an output that is kept aside', async () => {
+  it('return the whole of a large output', async () => {
     const { turn } = setStage({ tools, inlineLimit: 50 });
     expect(await turn.run.big({})).toEqual({ list: Array.from({ length: 100 }, (_, n) => n) });
   });
 
-  it('throw a ToolError for everything that is no success', async () => {
+  it('throw a ToolError for every outcome other than success', async () => {
     const { turn } = setStage({ tools, onConfirm: () => ({ decision: 'deny', by: 'ada' }) });
     for (const [asked, reason] of [
       [turn.run.fail({}), 'tool.reported_error'],
@@ -216,7 +216,7 @@ describe('tools as functions', () => {
     }
   });
 
-  it('make calls like any other, under an id of one’s own if one has one', async () => {
+  it('make calls like any other, with an id of the caller’s choice', async () => {
     const { runtime, turn } = setStage({ tools });
     await turn.run.add({ a: 1, b: 2 }, { callId: 'mine', attrs: { why: 'test' } });
     await turn.run.add({ a: 1, b: 2 }, { callId: 'mine' });
@@ -236,7 +236,7 @@ describe('tools as functions', () => {
 });
 
 describe('tools for any agent loop', () => {
-  it('have a name, a description, a JSON Schema and a function that gives what the model is told', async () => {
+  it('have a name, a description, a JSON Schema and a function that returns content for the model', async () => {
     const { turn } = setStage({
       tools: [
         defineTool({
@@ -267,7 +267,7 @@ describe('tools for any agent loop', () => {
 });
 
 describe('a turn that works for another session', () => {
-  it('says so when it opens; a child of another turn says so by itself', async () => {
+  it('records the relation when it opens; a child turn does so by itself', async () => {
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'other', run: () => 'ran' })] });
     const turns = {
       told: runtime.turn({ sessionId: 'told', parentSessionId: 'boss' }),

@@ -29,39 +29,42 @@ export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
   readonly sessionId: string;
   readonly turnId: string;
   /**
-   * Makes a call and gives its one outcome. Throws for an envelope that is no tool call (`call.malformed`) and when
-   * the turn's deadline comes while the call is held for a person (`call.pending`). With `ifHeld: 'return'` it does not
+   * Makes a call and returns its one outcome. Throws `call.malformed` for an envelope that is not a tool
+   * call, and `call.pending` if the call is held at the turn's deadline. With `ifHeld: 'return'` it does not
    * wait for a person: `{type: 'pending'}` then names the question.
    */
   call(call: ToolCallInput, options: CallOptions & IfHeld): Promise<ToolOutcome | PendingCall>;
   call(call: ToolCallInput, options?: CallOptions): Promise<ToolOutcome>;
   /**
-   * Holds the call where a person has to be asked about it, and says so; otherwise nothing comes of it. For frameworks
-   * that want to know before they run a tool: the call itself is made as any other, and rejoins its question.
+   * If the call needs an approval, holds it and returns the question. Otherwise it leaves no trace. For
+   * frameworks that ask before they run a tool: the call itself is made as usual and rejoins its question.
    */
   ask(call: ToolCallInput, options?: CallOptions): Promise<PendingCall | undefined>;
-  /** Makes several calls; see there for the order. A call still held at the deadline gives `{type: 'pending'}`. */
+  /**
+   * Makes several calls. Reads run in parallel; overlapping writes wait; results keep call order. A call
+   * still held at the deadline gives `{type: 'pending'}`.
+   */
   callAll(
     calls: readonly ToolCallInput[],
     options?: CallAllOptions,
   ): Promise<readonly (ToolOutcome | PendingCall)[]>;
-  /** Hands a call in without waiting for it. */
+  /** Submits a call without waiting for it. */
   submit(call: ToolCallInput, options?: CallOptions): SubmittedCall;
-  /** Cancels a call of this session that is being made. False where there is none. */
+  /** Cancels an active call of this session. Returns false if there is none. */
   cancel(callId: string, reason?: string): boolean;
-  /** The tools as typed functions, for code: the output, or a `ToolError`. */
+  /** The tools as typed functions for code. They return the output or throw a `ToolError`. */
   readonly run: ToolRunners<Tools>;
-  /** The tools for any agent loop. `execute` gives what the model should be told. */
+  /** The tools for any agent loop. `execute` returns the content for the model. */
   tools(): readonly BoundTool[];
   /**
-   * Opens a turn that works for this one, in a session of its own or in this one. The budgets and the deadline of this
-   * turn hold there too, so that a child gets what is left.
+   * Opens a child turn, in its own session or in this one. The budgets and the deadline of this turn hold
+   * there too, so a child gets only what is left.
    */
   child(options?: Partial<TurnOptions>): Turn<Tools>;
   /**
-   * Ends the turn: no body begins for it any more. Later calls are denied, an attempt that runs goes on to its end, and
-   * a call that would be tried again ends with the failure it has. Held calls stay held unless `withdraw` is set, and
-   * run as they were approved.
+   * Ends the turn: no body starts for it any more. Later calls are denied, a running attempt continues to its
+   * end, and a call due for a retry ends with its last failure. Held calls stay held and run when approved,
+   * unless `withdraw` is set.
    */
   end(options?: { readonly withdraw?: boolean }): Promise<void>;
 }
@@ -72,7 +75,10 @@ export type CallAllOptions = CallOptions & { readonly concurrency?: number };
 
 export interface SubmittedCall {
   readonly callId: string;
-  /** Resolves once the ledger has the request; rejects (`ledger.unavailable`) where it could not take it: nothing ran. */
+  /**
+   * Resolves once the ledger has the request. Rejects with `ledger.unavailable` if it could not be stored;
+   * then nothing ran.
+   */
   readonly accepted: Promise<void>;
   outcome(): Promise<ToolOutcome>;
   cancel(reason?: string): void;
@@ -82,7 +88,7 @@ export type ToolRunners<Tools extends readonly AnyTool[]> = {
   readonly [Tool in Tools[number] as Tool['name']]: ToolRunner<Tool>['run'];
 };
 
-/** Written as a method, so that a runtime of certain tools is also a runtime of tools in general. */
+/** Written as a method, so that a runtime with specific tools is assignable to one with any tools. */
 interface ToolRunner<Tool extends AnyTool> {
   run(
     args: ToolInput<Tool>,
@@ -93,7 +99,7 @@ interface ToolRunner<Tool extends AnyTool> {
 export type BoundTool = {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of the input, where the schema's vendor can give one. */
+  /** JSON Schema of the input, if the schema's vendor provides one. */
   readonly schema: JsonObject | undefined;
   execute(
     args: Readonly<Record<string, unknown>> | string,
@@ -157,7 +163,7 @@ export function createTurn<Tools extends readonly AnyTool[]>(
   };
 }
 
-/** A program without types may pass anything as options. The checks of the other options refuse it. */
+/** JavaScript callers may pass anything as options. The checks of the other options refuse it. */
 const wantsReturn = (options: CallOptions | undefined): options is CallOptions & IfHeld =>
   (options as Partial<IfHeld> | null | undefined)?.ifHeld !== undefined;
 
@@ -200,7 +206,7 @@ function submit(
 
 type RunOptions = CallOptions & { readonly callId?: string };
 
-/** Exactly the tools of the runtime, each with the type that its definition gives it. */
+/** One function per tool of the runtime, typed by the tool's definition. */
 function createRunners<Tools extends readonly AnyTool[]>(
   { ids, ledger, tools }: Engine,
   sessionId: string,
@@ -223,7 +229,7 @@ function createRunners<Tools extends readonly AnyTool[]>(
   });
 }
 
-/** Records the end of the turn, if the turn has any record. */
+/** Records the end of the turn, if the turn has a record. */
 async function writeEnd(engine: Engine, state: TurnState, why: TurnEndReason): Promise<void> {
   if (!state.opened) return;
   const event: TurnEnded = {
@@ -260,7 +266,7 @@ async function withdrawAll(runtime: RuntimeState, state: TurnState, reason: stri
   );
 }
 
-/** A tool gave the final result of the turn. */
+/** A tool returned the final result of the turn. */
 function endWithResult(runtime: RuntimeState, state: TurnState): void {
   const { stragglers } = runtime.engine;
   const ending = Promise.all([
@@ -273,7 +279,7 @@ function endWithResult(runtime: RuntimeState, state: TurnState): void {
   stragglers.add(ending);
 }
 
-/** Its rejection need not be handled: `outcome()` says the same. */
+/** Its rejection need not be handled: `outcome()` reports the same error. */
 function whenAccepted(active: ActiveCall): Promise<void> {
   const accepted = Promise.race([active.live.journal.whenKept(), active.reply]).then((reply) => {
     if (reply?.type === 'ToolFailure' && reply.code === 'ledger.unavailable')
@@ -289,6 +295,6 @@ async function outcomeOf(active: ActiveCall): Promise<ToolOutcome> {
   return reply.type === 'held' ? reply.rest : reply;
 }
 
-/** Outcomes are frozen; code that asked for a value may do with it what it likes. */
+/** Outcomes are frozen. Callers of `run` get a copy that they may change. */
 const thaw = (value: JsonValue): unknown =>
   typeof value === 'object' && value !== null ? structuredClone(value) : value;

@@ -11,8 +11,8 @@ import { resourceKeysOf } from '../input/resource-keys.ts';
 import { undoneCallId } from '../host/undo-tool.ts';
 
 /**
- * Calls of the session that touched something this one had touched, after it had ended, and were not undone
- * themselves. Tools say what they touch by `resourceKeys`; those that do not are not looked at.
+ * Later calls of the session that touched the same resources and were not undone. Tools declare resources by
+ * `resourceKeys`; calls of tools without it are ignored.
  */
 export async function laterWrites(engine: Engine, tool: AnyTool, call: Call): Promise<readonly Call[]> {
   const touched = await keysOfRecorded(engine, tool, call);
@@ -45,7 +45,7 @@ async function callsSince(engine: Engine, { sessionId, callId }: Call): Promise<
   );
 }
 
-/** By the input the call really had, where that can still be had; else by the one that is kept. */
+/** Uses the exact input if it is still available, otherwise the stored form. */
 export async function keysOfRecorded(
   engine: Engine,
   tool: AnyTool,

@@ -5,8 +5,8 @@ import { foldStored } from '../../ledger/fold-stored.ts';
 import { readUndoAttrs } from '../host/undo-attrs.ts';
 
 /**
- * Puts on the record of a call that another one has undone it; what was sealed for that is needed no more. Done once,
- * however often it is asked for.
+ * Records that another call has undone this one, and drops the sealed input that was stored for the undo.
+ * Repeated requests change nothing.
  */
 export async function noteUndone(engine: Engine, callId: string, undoing: Call): Promise<void> {
   const { sessionId, attrs, askedBy: identity } = undoing;

@@ -1,4 +1,4 @@
-/** What an undo is given: the arguments the call that is undone really had. */
+/** The input of an undo: the exact arguments of the call that is undone. */
 import type { JsonObject } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
@@ -12,7 +12,7 @@ export type UndoInput =
   | {
       readonly ok: true;
       readonly arguments: JsonObject;
-      /** The undoing tool as it takes these arguments. */
+      /** The undoing tool, prepared to accept these arguments. */
       readonly asUndone: (tool: AnyTool | undefined) => AnyTool | undefined;
     }
   | { readonly ok: false; readonly problem: string };
@@ -27,7 +27,7 @@ export async function readUndoInput(engine: Engine, call: Call): Promise<UndoInp
   const { form, effectiveInput, accepted } = recorded;
   if (form === 'json') return { ok: true, arguments: effectiveInput, asUndone: asRecorded };
   const tool = engine.tools.get(call.toolName);
-  // Ledgers of earlier versions do not say what the schema had made of the arguments.
+  // Ledgers of earlier versions do not store the schema's result.
   if (form === undefined || tool === undefined)
     return { ok: true, arguments: accepted, asUndone: (undoing) => undoing };
   const kept = keepInput(accepted, tool.redact?.input, engine.redactor, engine.seal);
@@ -38,7 +38,7 @@ export async function readUndoInput(engine: Engine, call: Call): Promise<UndoInp
   return { ok: true, arguments: accepted, asUndone: (undoing) => undoing };
 }
 
-/** A schema may not accept what it made itself. */
+/** A schema may not accept its own output. */
 const asRecorded = (tool: AnyTool | undefined): AnyTool | undefined =>
   tool &&
   Object.freeze({

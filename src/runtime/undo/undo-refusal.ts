@@ -1,4 +1,4 @@
-/** Why a call cannot be undone, as things stand now. */
+/** Why a call cannot be undone now. */
 import { describeDecider } from '../../call/describe-identity.ts';
 import type { ErrorCode } from '../../base/error.ts';
 import type { Call } from '../../call/call.ts';
@@ -44,7 +44,7 @@ export async function whyNotUndo(
 
 const never = (why: string): { readonly type: 'never'; readonly why: string } => ({ type: 'never', why });
 
-/** Until when, or why never. What was found out later about a call counts as much as its outcome. */
+/** Until when a call can be undone, or why it cannot. A later resolution counts as much as the outcome. */
 function handleOf(
   { settled, resolution, copiedFrom }: Call,
   tool: AnyTool | undefined,
