@@ -1,5 +1,6 @@
 /** Claims on keys, budget counters and unresolved effects: an append is checked against these. */
 import type { Awaitable } from '../base/json.ts';
+import type { LookUp } from './look-up.ts';
 
 export interface Claims {
   readClaim(claimKey: string): Awaitable<ClaimHolder | undefined>;
@@ -13,6 +14,7 @@ export interface Claims {
     sessionId: string,
     toolName: string,
     inputDigest: string,
+    lookUp?: LookUp,
   ): Awaitable<readonly string[]>;
 }
 

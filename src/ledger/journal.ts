@@ -11,11 +11,12 @@ import type { EmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { Claim, ClaimHolder, Reservation, Settlement } from './claims.ts';
 import type { CursorMove } from './cursors.ts';
+import type { LookUp } from './look-up.ts';
 
 export interface Journal {
   append(entry: Entry): Awaitable<AppendResult>;
   /** The events of a call with the version to name in the next append; undefined for an unknown call. */
-  readCall(sessionId: string, callId: string): Awaitable<StoredCall | undefined>;
+  readCall(sessionId: string, callId: string, lookUp?: LookUp): Awaitable<StoredCall | undefined>;
   /**
    * Approximate number of bytes that `readCall` would read; 0 for an unknown call. Cheap even for a large call: a
    * reader that must not block checks this first.
@@ -77,7 +78,7 @@ export type AppendResult =
   /** The call has another version: another process was first. */
   | { readonly status: 'conflict'; readonly version: number }
   | { readonly status: 'claimed'; readonly holder: ClaimHolder }
-  /** A subject has another version: another call moved it. */
+  /** A subject has another version: another call moved it. Or an effect is unsettled after all: see `LookUp`. */
   | { readonly status: 'moved'; readonly subject: string; readonly version: number }
   /** Another holder has the cursor, or it has another position. A missing cursor has no holder and position 0. */
   | { readonly status: 'displaced'; readonly holder: string | undefined; readonly position: number }

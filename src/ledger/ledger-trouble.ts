@@ -28,7 +28,7 @@ export function reportTrouble(ledger: Ledger): Ledger {
   return {
     journal: {
       append: reporting((entry) => journal.append(entry)),
-      readCall: reporting((sessionId, callId) => journal.readCall(sessionId, callId)),
+      readCall: reporting((sessionId, callId, lookUp) => journal.readCall(sessionId, callId, lookUp)),
       measureCall: reporting((sessionId, callId) => journal.measureCall(sessionId, callId)),
       readSession: reporting((sessionId, scope) => journal.readSession(sessionId, scope)),
       readState: reporting((sessionId, subject) => journal.readState(sessionId, subject)),
@@ -39,8 +39,8 @@ export function reportTrouble(ledger: Ledger): Ledger {
     claims: {
       readClaim: reporting((claimKey) => claims.readClaim(claimKey)),
       readCounters: reporting((names) => claims.readCounters(names)),
-      findUnsettledEffects: reporting((sessionId, toolName, digest) =>
-        claims.findUnsettledEffects(sessionId, toolName, digest),
+      findUnsettledEffects: reporting((sessionId, toolName, digest, lookUp) =>
+        claims.findUnsettledEffects(sessionId, toolName, digest, lookUp),
       ),
     },
     artifacts: {

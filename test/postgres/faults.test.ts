@@ -1,7 +1,5 @@
 /** What happens when connections break, commits overlap and owners end. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import type { Server, Socket } from 'node:net';
-import { connect as connectTo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -10,6 +8,8 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import type { PostgresLedgerOptions } from '../../src/store/postgres/postgres-ledger-options.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
+import type { PgProxy } from './start-proxy.ts';
+import { startProxy } from './start-proxy.ts';
 import type { TestPostgres } from './start-postgres.ts';
 import { startPostgres } from './start-postgres.ts';
 
@@ -48,56 +48,15 @@ async function openClient(): Promise<pg.Client> {
   return client;
 }
 
-/** Stands between a ledger and the server, and drops answers when told. */
-async function startProxy(): Promise<{ url: string; dropAnswers(): void; passAnswers(): void; cut(): void }> {
-  const target = new URL(server.url);
-  const sockets = new Set<Socket>();
-  let isDropping = false;
-  const proxy: Server = createServer((client) => {
-    const upstream = connectTo(Number(target.port), target.hostname);
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        sockets.delete(socket);
-        client.destroy();
-        upstream.destroy();
-      });
-    }
-    client.pipe(upstream);
-    upstream.on('data', (bytes) => {
-      if (isDropping) client.destroy();
-      else client.write(bytes);
-    });
-  });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  opened.push({
-    close: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        proxy.close(() => resolve());
-      }),
-  });
-  const address = proxy.address();
-  const url = new URL(server.url);
-  url.port = String(typeof address === 'object' && address !== null ? address.port : 0);
-  return {
-    url: url.href,
-    dropAnswers: () => {
-      isDropping = true;
-    },
-    passAnswers: () => {
-      isDropping = false;
-    },
-    cut: () => {
-      for (const socket of sockets) socket.destroy();
-    },
-  };
+async function openProxy(): Promise<PgProxy> {
+  const proxy = await startProxy(server.url);
+  opened.push(proxy);
+  return proxy;
 }
 
 test('an entry whose answer was lost is stored once and answered', async () => {
   newSchema();
-  const proxy = await startProxy();
+  const proxy = await openProxy();
   const ledger = await open({ writers: 1 }, proxy.url);
   const call = new SampleCall('c');
   await ledger.journal.append(call.begin());
@@ -112,7 +71,7 @@ test('an entry whose answer was lost is stored once and answered', async () => {
 
 test('a remark whose answer was lost is stored once, although it has no version', async () => {
   newSchema();
-  const proxy = await startProxy();
+  const proxy = await openProxy();
   const ledger = await open({ writers: 1 }, proxy.url);
   const direct = await open();
   const call = new SampleCall('c');
@@ -129,7 +88,7 @@ test('a remark whose answer was lost is stored once, although it has no version'
 
 test('calls go on after all connections of a process were cut', async () => {
   newSchema();
-  const proxy = await startProxy();
+  const proxy = await openProxy();
   const ledger = await open({}, proxy.url);
   await ledger.journal.append(new SampleCall('a').begin());
   proxy.cut();
@@ -190,7 +149,7 @@ test('readers of many overlapping commits see every entry once, in order', async
 
 test('an owner is gone when its connection ended and its lease is over, and not before', async () => {
   newSchema();
-  const proxy = await startProxy();
+  const proxy = await openProxy();
   const owner = await open({ ownerLeaseMs: 1_000 }, proxy.url);
   const other = await open();
   const { ownerId } = owner.owners;

@@ -71,7 +71,12 @@ async function sweepFirst(live: ReadyCall & Findings): Promise<Verdict> {
 const lookForTwins = (live: ReadyCall & Findings): Awaitable<Verdict> => {
   const { tool, turn, input, engine } = live;
   return whenReady(
-    engine.ledger.claims.findUnsettledEffects(turn.sessionId, tool.name, input.effective.digest),
+    engine.ledger.claims.findUnsettledEffects(
+      turn.sessionId,
+      tool.name,
+      input.effective.digest,
+      'before_append',
+    ),
     (twins) => meetTwins(live, twins),
   );
 };

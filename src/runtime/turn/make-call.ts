@@ -12,6 +12,7 @@ import type { Call } from '../../call/call.ts';
 import type { Command } from '../../call/command.ts';
 import type { ParsedArguments, ParsedToolCall } from '../../call/tool-call.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
+import type { LookUp } from '../../ledger/look-up.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import type { AcceptedCall, Manner } from '../state/accepted-call.ts';
@@ -175,7 +176,9 @@ async function proceed(state: RuntimeState, key: string, live: AcceptedCall): Pr
   const { engine, request, journal } = live;
   if (engine.failedWrites.hasWaiting) await recordFailedWrites(state);
   if (state.pendingSettlements.size > 0) await settlePending(state);
-  const stored = readKnown(live);
+  // A read runs before anything is appended, and a call that stopped here goes on from its record: both need to know.
+  const isCertain = live.tool?.surelyReads === true || state.pendingSettlements.has(key);
+  const stored = readKnown(live, isCertain ? 'certain' : 'before_append');
   const known = isPromiseLike(stored) ? await stored : stored;
   if (known !== undefined) {
     const left = state.pendingSettlements.get(key);
@@ -195,13 +198,13 @@ async function proceed(state: RuntimeState, key: string, live: AcceptedCall): Pr
 }
 
 /** Reads the call from the ledger. */
-function readKnown(live: AcceptedCall): Awaitable<StoredCall | undefined> {
+function readKnown(live: AcceptedCall, lookUp: LookUp): Awaitable<StoredCall | undefined> {
   const fail = (error: unknown): never => {
     noteFailedWrite(live, error);
     throw error;
   };
   try {
-    const stored = live.engine.ledger.journal.readCall(live.turn.sessionId, live.request.id);
+    const stored = live.engine.ledger.journal.readCall(live.turn.sessionId, live.request.id, lookUp);
     return isPromiseLike(stored) ? stored.then(undefined, fail) : stored;
   } catch (error) {
     return fail(error);

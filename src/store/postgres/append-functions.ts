@@ -8,36 +8,36 @@
  * A transaction gets its id with its first lock and may then wait for a head. If another transaction with a later id
  * appended to that session meanwhile, our positions would come before its positions. The function then gives up with
  * QT001, and the client sends the batch again.
+ *
+ * `p_names` are the sessions of the batch, each once, in the order of their bytes. `p_new`: some of them may have no head
+ * yet; without it, a missing head is QT003. `p_simple`: no item has extras, and no call appears twice. `p_tools` and
+ * `p_digests` name effects that must not be unsettled. One row with the status `all` says that every item was appended.
  */
 export const appendFunctions = `
 CREATE FUNCTION chain_step(state text, head text, n bigint, t text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN encode(sha256(convert_to(coalesce(state, head) || E'\\n' || n || E'\\n' || t, 'UTF8')), 'hex');
 CREATE AGGREGATE chain(text, bigint, text) (SFUNC = chain_step, STYPE = text);
 
-CREATE FUNCTION lock_heads(p_sessions text[], p_genesis text[]) RETURNS bigint LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE v_many bigint; v_found bigint; v_first bigint;
+CREATE FUNCTION lock_heads(p_names text[], p_genesis text[], p_new boolean) RETURNS bigint LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE v_found bigint; v_last bigint; v_first bigint;
 BEGIN
-  SELECT count(DISTINCT s) INTO v_many FROM unnest(p_sessions) s;
-  SELECT count(*) INTO v_found FROM sessions h WHERE h.session_id = ANY (p_sessions);
-  IF v_found < v_many THEN
+  IF p_new THEN
     INSERT INTO sessions AS h (session_id, sequence, hash, position)
-      SELECT DISTINCT ON (x.s COLLATE "C") x.s, 0, x.g, 0 FROM unnest(p_sessions, p_genesis) x(s, g) ORDER BY x.s COLLATE "C"
+      SELECT x.s, 0, x.g, 0 FROM unnest(p_names, p_genesis) x(s, g) ORDER BY x.s COLLATE "C"
       ON CONFLICT (session_id) DO UPDATE SET sequence = h.sequence;
-  ELSE
-    SELECT count(*) INTO v_found
-      FROM (SELECT 1 FROM sessions h WHERE h.session_id = ANY (p_sessions) ORDER BY h.session_id FOR UPDATE) locked;
-    IF v_found < v_many THEN RAISE EXCEPTION 'a session was removed meanwhile' USING ERRCODE = 'QT001'; END IF;
   END IF;
-  SELECT (position_base + pg_current_xact_id()::text::bigint) * 1024 INTO v_first FROM ledger;
-  IF EXISTS (SELECT 1 FROM sessions h WHERE h.session_id = ANY (p_sessions) AND h.position >= v_first) THEN
-    RAISE EXCEPTION 'a later transaction was first' USING ERRCODE = 'QT001';
-  END IF;
+  SELECT count(*), max(l.position), min(l.base) INTO v_found, v_last, v_first FROM (
+    SELECT h.position, (SELECT position_base FROM ledger) AS base FROM sessions h
+      WHERE h.session_id = ANY (p_names) ORDER BY h.session_id FOR UPDATE) l;
+  IF v_found < cardinality(p_names) THEN RAISE EXCEPTION 'a session is new' USING ERRCODE = 'QT003'; END IF;
+  v_first := (v_first + pg_current_xact_id()::text::bigint) * 1024;
+  IF v_last >= v_first THEN RAISE EXCEPTION 'a later transaction was first' USING ERRCODE = 'QT001'; END IF;
   RETURN v_first;
 END $$;
 
 CREATE FUNCTION append_items(
   p_first bigint, p_sessions text[], p_calls text[], p_expected integer[], p_texts text[], p_bodies text[],
-  p_salts text[], p_extras text[], p_owner text
+  p_salts text[], p_tools text[], p_digests text[], p_extras text[]
 ) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   i integer; p integer; x jsonb; e jsonb; v_had integer; v_text text; v_name text; v_sum jsonb; v_taken double precision;
@@ -59,8 +59,18 @@ BEGIN
         status := 'conflict'; version := v_had; RETURN NEXT; CONTINUE items;
       END IF;
     END IF;
+    IF p_tools[i] IS NOT NULL AND EXISTS (SELECT 1 FROM unsettled u
+        WHERE u.session_id = p_sessions[i] AND u.tool = p_tools[i] AND u.digest = p_digests[i]) THEN
+      status := 'unsettled'; RETURN NEXT; CONTINUE items;
+    END IF;
     v_text := p_texts[i];
     IF x IS NOT NULL THEN
+      FOR e IN SELECT * FROM jsonb_array_elements(x -> 'guesses') LOOP
+        IF EXISTS (SELECT 1 FROM unsettled u WHERE u.session_id = p_sessions[i] AND u.tool = e ->> 'tool'
+            AND u.digest = e ->> 'digest') THEN
+          status := 'unsettled'; RETURN NEXT; CONTINUE items;
+        END IF;
+      END LOOP;
       IF x ? 'claim' THEN
         SELECT c.session_id, c.call_id, c.digest INTO v_row FROM claims c WHERE c.key = x -> 'claim' ->> 'key';
         IF FOUND AND NOT (v_row.session_id IS NOT DISTINCT FROM x -> 'claim' ->> 'overSession'
@@ -165,55 +175,58 @@ BEGIN
 END $$;
 
 CREATE FUNCTION append_v1(
-  p_lane text, p_epoch bigint, p_owner text, p_sessions text[], p_genesis text[], p_calls text[], p_expected integer[],
-  p_texts text[], p_bodies text[], p_salts text[], p_extras text[], p_counters text[], p_keys text[]
+  p_lane text, p_epoch bigint, p_names text[], p_genesis text[], p_new boolean, p_simple boolean, p_sessions text[],
+  p_calls text[], p_expected integer[], p_texts text[], p_bodies text[], p_salts text[], p_tools text[],
+  p_digests text[], p_extras text[], p_counters text[], p_keys text[]
 ) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE v_first bigint; v_many integer := cardinality(p_sessions); v_sessions integer; v_calls integer; v_fine boolean;
+DECLARE v_first bigint; v_fine boolean;
 BEGIN
   PERFORM 1 FROM lanes l WHERE l.lane_id = p_lane AND l.epoch = p_epoch FOR SHARE;
   IF NOT FOUND THEN RAISE EXCEPTION 'another connection took over' USING ERRCODE = 'QT002'; END IF;
-  v_first := lock_heads(p_sessions, p_genesis);
-  IF cardinality(p_counters) > 0 THEN
-    INSERT INTO counters AS c (name, used, reserved) SELECT DISTINCT n COLLATE "C", 0, 0 FROM unnest(p_counters) n ORDER BY 1
-      ON CONFLICT (name) DO UPDATE SET used = c.used;
-  END IF;
-  IF cardinality(p_keys) > 0 THEN
-    PERFORM pg_advisory_xact_lock(k)
-      FROM (SELECT DISTINCT hashtextextended(n, 5498) AS k FROM unnest(p_keys) n ORDER BY 1) keys;
-  END IF;
-  SELECT count(DISTINCT y.s), count(DISTINCT (y.s, y.c)), bool_and(y.x IS NULL) INTO v_sessions, v_calls, v_fine
-    FROM unnest(p_sessions, p_calls, p_extras) y(s, c, x);
-  IF v_fine AND v_calls = v_many THEN
-    SELECT bool_and(y.c IS NULL OR coalesce((SELECT max(n.version) FROM entries n
-        WHERE n.session_id = y.s AND n.call_id = y.c AND n.version IS NOT NULL), 0) = y.w) INTO v_fine
-      FROM unnest(p_sessions, p_calls, p_expected) y(s, c, w);
+  v_first := lock_heads(p_names, p_genesis, p_new);
+  IF p_simple THEN
+    SELECT bool_and((y.c IS NULL OR coalesce((SELECT max(n.version) FROM entries n
+          WHERE n.session_id = y.s AND n.call_id = y.c AND n.version IS NOT NULL), 0) = y.w)
+        AND (y.tool IS NULL OR NOT EXISTS (SELECT 1 FROM unsettled u
+          WHERE u.session_id = y.s AND u.tool = y.tool AND u.digest = y.digest))) INTO v_fine
+      FROM unnest(p_sessions, p_calls, p_expected, p_tools, p_digests) y(s, c, w, tool, digest);
   ELSE
     v_fine := false;
+    IF cardinality(p_counters) > 0 THEN
+      INSERT INTO counters AS c (name, used, reserved) SELECT DISTINCT n COLLATE "C", 0, 0 FROM unnest(p_counters) n ORDER BY 1
+        ON CONFLICT (name) DO UPDATE SET used = c.used;
+    END IF;
+    IF cardinality(p_keys) > 0 THEN
+      PERFORM pg_advisory_xact_lock(k)
+        FROM (SELECT DISTINCT hashtextextended(n, 5498) AS k FROM unnest(p_keys) n ORDER BY 1) keys;
+    END IF;
   END IF;
   IF NOT v_fine THEN
-    RETURN QUERY SELECT * FROM append_items(
-      v_first, p_sessions, p_calls, p_expected, p_texts, p_bodies, p_salts, p_extras, p_owner);
-  ELSIF v_sessions = v_many THEN
-    RETURN QUERY WITH moved AS (
+    RETURN QUERY SELECT * FROM append_items(v_first, p_sessions, p_calls, p_expected, p_texts, p_bodies, p_salts,
+      p_tools, p_digests, p_extras);
+    RETURN;
+  END IF;
+  IF cardinality(p_names) = cardinality(p_sessions) THEN
+    WITH moved AS (
       UPDATE sessions h SET sequence = h.sequence + 1, position = v_first + y.o - 1,
           hash = encode(sha256(convert_to(h.hash || E'\\n' || (h.sequence + 1) || E'\\n' || y.t, 'UTF8')), 'hex')
         FROM unnest(p_sessions, p_calls, p_expected, p_texts, p_bodies, p_salts) WITH ORDINALITY y(s, c, w, t, b, salt, o)
         WHERE h.session_id = y.s
-        RETURNING y.s, h.sequence AS n, y.c, y.w + 1 AS v, y.t, y.b, y.salt, h.hash AS h, y.o),
-      done AS (INSERT INTO entries (position, session_id, sequence, call_id, version, text, bodies, salt, hash)
-        SELECT v_first + m.o - 1, m.s, m.n, m.c, m.v, m.t, m.b, m.salt, m.h FROM moved m ORDER BY m.o)
-      SELECT m.o::integer, 'appended', coalesce(m.v, 0), NULL::text, v_first + m.o - 1 FROM moved m;
+        RETURNING y.s, h.sequence AS n, y.c, y.w + 1 AS v, y.t, y.b, y.salt, h.hash AS h, y.o)
+    INSERT INTO entries (position, session_id, sequence, call_id, version, text, bodies, salt, hash)
+      SELECT v_first + m.o - 1, m.s, m.n, m.c, m.v, m.t, m.b, m.salt, m.h FROM moved m;
   ELSE
-    RETURN QUERY WITH item AS (
+    WITH item AS (
       SELECT y.*, h.hash AS head, h.sequence + row_number() OVER (PARTITION BY y.s ORDER BY y.o) AS n
         FROM unnest(p_sessions, p_calls, p_expected, p_texts, p_bodies, p_salts) WITH ORDINALITY y(s, c, w, t, b, salt, o)
         JOIN sessions h ON h.session_id = y.s),
       linked AS MATERIALIZED (SELECT i.*, chain(i.head, i.n, i.t) OVER (PARTITION BY i.s ORDER BY i.n) AS h FROM item i),
       moved AS (UPDATE sessions h SET sequence = l.n, hash = l.h, position = v_first + l.o - 1
-        FROM (SELECT DISTINCT ON (k.s) k.s, k.n, k.h, k.o FROM linked k ORDER BY k.s, k.n DESC) l WHERE h.session_id = l.s),
-      done AS (INSERT INTO entries (position, session_id, sequence, call_id, version, text, bodies, salt, hash)
-        SELECT v_first + l.o - 1, l.s, l.n, l.c, l.w + 1, l.t, l.b, l.salt, l.h FROM linked l ORDER BY l.o)
-      SELECT l.o::integer, 'appended', coalesce(l.w + 1, 0), NULL::text, v_first + l.o - 1 FROM linked l;
+        FROM (SELECT DISTINCT ON (k.s) k.s, k.n, k.h, k.o FROM linked k ORDER BY k.s, k.n DESC) l WHERE h.session_id = l.s)
+    INSERT INTO entries (position, session_id, sequence, call_id, version, text, bodies, salt, hash)
+      SELECT v_first + l.o - 1, l.s, l.n, l.c, l.w + 1, l.t, l.b, l.salt, l.h FROM linked l;
   END IF;
+  ord := 0; status := 'all'; version := 0; at := v_first;
+  RETURN NEXT;
 END $$;
 `;

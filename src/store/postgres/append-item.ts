@@ -8,6 +8,7 @@ import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry } from '../../ledger/journal.ts';
 import { lastState } from '../../ledger/last-state.ts';
 import { clearsUnsettledEffect, leavesUnsettledEffect } from '../../ledger/unsettled-effect.ts';
+import type { Effect } from './effect-guesses.ts';
 import { toPgText } from './pg-text.ts';
 
 export type AppendItem = {
@@ -19,6 +20,9 @@ export type AppendItem = {
   readonly text: string;
   readonly bodies: string | null;
   readonly salt: string | null;
+  /** An effect that must not be unsettled: see `effect-guesses.ts`. More than one is in the extras. */
+  readonly tool: string | null;
+  readonly digest: string | null;
   readonly extras: string | null;
   readonly counters: readonly string[];
   readonly keys: readonly string[];
@@ -28,16 +32,22 @@ export type AppendItem = {
 
 const remark = -1;
 
-/** `digest`: of the input of a call that this entry leaves in doubt, see `findDoubt`. */
+/**
+ * `digest`: of the input of a call that this entry leaves in doubt, see `findDoubt`. `guesses`: effects that must not be
+ * unsettled.
+ */
 export function toAppendItem(
   entry: Entry,
   ownerId: string,
   salt: () => string,
   digest: string | undefined,
+  guesses: readonly Effect[],
 ): AppendItem {
   const { sessionId, callId, expectedVersion } = entry;
   const written = writeEntry(entry, ownerId, salt);
   const extras = toExtras(entry, digest);
+  const hasExtras = Object.keys(extras).length > 0 || expectedVersion === 'any';
+  const [guess, ...others] = hasExtras ? [] : guesses;
   return {
     session: toPgText(sessionId),
     genesis: genesisHash(sessionId),
@@ -47,12 +57,24 @@ export function toAppendItem(
     bodies: written.bodies ?? null,
     salt: written.salt ?? null,
     // A remark needs the version that its call has: the function looks it up only when it goes item by item.
-    extras: Object.keys(extras).length > 0 || expectedVersion === 'any' ? JSON.stringify(extras) : null,
+    extras: hasExtras || others.length > 0 ? JSON.stringify({ ...extras, ...toGuesses(guesses) }) : null,
+    tool: guess === undefined ? null : toPgText(guess.toolName),
+    digest: guess === undefined ? null : toPgText(guess.inputDigest),
     counters: [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => toPgText(counter)),
     keys: [entry.claim?.key, entry.releaseClaim].flatMap((key) => (key === undefined ? [] : [toPgText(key)])),
     prefix: `{"v":1,"entry":${quoteText(entry.entryId)},`,
   };
 }
+
+const toGuesses = (guesses: readonly Effect[]): JsonObject =>
+  guesses.length === 0
+    ? {}
+    : {
+        guesses: guesses.map(({ toolName, inputDigest }) => ({
+          tool: toPgText(toolName),
+          digest: toPgText(inputDigest),
+        })),
+      };
 
 /** The event that leaves the effect of its call in doubt, if the entry has one. */
 export const findDoubt = ({ events }: Entry): ToolResponded | undefined =>

@@ -12,12 +12,16 @@ import { closedError } from '../../ledger/refuse-entry.ts';
 import type { AppendItem } from './append-item.ts';
 import { toIntArray, toTextArray } from './text-array.ts';
 import type { PgConnection } from './pg-driver.ts';
-import { connect, fencedState, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
+import { connect, fencedState, isRefusal, isRetryable, newSessionState, sqlStateOf } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 import { saturatedError, toUnavailable } from './pg-pool.ts';
 import { fromPgText } from './pg-text.ts';
 
-export type Appended = { readonly result: AppendResult; readonly position: number };
+/** `unsettled`: a guess was wrong, see `effect-guesses.ts`. */
+export type Appended = {
+  readonly result: AppendResult | { readonly status: 'unsettled' };
+  readonly position: number;
+};
 
 type Job = {
   readonly item: AppendItem;
@@ -30,7 +34,7 @@ type Job = {
 
 type ResultRow = {
   readonly ord: number;
-  readonly status: AppendResult['status'];
+  readonly status: AppendResult['status'] | 'unsettled' | 'all';
   readonly version: number;
   readonly detail: string | null;
   readonly at: number;
@@ -38,6 +42,7 @@ type ResultRow = {
 
 const mostInBatch = 256;
 const mostQueued = 50_000;
+const mostKnown = 100_000;
 /** How long an entry waits for a server that cannot be reached. */
 const patienceMs = 10_000;
 const pauseMs = 50;
@@ -48,6 +53,8 @@ export class AppendLane {
   readonly #ownerId: string;
   readonly #onCommit: (last: number) => void;
   readonly #queue: Job[] = [];
+  /** Sessions that have a head. */
+  readonly #known = new Set<string>();
   #connection: PgConnection | undefined;
   #epoch = 0;
   #work: Promise<void> | undefined;
@@ -103,6 +110,10 @@ export class AppendLane {
   /** Gives the jobs to try again. */
   async #afterFailure(error: unknown, jobs: readonly Job[]): Promise<readonly Job[]> {
     if (isRetryable(error)) return jobs;
+    if (sqlStateOf(error) === newSessionState) {
+      for (const { item } of jobs) this.#known.delete(item.session);
+      return jobs;
+    }
     if (isRefusal(error) && sqlStateOf(error) !== fencedState) return this.#splitRefused(error, jobs);
     const wasOpen = this.#connection !== undefined;
     void this.#connection?.end();
@@ -143,29 +154,40 @@ export class AppendLane {
 
   async #send(connection: PgConnection, jobs: readonly Job[]): Promise<void> {
     const items = jobs.map(({ item }) => item);
-    const rows = await connection.query<ResultRow>(
-      this.#pool.named('SELECT * FROM @append_v1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)'),
-      [
-        this.#laneId,
-        this.#epoch,
-        this.#ownerId,
-        toTextArray(items.map(({ session }) => session)),
-        toTextArray(items.map(({ genesis }) => genesis)),
-        toTextArray(items.map(({ call }) => call)),
-        toIntArray(items.map(({ expected }) => expected)),
-        toTextArray(items.map(({ text }) => text)),
-        toTextArray(items.map(({ bodies }) => bodies)),
-        toTextArray(items.map(({ salt }) => salt)),
-        toTextArray(items.map(({ extras }) => extras)),
-        toTextArray(items.flatMap(({ counters }) => counters)),
-        toTextArray(items.flatMap(({ keys }) => keys)),
-      ],
-    );
-    let last = 0;
-    for (const row of rows) {
-      if (row.status === 'appended') last = Math.max(last, row.at);
+    const heads = new Map(items.map(({ session, genesis }) => [session, genesis]));
+    const rows = await connection.query<ResultRow>(this.#pool.named(appendSql), [
+      this.#laneId,
+      this.#epoch,
+      toTextArray([...heads.keys()]),
+      toTextArray([...heads.values()]),
+      [...heads.keys()].some((session) => !this.#known.has(session)),
+      isSimple(items),
+      toTextArray(items.map(({ session }) => session)),
+      toTextArray(items.map(({ call }) => call)),
+      toIntArray(items.map(({ expected }) => expected)),
+      toTextArray(items.map(({ text }) => text)),
+      toTextArray(items.map(({ bodies }) => bodies)),
+      toTextArray(items.map(({ salt }) => salt)),
+      toTextArray(items.map(({ tool }) => tool)),
+      toTextArray(items.map(({ digest }) => digest)),
+      toTextArray(items.map(({ extras }) => extras)),
+      toTextArray(items.flatMap(({ counters }) => counters)),
+      toTextArray(items.flatMap(({ keys }) => keys)),
+    ]);
+    if (this.#known.size > mostKnown) this.#known.clear();
+    for (const session of heads.keys()) this.#known.add(session);
+    const [first] = rows;
+    if (first?.status === 'all') {
+      this.#onCommit(first.at + jobs.length - 1);
+      for (const [place, { item, resolve }] of jobs.entries())
+        resolve({
+          result: { status: 'appended', version: item.expected === null ? 0 : item.expected + 1 },
+          position: first.at + place,
+        });
+      return;
     }
-    if (last > 0) this.#onCommit(last);
+    const last = rows.findLast(({ status }) => status === 'appended');
+    if (last !== undefined) this.#onCommit(last.at);
     for (const row of rows) jobs[row.ord - 1]?.resolve({ result: toResult(row), position: row.at });
   }
 
@@ -194,6 +216,21 @@ export class AppendLane {
   }
 }
 
+const appendSql = `SELECT * FROM @append_v1(${Array.from({ length: 17 }, (_, n) => `$${n + 1}`).join(', ')})`;
+
+/** Can the batch be written by set-based statements? Then no call is in it twice, and no item has extras. */
+function isSimple(items: readonly AppendItem[]): boolean {
+  const calls = new Set<string>();
+  for (const { session, call, extras } of items) {
+    if (extras !== null) return false;
+    if (call === null) continue;
+    const key = `${session.length}:${session}${call}`;
+    if (calls.has(key)) return false;
+    calls.add(key);
+  }
+  return true;
+}
+
 /** The epoch was raised before this runs, so nothing of the old connection can still be under way. */
 const keptSql = `
   SELECT x.o::integer AS ord, e.position AS at, coalesce(e.version,
@@ -206,8 +243,10 @@ const keptSql = `
 /** Disk full, too many connections, shutting down, read-only: no entry is at fault. */
 const isAboutServer = (error: unknown): boolean => /^(25|53|54|57|58)/.test(sqlStateOf(error) ?? '');
 
-function toResult({ status, version, detail }: ResultRow): AppendResult {
+function toResult({ status, version, detail }: ResultRow): Appended['result'] {
   switch (status) {
+    case 'unsettled':
+      return { status };
     case 'appended':
     case 'conflict':
       return { status, version };

@@ -149,5 +149,7 @@ export const isRetryable = (error: unknown): boolean =>
 
 /** Raised by the append function where its positions would not come after those of an entry before it. */
 export const orderState = 'QT001';
+/** Raised by the append function where a session has no head yet, although the client thought so. */
+export const newSessionState = 'QT003';
 /** Raised where another connection took over for this one. */
 export const fencedState = 'QT002';

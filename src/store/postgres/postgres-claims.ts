@@ -1,20 +1,38 @@
 import type { ClaimHolder, Claims, Counter } from '../../ledger/claims.ts';
+import type { Awaitable } from '../../base/json.ts';
+import type { LookUp } from '../../ledger/look-up.ts';
+import type { EffectGuesses } from './effect-guesses.ts';
+import type { Key, OrdRow } from './gathered-read.ts';
+import { GatheredRead } from './gathered-read.ts';
 import { toTextArray } from './text-array.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 
+type ClaimRow = OrdRow & { readonly session_id: string; readonly call_id: string; readonly digest: string };
+
+const readClaimsSql = `SELECT x.o::integer AS ord, c.session_id, c.call_id, c.digest
+  FROM unnest($1::text[]) WITH ORDINALITY x(k, o) JOIN @claims c ON c.key = x.k`;
+
+const findEffectsSql = `SELECT x.o::integer AS ord, u.call_id
+  FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY x(s, t, d, o)
+  JOIN @unsettled u ON u.session_id = x.s AND u.tool = x.t AND u.digest = x.d ORDER BY x.o, u.position`;
+
 export class PostgresClaims implements Claims {
   readonly #pool: PgPool;
 
-  constructor(pool: PgPool) {
+  readonly #claims: GatheredRead<ClaimRow>;
+  readonly #effects: GatheredRead<OrdRow & { readonly call_id: string }>;
+  readonly #guesses: EffectGuesses;
+
+  constructor(pool: PgPool, guesses: EffectGuesses) {
     this.#pool = pool;
+    this.#guesses = guesses;
+    this.#claims = new GatheredRead(pool, readClaimsSql);
+    this.#effects = new GatheredRead(pool, findEffectsSql);
   }
 
   async readClaim(claimKey: string): Promise<ClaimHolder | undefined> {
-    const [row] = await this.#pool.query<{ session_id: string; call_id: string; digest: string }>(
-      'SELECT session_id, call_id, digest FROM @claims WHERE key = $1',
-      [toPgText(claimKey)],
-    );
+    const [row] = await this.#claims.read([toPgText(claimKey)]);
     return (
       row && {
         sessionId: fromPgText(row.session_id),
@@ -34,15 +52,18 @@ export class PostgresClaims implements Claims {
     return rows.map(({ used, reserved }) => ({ used, reserved }));
   }
 
-  async findUnsettledEffects(
+  findUnsettledEffects(
     sessionId: string,
     toolName: string,
     inputDigest: string,
-  ): Promise<readonly string[]> {
-    const rows = await this.#pool.query<{ call_id: string }>(
-      'SELECT call_id FROM @unsettled WHERE session_id = $1 AND tool = $2 AND digest = $3 ORDER BY position',
-      [toPgText(sessionId), toPgText(toolName), toPgText(inputDigest)],
-    );
+    lookUp: LookUp = 'certain',
+  ): Awaitable<readonly string[]> {
+    if (lookUp === 'before_append' && this.#guesses.tryGuess(sessionId, { toolName, inputDigest })) return [];
+    return this.#findEffects([toPgText(sessionId), toPgText(toolName), toPgText(inputDigest)]);
+  }
+
+  async #findEffects(key: Key): Promise<readonly string[]> {
+    const rows = await this.#effects.read(key);
     return rows.map((row) => fromPgText(row.call_id));
   }
 }

@@ -1,7 +1,7 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { readJsonText } from '../../base/json-text.ts';
-import type { JsonObject } from '../../base/json.ts';
+import type { Awaitable, JsonObject } from '../../base/json.ts';
 import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { bodiesDigest } from '../../ledger/formats/v1/bodies-digest.ts';
 import type {
@@ -15,14 +15,19 @@ import type {
 import { readOnlyError, refuseEntry } from '../../ledger/refuse-entry.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
+import type { LookUp } from '../../ledger/look-up.ts';
 import type { AppendItem } from './append-item.ts';
 import { findDoubt, toAppendItem } from './append-item.ts';
 import type { Appended } from './append-lane.ts';
 import type { Changes } from './changes.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
+import type { EffectGuesses } from './effect-guesses.ts';
+import type { OrdRow } from './gathered-read.ts';
+import { GatheredRead } from './gathered-read.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
+import { SeenCalls } from './seen-calls.ts';
 
 export type JournalParts = {
   readonly pool: PgPool;
@@ -31,31 +36,44 @@ export type JournalParts = {
   readonly salt: () => string;
   /** Undefined where the handle only reads. */
   readonly append: ((item: AppendItem) => Promise<Appended>) | undefined;
+  readonly guesses: EffectGuesses;
 };
 
 export class PostgresJournal implements Journal {
   readonly #parts: JournalParts;
+  readonly #calls: GatheredRead<EntryRow & OrdRow>;
+  readonly #seen = new SeenCalls();
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
+    this.#calls = new GatheredRead(parts.pool, readCallsSql);
   }
 
   async append(entry: Entry): Promise<AppendResult> {
-    const { ownerId, salt, append } = this.#parts;
+    const { ownerId, salt, append, guesses } = this.#parts;
     refuseEntry(entry);
     if (append === undefined) throw readOnlyError(undefined);
     const doubt = findDoubt(entry);
     const digest = doubt && (await this.#digestOf(entry, doubt.callId));
-    const { result } = await append(toAppendItem(entry, ownerId, salt, digest));
-    return result;
+    const effects = guesses.takeFor(entry);
+    const { result } = await append(toAppendItem(entry, ownerId, salt, digest, effects));
+    if (entry.callId !== undefined) this.#seen.add(entry.sessionId, entry.callId);
+    if (result.status !== 'unsettled') return result;
+    guesses.noteWrong(entry.sessionId, effects);
+    return { status: 'moved', subject: unsettledSubject, version: 0 };
   }
 
-  async readCall(sessionId: string, callId: string): Promise<StoredCall | undefined> {
-    const rows = await this.#parts.pool.query<EntryRow>(
-      `SELECT ${entryColumns} FROM @entries e WHERE e.session_id = $1 AND e.call_id = $2 ORDER BY e.sequence`,
-      [toPgText(sessionId), toPgText(callId)],
-    );
-    return rows.length === 0 ? undefined : this.#toStoredCall(sessionId, callId, rows);
+  /** Stays synchronous where nothing is looked up. */
+  readCall(sessionId: string, callId: string, lookUp: LookUp = 'certain'): Awaitable<StoredCall | undefined> {
+    if (lookUp === 'before_append' && !this.#seen.has(sessionId, callId)) return undefined;
+    return this.#readCall(sessionId, callId);
+  }
+
+  async #readCall(sessionId: string, callId: string): Promise<StoredCall | undefined> {
+    const rows = await this.#calls.read([toPgText(sessionId), toPgText(callId)]);
+    if (rows.length === 0) return undefined;
+    this.#seen.add(sessionId, callId);
+    return this.#toStoredCall(sessionId, callId, rows);
   }
 
   async measureCall(sessionId: string, callId: string): Promise<number> {
@@ -165,6 +183,13 @@ export class PostgresJournal implements Journal {
     return undefined;
   }
 }
+
+/** Named in the answer to an append whose look-up for unsettled effects was answered too early. */
+const unsettledSubject = 'quittance.unsettled';
+
+const readCallsSql = `SELECT x.o::integer AS ord, ${entryColumns}
+  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)
+  JOIN @entries e ON e.session_id = x.s AND e.call_id = x.c ORDER BY x.o, e.sequence`;
 
 const changedError = (sessionId: string, callId: string): QuittanceError =>
   new QuittanceError(

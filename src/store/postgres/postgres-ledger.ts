@@ -8,6 +8,7 @@ import { createSalts } from '../files/salts.ts';
 import { SpillFile } from '../files/spill-file.ts';
 import { AppendLane } from './append-lane.ts';
 import { Changes } from './changes.ts';
+import { EffectGuesses } from './effect-guesses.ts';
 import type { LedgerRow } from './migrate.ts';
 import type { PgPool } from './pg-pool.ts';
 import { PostgresArtifacts } from './postgres-artifacts.ts';
@@ -66,14 +67,16 @@ export class PostgresLedger implements Ledger {
             { length: pool.settings.writers },
             (_, n) => new AppendLane(pool, `${ownerId}/${n}`, ownerId, onCommit),
           );
+    const guesses = new EffectGuesses();
     this.journal = new PostgresJournal({
       pool,
+      guesses,
       changes,
       ownerId,
       salt,
       append: lanes.length === 0 ? undefined : (item) => laneFor(lanes, item.session).append(item),
     });
-    this.claims = new PostgresClaims(pool);
+    this.claims = new PostgresClaims(pool, guesses);
     this.artifacts = new PostgresArtifacts(pool);
     this.owners = owners;
     this.spill = createSpill(spillFile, owners);

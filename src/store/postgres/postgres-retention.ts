@@ -89,7 +89,7 @@ export class PostgresRetention implements Retention {
         toPgText(sessionId),
       ]);
       const names = found === undefined ? sessions.filter((name) => name !== sessionId) : sessions;
-      const [locked] = await query<{ first: number }>('SELECT @lock_heads($1, $2) AS first', [
+      const [locked] = await query<{ first: number }>('SELECT @lock_heads($1, $2, true) AS first', [
         toTextArray(names.map(toPgText)),
         toTextArray(names.map(genesisHash)),
       ]);

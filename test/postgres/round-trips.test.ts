@@ -1,0 +1,138 @@
+/** How often a call asks the server, and that nothing is taken for granted because of it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Runtime } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
+import type { Ledger } from 'quittance/store';
+import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import type { PgProxy } from './start-proxy.ts';
+import { startProxy } from './start-proxy.ts';
+import type { TestPostgres } from './start-postgres.ts';
+import { startPostgres } from './start-postgres.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-round-trips-'));
+const sealKey = Buffer.alloc(32, 1);
+let server: TestPostgres;
+let proxy: PgProxy;
+let schemas = 0;
+let schema = '';
+const opened: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  server = await startPostgres();
+  proxy = await startProxy(server.url);
+});
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close();
+});
+afterAll(async () => {
+  await proxy.close();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const newSchema = (): void => {
+  schema = `trips_${process.pid}_${schemas++}`;
+};
+
+async function open(url = server.url): Promise<Ledger> {
+  const ledger = await openPostgresLedger(url, { schema, sealKey, spillFolder: join(folder, schema) });
+  opened.push(ledger);
+  return ledger;
+}
+
+type Ran = { readonly runtime: Runtime; readonly ran: string[]; readonly judged: string[] };
+
+function run(ledger: Ledger, fate: 'works' | 'breaks' = 'works', limit?: number): Ran {
+  const ran: string[] = [];
+  const judged: string[] = [];
+  const runtime = createRuntime({
+    ledger,
+    tools: [
+      defineTool({
+        name: 'send_mail',
+        mode: 'external',
+        run: (_, { callId }) => {
+          ran.push(callId);
+          if (fate === 'breaks') throw new Error('the connection to the mail server was lost');
+          return { sent: callId };
+        },
+      }),
+      defineTool({ name: 'get_weather', mode: 'read', run: () => ({ sun: true }) }),
+    ],
+    budgets: limit === undefined ? [] : [{ scope: 'all', toolCalls: limit }],
+    onPreToolUse: ({ callId }) => {
+      judged.push(callId);
+      return { type: 'allow' };
+    },
+  });
+  opened.push(runtime);
+  return { runtime, ran, judged };
+}
+
+const mail = (id: string) => ({ id, name: 'send_mail', arguments: { to: 'ada' } });
+
+/** Statements of calls: not those that renew a lease, wake other processes or fill lists. */
+const ofCalls = (): string[] =>
+  proxy.statements.filter((text) => /append_v1|entries|unsettled|claims/.test(text) && !/read_/.test(text));
+
+test('a new call of a tool with an effect costs two round trips', async () => {
+  newSchema();
+  const { runtime } = run(await open(proxy.url));
+  const turn = runtime.turn({ sessionId: 's' });
+  await turn.call(mail('first')); // a turn first looks for calls of processes that are gone
+  proxy.statements.length = 0;
+  await turn.call(mail('second'));
+  expect(ofCalls().map((text) => /append_v1/.exec(text)?.[0])).toEqual(['append_v1', 'append_v1']);
+});
+
+test('concurrent calls share their look-ups and their commits', async () => {
+  newSchema();
+  const { runtime } = run(await open(proxy.url));
+  const turn = runtime.turn({ sessionId: 's' });
+  await turn.call({ id: 'first', name: 'get_weather', arguments: {} });
+  proxy.statements.length = 0;
+  await Promise.all(
+    Array.from({ length: 100 }, (_, n) => turn.call({ id: `c${n}`, name: 'get_weather', arguments: { n } })),
+  );
+  expect(ofCalls().length).toBeLessThan(12);
+});
+
+test('a call that another process made is answered with its outcome and does not run again', async () => {
+  newSchema();
+  const one = run(await open());
+  const other = run(await open());
+  const first = await one.runtime.turn({ sessionId: 's' }).call(mail('c'));
+  const again = await other.runtime.turn({ sessionId: 's' }).call(mail('c'));
+  expect(again).toEqual(first);
+  expect(other.ran).toEqual([]);
+  expect(other.judged).toEqual(['c']); // the look-up was spared, so the hook saw it
+  expect(await other.runtime.turn({ sessionId: 's' }).call(mail('c'))).toEqual(first);
+  expect(other.judged).toEqual(['c']); // now this process knows the call
+  const different = await other.runtime
+    .turn({ sessionId: 's' })
+    .call({ id: 'c', name: 'send_mail', arguments: { to: 'bob' } });
+  expect(different).toMatchObject({ type: 'ToolDenied', reason: 'conflict' });
+});
+
+test.each([undefined, 100])(
+  'no-silent-rerun: a repeat of an effect that another process left in doubt is held, not run (limit %s)',
+  async (limit) => {
+    newSchema();
+    const one = run(await open(), 'breaks', limit);
+    const other = run(await open(), 'works', limit);
+    const failed = await one.runtime.turn({ sessionId: 's' }).call(mail('first'));
+    expect(failed).toMatchObject({ type: 'ToolFailure' });
+    const turn = other.runtime.turn({ sessionId: 's' });
+    const held = await turn.call(mail('second'), { ifHeld: 'return' }).catch((error: unknown) => error);
+    expect(other.ran).toEqual([]);
+    const { rows } = await other.runtime.confirmations.list({ status: 'pending' });
+    expect(rows).toMatchObject([{ callId: 'second' }]);
+    expect(held).toBeDefined();
+    // Other inputs are not concerned.
+    await turn.call({ id: 'third', name: 'send_mail', arguments: { to: 'bob' } });
+    expect(other.ran).toEqual(['third']);
+  },
+);
