@@ -50,7 +50,6 @@ const pauseMs = 50;
 export class AppendLane {
   readonly #pool: PgPool;
   readonly #laneId: string;
-  readonly #ownerId: string;
   readonly #onCommit: (last: number) => void;
   readonly #queue: Job[] = [];
   /** Sessions that have a head. */
@@ -60,10 +59,9 @@ export class AppendLane {
   #work: Promise<void> | undefined;
   #closed = false;
 
-  constructor(pool: PgPool, laneId: string, ownerId: string, onCommit: (last: number) => void) {
+  constructor(pool: PgPool, laneId: string, onCommit: (last: number) => void) {
     this.#pool = pool;
     this.#laneId = laneId;
-    this.#ownerId = ownerId;
     this.#onCommit = onCommit;
   }
 
@@ -271,6 +269,7 @@ function toResult({ status, version, detail }: ResultRow): Appended['result'] {
       const { counter, used } = parseDetail<{ counter: string; used: number }>(detail);
       return { status, counter: fromPgText(counter), used };
     }
+    case 'all':
     default:
       throw new QuittanceError('ledger.damaged', `The append function answered ${String(status)}.`);
   }

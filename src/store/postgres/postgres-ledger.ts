@@ -65,7 +65,7 @@ export class PostgresLedger implements Ledger {
         ? []
         : Array.from(
             { length: pool.settings.writers },
-            (_, n) => new AppendLane(pool, `${ownerId}/${n}`, ownerId, onCommit),
+            (_, n) => new AppendLane(pool, `${ownerId}/${n}`, onCommit),
           );
     const guesses = new EffectGuesses();
     this.journal = new PostgresJournal({
