@@ -61,7 +61,7 @@ export async function startProxy(serverUrl: string): Promise<PgProxy> {
         const { side, bytes: many } = planned;
         planned = undefined;
         if (side === 'statement') {
-          // What was written before reaches the server; the rest never does.
+          // The first bytes reach the server, the rest never does.
           upstream.write(bytes.subarray(0, many), () => upstream.destroy());
           return;
         }

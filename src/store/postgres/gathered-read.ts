@@ -1,6 +1,6 @@
 /**
- * Look-ups that share round trips. Keys that are asked for in the same turn of the event loop, or while earlier
- * statements are under way, become one statement with an array per column.
+ * Look-ups that share round trips. Keys of the same turn of the event loop become one statement with an array per
+ * column. So do keys that arrive while earlier statements run.
  */
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { PgPool } from './pg-pool.ts';
