@@ -39,7 +39,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 2,
     reporters: ['default', new ClosingLine()],
     teardownTimeout: 60_000,
-    globalSetup: 'test/temp-folder.ts',
+    globalSetup: ['test/temp-folder.ts', 'test/postgres/serve-postgres.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
       core,

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { createMemoryLedger } from '../src/store/memory/memory-ledger.ts';
-import { createRuntime } from '../src/store/memory/create-runtime.ts';
+import { createRuntime } from '../src/store/create-runtime.ts';
 import { createHttpServer } from '../src/http/create-http-server.ts';
 import { launchBrowser } from '../test/browser.ts';
 import { consoleBudget, weighConsole } from './console-weight.ts';

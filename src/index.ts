@@ -24,7 +24,7 @@ export { defaultSuccessCheck } from './tool/success-check.ts';
 export { successChecks } from './tool/success-checks.ts';
 export type { SuccessCheck, SuccessVerdict } from './tool/success-check.ts';
 
-export { createRuntime } from './store/memory/create-runtime.ts';
+export { createRuntime } from './store/create-runtime.ts';
 export type { Runtime } from './runtime/create-runtime.ts';
 export type { RuntimeOptions } from './runtime/runtime-options.ts';
 export type { TurnOptions } from './runtime/host/turn-options.ts';

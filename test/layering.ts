@@ -76,10 +76,10 @@ const isPure = (folder: string): boolean => pure.has(folder.split('/')[0] ?? fol
 const pureMayUse = new Set(['node:crypto', 'node:util']);
 
 /**
- * The folders that may read the global `process`; contracts look at its environment for their rules, and helpers for
- * tests whether they run where nothing may be recorded.
+ * The folders that may read the global `process`. Contracts look at its environment for their rules, helpers for tests
+ * look whether they run where nothing may be recorded, and the opening of a ledger looks for its key and certificates.
  */
-const readsProcess = new Set(['cli', 'contracts', 'testing']);
+const readsProcess = new Set(['cli', 'contracts', 'store', 'testing']);
 
 const bannedLines: readonly [RegExp, string][] = [
   [/@ts-(nocheck|ignore)\b/, 'silences the compiler; `@ts-expect-error` belongs in a type test'],

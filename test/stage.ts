@@ -20,7 +20,10 @@ export type Stage<Tools extends readonly AnyTool[]> = {
 
 /** A runtime and a turn of the session `s`. */
 export function setStage<const Tools extends readonly AnyTool[]>(
-  options: Omit<CreateOptions<Tools>, 'clock'> & { readonly clock?: ManualClock },
+  options: Omit<CreateOptions<Tools>, 'clock' | 'ledger'> & {
+    readonly clock?: ManualClock;
+    readonly ledger?: Ledger;
+  },
 ): Stage<Tools> {
   const { clock = createManualClock(), ledger = createMemoryLedger({ clock }) } = options;
   const runtime = createRuntime<Tools>({ ...options, clock, ledger } as CreateOptions<Tools>);

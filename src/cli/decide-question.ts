@@ -12,7 +12,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { toCallSummary } from '../ledger/summarize-call.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import type { PersonDecision } from '../runtime/hold/keep-decision.ts';
-import { createRuntime } from '../store/memory/create-runtime.ts';
+import { createRuntime } from '../store/create-runtime.ts';
 import type { Awaited } from './await-outcome.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { callToJson } from './call-columns.ts';

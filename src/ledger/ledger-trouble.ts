@@ -52,7 +52,10 @@ export function reportTrouble(ledger: Ledger): Ledger {
       ),
     },
     owners: {
-      ownerId: owners.ownerId,
+      // Not copied: a ledger that is opened later knows its owner and its key later.
+      get ownerId() {
+        return owners.ownerId;
+      },
       openCalls: owners.openCalls,
       statusOf: reporting((ownerId) => owners.statusOf(ownerId)),
       findGone: reporting(() => owners.findGone()),
@@ -98,7 +101,9 @@ export function reportTrouble(ledger: Ledger): Ledger {
       erase: reporting((erasure) => retention.erase(erasure)),
       dropSession: reporting((removal) => retention.dropSession(removal)),
     },
-    sealKey: ledger.sealKey,
+    get sealKey() {
+      return ledger.sealKey;
+    },
     now: () => ledger.now(),
     close: () => ledger.close(),
   };

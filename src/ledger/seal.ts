@@ -62,6 +62,22 @@ export function createSeal(key: Uint8Array): Seal {
   };
 }
 
+/** A seal whose key is read when it is needed for the first time. */
+export function createLateSeal(readKey: () => Uint8Array): Seal {
+  let made: Seal | undefined;
+  const seal = (): Seal => (made ??= createSeal(readKey()));
+  return {
+    seal: (plain, context) => seal().seal(plain, context),
+    open: (sealed, context) => seal().open(sealed, context),
+    get digestKey() {
+      return seal().digestKey;
+    },
+    get tokenKey() {
+      return seal().tokenKey;
+    },
+  };
+}
+
 function checkKey(key: unknown): asserts key is Uint8Array {
   if (key instanceof Uint8Array && key.byteLength === keyBytes) return;
   const type = key === null ? 'null' : typeof key;

@@ -5,7 +5,7 @@ import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ConfirmationAnswer } from '../runtime/host/confirm.ts';
-import { createRuntime } from '../store/memory/create-runtime.ts';
+import { createRuntime } from '../store/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
 import { defineTool } from '../tool/define-tool.ts';

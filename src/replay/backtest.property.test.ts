@@ -4,7 +4,7 @@ import { contractsFromYamlString } from '../contracts/from-yaml.ts';
 import { contractsFromMultiple } from '../contracts/from-multiple.ts';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { createRuntime } from '../store/memory/create-runtime.ts';
+import { createRuntime } from '../store/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { backtest } from './backtest.ts';

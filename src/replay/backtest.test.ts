@@ -4,7 +4,7 @@ import { ToolError } from '../call/tool-error.ts';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
-import { createRuntime } from '../store/memory/create-runtime.ts';
+import { createRuntime } from '../store/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { backtest } from './backtest.ts';

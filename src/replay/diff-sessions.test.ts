@@ -4,7 +4,7 @@ import { ToolError } from '../call/tool-error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
 import { ToolDecision } from '../runtime/host/tool-decision.ts';
-import { createRuntime } from '../store/memory/create-runtime.ts';
+import { createRuntime } from '../store/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { diffSessions } from './diff-sessions.ts';

@@ -48,7 +48,7 @@ export function checkRuntimeOptions(options: RuntimeOptions<readonly AnyTool[]>)
   checkKeys('createRuntime', options, Object.keys(known));
   const ledger: { readonly journal?: Partial<Journal> } | undefined = options.ledger;
   if (typeof ledger?.journal?.append !== 'function')
-    refuse('ledger must be an open ledger: what createMemoryLedger() gives.');
+    refuse('ledger must be an open ledger or the URL of one, e.g. "sqlite:./calls.db".');
   if (!Array.isArray(options.tools))
     refuse('createRuntime needs tools: an array of what defineTool or govern give.');
   for (const [index, tool] of options.tools.entries())

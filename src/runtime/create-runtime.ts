@@ -4,7 +4,7 @@ import { createIds, eventIdsFrom } from '../base/ids.ts';
 import { createRedactor } from '../base/redaction.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
 import { createFeed } from '../ledger/feed.ts';
-import { createSeal } from '../ledger/seal.ts';
+import { createLateSeal, createSeal } from '../ledger/seal.ts';
 import type { Policy } from '../policy/judge/compile-policy.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
@@ -86,11 +86,15 @@ const treatmentsByDefault: Readonly<Record<ToolMode, Treatment>> = {
   external: 'run',
 };
 
+/** When the seal key is read. At the start by default, so that a missing key is found there. */
+export type SealKeyUse = { readonly sealKey: 'at_start' | 'on_first_use' };
+
 /** A runtime on a ledger: it makes the calls of any number of sessions and has no other state. */
 export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   options: RuntimeOptions<Tools>,
+  use: SealKeyUse = { sealKey: 'at_start' },
 ): Runtime<Tools> {
-  const engine = createEngine(options);
+  const engine = createEngine(options, use);
   const feed = createFeed(engine.ledger.entries);
   const state = new RuntimeCore(engine, feed);
   watchFailedWrites(state, settlePending);
@@ -142,7 +146,10 @@ async function untilHeldOrEnded(active: ActiveCall): Promise<unknown> {
   return reply?.type === 'held' && active.live.signals.withdraw === undefined ? reply.rest : reply;
 }
 
-function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<Tools>): Engine {
+function createEngine<Tools extends readonly AnyTool[]>(
+  options: RuntimeOptions<Tools>,
+  use: SealKeyUse,
+): Engine {
   checkRuntimeOptions(options);
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
@@ -165,7 +172,8 @@ function createEngine<Tools extends readonly AnyTool[]>(options: RuntimeOptions<
     ids,
     nextEventId: eventIdsFrom(ids),
     ledger,
-    seal: createSeal(ledger.sealKey),
+    seal:
+      use.sealKey === 'at_start' ? createSeal(ledger.sealKey) : createLateSeal(() => options.ledger.sealKey),
     redactor: createRedactor(options.redaction),
     deadlines: createDeadlines(clock),
     expiries: createDeadlines(clock, { keepsAlive: false }),

@@ -1,8 +1,10 @@
-import { QuittanceError } from '../base/error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { parseLedgerUrl } from './ledger-url.ts';
 import { createMemoryLedger } from './memory/memory-ledger.ts';
 import { openPostgresLedger } from './postgres/open-postgres-ledger.ts';
+import { withPgEnvironment } from './postgres/pg-environment.ts';
 import type { PostgresLedgerOptions } from './postgres/postgres-ledger-options.ts';
+import { findSealKey, needSealKey } from './seal-key.ts';
 import type { SqliteLedgerOptions } from './sqlite/sqlite-ledger-options.ts';
 import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
 
@@ -18,21 +20,32 @@ export type OpenLedgerOptions = SqliteLedgerOptions & PostgresLedgerOptions;
  * Close the ledger when no runtime uses it any more.
  */
 export async function openLedger(url: string, options: OpenLedgerOptions = {}): Promise<Ledger> {
-  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase();
-  if (scheme === 'memory' && url.length === 'memory:'.length)
-    return createMemoryLedger({
-      ...(options.clock && { clock: options.clock }),
-      ...(options.sealKey && { sealKey: options.sealKey }),
-    });
-  if (scheme === undefined || scheme === 'sqlite') {
-    const path = scheme === undefined ? url : url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '');
-    if (path !== '' && !path.startsWith(':')) return openSqliteLedger(path, options);
+  // A process that only reads needs no key, so none is created for it.
+  return openWithKey(url, options, options.readOnly === true ? 'look' : 'make');
+}
+
+/**
+ * The same. With `look`, a missing seal key is not created: for commands that people run on any machine, most of which
+ * need no key.
+ */
+export async function openWithKey(
+  url: string,
+  options: OpenLedgerOptions,
+  keyAccess: 'make' | 'look',
+): Promise<Ledger> {
+  const address = parseLedgerUrl(url);
+  switch (address.kind) {
+    case 'memory':
+      return createMemoryLedger({
+        ...(options.clock && { clock: options.clock }),
+        ...(options.sealKey && { sealKey: options.sealKey }),
+      });
+    case 'sqlite':
+      return openSqliteLedger(address.path, options);
+    case 'postgres':
+      return openPostgresLedger(withPgEnvironment(address.url, process.env), {
+        ...options,
+        ...(keyAccess === 'make' ? needSealKey(process.env, options) : findSealKey(process.env, options)),
+      });
   }
-  if (scheme === 'postgres' || scheme === 'postgresql') return openPostgresLedger(url, options);
-  throw new QuittanceError(
-    'config.invalid',
-    `Cannot open a ledger from ${JSON.stringify(url)}. Use "memory:", "sqlite:./path/to.db", a bare path or ` +
-      '"postgres://user@host/database".',
-    { url },
-  );
 }

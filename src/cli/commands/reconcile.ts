@@ -5,7 +5,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { toCallSummary } from '../../ledger/summarize-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
-import { createRuntime } from '../../store/memory/create-runtime.ts';
+import { createRuntime } from '../../store/create-runtime.ts';
 import { pagingOptions } from '../call-query.ts';
 import { callColumns, callRow, callToJson } from '../call-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';

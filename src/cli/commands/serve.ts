@@ -8,7 +8,7 @@ import { contractsFromYaml } from '../../contracts/from-yaml.ts';
 import type { HttpServer } from '../../http/create-http-server.ts';
 import { toolsFromCatalog } from '../../http/tool-catalog.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { createRuntime } from '../../store/memory/create-runtime.ts';
+import { createRuntime } from '../../store/create-runtime.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';

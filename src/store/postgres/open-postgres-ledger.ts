@@ -54,6 +54,8 @@ async function checkSealKey(
   if (row?.key_check === check || row?.key_check === null) return;
   throw new QuittanceError(
     'config.invalid',
-    'Another process seals inputs of this ledger with a different key. Pass the same sealKey in every process.',
+    'The processes of this ledger use another seal key than this one. Give every process the same key: set ' +
+      'QUITTANCE_SEAL_KEY_FILE, QUITTANCE_SEAL_KEY or QUITTANCE_SEAL_KEY_COMMAND, or copy .quittance/seal.key from ' +
+      'the host that opened the ledger first.',
   );
 }

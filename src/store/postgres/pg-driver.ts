@@ -2,6 +2,7 @@
  * The one file that knows the driver. Everything else sees a connection that runs statements, and errors sorted by what
  * a caller must do about them.
  */
+import { createRequire } from 'node:module';
 import type { Client, ClientConfig, CustomTypesConfig } from 'pg';
 import { QuittanceError } from '../../base/error.ts';
 
@@ -119,14 +120,26 @@ async function loadDriver(): Promise<{ readonly Client: typeof Client }> {
     };
     return driver.default;
   } catch (error) {
-    throw new QuittanceError(
-      'config.invalid',
-      'A PostgreSQL ledger needs the package "pg". Install it in your project: npm install pg.',
-      {},
-      error,
-    );
+    throw missingDriver(error);
   }
 }
+
+/** Throws if the driver is not installed. Does not load it. */
+export function requireDriver(): void {
+  try {
+    createRequire(import.meta.url).resolve('pg');
+  } catch (error) {
+    throw missingDriver(error);
+  }
+}
+
+const missingDriver = (cause: unknown): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    'A PostgreSQL ledger needs the package "pg". Install it in your project: npm install pg.',
+    { package: 'pg' },
+    cause,
+  );
 
 /** The code that PostgreSQL gave; undefined where the connection failed instead. */
 export function sqlStateOf(error: unknown): string | undefined {

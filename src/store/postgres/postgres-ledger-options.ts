@@ -3,8 +3,10 @@ import type { Clock } from '../../base/clock.ts';
 export type PostgresLedgerOptions = {
   /** Decides expiry and days. The clock of the database by default, so that hosts agree. */
   readonly clock?: Clock | undefined;
-  /** 32 bytes, the same in every process. Needed if a tool hides parts of its input. */
+  /** 32 bytes, the same in every process. By default from the environment or from `.quittance/seal.key`. */
   readonly sealKey?: Uint8Array | undefined;
+  /** A file with the seal key: 32 bytes, as they are, as hex or as base64. */
+  readonly sealKeyFile?: string | undefined;
   /** Opens the ledger for reading: appends are refused, and the handle does not count as an owner. */
   readonly readOnly?: boolean | undefined;
   /** The schema that holds the tables, `quittance` by default. */

@@ -4,6 +4,7 @@ import { createIds } from '../../base/ids.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Spill } from '../../ledger/spill.ts';
+import type { OwnFile } from '../../policy/own-files/own-file.ts';
 import { createSalts } from '../files/salts.ts';
 import { SpillFile } from '../files/spill-file.ts';
 import { AppendLane } from './append-lane.ts';
@@ -18,6 +19,7 @@ import { PostgresEntries } from './postgres-entries.ts';
 import { PostgresIntegrity } from './postgres-integrity.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
+import { defaultSpillFolder, postgresOwnFiles } from './postgres-own-files.ts';
 import { PostgresOwners } from './postgres-owners.ts';
 import { PostgresQueries } from './postgres-queries.ts';
 import { PostgresRetention } from './postgres-retention.ts';
@@ -33,11 +35,13 @@ export class PostgresLedger implements Ledger {
   readonly cursors: PostgresCursors;
   readonly integrity: PostgresIntegrity;
   readonly retention: PostgresRetention;
+  readonly ownFiles: readonly OwnFile[];
   readonly #options: PostgresLedgerOptions;
   readonly #close: () => Promise<void>;
 
   constructor(pool: PgPool, { ledgerId }: LedgerRow, options: PostgresLedgerOptions) {
     this.#options = options;
+    this.ownFiles = postgresOwnFiles(options);
     const now = (): number => this.now();
     const salt = createSalts();
     const entries = new PostgresEntries(pool, () => changes);
@@ -101,7 +105,8 @@ export class PostgresLedger implements Ledger {
     if (sealKey !== undefined) return sealKey;
     throw new QuittanceError(
       'config.invalid',
-      'A PostgreSQL ledger stores no seal key. Pass the same 32 bytes as the option sealKey in every process.',
+      'A PostgreSQL ledger stores no seal key, and this process has none. Set QUITTANCE_SEAL_KEY_FILE, ' +
+        'QUITTANCE_SEAL_KEY or QUITTANCE_SEAL_KEY_COMMAND, or pass the option sealKey.',
     );
   }
 
@@ -129,7 +134,7 @@ function openSpill(
 ): SpillFile | undefined {
   if (readOnly === true) return undefined;
   return new SpillFile(
-    { folder: spillFolder ?? '.quittance/spill', ownerId, ledgerId },
+    { folder: spillFolder ?? defaultSpillFolder, ownerId, ledgerId },
     spillBytes ?? 1_048_576,
     salt,
   );

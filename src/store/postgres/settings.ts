@@ -35,13 +35,50 @@ export function readSettings(url: string, options: PostgresLedgerOptions): Postg
 }
 
 function parse(url: string): URL {
+  if (!/^postgres(ql)?:\/\//i.test(url)) throw badUrl('does not begin with postgres://');
   const parsed = URL.parse(url);
-  if (parsed !== null && /^postgres(ql)?:$/.test(parsed.protocol)) return parsed;
-  throw invalid(
-    'The URL of a PostgreSQL ledger must look like postgres://user:password@host:5432/database. Encode special ' +
-      'characters of the password as in any URL.',
-  );
+  if (parsed === null) throw badUrl(findMistake(url));
+  if (parsed.hash !== '') throw badUrl('contains a #; write it as %23');
+  if (parsed.host === '' && parsed.username !== '') throw badUrl('names a user but no host');
+  for (const part of [parsed.username, parsed.password, parsed.hostname, parsed.pathname])
+    if (!canDecode(part))
+      throw badUrl('contains a % that is not followed by two hex digits; write it as %25');
+  const mode = parsed.searchParams.get('sslmode');
+  if (mode !== null && !sslModes.includes(mode))
+    throw invalid(
+      `The URL of the PostgreSQL ledger has an unknown sslmode. Known modes: ${sslModes.join(', ')}.`,
+    );
+  return parsed;
 }
+
+const sslModes: readonly string[] = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
+/** Why a URL cannot be read. Quotes nothing of it: a password with a slash looks like a host with a port. */
+function findMistake(url: string): string {
+  const authority = /^[^/]*\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
+  const host = authority.slice(authority.lastIndexOf('@') + 1);
+  if (!authority.includes('@') && url.includes('@'))
+    return 'has a /, ? or # in the user name or the password; write them as %2F, %3F and %23';
+  if (host === '' || host.startsWith(':')) return 'names no host';
+  if (host.includes(',')) return 'names several hosts; name one, for example that of a proxy';
+  if (/:\d*$/.test(host)) return 'has a port above 65535';
+  if (/:[^\]]*$/.test(host)) return 'has a port that is not a number';
+  return 'has a host that cannot be read';
+}
+
+function canDecode(part: string): boolean {
+  try {
+    decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const badUrl = (why: string): QuittanceError =>
+  invalid(
+    `The URL of the PostgreSQL ledger ${why}. It must look like postgres://user:password@host:5432/database.`,
+  );
 
 function readCount(name: string, value: number | undefined, byDefault: number): number {
   const count = value ?? byDefault;

@@ -1,0 +1,34 @@
+/**
+ * One PostgreSQL server for all test files of a run. Vitest calls this before any test runs. The server starts when the
+ * first file asks for it, so a run without such files does not pay for it.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { TestPostgres } from './start-postgres.ts';
+
+/** Names the port of the process that starts the server. */
+export const starterVariable = 'QUITTANCE_TEST_POSTGRES_STARTER';
+
+export default async function setup(): Promise<() => Promise<void>> {
+  if (process.env['QUITTANCE_TEST_POSTGRES'] !== undefined) return () => Promise.resolve();
+  let server: Promise<TestPostgres> | undefined;
+  const starter = createServer((socket) => {
+    // Loaded here because the package installs handlers of signals.
+    server ??= import('./start-postgres.ts').then(({ startPostgres }) => startPostgres());
+    server.then(
+      ({ url }) => socket.end(url),
+      (error: unknown) => socket.end(`failed: ${String(error)}`),
+    );
+    socket.on('error', () => undefined);
+  });
+  starter.listen(0, '127.0.0.1');
+  await once(starter, 'listening');
+  starter.unref();
+  const address = starter.address();
+  process.env[starterVariable] = String(typeof address === 'object' ? address?.port : '');
+  return async () => {
+    delete process.env[starterVariable];
+    starter.close();
+    await (await server)?.stop();
+  };
+}
