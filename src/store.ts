@@ -2,6 +2,7 @@
 export type * from './ledger/artifacts.ts';
 export type * from './ledger/claims.ts';
 export type * from './ledger/cursors.ts';
+export type * from './ledger/documents.ts';
 export type * from './ledger/entries.ts';
 export type * from './ledger/integrity.ts';
 export type * from './ledger/journal.ts';

@@ -77,7 +77,7 @@ export interface Context {
 export const commonOptions: Options = {
   ledger: {
     value: 'URL',
-    help: 'Ledger: a path or sqlite:PATH; default: QUITTANCE_LEDGER, else ./.quittance/ledger.db',
+    help: 'Ledger: a path, sqlite:PATH or postgres://…; default: QUITTANCE_LEDGER, else ./.quittance/ledger.db',
     file: true,
   },
   help: { help: 'Show this help' },

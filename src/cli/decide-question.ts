@@ -12,7 +12,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { toCallSummary } from '../ledger/summarize-call.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import type { PersonDecision } from '../runtime/hold/keep-decision.ts';
-import { createRuntime } from '../store/create-runtime.ts';
+import { createPeopleRuntime } from './people-runtime.ts';
 import type { Awaited } from './await-outcome.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { callToJson } from './call-columns.ts';
@@ -184,7 +184,7 @@ async function decide(
   { confirmationId, callId, sessionId }: ConfirmationView,
   decision: PersonDecision,
 ): Promise<ConfirmationView> {
-  const runtime = createRuntime({ tools: [], ledger });
+  const runtime = createPeopleRuntime(ledger);
   try {
     return await runtime.confirmations.decide(confirmationId, decision);
   } catch (error) {

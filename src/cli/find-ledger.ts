@@ -1,12 +1,15 @@
 /** Finds the ledger to open. A read never creates one. */
 import { statSync } from 'node:fs';
+import { isQuittanceError } from '../base/error.ts';
+import type { LedgerAddress } from '../store/ledger-url.ts';
+import { parseLedgerUrl } from '../store/ledger-url.ts';
 import { UsageError } from './usage-error.ts';
 
 export const defaultLedger = './.quittance/ledger.db';
 
 /**
  * The ledger to open: the option, else the environment variable, else the default path. With `make`, it need not
- * exist.
+ * exist. Whether a database has one is known when it is opened.
  */
 export function findLedger(
   typed: string | undefined,
@@ -16,9 +19,9 @@ export function findLedger(
   const url = typed ?? (fromEnvironment || defaultLedger);
   if (/^memory:/i.test(url))
     throw new UsageError('A ledger in memory ends with its process, so there is nothing to read.', name);
-  if (/^[a-z][a-z0-9+.-]+:/i.test(url) && !/^sqlite:/i.test(url))
-    throw new UsageError(`Unsupported ledger ${JSON.stringify(url)}. Use sqlite:PATH or a path.`, name);
-  const path = ledgerPath(url);
+  const address = parseTyped(url);
+  if (address.kind !== 'sqlite') return url;
+  const { path } = address;
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined && mayMake) return url;
   if (found === undefined)
@@ -34,8 +37,20 @@ export function findLedger(
   return url;
 }
 
-/** The file of a ledger. */
-export const ledgerPath = (url: string): string => url.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
+/** The file of a ledger; undefined if it is in a database. */
+export function ledgerFile(url: string): string | undefined {
+  const address = parseLedgerUrl(url);
+  return address.kind === 'sqlite' ? address.path : undefined;
+}
+
+function parseTyped(url: string): LedgerAddress {
+  try {
+    return parseLedgerUrl(url);
+  } catch (error) {
+    if (!isQuittanceError(error, 'config.invalid')) throw error;
+    throw new UsageError(error.message, [...name, 'quittance calls --ledger postgres://user@host/database']);
+  }
+}
 
 const sayWhy = (typed: string | undefined, fromEnvironment: string | undefined): string =>
   typed !== undefined ? '' : fromEnvironment ? ' (from QUITTANCE_LEDGER)' : ' (the default path)';

@@ -2,7 +2,8 @@
 import { readOsUser } from './os-user.ts';
 import { readMeantOptions } from './meant-options.ts';
 import { isQuittanceError } from '../base/error.ts';
-import { openLedger } from '../store/open-ledger.ts';
+import { hideUrlPasswords } from '../store/ledger-url.ts';
+import { openWithKey } from '../store/open-ledger.ts';
 import { askAtTerminal } from './ask-at-terminal.ts';
 import type { Context } from './command.ts';
 import { findCommand, parseCommandLine, unknownOption } from './command-line.ts';
@@ -36,6 +37,8 @@ export async function run(): Promise<void> {
   const stop = new AbortController();
   const stoppedBy = listenForStop(stop);
   const { argv, env, stdin, stdout, stderr } = process;
+  // Other users of the machine can list the arguments of a process.
+  if (argv.some((word) => hideUrlPasswords(word) !== word)) process.title = 'quittance';
   const { signal } = stop;
   const ask: Context['ask'] =
     stdin.isTTY && stdout.isTTY ? (question) => askAtTerminal(question, stdin, stdout, signal) : undefined;
@@ -67,7 +70,8 @@ export async function runProgram({
     identity: readOsUser(),
     startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
-      const ledger = await openLedger(context.ledgerUrl(given), { readOnly: access === 'look' });
+      const readOnly = access === 'look';
+      const ledger = await openWithKey(context.ledgerUrl(given), { readOnly, migrate: false }, 'look');
       try {
         return await work(ledger, await readMeantOptions(ledger, given, context.signal));
       } finally {
@@ -137,11 +141,12 @@ function splitArguments(args: readonly string[]): {
 export async function explain(error: unknown, err: Terminal): Promise<ExitCode> {
   const say = (line: string): Promise<void> => err.print(line);
   if (error instanceof UsageError) {
-    await err.say(`quittance: ${terminalText(error.message)}`);
-    for (const line of error.tryThis) await say(`  ${err.paint('dim', 'try:')} ${terminalText(line)}`);
+    await err.say(`quittance: ${terminalText(hideUrlPasswords(error.message))}`);
+    for (const line of error.tryThis)
+      await say(`  ${err.paint('dim', 'try:')} ${terminalText(hideUrlPasswords(line))}`);
     return error.exitCode;
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = hideUrlPasswords(error instanceof Error ? error.message : String(error));
   await err.say(`quittance: ${terminalText(message)}`);
   if (isQuittanceError(error, 'config.invalid')) return exitCodes.usage;
   if (isDamage(error)) {
@@ -154,7 +159,7 @@ export async function explain(error: unknown, err: Terminal): Promise<ExitCode> 
     error instanceof Error &&
     error.stack !== undefined
   )
-    for (const line of error.stack.split('\n').slice(1)) await say(terminalText(line));
+    for (const line of error.stack.split('\n').slice(1)) await say(terminalText(hideUrlPasswords(line)));
   return exitCodes.broken;
 }
 

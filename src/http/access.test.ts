@@ -53,7 +53,7 @@ describe('the name of the server', () => {
 });
 
 describe('a bearer token', () => {
-  test('of the process is that of an admin, and one of the file has the role it was made with', () => {
+  test('of the process is that of an admin, and one of the file has the role it was made with', async () => {
     const { access, tokens } = open();
     expect(access.identify('POST', bearer('qt_local'))).toMatchObject({
       name: 'ops',
@@ -78,7 +78,7 @@ describe('a bearer token', () => {
     });
   });
 
-  test('that is unknown, revoked, over or malformed lets no one in, also beside a good cookie', () => {
+  test('that is unknown, revoked, over or malformed lets no one in, also beside a good cookie', async () => {
     const { access, tokens, wait } = open();
     const short = tokens.create({ name: 'Bob', role: 'viewer', expiresInMs: 50 });
     const gone = tokens.create({ name: 'Eve', role: 'viewer' });
@@ -86,22 +86,22 @@ describe('a bearer token', () => {
     wait(50);
     for (const token of ['qt_other', short.token, gone.token, 'a b', `${'x'.repeat(201)}`, ''])
       expect(codeOf(() => access.identify('GET', bearer(token)))).toBe('http.unauthenticated');
-    const good = inBrowser(access.loginByToken('qt_local'), { authorization: 'Basic cXQ6' });
+    const good = inBrowser(await access.loginByToken('qt_local'), { authorization: 'Basic cXQ6' });
     expect(codeOf(() => access.identify('GET', good))).toBe('http.unauthenticated');
   });
 
-  test('of a process without one is not the empty text', () => {
+  test('of a process without one is not the empty text', async () => {
     const { access } = open({ local: undefined });
     expect(codeOf(() => access.identify('GET', bearer('qt_local')))).toBe('http.unauthenticated');
-    expect(access.loginByToken('')).toBeUndefined();
+    expect(await access.loginByToken('')).toBeUndefined();
   });
 });
 
 describe('a login', () => {
-  test('by a token lasts half a day, and is the token’s', () => {
+  test('by a token lasts half a day, and is the token’s', async () => {
     const { access, tokens, wait } = open();
     const { token, record } = tokens.create({ name: 'Ada', role: 'approver' });
-    const login = access.loginByToken(token);
+    const login = await access.loginByToken(token);
     expect(login?.cookie).toMatch(
       /^quittance_4747=qt_[\w-]+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43200$/,
     );
@@ -115,16 +115,16 @@ describe('a login', () => {
     expect(access.identify('GET', inBrowser(login)).name).toBe('Ada');
     wait(1);
     expect(access.identify('GET', inBrowser(login))).toBe(anonymous);
-    expect(access.loginByToken('qt_other')).toBeUndefined();
+    expect(await access.loginByToken('qt_other')).toBeUndefined();
   });
 
-  test('is sent over TLS alone where the server says so', () => {
-    expect(open({ secure: true }).access.loginByToken('qt_local')?.cookie).toMatch(/; Secure$/);
+  test('is sent over TLS alone where the server says so', async () => {
+    expect((await open({ secure: true }).access.loginByToken('qt_local'))?.cookie).toMatch(/; Secure$/);
   });
 
-  test('needs its own page key, and is found among the cookies of other servers', () => {
+  test('needs its own page key, and is found among the cookies of other servers', async () => {
     const { access } = open();
-    const [mine, other] = [access.loginByToken('qt_local'), access.loginByToken('qt_local')];
+    const [mine, other] = [await access.loginByToken('qt_local'), await access.loginByToken('qt_local')];
     const headers = (cookie: string, key: string | undefined): Headers =>
       new Headers({ cookie, ...(key !== undefined && { [pageKeyHeader]: key }) });
     const own = mine ? cookieOf(mine) : '';
@@ -140,26 +140,26 @@ describe('a login', () => {
     expect(access.identify('GET', headers(`${full(32)};${own}`, mine?.pageKey))).toBe(anonymous);
   });
 
-  test('ends with logging out, and only by the browser that has both secrets', () => {
+  test('ends with logging out, and only by the browser that has both secrets', async () => {
     const { access } = open();
-    const login = access.loginByToken('qt_local');
-    access.logout(new Headers({ cookie: login ? cookieOf(login) : '' }));
+    const login = await access.loginByToken('qt_local');
+    await access.logout(new Headers({ cookie: login ? cookieOf(login) : '' }));
     expect(access.identify('GET', inBrowser(login)).name).toBe('ops');
-    expect(access.logout(inBrowser(login))).toMatch(/^quittance_4747=; .*Max-Age=0$/);
+    expect(await access.logout(inBrowser(login))).toMatch(/^quittance_4747=; .*Max-Age=0$/);
     expect(access.identify('GET', inBrowser(login))).toBe(anonymous);
   });
 
-  test('of a process under another name is no login', () => {
+  test('of a process under another name is no login', async () => {
     const { access, tokens } = open();
-    const login = access.loginByToken('qt_local');
+    const login = await access.loginByToken('qt_local');
     for (const local of [{ token: 'qt_local', name: 'eve' }, undefined])
       expect(open({ tokens, local }).access.identify('GET', inBrowser(login))).toBe(anonymous);
   });
 
-  test('ends with its token', () => {
+  test('ends with its token', async () => {
     const { access, tokens, wait } = open();
     const { token } = tokens.create({ name: 'Ada', role: 'viewer', expiresInMs: 50 });
-    const login = access.loginByToken(token);
+    const login = await access.loginByToken(token);
     expect(access.isStillIn('GET', inBrowser(login))).toBe(true);
     wait(50);
     expect(access.isStillIn('GET', inBrowser(login))).toBe(false);
@@ -169,7 +169,7 @@ describe('a login', () => {
 });
 
 describe('a one-time code', () => {
-  test('logs in once, within a quarter of an hour, and says before whom', () => {
+  test('logs in once, within a quarter of an hour, and says before whom', async () => {
     const { access, tokens, wait } = open();
     const { record } = tokens.create({ name: 'Ada', role: 'viewer' });
     const [own, hers, late] = [access.makeCode(), access.makeCode(record.tokenId), access.makeCode()];
@@ -178,16 +178,16 @@ describe('a one-time code', () => {
       'Ada',
       undefined,
     ]);
-    expect(access.identify('GET', inBrowser(access.loginByCode(own))).name).toBe('ops');
-    expect(access.loginByCode(own)).toBeUndefined();
+    expect(access.identify('GET', inBrowser(await access.loginByCode(own))).name).toBe('ops');
+    expect(await access.loginByCode(own)).toBeUndefined();
     wait(899_999);
-    expect(access.identify('GET', inBrowser(access.loginByCode(hers))).name).toBe('Ada');
+    expect(access.identify('GET', inBrowser(await access.loginByCode(hers))).name).toBe('Ada');
     expect(access.nameOfCode(late)).toBe('ops');
     wait(1);
-    expect([access.nameOfCode(late), access.loginByCode(late)]).toEqual([undefined, undefined]);
+    expect([access.nameOfCode(late), await access.loginByCode(late)]).toEqual([undefined, undefined]);
   });
 
-  test('is kept while others are made, until its time is up', () => {
+  test('is kept while others are made, until its time is up', async () => {
     const { access, wait } = open();
     const first = access.makeCode();
     wait(899_999);
@@ -227,9 +227,9 @@ describe('a request by cookie', () => {
     expect(refusal(method, headers)).toBe('http.cross_site');
   });
 
-  test('is held against this for every login', () => {
+  test('is held against this for every login', async () => {
     const { access } = open();
-    const login = access.loginByToken('qt_local');
+    const login = await access.loginByToken('qt_local');
     const evil = inBrowser(login, { origin: 'http://evil.example' });
     expect(codeOf(() => access.identify('GET', evil))).toBe('http.cross_site');
     expect(access.identify('GET', bearer('qt_local')).name).toBe('ops');
@@ -237,7 +237,7 @@ describe('a request by cookie', () => {
 });
 
 describe('the holder of a token', () => {
-  test('is found by its id while the token is valid', () => {
+  test('is found by its id while the token is valid', async () => {
     const { access, tokens, wait } = open();
     const { record } = tokens.create({ name: 'Ada', role: 'approver', expiresInMs: 50 });
     const other = tokens.create({ name: 'Bob', role: 'viewer' });
@@ -251,7 +251,7 @@ describe('the holder of a token', () => {
     expect(open({ local: undefined }).access.holderOf(tokenId)).toBeUndefined();
   });
 
-  test('is found by name, as a token or a person, however it is spelled', () => {
+  test('is found by name, as a token or a person, however it is spelled', async () => {
     const { access, tokens, wait } = open();
     tokens.create({ name: 'Ada', role: 'approver' });
     tokens.create({ name: 'Ada’s phone', role: 'viewer', person: 'Ada' });
@@ -264,7 +264,7 @@ describe('the holder of a token', () => {
     expect([names('Bob'), names('Eve')]).toEqual([[], []]);
   });
 
-  test('is recorded with how they came in', () => {
+  test('is recorded with how they came in', async () => {
     const actor: Actor = { ...anonymous, name: 'Ada', tokenId: 't', role: 'viewer', by: 'cookie' };
     expect(identityOf(actor)).toEqual({ kind: 'token', id: 't', name: 'Ada', via: 'browser' });
     expect(identityOf({ ...actor, by: 'token', person: 'ada' })).toEqual({
@@ -296,7 +296,7 @@ describe('a role', () => {
     }
   });
 
-  test('that does not suffice is named in the refusal, with the one to ask for', () => {
+  test('that does not suffice is named in the refusal, with the one to ask for', async () => {
     const { access } = open();
     const refusal = (needed: Needed): unknown => {
       try {
@@ -325,7 +325,7 @@ describe('the principals of a token', () => {
   const refused = (principal: object | undefined, list: TokenPrincipals | undefined = listed): boolean =>
     codeOf(() => refusePrincipal('t', list, principal as never)) === 'http.forbidden';
 
-  test('are all it may speak for', () => {
+  test('are all it may speak for', async () => {
     expect(refused({ userId: 'ann' })).toBe(false);
     expect(refused({ userId: 'bob', role: 'anything' })).toBe(false);
     expect(refused({ userId: 'ann', orgId: undefined })).toBe(false);
@@ -350,7 +350,7 @@ describe('the principals of a token', () => {
       expect([principal, refused(principal)]).toEqual([principal, true]);
   });
 
-  test('are read as lists by field, and anything else is not understood', () => {
+  test('are read as lists by field, and anything else is not understood', async () => {
     expect(readTokenPrincipals({ userId: ['ann'] })).toEqual({ userId: ['ann'] });
     expect(readTokenPrincipals({ claims: { team: ['ops'], level: [1] } })).toBeDefined();
     for (const wrong of [
@@ -371,7 +371,7 @@ describe('the principals of a token', () => {
 });
 
 describe('a rate limit', () => {
-  test('lets each asker send its burst, and says when to come back', () => {
+  test('lets each asker send its burst, and says when to come back', async () => {
     // So slow that no time the test takes fills the bucket.
     const limit = new RateLimit({ perSecond: 0.001, burst: 3 });
     const take = (asker: string): unknown => codeOf(() => limit.take(asker));

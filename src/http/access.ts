@@ -9,15 +9,16 @@
  * 3. The server answers only to its own host names, so another name cannot be pointed at it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Awaitable } from '../base/json.ts';
 import { isSameName } from '../call/same-identity.ts';
 import type { Actor, Needed } from './actor.ts';
 import { allows, anonymous } from './actor.ts';
 import { HttpRefusal } from './problem.ts';
-import type { TokenFile, TokenRecord } from './token-file.ts';
-import { hashSecret } from './token-file.ts';
+import type { FoundLogin, TokenRecord, Tokens } from './token-content.ts';
+import { hashSecret } from './token-content.ts';
 
 export type AccessOptions = {
-  readonly tokens: TokenFile;
+  readonly tokens: Tokens;
   /** A token that is not stored and ends with the process. */
   readonly local: { readonly token: string; readonly name: string } | undefined;
   /** Host names and ports of the server, in lower case, e.g. `127.0.0.1:4747`. */
@@ -61,6 +62,16 @@ export class Access {
     );
   }
 
+  /**
+   * Reads the current tokens, if the request could need them. A read without a token or a page key needs none: it must
+   * also be answered while the tokens cannot be read.
+   */
+  refresh(method: string, headers: Headers): Awaitable<void> {
+    const isRead = method === 'GET' || method === 'HEAD';
+    if (isRead && !headers.has('authorization') && !headers.has(pageKeyHeader)) return;
+    return this.#options.tokens.refresh();
+  }
+
   /** Throws if the token or cookie is invalid. Without either, the caller is anonymous. */
   identify(method: string, headers: Headers): Actor {
     const given = headers.get('authorization');
@@ -71,7 +82,7 @@ export class Access {
     return actor;
   }
 
-  /** Changes when a caller may have lost access, and when the token file becomes unreadable. */
+  /** Changes when a caller may have lost access, and when the tokens become unreadable. */
   get revision(): string {
     try {
       return this.#options.tokens.revision;
@@ -96,9 +107,12 @@ export class Access {
   hold(method: string, headers: Headers): { readonly ended: AbortSignal; readonly release: () => void } {
     const ended = new AbortController();
     if (!this.isStillIn(method, headers)) return { ended: ended.signal, release: () => undefined };
-    const looking = setInterval(() => {
+    const look = async (): Promise<void> => {
+      await this.#options.tokens.refresh();
       if (!this.isStillIn(method, headers)) ended.abort();
-    }, lookEveryMs);
+    };
+    // While the tokens cannot be read, a request that was accepted goes on.
+    const looking = setInterval(() => void look().catch(() => undefined), lookEveryMs);
     return { ended: ended.signal, release: () => clearInterval(looking) };
   }
 
@@ -159,7 +173,7 @@ export class Access {
   }
 
   /** Logs in with a one-time code; undefined if it is used, expired or unknown. */
-  loginByCode(code: string): OpenedLogin | undefined {
+  async loginByCode(code: string): Promise<OpenedLogin | undefined> {
     const hash = hashSecret(code);
     const found = this.#codes.get(hash);
     this.#codes.delete(hash);
@@ -169,20 +183,20 @@ export class Access {
   }
 
   /** Logs in with a token; undefined if the token is not valid. */
-  loginByToken(token: string): OpenedLogin | undefined {
+  async loginByToken(token: string): Promise<OpenedLogin | undefined> {
     const tokenId = this.#isLocal(token) ? this.#localId : this.#options.tokens.findToken(token)?.tokenId;
     return tokenId === undefined ? undefined : this.#openLogin(tokenId);
   }
 
   /** Ends the login of this browser and returns the cookie that removes it. Needs the page key as well as the cookie. */
-  logout(headers: Headers): string {
+  async logout(headers: Headers): Promise<string> {
     const secret = this.#findLogin(headers)?.secret;
-    if (secret !== undefined) this.#options.tokens.closeLogin(secret);
+    if (secret !== undefined) await this.#options.tokens.closeLogin(secret);
     return `${this.#options.cookieName()}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`;
   }
 
-  #openLogin(tokenId: string): OpenedLogin {
-    const { secret, pageKey } = this.#options.tokens.openLogin(tokenId, loginLastsMs);
+  async #openLogin(tokenId: string): Promise<OpenedLogin> {
+    const { secret, pageKey } = await this.#options.tokens.openLogin(tokenId, loginLastsMs);
     const secure = this.#options.secure ? '; Secure' : '';
     const cookie = `${this.#options.cookieName()}=${secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${loginLastsMs / 1_000}${secure}`;
     return { cookie, pageKey };
@@ -216,9 +230,7 @@ export class Access {
   }
 
   /** The login whose cookie and page key both came with a request. */
-  #findLogin(
-    headers: Headers,
-  ): (NonNullable<ReturnType<TokenFile['findLogin']>> & { readonly secret: string }) | undefined {
+  #findLogin(headers: Headers): (FoundLogin & { readonly secret: string }) | undefined {
     const pageKey = headers.get(pageKeyHeader);
     if (pageKey === null) return undefined;
     for (const secret of this.#cookiesOf(headers)) {

@@ -6,8 +6,9 @@ import type { HonoRequest } from 'hono';
 import { Hono } from 'hono';
 import type { JsonSchemaChecker } from '../tool/json-schema.ts';
 import { compileJsonSchema } from '../tool/json-schema.ts';
-import { isQuittanceError } from '../base/error.ts';
+import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
+import { isPromiseLike } from '../base/when-ready.ts';
 import type { Actor } from './actor.ts';
 import { anonymous } from './actor.ts';
 import { Allowance } from './allowance.ts';
@@ -102,6 +103,7 @@ export function createApp(options: AppOptions): App {
     let response: Response;
     try {
       service.access.checkHost(request.headers);
+      await readTokens(service, request);
       response = await app.fetch(request, visit);
     } catch (error) {
       response = problemResponse(error);
@@ -110,6 +112,12 @@ export function createApp(options: AppOptions): App {
     service.metrics.noteRequest(request.method, visit.route, response.status, performance.now() - startedAt);
     return response;
   };
+}
+
+/** Tokens in files are read when they are needed; those in a database before. A failure is reported where they are used. */
+async function readTokens({ access }: Service, { method, headers }: Request): Promise<void> {
+  const reading = access.refresh(method, headers);
+  if (isPromiseLike(reading)) await Promise.resolve(reading).catch(() => undefined);
 }
 
 /** The routes of one path. Other methods are refused. */
@@ -175,8 +183,10 @@ function identify(
     if (access === 'anyone' && error instanceof HttpRefusal && error.code === 'http.cross_site')
       return anonymous;
     if (error instanceof HttpRefusal) throw error;
-    // The caller is unknown, so it must not learn what is wrong with the token file or where the file is.
+    // The caller is unknown, so it must not learn what is wrong with the tokens or where they are.
     onError(error);
+    if (isQuittanceError(error, 'ledger.unavailable'))
+      throw new QuittanceError('ledger.unavailable', 'The server cannot read its tokens now. Try again.');
     throw new HttpRefusal(
       'http.internal',
       'The server cannot read its token file, so no token is accepted. The log of the server says why.',

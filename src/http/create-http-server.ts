@@ -7,6 +7,7 @@ import type { ReloadResult } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
+import { parseLedgerUrl } from '../store/ledger-url.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { Access } from './access.ts';
 import type { App, AppLimits } from './app.ts';
@@ -24,9 +25,13 @@ import { listen } from './listen.ts';
 import { Metrics } from './metrics.ts';
 import type { Rate } from './rate-limit.ts';
 import { Reader } from './reader.ts';
-import { SchemaHistory } from './schema-history.ts';
+import type { SchemaHistory } from './schema-history.ts';
+import { openSchemaHistory } from './schema-history.ts';
 import type { Service } from './service.ts';
-import { checkTokenName, newSecret, TokenFile, tokenFilePath } from './token-file.ts';
+import { LedgerTokens } from './ledger-tokens.ts';
+import type { Tokens } from './token-content.ts';
+import { checkTokenName, newSecret } from './token-content.ts';
+import { TokenFile, tokenFilePath } from './token-file.ts';
 
 export type HttpServerOptions = {
   readonly ledger: Ledger;
@@ -40,7 +45,7 @@ export type HttpServerOptions = {
   readonly budgets?: readonly BudgetRule[];
   /** Reloads the rules: `reload` of contracts that were loaded from files. */
   readonly reloadContracts?: () => Promise<ReloadResult>;
-  /** The URL of the ledger. Threads open it, and the files of tokens and schemas are next to it. */
+  /** The URL of the ledger, with its `schema`. Threads open it. Tokens and schemas are next to its file, or in its database. */
   readonly ledgerUrl?: string;
   /** The default is `127.0.0.1`: this machine only. */
   readonly host?: string;
@@ -165,7 +170,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   };
   const url = (): string =>
     options.publicUrl?.replace(/\/+$/, '') ?? `http://${bracketed(reached(host))}:${port}`;
-  const tokens = new TokenFile(path === undefined ? undefined : tokenFilePath(path), () => ledger.now());
+  const tokens = openTokens(ledger, path);
   tokens.check();
   const access = new Access({
     tokens,
@@ -176,7 +181,13 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     secure: /^https:/i.test(options.publicUrl ?? ''),
     now: () => ledger.now(),
   });
-  const service = createService(options, { path, access, url, closing: closing.signal });
+  const { tools = options.runtime.tools } = options;
+  const schemas = await openSchemaHistory(
+    path === undefined ? { documents: ledger.documents } : { path: `${path}.schemas` },
+    tools,
+    ledger.now(),
+  );
+  const service = createService(options, { path, access, schemas, url, closing: closing.signal });
   const app: App = createApp({
     service,
     limits: toAppLimits(limits),
@@ -217,17 +228,30 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   };
 }
 
+/** Where tokens are: next to the file of the ledger, in its database, or in this process. */
+function openTokens(ledger: Ledger, path: string | undefined): Tokens {
+  const now = (): number => ledger.now();
+  return path === undefined && ledger.documents !== undefined
+    ? new LedgerTokens(ledger.documents, now)
+    : new TokenFile(path === undefined ? undefined : tokenFilePath(path), now);
+}
+
 type ServiceParts = Pick<Service, 'access' | 'url' | 'closing'> & {
+  readonly schemas: SchemaHistory;
   /** The file of the ledger, if it has one. */
   readonly path: string | undefined;
 };
 
-function createService(options: HttpServerOptions, { path, access, url, closing }: ServiceParts): Service {
+function createService(
+  options: HttpServerOptions,
+  { path, access, schemas, url, closing }: ServiceParts,
+): Service {
   const { ledger, runtime, ledgerUrl, reloadContracts, limits = {}, version = '0' } = options;
   const { tools = runtime.tools, contracts = runtime.contracts, budgets = runtime.budgets } = options;
   const { onError = () => undefined } = options;
-  // A ledger without a file cannot be read by threads.
-  const readerUrl = path === undefined ? undefined : ledgerUrl;
+  // A ledger in memory cannot be read by threads.
+  const readerUrl =
+    ledgerUrl !== undefined && parseLedgerUrl(ledgerUrl).kind !== 'memory' ? ledgerUrl : undefined;
   return {
     ledger,
     ledgerPath: path,
@@ -246,7 +270,7 @@ function createService(options: HttpServerOptions, { path, access, url, closing 
       },
       { revision: () => access.revision, now: () => ledger.now() },
     ),
-    jobs: new Jobs(ledger, ledgerUrl),
+    jobs: new Jobs(ledger, readerUrl),
     exports: new Exports({
       ledger,
       ledgerUrl: readerUrl,
@@ -254,7 +278,7 @@ function createService(options: HttpServerOptions, { path, access, url, closing 
     }),
     contractThreads: new ContractThreads({ timeMs: limits.contractMs ?? 5_000, memoryMb: 64 }),
     metrics: new Metrics(),
-    schemas: new SchemaHistory(path === undefined ? undefined : `${path}.schemas`, tools, ledger.now()),
+    schemas,
     askedCalls: new AskedCalls(),
     reader: new Reader({
       ledger,
@@ -278,10 +302,10 @@ const toAppLimits = (limits: HttpLimits): AppLimits => ({
   strangerRate: limits.strangerRate ?? { perSecond: 20, burst: 60 },
 });
 
-/** The path as `openLedger` reads it; undefined if the ledger has no file. */
+/** The file of the ledger; undefined if it has none. */
 function ledgerPath(ledgerUrl: string): string | undefined {
-  if (/^memory:/i.test(ledgerUrl)) return undefined;
-  return ledgerUrl.replace(/^sqlite:(?:\/\/(?=\/))?/i, '');
+  const address = parseLedgerUrl(ledgerUrl);
+  return address.kind === 'sqlite' ? address.path : undefined;
 }
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);

@@ -122,8 +122,9 @@ function addLogin(app: PageApp, { access, hosts, strangers }: PageRoutesOptions)
       );
     const form = new URLSearchParams(await readText(req.raw, 4_096));
     const code = form.get('code');
-    const login =
-      code === null ? access.loginByToken(form.get('token')?.trim() ?? '') : access.loginByCode(code);
+    const login = await (code === null
+      ? access.loginByToken(form.get('token')?.trim() ?? '')
+      : access.loginByCode(code));
     if (login !== undefined) return welcome(login);
     const problem = code === null ? 'This server does not know the token, or it was revoked.' : staleLink;
     return html(loginPage(problem), 401);
@@ -137,14 +138,14 @@ function addLogin(app: PageApp, { access, hosts, strangers }: PageRoutesOptions)
 }
 
 function addLogout(app: PageApp, { access, hosts }: PageRoutesOptions): void {
-  app.post('/logout', ({ req, env }) => {
+  app.post('/logout', async ({ req, env }) => {
     env.route = '/logout';
     refuseOtherSites('POST', req.raw.headers, hosts());
     if (req.raw.headers.get(pageKeyHeader) === null)
       throw new HttpRefusal('http.cross_site', `Logging out needs the header ${pageKeyHeader}.`);
     return new Response(null, {
       status: 204,
-      headers: { 'set-cookie': access.logout(req.raw.headers), 'clear-site-data': '"cache"' },
+      headers: { 'set-cookie': await access.logout(req.raw.headers), 'clear-site-data': '"cache"' },
     });
   });
 }

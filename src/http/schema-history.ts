@@ -1,25 +1,57 @@
 /**
- * The history of tool schemas: each server start notes them in a small file next to the ledger. It is for people only.
- * No decision depends on it, and without a writable file it ends with the process.
+ * The history of tool schemas: each server start notes them in a small file next to the ledger, or in its database. It
+ * is for people only. No decision depends on it, and without a place to write it ends with the process.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { digestJson } from '../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject, readJsonText } from '../base/json.ts';
+import type { Documents, StoredDocument } from '../ledger/documents.ts';
 import { diffJson } from '../replay/diff-json.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { SchemaVersion } from './api/tool.ts';
 
 type Seen = { readonly digest: string; readonly firstSeenAt: number; readonly schema: JsonObject };
 
+const documentName = 'schemas';
 const mostVersions = 20;
 const mostChanges = 200;
+
+/** Where the history is stored: a file next to the ledger, the database of the ledger, or nowhere. */
+export type SchemaHistoryPlace = {
+  readonly path?: string | undefined;
+  readonly documents?: Documents | undefined;
+};
+
+/** Reads the history, adds the schemas of these tools, and stores it. */
+export async function openSchemaHistory(
+  { path, documents }: SchemaHistoryPlace,
+  tools: readonly AnyTool[],
+  now: number,
+): Promise<SchemaHistory> {
+  const stored = await readStored(documents);
+  const history = new SchemaHistory(
+    path === undefined ? parseHistory(() => stored.text ?? '{}') : readHistory(path),
+  );
+  if (!history.add(tools, now)) return history;
+  if (path !== undefined) writeHistory(path, history.toText());
+  // Another process may have stored its schemas first. They are those of the same program, or the next start adds ours.
+  else
+    await Promise.resolve(documents?.replace(documentName, stored.version, history.toText())).catch(
+      () => undefined,
+    );
+  return history;
+}
 
 export class SchemaHistory {
   readonly #seen: Map<string, readonly Seen[]>;
 
-  constructor(path: string | undefined, tools: readonly AnyTool[], now: number) {
-    this.#seen = path === undefined ? new Map() : readHistory(path);
+  constructor(seen: ReadonlyMap<string, readonly Seen[]> = new Map()) {
+    this.#seen = new Map(seen);
+  }
+
+  /** Notes the schemas of these tools. False if all of them are known. */
+  add(tools: readonly AnyTool[], now: number): boolean {
     let isNew = false;
     for (const { name, input } of tools) {
       const schema = input.jsonSchema;
@@ -30,7 +62,11 @@ export class SchemaHistory {
       this.#seen.set(name, [...known, { digest, firstSeenAt: now, schema }].slice(-mostVersions));
       isNew = true;
     }
-    if (isNew && path !== undefined) writeHistory(path, this.#seen);
+    return isNew;
+  }
+
+  toText(): string {
+    return `${JSON.stringify({ version: 1, tools: Object.fromEntries(this.#seen) })}\n`;
   }
 
   digestOf(toolName: string): string | undefined {
@@ -61,12 +97,20 @@ const changesBetween = (before: JsonObject | undefined, after: JsonObject): Sche
       how: a === undefined ? 'added' : b === undefined ? 'removed' : 'changed',
     }));
 
-/** If the file cannot be read, the history starts again. */
-function readHistory(path: string): Map<string, readonly Seen[]> {
+const readHistory = (path: string): ReadonlyMap<string, readonly Seen[]> =>
+  parseHistory(() => readFileSync(path, 'utf8'));
+
+async function readStored(documents: Documents | undefined): Promise<StoredDocument> {
+  const none: StoredDocument = { version: 0, text: undefined };
+  return Promise.resolve(documents?.read(documentName) ?? none).catch(() => none);
+}
+
+/** If the text cannot be read, the history starts again. */
+function parseHistory(text: () => string): ReadonlyMap<string, readonly Seen[]> {
   const found = new Map<string, readonly Seen[]>();
   let value: JsonValue;
   try {
-    value = readJsonText(readFileSync(path, 'utf8'));
+    value = readJsonText(text());
   } catch {
     return found;
   }
@@ -85,11 +129,9 @@ function readSeen(value: JsonValue): readonly Seen[] {
     : [];
 }
 
-function writeHistory(path: string, seen: ReadonlyMap<string, readonly Seen[]>): void {
+function writeHistory(path: string, text: string): void {
   try {
-    writeFileSync(`${path}.part`, `${JSON.stringify({ version: 1, tools: Object.fromEntries(seen) })}\n`, {
-      mode: 0o600,
-    });
+    writeFileSync(`${path}.part`, text, { mode: 0o600 });
     renameSync(`${path}.part`, path);
   } catch {
     // The folder is not writable: the history lasts as long as the process.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { NewLogin } from './token-file.ts';
+import type { NewLogin } from './token-content.ts';
 import { TokenFile } from './token-file.ts';
 
 let folder: string;
@@ -79,7 +79,7 @@ test('a file that is not as we write it lets nobody in, and says so', () => {
     '{"version":1,"tokens":[{"tokenId":"1","name":"x","role":"constructor","hash":"00"}],"logins":[]}',
   ]) {
     writeFileSync(path, content);
-    expect(() => open().findToken(token)).toThrow('is not a file of tokens');
+    expect(() => open().findToken(token)).toThrow('does not hold tokens');
   }
 });
 

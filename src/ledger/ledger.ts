@@ -12,6 +12,7 @@ import type { OwnFile } from '../policy/own-files/own-file.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { Claims } from './claims.ts';
 import type { Cursors } from './cursors.ts';
+import type { Documents } from './documents.ts';
 import type { Entries } from './entries.ts';
 import type { Integrity } from './integrity.ts';
 import type { Journal } from './journal.ts';
@@ -31,6 +32,8 @@ export interface Ledger {
   readonly cursors: Cursors;
   readonly integrity: Integrity;
   readonly retention: Retention;
+  /** Texts of the servers of this ledger. Absent for a ledger with files, where they are next to it. */
+  readonly documents?: Documents;
   /** The files of the ledger, which no call may touch. Absent for a ledger without files. */
   readonly ownFiles?: readonly OwnFile[];
   /** 32 bytes, the same for every process that may open sealed inputs of this ledger. */

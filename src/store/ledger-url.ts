@@ -30,6 +30,10 @@ export function parseLedgerUrl(url: string): LedgerAddress {
   );
 }
 
+/** Replaces the passwords of all URLs in a text. */
+export const hideUrlPasswords = (text: string): string =>
+  text.replace(/[a-z][a-z0-9+.-]*:?\/\/[^\s"'`<>]*|postgres(?:ql)?:[^\s"'`<>]*/gi, showLedgerUrl);
+
 /** The URL for people: passwords are replaced by `***`, also in a URL that cannot be read. */
 export function showLedgerUrl(url: string): string {
   const [start = ''] = /^(?:[a-z][a-z0-9+.-]*:\/*|[a-z]+\/\/)/i.exec(url) ?? [];

@@ -5,7 +5,8 @@ import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import { findExposures } from '../../policy/own-files/find-exposures.ts';
 import { describeOwnFile, type OwnFile } from '../../policy/own-files/own-file.ts';
 import { realPath } from '../../runtime/files/real-path.ts';
-import { ledgerPath } from '../find-ledger.ts';
+import { postgresOwnFiles } from '../../store/postgres/postgres-own-files.ts';
+import { ledgerFile } from '../find-ledger.ts';
 import type { LintWarning } from '../../policy/language/lint-warning.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { needFiles, problemLines, tryToLoad, type Loading } from '../load-or-explain.ts';
@@ -75,9 +76,10 @@ function ownFileWarnings(contracts: LoadedContracts, given: Given, context: Cont
     access: 'read_only',
     withCompanions: false,
   }));
-  const ledger = resolve(ledgerPath(context.ledgerUrl(given, 'make')));
-  if (given.has('ledger') || existsSync(ledger))
-    files.push({ path: ledger, kind: 'ledger', access: 'sealed', withCompanions: true });
+  const ledger = ledgerFile(context.ledgerUrl(given, 'make'));
+  if (ledger === undefined) files.push(...postgresOwnFiles({}).filter(({ path }) => existsSync(path)));
+  else if (given.has('ledger') || existsSync(ledger))
+    files.push({ path: resolve(ledger), kind: 'ledger', access: 'sealed', withCompanions: true });
   const world = { realPath, workingDirectories: () => [resolve('.')], homeDirectory: homedir() };
   return findExposures(contracts.policy.composed, files, world).map(
     ({ ruleId, source, line, area, file }): LintWarning => ({

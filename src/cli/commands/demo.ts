@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type { BudgetRule } from '../../runtime/host/budget.ts';
 import { retry } from '../../runtime/host/retry.ts';
 import { createRuntime } from '../../store/create-runtime.ts';
+import { hideUrlPasswords, showLedgerUrl } from '../../store/ledger-url.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
 import { contractsFromYaml } from '../../contracts/from-yaml.ts';
@@ -14,7 +15,7 @@ import { demoRules } from '../demo/demo-rules.ts';
 import { createDemoTools } from '../demo/demo-tools.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { defaultLedger, ledgerPath } from '../find-ledger.ts';
+import { defaultLedger, ledgerFile } from '../find-ledger.ts';
 import { makeFolder } from '../make-folder.ts';
 import { terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -44,7 +45,8 @@ export const demoCommand: CliCommand = {
   ],
   async run(given, context) {
     const ledgerUrl = context.ledgerUrl(given, 'make');
-    const folder = dirname(ledgerPath(ledgerUrl));
+    // A ledger in a database has no folder: the rules and the seal key are in the one of this project.
+    const folder = dirname(ledgerFile(ledgerUrl) ?? defaultLedger);
     makeFolder(folder, ['quittance demo --ledger path/to/shop.db']);
     const ledger = await openLedger(ledgerUrl);
     const closing: (() => unknown)[] = [() => ledger.close()];
@@ -77,7 +79,7 @@ export const demoCommand: CliCommand = {
           localName: given.text('name') ?? context.userName,
           consoleFolder: findConsole(),
           version: context.version,
-          onError: (error) => void context.err.print(terminalText(String(error))),
+          onError: (error) => void context.err.print(terminalText(hideUrlPasswords(String(error)))),
         });
       };
       const server = await onFreePort(serve, given.text('port'), context);
@@ -99,8 +101,7 @@ export const demoCommand: CliCommand = {
         },
         { warmUp: 14, everyMs: 1_500 },
       );
-      if (!given.has('json'))
-        await context.err.say('Stopping. Held calls stay held; the ledger stays on disk.');
+      if (!given.has('json')) await context.err.say('Stopping. Held calls stay held.');
     } finally {
       for (const close of closing.toReversed()) await close();
     }
@@ -140,11 +141,14 @@ async function announce(
   ledgerUrl: string,
   rules: string,
 ): Promise<void> {
-  await err.say(`The shop is running. Its ledger is ${terminalText(ledgerUrl)}.`);
+  const shown = showLedgerUrl(ledgerUrl);
+  await err.say(`The shop is running. Its ledger is ${terminalText(shown)}.`);
   await err.say(`Its contracts are in ${terminalText(rules)}. Edit the file to change them.`);
   await err.say('The console link, valid for one browser, once, within 15 minutes:');
   await out.print(link);
-  const where = ledgerUrl === defaultLedger ? '' : ` --ledger ${shellWord(terminalText(ledgerUrl))}`;
+  // With a hidden password the URL would not work as printed.
+  const url = shown === ledgerUrl ? shellWord(terminalText(ledgerUrl)) : '"$QUITTANCE_LEDGER"';
+  const where = ledgerUrl === defaultLedger ? '' : ` --ledger ${url}`;
   await err.say(
     `In another terminal: ${typed} pending${where}, ${typed} calls${where}. Press Ctrl-C to stop.`,
   );

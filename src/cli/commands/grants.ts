@@ -6,7 +6,8 @@ import type { SessionQuery } from '../../ledger/call-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { GrantView } from '../../runtime/host/grant-view.ts';
 import { listGrants } from '../../runtime/grants/grants.ts';
-import { createRuntime } from '../../store/create-runtime.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import { createPeopleRuntime } from '../people-runtime.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -205,9 +206,9 @@ async function findGrant(
 
 async function withRuntime<Result>(
   ledger: Ledger,
-  work: (runtime: ReturnType<typeof createRuntime>) => Promise<Result>,
+  work: (runtime: Runtime) => Promise<Result>,
 ): Promise<Result> {
-  const runtime = createRuntime({ tools: [], ledger });
+  const runtime = createPeopleRuntime(ledger);
   try {
     return await work(runtime);
   } catch (error) {

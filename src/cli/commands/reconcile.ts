@@ -5,7 +5,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { toCallSummary } from '../../ledger/summarize-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
-import { createRuntime } from '../../store/create-runtime.ts';
+import { createPeopleRuntime } from '../people-runtime.ts';
 import { pagingOptions } from '../call-query.ts';
 import { callColumns, callRow, callToJson } from '../call-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
@@ -132,7 +132,7 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
     throw new UsageError('--result is what an effect gave that did happen: --as succeeded.', [
       `${line} --as succeeded --by ${shellWord(by)} --reason WHY`,
     ]);
-  const runtime = createRuntime({ tools: [], ledger });
+  const runtime = createPeopleRuntime(ledger);
   try {
     const call = await runtime.calls.reconcile(
       { sessionId, callId },

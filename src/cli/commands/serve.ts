@@ -10,13 +10,14 @@ import { toolsFromCatalog } from '../../http/tool-catalog.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { createRuntime } from '../../store/create-runtime.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
+import { hideUrlPasswords, showLedgerUrl } from '../../store/ledger-url.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { loadOrExplain, needFile } from '../load-or-explain.ts';
 import { exitCodes } from '../exit-code.ts';
-import { ledgerPath } from '../find-ledger.ts';
+import { ledgerFile } from '../find-ledger.ts';
 import { loadRuntime } from '../load-runtime.ts';
 import { makeFolder } from '../make-folder.ts';
 import { safeJson, terminalText } from '../terminal-text.ts';
@@ -71,7 +72,8 @@ export const serveCommand: CliCommand = {
     const paths = given.list('contracts');
     for (const path of paths) needFile(path, 'quittance serve --contracts contracts.yaml');
     const ledgerUrl = context.ledgerUrl(given, 'make');
-    makeFolder(dirname(ledgerPath(ledgerUrl)), ['quittance serve --ledger path/to/ledger.db']);
+    const file = ledgerFile(ledgerUrl);
+    if (file !== undefined) makeFolder(dirname(file), ['quittance serve --ledger path/to/ledger.db']);
     const ledger = await openLedger(ledgerUrl);
     const closing: (() => unknown)[] = [() => ledger.close()];
     try {
@@ -87,8 +89,7 @@ export const serveCommand: CliCommand = {
       closing.push(() => server.close());
       await announce(server, given, context, ledgerUrl);
       await untilStopped(context.signal);
-      if (!given.has('json'))
-        await context.err.say('Stopping. Held calls stay held; the ledger stays on disk.');
+      if (!given.has('json')) await context.err.say('Stopping. Held calls stay held.');
     } finally {
       for (const close of closing.toReversed()) await close();
     }
@@ -125,7 +126,7 @@ async function start({ given, context, ...more }: Start): Promise<HttpServer> {
       version: context.version,
       onError: (error) => {
         const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        void context.err.print(terminalText(message));
+        void context.err.print(terminalText(hideUrlPasswords(message)));
       },
     });
   } catch (error) {
@@ -150,7 +151,7 @@ async function announce(
   }
   await out.print(link);
   await err.say(
-    `Serving ${terminalText(ledgerUrl)}. The link logs in one browser, once, within 15 minutes. Press Ctrl-C to stop.`,
+    `Serving ${terminalText(showLedgerUrl(ledgerUrl))}. The link logs in one browser, once, within 15 minutes. Press Ctrl-C to stop.`,
   );
   if (isOpen(given))
     await err.say(

@@ -3,13 +3,14 @@ import { dirname } from 'node:path';
 import { isQuittanceError } from '../../base/error.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { isRole, mayDo } from '../../http/actor.ts';
-import type { TokenRecord } from '../../http/token-file.ts';
+import { LedgerTokens } from '../../http/ledger-tokens.ts';
+import type { TokenRecord, Tokens } from '../../http/token-content.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
-import { ledgerPath } from '../find-ledger.ts';
+import { ledgerFile } from '../find-ledger.ts';
 import { makeFolder } from '../make-folder.ts';
 import type { TokenPrincipals } from '../../http/token-principals.ts';
 import { readTokenPrincipals } from '../../http/token-principals.ts';
@@ -33,7 +34,7 @@ export const tokensCommand: CliCommand = {
   most: 2,
   about: [
     'A token gives access to the server that `quittance serve` starts on this ledger. Every decision made with a token records its name. Roles: a viewer reads; an operator makes, runs and reports calls; an approver decides held calls and gives grants; an admin does everything. Operators cannot approve, and approvers cannot make calls.',
-    'A token is shown once, when it is created. Only its digest is stored, in a file next to the ledger. A revoked token stops working immediately.',
+    'A token is shown once, when it is created. Only its digest is stored, in a file next to the ledger or in its database. A revoked token stops working immediately.',
   ],
   options: {
     name: { value: 'NAME', help: 'Name on the token' },
@@ -59,20 +60,35 @@ export const tokensCommand: CliCommand = {
   async run(given, context) {
     const [action = 'list', subject] = given.args;
     if (subject !== undefined && action !== 'revoke') throw stray(subject);
-    const path = ledgerPath(context.ledgerUrl(given, 'make'));
-    const tokens = new TokenFile(tokenFilePath(path), context.now);
-    switch (action) {
-      case 'list':
-        return list(tokens, given, context);
-      case 'create':
-        return create(tokens, path, given, context);
-      case 'revoke':
-        return revoke(tokens, subject, given, context);
-      default:
-        throw stray(action);
-    }
+    if (!isAction(action)) throw stray(action);
+    const path = ledgerFile(context.ledgerUrl(given, 'make'));
+    const work = (tokens: Tokens): Promise<ExitCode> => {
+      switch (action) {
+        case 'list':
+          return list(tokens, given, context);
+        case 'create':
+          return create(tokens, path, given, context);
+        case 'revoke':
+          return revoke(tokens, subject, given, context);
+      }
+    };
+    if (path !== undefined) return work(new TokenFile(tokenFilePath(path), context.now));
+    return context.withLedger(
+      given,
+      async (ledger) => {
+        if (ledger.documents === undefined)
+          throw new UsageError('This ledger has no place for tokens.', ['quittance help tokens']);
+        const tokens = new LedgerTokens(ledger.documents, () => ledger.now());
+        await tokens.refresh();
+        return work(tokens);
+      },
+      action === 'list' ? 'look' : 'write',
+    );
   },
 };
+
+const isAction = (word: string): word is (typeof actions)[number] =>
+  (actions as readonly string[]).includes(word);
 
 const stray = (word: string): UsageError =>
   new UsageError(`Expected "list", "create" or "revoke"; found ${JSON.stringify(word)}.`, [
@@ -89,7 +105,7 @@ const columns: readonly Column[] = [
   { title: 'UNTIL' },
 ];
 
-async function list(tokens: TokenFile, given: Given, { out, err, now }: Context): Promise<ExitCode> {
+async function list(tokens: Tokens, given: Given, { out, err, now }: Context): Promise<ExitCode> {
   const all = tokens.list();
   if (given.has('json')) for (const token of all) await out.print(safeJson(toJson(token)));
   else if (all.length === 0) await err.print(`There are no tokens. To create one: ${createLine}`);
@@ -109,8 +125,9 @@ async function list(tokens: TokenFile, given: Given, { out, err, now }: Context)
 }
 
 async function create(
-  tokens: TokenFile,
-  path: string,
+  tokens: Tokens,
+  /** The file of the ledger, if it has one. */
+  path: string | undefined,
   given: Given,
   { out, err }: Context,
 ): Promise<ExitCode> {
@@ -118,9 +135,9 @@ async function create(
   const role = requireOption(given, 'role', 'A token needs a role', createLine);
   if (!isRole(role)) throw new UsageError(`Unknown role ${JSON.stringify(role)}.`, [createLine]);
   const span = given.text('for');
-  makeFolder(dirname(path), ['quittance tokens create --ledger path/to/ledger.db']);
+  if (path !== undefined) makeFolder(dirname(path), ['quittance tokens create --ledger path/to/ledger.db']);
   try {
-    const { token, record } = tokens.create({
+    const { token, record } = await tokens.create({
       name,
       role,
       expiresInMs: span === undefined ? undefined : parseSpan(span, 'for'),
@@ -132,7 +149,7 @@ async function create(
       await out.print(token);
       await err.say(`The token is shown only once. ${terminalText(name)} may now use the server as ${role}.`);
       // Without this note, a user in another folder than the server would wonder why the server rejects the token.
-      if (!existsSync(path))
+      if (path !== undefined && !existsSync(path))
         await err.say(
           `There is no ledger at ${terminalText(path)} yet. The token works for a server started on that path.`,
         );
@@ -157,7 +174,7 @@ function readPrincipals(given: Given): TokenPrincipals | undefined {
 }
 
 async function revoke(
-  tokens: TokenFile,
+  tokens: Tokens,
   which: string | undefined,
   given: Given,
   { out }: Context,
@@ -165,7 +182,7 @@ async function revoke(
   if (which === undefined)
     throw new UsageError('Missing token name.', ['quittance tokens', 'quittance tokens revoke NAME']);
   const isThere = tokens.list().some(({ name, tokenId }) => name === which || tokenId === which);
-  const revoked = isThere ? tokens.revoke(which) : undefined;
+  const revoked = isThere ? await tokens.revoke(which) : undefined;
   if (revoked === undefined)
     throw new UsageError(`There is no token ${JSON.stringify(which)}.`, ['quittance tokens'], exitCodes.bad);
   if (given.has('json')) await out.print(safeJson(toJson(revoked)));

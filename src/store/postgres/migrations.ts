@@ -102,5 +102,9 @@ const tables = `
   INSERT INTO read_progress (position) VALUES (0);
 `;
 
+const documents = `
+  CREATE TABLE documents (name ${id} PRIMARY KEY, version bigint NOT NULL, text text NOT NULL);
+`;
+
 /** What each version adds to the one before. Never edited once released. */
-export const migrations: readonly string[] = [tables + appendFunctions];
+export const migrations: readonly string[] = [tables + appendFunctions, documents];

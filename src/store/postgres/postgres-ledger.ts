@@ -15,6 +15,7 @@ import type { PgPool } from './pg-pool.ts';
 import { PostgresArtifacts } from './postgres-artifacts.ts';
 import { PostgresClaims } from './postgres-claims.ts';
 import { PostgresCursors } from './postgres-cursors.ts';
+import { PostgresDocuments } from './postgres-documents.ts';
 import { PostgresEntries } from './postgres-entries.ts';
 import { PostgresIntegrity } from './postgres-integrity.ts';
 import { PostgresJournal } from './postgres-journal.ts';
@@ -35,6 +36,7 @@ export class PostgresLedger implements Ledger {
   readonly cursors: PostgresCursors;
   readonly integrity: PostgresIntegrity;
   readonly retention: PostgresRetention;
+  readonly documents: PostgresDocuments;
   readonly ownFiles: readonly OwnFile[];
   readonly #options: PostgresLedgerOptions;
   readonly #close: () => Promise<void>;
@@ -87,6 +89,7 @@ export class PostgresLedger implements Ledger {
     this.queries = queries;
     this.entries = entries;
     this.cursors = new PostgresCursors(pool, ownerId);
+    this.documents = new PostgresDocuments(pool);
     this.integrity = new PostgresIntegrity(pool, queries, now);
     const fill = (): Promise<void> => queries.fill();
     this.retention = new PostgresRetention({ pool, ownerId, ids: createIds(), salt, now, fill, onCommit });
