@@ -181,12 +181,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     secure: /^https:/i.test(options.publicUrl ?? ''),
     now: () => ledger.now(),
   });
-  const { tools = options.runtime.tools } = options;
-  const schemas = await openSchemaHistory(
-    path === undefined ? { documents: ledger.documents } : { path: `${path}.schemas` },
-    tools,
-    ledger.now(),
-  );
+  const schemas = await openSchemas(options, path);
   const service = createService(options, { path, access, schemas, url, closing: closing.signal });
   const app: App = createApp({
     service,
@@ -228,13 +223,23 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   };
 }
 
-/** Where tokens are: next to the file of the ledger, in its database, or in this process. */
+/** Tokens are next to the file of the ledger, in its database, or in this process. */
 function openTokens(ledger: Ledger, path: string | undefined): Tokens {
   const now = (): number => ledger.now();
   return path === undefined && ledger.documents !== undefined
     ? new LedgerTokens(ledger.documents, now)
     : new TokenFile(path === undefined ? undefined : tokenFilePath(path), now);
 }
+
+const openSchemas = (
+  { ledger, runtime, tools = runtime.tools }: HttpServerOptions,
+  path: string | undefined,
+): Promise<SchemaHistory> =>
+  openSchemaHistory(
+    path === undefined ? { documents: ledger.documents } : { path: `${path}.schemas` },
+    tools,
+    ledger.now(),
+  );
 
 type ServiceParts = Pick<Service, 'access' | 'url' | 'closing'> & {
   readonly schemas: SchemaHistory;

@@ -1,9 +1,9 @@
 /**
- * Finds the seal key of a ledger in a database. The key is never stored in that database: whoever reads the database
- * could open what the key seals.
+ * Finds the seal key of a ledger in a database. The key is never stored in that database, because a reader of the
+ * database could then open sealed data.
  *
- * The sources, in this order: the options of the program, one of three environment variables, and a file in the
- * folder `.quittance`, which the first process creates. The ledger refuses a process that brings another key.
+ * The sources, in this order: the options of the program, one environment variable, the file `.quittance/seal.key`. The
+ * first process creates that file. The ledger refuses a process with another key.
  */
 import { execSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -84,8 +84,8 @@ function makeDefaultFile(): FoundSealKey {
     return { sealKey: readSealKeyFile(sealKeyFile), sealKeyFile };
   } catch (error) {
     throw invalid(
-      `A PostgreSQL ledger needs a seal key, and ${sealKeyFile} cannot be read or created: ` +
-        `${(error as Error).message} Set QUITTANCE_SEAL_KEY_FILE to a file with 32 random bytes as hex.`,
+      `The seal key file ${sealKeyFile} cannot be read or created: ${(error as Error).message} ` +
+        'Set QUITTANCE_SEAL_KEY_FILE to a file with 32 random bytes as hex.',
       error,
     );
   }
