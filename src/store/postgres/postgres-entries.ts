@@ -42,7 +42,7 @@ export class PostgresEntries implements Entries {
   async read(query: EntryQuery): Promise<readonly StoredEntry[]> {
     await this.#untilOwnAreSeen(query);
     const { sql, values } = toWhere(query);
-    const rows = await this.#pool.query<EntryRow>(
+    const rows = await this.#pool.read<EntryRow>(
       `SELECT ${entryColumns} FROM @entries e WHERE ${sql} ORDER BY e.position LIMIT $1`,
       [query.limit, ...values],
     );
@@ -52,7 +52,7 @@ export class PostgresEntries implements Entries {
   async measure(query: EntryQuery): Promise<readonly EntrySize[]> {
     await this.#untilOwnAreSeen(query);
     const { sql, values } = toWhere(query);
-    const rows = await this.#pool.query<{ position: number; session_id: string; bytes: number }>(
+    const rows = await this.#pool.read<{ position: number; session_id: string; bytes: number }>(
       `SELECT e.position, e.session_id, octet_length(e.text) + coalesce(octet_length(e.bodies), 0) AS bytes
        FROM @entries e WHERE ${sql} ORDER BY e.position LIMIT $1`,
       [query.limit, ...values],
@@ -75,7 +75,7 @@ export class PostgresEntries implements Entries {
 
   /** The last entry before the horizon. */
   async readLast(): Promise<number> {
-    const [row] = await this.#pool.query<{ last: number | null }>(
+    const [row] = await this.#pool.read<{ last: number | null }>(
       `SELECT (SELECT e.position FROM @entries e WHERE e.position < ${horizonSql}
         ORDER BY e.position DESC LIMIT 1) AS last`,
     );
@@ -87,7 +87,7 @@ export class PostgresEntries implements Entries {
     if (sessionId !== undefined || after >= target) return;
     const untilMs = performance.now() + longestWaitMs;
     for (;;) {
-      const [row] = await this.#pool.query<{ horizon: number }>(`SELECT ${horizonSql} AS horizon`);
+      const [row] = await this.#pool.read<{ horizon: number }>(`SELECT ${horizonSql} AS horizon`);
       if ((row?.horizon ?? 0) > target || performance.now() > untilMs) return;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }

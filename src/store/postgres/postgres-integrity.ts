@@ -22,7 +22,7 @@ export class PostgresIntegrity implements Integrity {
   }
 
   async readHeads(sessionId?: string): Promise<readonly Head[]> {
-    const rows = await this.#pool.query<HeadRow>(
+    const rows = await this.#pool.read<HeadRow>(
       `SELECT session_id, sequence, hash FROM @sessions
        WHERE sequence > 0${sessionId === undefined ? '' : ' AND session_id = $1'} ORDER BY session_id`,
       sessionId === undefined ? [] : [toPgText(sessionId)],
@@ -31,7 +31,7 @@ export class PostgresIntegrity implements Integrity {
   }
 
   async findHeads({ after, limit, at }: HeadQuery): Promise<readonly Head[]> {
-    const rows = await this.#pool.query<HeadRow>(
+    const rows = await this.#pool.read<HeadRow>(
       at === undefined
         ? `SELECT session_id, sequence, hash FROM @sessions WHERE session_id > $1 AND sequence > 0
            ORDER BY session_id LIMIT $2`
@@ -45,7 +45,7 @@ export class PostgresIntegrity implements Integrity {
   }
 
   async countSessions(): Promise<number> {
-    const [row] = await this.#pool.query<{ sessions: number }>(
+    const [row] = await this.#pool.read<{ sessions: number }>(
       'SELECT count(*) AS sessions FROM @sessions WHERE sequence > 0',
     );
     return row?.sessions ?? 0;
@@ -57,7 +57,7 @@ export class PostgresIntegrity implements Integrity {
 
   /** The heads must be the last entries of their sessions: everything else is compared by `verify`. */
   async *inspect(_signal: AbortSignal): AsyncGenerator<StoreFinding, void, undefined> {
-    const rows = await this.#pool.query<{ session_id: string }>(
+    const rows = await this.#pool.read<{ session_id: string }>(
       `SELECT coalesce(s.session_id, e.session_id) AS session_id FROM @sessions s
        FULL JOIN (SELECT DISTINCT ON (session_id) session_id, sequence, hash FROM @entries
          ORDER BY session_id, sequence DESC) e ON e.session_id = s.session_id

@@ -77,7 +77,7 @@ export class PostgresJournal implements Journal {
   }
 
   async measureCall(sessionId: string, callId: string): Promise<number> {
-    const [row] = await this.#parts.pool.query<{ bytes: number | null }>(
+    const [row] = await this.#parts.pool.read<{ bytes: number | null }>(
       `SELECT sum(octet_length(e.text) + coalesce(octet_length(e.bodies), 0))::bigint AS bytes
        FROM @entries e WHERE e.session_id = $1 AND e.call_id = $2`,
       [toPgText(sessionId), toPgText(callId)],
@@ -86,7 +86,7 @@ export class PostgresJournal implements Journal {
   }
 
   async readSession(sessionId: string, scope: SessionScope = 'all'): Promise<readonly QuittanceEvent[]> {
-    const rows = await this.#parts.pool.query<Pick<EntryRow, 'text' | 'bodies'>>(
+    const rows = await this.#parts.pool.read<Pick<EntryRow, 'text' | 'bodies'>>(
       `SELECT e.text, e.bodies FROM @entries e
        WHERE e.session_id = $1${scope === 'all' ? '' : ' AND e.call_id IS NULL'} ORDER BY e.sequence`,
       [toPgText(sessionId)],
@@ -96,7 +96,7 @@ export class PostgresJournal implements Journal {
   }
 
   async readState(sessionId: string, subject: string): Promise<StoredState | undefined> {
-    const [row] = await this.#parts.pool.query<{ version: number; text: string }>(
+    const [row] = await this.#parts.pool.read<{ version: number; text: string }>(
       'SELECT version, text FROM @states WHERE session_id = $1 AND subject = $2',
       [toPgText(sessionId), toPgText(subject)],
     );
@@ -104,7 +104,7 @@ export class PostgresJournal implements Journal {
   }
 
   async readSealed(sessionId: string, callId: string): Promise<string | undefined> {
-    const [row] = await this.#parts.pool.query<{ text: string }>(
+    const [row] = await this.#parts.pool.read<{ text: string }>(
       'SELECT text FROM @sealed WHERE session_id = $1 AND call_id = $2',
       [toPgText(sessionId), toPgText(callId)],
     );
@@ -167,7 +167,7 @@ export class PostgresJournal implements Journal {
     rows: readonly EntryRow[],
     digests: readonly (string | undefined)[],
   ): Promise<string | undefined> {
-    const before = await this.#parts.pool.query<{ sequence: number; hash: string }>(
+    const before = await this.#parts.pool.read<{ sequence: number; hash: string }>(
       'SELECT sequence, hash FROM @entries WHERE session_id = $1 AND sequence = ANY ($2::bigint[])',
       [toPgText(sessionId), rows.map(({ sequence }) => String(sequence - 1))],
     );

@@ -18,8 +18,18 @@ export type PostgresLedgerOptions = {
   readonly writers?: number | undefined;
   /** Connections that read, 4 by default. */
   readonly readers?: number | undefined;
+  /**
+   * The URL of a direct connection that listens for notifications and proves that this process lives. Needed if the main
+   * URL goes through a pooler in transaction mode. `false`: there is none. The process then asks for changes ten times a
+   * second, and counts as alive as long as its lease lasts.
+   */
+  readonly listen?: string | false | undefined;
   /** How long an owner without a connection counts as alive, 15 seconds by default. */
   readonly ownerLeaseMs?: number | undefined;
+  /** Appends that may wait for each writer, 50,000 by default. One more is refused with `ledger.unavailable`. */
+  readonly maxQueued?: number | undefined;
+  /** How long an append waits for a server that cannot be reached, 10 seconds by default. Then the entry is spilled. */
+  readonly outageWaitMs?: number | undefined;
   /** Whether to create or upgrade the tables. Set it to false if the role of this process may not. */
   readonly migrate?: boolean | undefined;
 };

@@ -114,7 +114,7 @@ export class PostgresLedger implements Ledger {
   }
 
   now(): number {
-    return this.#options.clock?.now() ?? Date.now() + this.owners.offsetMs;
+    return this.#options.clock?.now() ?? this.owners.now();
   }
 
   close(): Promise<void> {

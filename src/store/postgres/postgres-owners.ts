@@ -1,16 +1,19 @@
 /**
  * Which processes write to the ledger, and which of them live.
  *
- * An owner renews a lease by the clock of the database. It also holds a session lock on a connection of its own. The lock
- * proves that the process lives, even if the process is stopped and renews nothing. A free lock proves nothing: a living
- * process may have lost its connection. An owner is gone when its lock is free and its lease is over, or when it said
- * that it ended.
+ * An owner renews a lease by the clock of the database. It also holds a session lock on a direct connection of its own.
+ * The lock proves that the process lives, even if the process is stopped and renews nothing. A free lock proves nothing: a
+ * living process may have lost its connection. An owner is gone when its lock is free and its lease is over, or when it
+ * said that it ended. Without a direct connection only the lease counts.
+ *
+ * An owner that others took for gone is fenced by the versions of its calls. An append that names an old version is
+ * refused. The result of such a call is stored as late.
  */
 import { hash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Owners, OwnerStatus } from '../../ledger/owners.ts';
 import { newOwnerId } from '../files/owner-id.ts';
-import type { PgConnection } from './pg-driver.ts';
+import type { PgConnection, PgSettings } from './pg-driver.ts';
 import { connect } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
@@ -38,8 +41,9 @@ export class PostgresOwners implements Owners {
   #connection: PgConnection | undefined;
   #timer: NodeJS.Timeout | undefined;
   #gone: readonly string[] = [];
-  /** Milliseconds to add to the clock of this host to get that of the database. */
-  #offsetMs = 0;
+  #hasLock = false;
+  /** Milliseconds to add to `performance.now()` to get the clock of the database. The host's clock may jump. */
+  #offsetMs = Date.now() - performance.now();
   #renewal: Promise<void> | undefined;
   #closed = false;
 
@@ -48,12 +52,14 @@ export class PostgresOwners implements Owners {
     this.#lockKey = Buffer.from(hash('sha256', this.ownerId, 'hex'), 'hex').readInt32BE(0);
   }
 
-  get offsetMs(): number {
-    return this.#offsetMs;
+  /** The clock of the database. */
+  now(): number {
+    return Math.floor(performance.now() + this.#offsetMs);
   }
 
   /** Registers the owner. Appends may begin after this. */
   async begin(): Promise<void> {
+    await this.#holdLock();
     await this.#renew();
     this.#schedule();
   }
@@ -113,32 +119,54 @@ export class PostgresOwners implements Owners {
 
   async #renewOnce(): Promise<void> {
     const { pool, readOnly } = this.#options;
-    await this.#holdLock();
-    const askedAt = Date.now();
+    const askedAt = performance.now();
     const rows = await pool.query<{ now: number; gone: string | null }>(readOnly ? lookSql : renewSql, [
       toPgText(this.ownerId),
       ...(readOnly ? [] : [this.#lockKey, hostname(), pool.settings.leaseMs]),
     ]);
-    const answeredAt = Date.now();
+    const answeredAt = performance.now();
     const [first] = rows;
-    if (first !== undefined) this.#offsetMs = Math.round(first.now - (askedAt + answeredAt) / 2);
+    if (first !== undefined) this.#offsetMs = first.now - (askedAt + answeredAt) / 2;
     this.#gone = rows.flatMap(({ gone }) => (gone === null ? [] : [fromPgText(gone)]));
+    // The lease counts without the lock: a lost connection is replaced at the next renewal.
+    await this.#holdLock().catch(() => undefined);
   }
 
   /** One connection that listens and holds the lock. Both end with it and begin again with the next. */
   async #holdLock(): Promise<void> {
-    if (this.#connection?.isOpen === true || this.#closed) return;
-    const { pool, channel, onNotification, onListening, readOnly } = this.#options;
-    const connection = await connect(pool.settings);
-    this.#connection = connection;
+    const { pool, readOnly } = this.#options;
+    const { listenUrls } = pool.settings;
+    if (listenUrls === 'off' || this.#closed) return;
+    if (this.#connection?.isOpen !== true)
+      this.#connection = await this.#listen(
+        listenUrls === 'own' ? pool.settings : { ...pool.settings, urls: listenUrls },
+      );
+    if (readOnly || this.#hasLock) return;
+    // The server may not have noticed yet that an earlier connection ended. Then that one holds the lock.
+    const [row] = await this.#connection.query<{ got: boolean }>(
+      'SELECT pg_try_advisory_lock($1, $2) AS got',
+      [lockClass, this.#lockKey],
+    );
+    this.#hasLock = row?.got === true;
+  }
+
+  async #listen(settings: PgSettings): Promise<PgConnection> {
+    const { channel, onNotification, onListening } = this.#options;
+    const connection = await connect(settings);
+    this.#hasLock = false;
     void connection.ended.then(() => onListening(false));
     connection.onNotification(onNotification);
+    await connection.query(keepAliveSql);
     await connection.query(`LISTEN ${channel}`);
-    if (!readOnly) await connection.query('SELECT pg_advisory_lock($1, $2)', [lockClass, this.#lockKey]);
     onListening(true);
     onNotification(); // for notifications that were sent while no connection listened
+    return connection;
   }
 }
+
+/** The server frees the lock of a host that vanished without a word after about 25 seconds. */
+const keepAliveSql = `SELECT set_config('tcp_keepalives_idle', '10', false),
+  set_config('tcp_keepalives_interval', '5', false), set_config('tcp_keepalives_count', '3', false)`;
 
 const isLocked = `EXISTS (SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted
   AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())

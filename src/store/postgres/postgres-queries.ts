@@ -72,7 +72,7 @@ export class PostgresQueries implements Queries {
   }
 
   async #fillNow(): Promise<void> {
-    const [row] = await this.#pool.query<{ behind: boolean }>(isBehindSql);
+    const [row] = await this.#pool.read<{ behind: boolean }>(isBehindSql);
     if (row?.behind !== true) return;
     while (await projectStep(this.#pool)) if (this.#closed) throw closedError();
   }
@@ -80,7 +80,7 @@ export class PostgresQueries implements Queries {
   async findOpenCalls({ after, limit }: OpenCallQuery = {}): Promise<readonly OpenCall[]> {
     if (after === undefined) await this.fill();
     const [at, position] = after === undefined ? [-1, -1] : parseCursor(after);
-    const rows = await this.#pool.query<CallRow>(
+    const rows = await this.#pool.read<CallRow>(
       `SELECT * FROM @read_calls WHERE status <> 'settled' AND (requested_at, position) > ($1::bigint, $2::bigint)
        ORDER BY requested_at, position LIMIT $3`,
       [at, position, limit ?? null],
@@ -109,7 +109,7 @@ export class PostgresQueries implements Queries {
     if (until !== undefined) conditions.push(['hour < ?', Math.ceil(until / hourMs)]);
     if (toolName !== undefined) conditions.push(['tool_name = ?', toPgText(toolName)]);
     const names = by.map((name) => tallyColumns[name]);
-    const rows = await this.#pool.query<{ readonly [column: string]: string | number }>(
+    const rows = await this.#pool.read<{ readonly [column: string]: string | number }>(
       `SELECT ${[...names, ''].join(', ')} sum(calls)::bigint AS calls, sum(unresolved)::bigint AS unresolved,
          sum(cost_micros)::bigint AS cost_micros
        FROM @read_tallies${toWhere(conditions)}
@@ -157,7 +157,7 @@ export class PostgresQueries implements Queries {
 
   async findConfirmation(confirmationId: string): Promise<ConfirmationSummary | undefined> {
     await this.fill();
-    const [row] = await this.#pool.query<ConfirmationRow>(
+    const [row] = await this.#pool.read<ConfirmationRow>(
       'SELECT * FROM @read_confirmations WHERE confirmation_id = $1',
       [toPgText(confirmationId)],
     );
@@ -186,7 +186,7 @@ export class PostgresQueries implements Queries {
       const order = `ORDER BY ${at} DESC, ${id} DESC`;
       const inside = `SELECT * FROM @${table}${toWhere([...indexed, ...from])} ${order} LIMIT ${window}`;
       const conditions = [...indexed, ...from, ...rest];
-      const some = await this.#pool.query<Row>(
+      const some = await this.#pool.read<Row>(
         `SELECT * FROM (${inside}) page${toWhere(rest, valuesOf([...indexed, ...from]).length)} ${order}
          LIMIT ${limit + 1 - found.length}`,
         valuesOf(conditions),
@@ -194,7 +194,7 @@ export class PostgresQueries implements Queries {
       found.push(...some);
       if (found.length > limit) break;
       if (rest.length === 0) return { rows: found, next: undefined };
-      const [end] = await this.#pool.query<Row>(
+      const [end] = await this.#pool.read<Row>(
         `SELECT * FROM (${inside}) page OFFSET ${window - 1}`,
         valuesOf([...indexed, ...from]),
       );

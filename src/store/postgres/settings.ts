@@ -1,13 +1,18 @@
 /** Reads the URL of a ledger in PostgreSQL. A mistake in it throws before anything connects. */
 import { QuittanceError } from '../../base/error.ts';
 import type { PgSettings } from './pg-driver.ts';
+import { splitHosts } from './pg-hosts.ts';
 import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
 
 export type PostgresSettings = PgSettings & {
   readonly schema: string;
+  /** For the connection that listens and holds the owner's lock. `own`: the main ones. `off`: there is none. */
+  readonly listenUrls: PgSettings['urls'] | 'own' | 'off';
   readonly writers: number;
   readonly readers: number;
   readonly leaseMs: number;
+  readonly maxQueued: number;
+  readonly outageWaitMs: number;
 };
 
 /** Longer names PostgreSQL cuts off, so two of them could become one. */
@@ -15,22 +20,36 @@ const longestSchema = 63;
 const mostConnections = 64;
 
 export function readSettings(url: string, options: PostgresLedgerOptions): PostgresSettings {
-  const parsed = parse(url);
-  const schema = options.schema ?? parsed.searchParams.get('schema') ?? 'quittance';
-  parsed.searchParams.delete('schema');
+  const parsed = splitHosts(url).map(parse);
+  const own = new Map<string, string>();
+  for (const one of parsed)
+    for (const name of ownParameters) {
+      const value = one.searchParams.get(name);
+      if (value !== null) own.set(name, value);
+      one.searchParams.delete(name);
+    }
+  const schema = options.schema ?? own.get('schema') ?? 'quittance';
   if (!/^[a-z_][a-z0-9_]*$/.test(schema) || schema.length > longestSchema || schema.startsWith('pg_'))
     throw invalid(
       `The schema ${JSON.stringify(schema)} of a PostgreSQL ledger must be a name of a-z, 0-9 and _ that does not begin with pg_.`,
     );
   return {
-    url: parsed.href,
+    urls: hrefs(parsed),
+    listenUrls: readListen(options.listen ?? own.get('listen')),
     schema,
     applicationName: 'quittance',
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 30_000,
-    writers: readCount('writers', options.writers, 2),
-    readers: readCount('readers', options.readers, 4),
-    leaseMs: options.ownerLeaseMs ?? 15_000,
+    writers: readCount('writers', options.writers ?? numberIn(own, 'writers'), 2),
+    readers: readCount('readers', options.readers ?? numberIn(own, 'readers'), 4),
+    leaseMs: readWhole(
+      'ownerLeaseMs',
+      options.ownerLeaseMs ?? numberIn(own, 'owner_lease_ms'),
+      15_000,
+      shortestLeaseMs,
+    ),
+    maxQueued: readWhole('maxQueued', options.maxQueued, 50_000, 1),
+    outageWaitMs: readWhole('outageWaitMs', options.outageWaitMs, 10_000, 0),
   };
 }
 
@@ -60,7 +79,6 @@ function findMistake(url: string): string {
   if (!authority.includes('@') && url.includes('@'))
     return 'has a /, ? or # in the user name or the password; write them as %2F, %3F and %23';
   if (host === '' || host.startsWith(':')) return 'names no host';
-  if (host.includes(',')) return 'names several hosts; name one, for example that of a proxy';
   if (/:\d*$/.test(host)) return 'has a port above 65535';
   if (/:[^\]]*$/.test(host)) return 'has a port that is not a number';
   return 'has a host that cannot be read';
@@ -79,6 +97,32 @@ const badUrl = (why: string): QuittanceError =>
   invalid(
     `The URL of the PostgreSQL ledger ${why}. It must look like postgres://user:password@host:5432/database.`,
   );
+
+/** Parameters of a URL that are ours. All others are for the driver. */
+const ownParameters = ['schema', 'listen', 'writers', 'readers', 'owner_lease_ms'];
+
+const hrefs = ([first, ...others]: readonly URL[]): PgSettings['urls'] => [
+  first?.href ?? '',
+  ...others.map(({ href }) => href),
+];
+
+function readListen(listen: string | false | undefined): PostgresSettings['listenUrls'] {
+  if (listen === undefined) return 'own';
+  return listen === false || listen === 'off' ? 'off' : hrefs(splitHosts(listen).map(parse));
+}
+
+const numberIn = (own: ReadonlyMap<string, string>, name: string): number | undefined => {
+  const value = own.get(name);
+  return value === undefined ? undefined : Number(value);
+};
+
+const shortestLeaseMs = 100;
+
+function readWhole(name: string, value: number | undefined, byDefault: number, least: number): number {
+  const number = value ?? byDefault;
+  if (Number.isSafeInteger(number) && number >= least) return number;
+  throw invalid(`${name} must be a whole number of at least ${least}; found ${String(value)}.`);
+}
 
 function readCount(name: string, value: number | undefined, byDefault: number): number {
   const count = value ?? byDefault;

@@ -87,7 +87,7 @@ export async function* listSideRows(pool: PgPool): AsyncGenerator<SideRow, void,
     for (;;) {
       const after =
         last === undefined ? '' : ` AND (${columns}) > (${by.map((_, n) => `$${n + 1}`).join(', ')})`;
-      const rows: readonly Row[] = await pool.query<Row>(
+      const rows: readonly Row[] = await pool.read<Row>(
         `${select}${after} ORDER BY ${columns} LIMIT ${rowsPerPage}`,
         last === undefined ? [] : by.map((column) => textIn(last as Row, column)), // checked in the condition
       );

@@ -1,0 +1,116 @@
+/** A ledger behind a pooler that gives every transaction another connection. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createRuntime, defineTool } from 'quittance';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import type { PostgresLedgerOptions } from '../../src/store/postgres/postgres-ledger-options.ts';
+import { ledgerContract } from '../../src/testing/ledger-contract.ts';
+import { SampleCall } from '../../src/testing/sample-call.ts';
+import { PgServer } from './pg-server.ts';
+import type { PgPooler } from './start-pooler.ts';
+import { startPooler } from './start-pooler.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-pooler-'));
+const sealKey = Buffer.alloc(32, 1);
+let server: PgServer;
+let pooler: PgPooler;
+let opened = 0;
+const open: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  server = await PgServer.create({ settings: ['fsync = off', 'synchronous_commit = off'] });
+  pooler = await startPooler(server.url, 6);
+});
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+afterAll(async () => {
+  await pooler.close();
+  await server.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const newSchema = (): string => `pooled_${process.pid}_${opened++}`;
+const openPooled = (schema: string, options: PostgresLedgerOptions = {}): Promise<Ledger> =>
+  openPostgresLedger(pooler.url, {
+    listen: false,
+    schema,
+    sealKey,
+    spillFolder: join(folder, schema),
+    ...options,
+  });
+
+const schemas = new WeakMap<Ledger, string>();
+const parts = new Set(['claims', 'owners', 'shared']);
+const checks = ledgerContract({
+  async open({ clock }) {
+    const schema = newSchema();
+    const ledger = await openPooled(schema, { clock });
+    schemas.set(ledger, schema);
+    return ledger;
+  },
+  openAnother: (ledger, { clock }) => openPooled(schemas.get(ledger) ?? '', { clock }),
+}).filter(({ port }) => parts.has(port));
+
+describe('a PostgreSQL ledger behind a pooler in transaction mode keeps the contract', () => {
+  for (const { port, name, run } of checks)
+    test(`${port}: ${name}`, async () => {
+      await expect(run()).resolves.toBeUndefined();
+    });
+});
+
+test('a listening connection of its own wakes a process whose statements go through a pooler', async () => {
+  const schema = newSchema();
+  const reader = await openPooled(schema, { listen: server.url });
+  const writer = await openPooled(schema);
+  open.push(reader, writer);
+  const call = new SampleCall('c');
+  await writer.journal.append(call.begin());
+  const woken = reader.journal.whenChanged('session', 'c', 1);
+  await writer.journal.append(call.end());
+  await woken;
+  expect(await reader.journal.readCall('session', 'c')).toMatchObject({ version: 2 });
+  const [lock] = await server.query(
+    `SELECT count(*)::int AS locks FROM pg_locks WHERE locktype = 'advisory'`,
+  );
+  expect(lock).toEqual({ locks: 1 }); // the writer behind the pooler holds none
+});
+
+test('a listening connection can be named in the URL', async () => {
+  const schema = newSchema();
+  const url = `${pooler.url}?schema=${schema}&listen=${encodeURIComponent(server.url)}&writers=1`;
+  const ledger = await openPostgresLedger(url, { sealKey, spillFolder: join(folder, schema) });
+  open.push(ledger);
+  await ledger.journal.append(new SampleCall('c').begin());
+  expect(await ledger.journal.readCall('session', 'c')).toMatchObject({ version: 1 });
+});
+
+test('limits-hold: calls of four processes behind a pooler stay within their limit', async () => {
+  const schema = newSchema();
+  let ran = 0;
+  const runtimes = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const ledger = await openPooled(schema);
+      const runtime = createRuntime({
+        ledger,
+        tools: [defineTool({ name: 'send_mail', mode: 'external', run: () => void ran++ })],
+        budgets: [{ scope: 'all', toolCalls: 25 }],
+      });
+      open.push(ledger, runtime);
+      return runtime;
+    }),
+  );
+  await Promise.all(
+    runtimes.flatMap((runtime, process) => {
+      const turn = runtime.turn({ sessionId: `s${process}` });
+      return Array.from({ length: 20 }, (_, n) =>
+        turn.call({ id: `c${n}`, name: 'send_mail', arguments: { n, process } }),
+      );
+    }),
+  );
+  expect(ran).toBe(25);
+  expect(pooler.transactions()).toBeGreaterThan(0);
+});
