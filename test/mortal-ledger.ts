@@ -22,7 +22,7 @@ export function createMortalLedger(clock: ManualClock): MortalLedger {
     open() {
       let dead = false;
       const never = new Promise<never>(() => undefined);
-      const own = alterLedger(inner, { owners: { openCalls: new Map() } });
+      const own = alterLedger(inner, { owners: { runtimes: new Set() } });
       const ledger = interceptLedger(own, (name, proceed) => {
         if (name === 'now') return proceed();
         if (dead) return never;

@@ -15,12 +15,18 @@ export function canonicalJson(value: JsonValue): string {
     return `[${text}]`;
   }
   const members = value as { readonly [key: string]: JsonValue };
-  for (const key of sortKeys(Object.keys(members))) {
-    const member = `${quoteText(key)}:${canonicalJson(members[key] as JsonValue)}`;
-    text += text === '' ? member : `,${member}`;
+  if (!isSorted(members)) {
+    // The default order of sort() is by UTF-16 code units.
+    for (const key of Object.keys(members).sort()) text += writeMember(text, key, members[key] as JsonValue);
+    return `{${text}}`;
   }
+  for (const key in members)
+    if (Object.hasOwn(members, key)) text += writeMember(text, key, members[key] as JsonValue);
   return `{${text}}`;
 }
+
+const writeMember = (before: string, key: string, value: JsonValue): string =>
+  `${before === '' ? '' : ','}${quoteText(key)}:${canonicalJson(value)}`;
 
 /** `sha256:<hex>` of the canonical form: equal for equal data, however it was written. */
 export function digestJson(value: JsonValue): string {
@@ -39,9 +45,11 @@ export const isKeyedDigest = (digest: string): boolean => digest.startsWith('hma
 const quoteText = (text: string): string =>
   text.length < 100 && /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
 
-function sortKeys(keys: string[]): string[] {
-  for (let index = 1; index < keys.length; index++)
-    // The default order of sort() is by UTF-16 code units.
-    if ((keys[index - 1] as string) > (keys[index] as string)) return keys.sort();
-  return keys;
+function isSorted(members: object): boolean {
+  let before = '';
+  for (const key in members) {
+    if (before > key) return false;
+    before = key;
+  }
+  return true;
 }

@@ -1,6 +1,6 @@
 /**
- * Many deadlines on one timer. A call that ends in time costs a set insertion and a deletion instead of its own
- * platform timer. The timer keeps the process alive exactly while a caller waits for it.
+ * Many deadlines on one timer. A call that ends in time costs one object in a linked list instead of its own platform
+ * timer. The timer keeps the process alive exactly while a caller waits for it.
  */
 import type { Clock, Timer } from './clock.ts';
 
@@ -19,63 +19,100 @@ export interface DeadlineWatch {
  * `keepsAlive: false`: for deadlines that are also recorded for the next process. Other timers keep waiting callers
  * alive.
  */
-export function createDeadlines(
+export const createDeadlines = (
   clock: Clock,
   { keepsAlive = true }: { readonly keepsAlive?: boolean } = {},
-): Deadlines {
-  const waiting = new Set<DeadlineWatch>();
-  let timer: Timer | undefined;
-  let timerAtMs = Number.POSITIVE_INFINITY;
+): Deadlines => new WatchList(clock, keepsAlive);
 
-  const arm = (atMs: number): void => {
-    timer?.stop();
-    timerAtMs = atMs;
-    timer = clock.startTimer(sweep, Math.max(0, atMs - clock.monotonicMs()));
-    if (!keepsAlive) timer.keepAlive(false);
-  };
+class WatchList implements Deadlines {
+  readonly clock: Clock;
+  readonly #keepsAlive: boolean;
+  #first: Watch | undefined;
+  #timer: Timer | undefined;
+  #timerAtMs = Number.POSITIVE_INFINITY;
 
-  const sweep = (): void => {
-    timer = undefined;
-    timerAtMs = Number.POSITIVE_INFINITY;
-    const nowMs = clock.monotonicMs();
+  constructor(clock: Clock, keepsAlive: boolean) {
+    this.clock = clock;
+    this.#keepsAlive = keepsAlive;
+  }
+
+  watch(delayMs: number, fire: () => void): DeadlineWatch {
+    const watch = new Watch(this, this.clock.monotonicMs() + delayMs, fire);
+    const wasEmpty = this.#first === undefined;
+    watch.next = this.#first;
+    if (this.#first !== undefined) this.#first.before = watch;
+    this.#first = watch;
+    if (watch.atMs < this.#timerAtMs) this.#arm(watch.atMs);
+    else if (wasEmpty && this.#keepsAlive) this.#timer?.keepAlive(true);
+    return watch;
+  }
+
+  /** The deadline of a watch has changed. */
+  moved(watch: Watch): void {
+    if (watch.atMs < this.#timerAtMs) this.#arm(watch.atMs);
+  }
+
+  remove(watch: Watch): void {
+    this.#unlink(watch);
+    if (this.#first === undefined) this.#timer?.keepAlive(false);
+  }
+
+  #unlink(watch: Watch): void {
+    const { before, next } = watch;
+    if (before === undefined) this.#first = next;
+    else before.next = next;
+    if (next !== undefined) next.before = before;
+    watch.before = undefined;
+    watch.next = undefined;
+    watch.list = undefined;
+  }
+
+  #arm(atMs: number): void {
+    this.#timer?.stop();
+    this.#timerAtMs = atMs;
+    this.#timer = this.clock.startTimer(() => this.#sweep(), Math.max(0, atMs - this.clock.monotonicMs()));
+    if (!this.#keepsAlive) this.#timer.keepAlive(false);
+  }
+
+  #sweep(): void {
+    this.#timer = undefined;
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+    const nowMs = this.clock.monotonicMs();
     let nextMs = Number.POSITIVE_INFINITY;
-    const due: DeadlineWatch[] = [];
-    for (const watch of waiting) {
+    const due: Watch[] = [];
+    for (let watch = this.#first; watch !== undefined; watch = watch.next) {
       if (watch.atMs <= nowMs) due.push(watch);
       else if (watch.atMs < nextMs) nextMs = watch.atMs;
     }
-    for (const watch of due) waiting.delete(watch);
-    if (nextMs !== Number.POSITIVE_INFINITY) arm(nextMs);
-    for (const watch of due) watch.fire();
-  };
+    for (const watch of due) this.#unlink(watch);
+    if (nextMs !== Number.POSITIVE_INFINITY) this.#arm(nextMs);
+    // The newest watch is first in the list; the oldest fires first.
+    for (const watch of due.reverse()) watch.fire();
+  }
+}
 
-  class DeadlineWatch implements DeadlineWatch {
-    atMs: number;
-    readonly fire: () => void;
+/** One deadline in the list. */
+class Watch implements DeadlineWatch {
+  /** Undefined once it has fired or was stopped. */
+  list: WatchList | undefined;
+  atMs: number;
+  readonly fire: () => void;
+  before: Watch | undefined;
+  next: Watch | undefined;
 
-    constructor(atMs: number, fire: () => void) {
-      this.atMs = atMs;
-      this.fire = fire;
-    }
-
-    stop(): void {
-      if (waiting.delete(this) && waiting.size === 0) timer?.keepAlive(false);
-    }
-
-    move(delayMs: number): void {
-      if (!waiting.has(this)) return;
-      this.atMs = clock.monotonicMs() + delayMs;
-      if (this.atMs < timerAtMs) arm(this.atMs);
-    }
+  constructor(list: WatchList, atMs: number, fire: () => void) {
+    this.list = list;
+    this.atMs = atMs;
+    this.fire = fire;
   }
 
-  return {
-    watch(delayMs, fire) {
-      const watch = new DeadlineWatch(clock.monotonicMs() + delayMs, fire);
-      waiting.add(watch);
-      if (watch.atMs < timerAtMs) arm(watch.atMs);
-      else if (waiting.size === 1 && keepsAlive) timer?.keepAlive(true);
-      return watch;
-    },
-  };
+  stop(): void {
+    this.list?.remove(this);
+  }
+
+  move(delayMs: number): void {
+    if (this.list === undefined) return;
+    this.atMs = this.list.clock.monotonicMs() + delayMs;
+    this.list.moved(this);
+  }
 }

@@ -16,9 +16,12 @@ const mostCharacters = 2 ** 26;
  */
 export class JsonCopying {
   problem: string | undefined;
-  readonly path: (string | number)[] = [];
+  /** Keys from the inside out. Undefined unless there is a problem below the root. */
+  path: (string | number)[] | undefined;
   readonly #refuseUnsafeIntegers: boolean;
-  readonly #holders: object[] = [];
+  /** The objects around the current one. Most values are flat, so the first object has a place of its own. */
+  #outermost: object | undefined;
+  #holders: object[] | undefined;
   #nodes = 0;
   #characters = 0;
 
@@ -72,9 +75,14 @@ export class JsonCopying {
   }
 
   #copyObject(source: object, key: string | number): JsonValue | undefined {
-    const holders = this.#holders;
-    if (holders.length >= deepest) return this.#refuse(`nested more than ${deepest} levels deep`);
-    if (holders.includes(source)) return this.#refuse('a value that contains itself has no JSON form');
+    if (this.#outermost === undefined) {
+      this.#outermost = source;
+      return this.#copyContents(source, key);
+    }
+    const holders = (this.#holders ??= []);
+    if (holders.length + 1 >= deepest) return this.#refuse(`nested more than ${deepest} levels deep`);
+    if (source === this.#outermost || holders.includes(source))
+      return this.#refuse('a value that contains itself has no JSON form');
     holders.push(source);
     const copy = this.#copyContents(source, key);
     holders.pop();
@@ -105,7 +113,7 @@ export class JsonCopying {
     for (let index = 0; index < length; index++) {
       const item = this.#copyOne(source, index);
       if (this.problem !== undefined) {
-        this.path.push(index);
+        (this.path ??= []).push(index);
         return undefined;
       }
       copy.push(item ?? null);
@@ -115,11 +123,12 @@ export class JsonCopying {
 
   #copyMembers(source: object): JsonValue | undefined {
     const copy: { [key: string]: JsonValue } = {};
-    for (const key of Object.keys(source)) {
+    for (const key in source) {
+      if (!Object.hasOwn(source, key)) continue;
       this.#countCharacters(key);
       const member = this.#copyOne(source, key);
       if (this.problem !== undefined) {
-        this.path.push(key);
+        (this.path ??= []).push(key);
         return undefined;
       }
       if (member === undefined) continue;

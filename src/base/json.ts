@@ -55,7 +55,7 @@ export function toJson(value: unknown, options?: ToJsonOptions): JsonReading {
   const copy = copying.copy(value, '');
   return copying.problem === undefined
     ? { ok: true, value: copy ?? null }
-    : { ok: false, path: copying.path.reverse(), problem: copying.problem };
+    : { ok: false, path: copying.path?.reverse() ?? [], problem: copying.problem };
 }
 
 /**
@@ -78,6 +78,8 @@ export function parseJson(text: string): JsonReading {
 
 /** Freezes a value and everything in it, and returns it. */
 export function freezeJson<Value extends JsonValue>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value;
+  if (isFlat(value)) return Object.freeze(value);
   const rest: JsonValue[] = [value];
   // A frozen object may contain one that is not frozen, and one object may occur many times.
   let seenFrozen: Set<JsonValue> | undefined;
@@ -93,6 +95,15 @@ export function freezeJson<Value extends JsonValue>(value: Value): Value {
       if (typeof inner === 'object' && inner !== null) rest.push(inner);
   }
   return value;
+}
+
+/** Does it hold no objects? Most arguments and outputs are like this. */
+function isFlat(value: object): boolean {
+  for (const key in value) {
+    const member: unknown = (value as Record<string, unknown>)[key];
+    if (typeof member === 'object' && member !== null) return false;
+  }
+  return true;
 }
 
 const refusal = (problem: string, path: JsonPath = []): JsonReading => ({ ok: false, path, problem });

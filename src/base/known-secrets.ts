@@ -28,7 +28,7 @@ export interface KnownSecrets {
   readonly values: readonly string[];
 }
 
-const none: KnownSecrets = Object.freeze({
+export const noSecrets: KnownSecrets = Object.freeze({
   isEmpty: true,
   text: (text: string) => text,
   json: (value: JsonValue) => value,
@@ -40,7 +40,7 @@ export function createKnownSecrets(values: Iterable<string>, shortest: number): 
   const known = new Set<string>();
   for (const value of values)
     if (value.trim().length >= shortest && !redacted.includes(value)) known.add(value);
-  if (known.size === 0) return none;
+  if (known.size === 0) return noSecrets;
   const find = createFinder(known, shortest);
   const maskText = (text: string): string => {
     const spans = find(text);

@@ -12,7 +12,7 @@ import { createKnownSecrets, shortestShared } from './known-secrets.ts';
 import { createKeyReader } from './key-reader.ts';
 import type { RedactionPath } from './redaction-path.ts';
 import { maskPath, parseRedactionPath, valuesAt } from './redaction-path.ts';
-import type { SecretRules } from './secret-walk.ts';
+import type { FoundSecrets, SecretRules } from './secret-walk.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { addParts, collectSecretLeaves } from './secret-leaves.ts';
 import { createTextMask, redacted } from './text-mask.ts';
@@ -76,6 +76,8 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   const inputRules: SecretRules = { maskText, maskCommand, readKey, byName: true };
   const outputRules: SecretRules = { maskText, maskCommand, readKey, byName: false };
   const parsePaths = createPathReader();
+  /** Most payloads hide nothing, so the lists of one that found nothing serve for the next. */
+  let spare: FoundSecrets | undefined;
 
   const redact = (
     value: JsonValue,
@@ -83,12 +85,18 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
     paths: readonly string[] = nothing,
     known: readonly string[] = nothing,
   ): Redacted => {
-    const hidden: string[] = [];
-    const secrets = new Set<string>();
-    let kept = hideSecrets(value, rules, { hidden, secrets });
-    for (const path of parsePaths(paths)) {
-      for (const found of valuesAt(value, path)) collectSecretLeaves(found, maskText, secrets);
-      kept = maskPath(kept, path, redacted, hidden);
+    const found: FoundSecrets = spare ?? { hidden: [], secrets: new Set<string>() };
+    spare = undefined;
+    const { hidden, secrets } = found;
+    let kept = hideSecrets(value, rules, found);
+    if (paths.length > 0)
+      for (const path of parsePaths(paths)) {
+        for (const leaf of valuesAt(value, path)) collectSecretLeaves(leaf, maskText, secrets);
+        kept = maskPath(kept, path, redacted, hidden);
+      }
+    if (secrets.size === 0 && hidden.length === 0 && known.length === 0) {
+      spare = found;
+      return { value, hidden: nothing, repeated: nothing, secrets: nothing };
     }
     addParts(secrets);
     const repeated: string[] = [];

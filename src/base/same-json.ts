@@ -8,12 +8,15 @@ export function isSameJson(left: JsonValue, right: JsonValue): boolean {
     return Array.isArray(left) && Array.isArray(right) && isSameList(left, right);
   const members = left as { readonly [key: string]: JsonValue };
   const others = right as { readonly [key: string]: JsonValue };
-  const keys = Object.keys(members);
-  if (keys.length !== Object.keys(others).length) return false;
-  for (const key of keys)
-    if (!Object.hasOwn(others, key) || !isSameJson(members[key] as JsonValue, others[key] as JsonValue))
-      return false;
-  return true;
+  let more = 0;
+  for (const key in members)
+    if (Object.hasOwn(members, key)) {
+      if (!Object.hasOwn(others, key) || !isSameJson(members[key] as JsonValue, others[key] as JsonValue))
+        return false;
+      more++;
+    }
+  for (const key in others) if (Object.hasOwn(others, key)) more--;
+  return more === 0;
 }
 
 function isSameList(left: readonly JsonValue[], right: readonly JsonValue[]): boolean {

@@ -35,7 +35,7 @@ export function isPlainJson(value: unknown, depth = 0): value is JsonValue {
     case 'number':
       return Number.isFinite(value) && !Object.is(value, -0);
     case 'object':
-      return value === null || (depth < deepest && isPlainHolder(value) && hasPlainContents(value, depth));
+      return value === null || (depth < deepest && hasPlainContents(value, depth));
     case 'undefined':
     case 'bigint':
     case 'symbol':
@@ -45,27 +45,28 @@ export function isPlainJson(value: unknown, depth = 0): value is JsonValue {
 }
 
 function hasPlainContents(holder: object, depth: number): boolean {
-  for (const key of Object.keys(holder))
-    if (!isPlainJson((holder as Record<string, unknown>)[key], depth + 1)) return false;
+  const keys = plainKeys(holder);
+  if (keys === undefined) return false;
+  for (const key of keys) if (!isPlainJson((holder as Record<string, unknown>)[key], depth + 1)) return false;
   return true;
 }
 
-/** An ordinary array or object whose members are all in `Object.keys`. */
-function isPlainHolder(holder: object): boolean {
-  const keys = Object.keys(holder);
-  if (Array.isArray(holder))
-    return (
-      Object.getPrototypeOf(holder) === Array.prototype &&
-      keys.length === holder.length &&
-      Reflect.ownKeys(holder).length === keys.length + 1
-    );
+/** The keys of an ordinary array or object if all are texts and enumerable. Otherwise undefined. */
+function plainKeys(holder: object): readonly string[] | undefined {
+  const isList = Array.isArray(holder);
   const prototype: unknown = Object.getPrototypeOf(holder);
-  return (
-    (prototype === Object.prototype || prototype === null) &&
-    Reflect.ownKeys(holder).length === keys.length &&
-    typeof (holder as { toJSON?: unknown }).toJSON !== 'function'
-  );
+  if (isList ? prototype !== Array.prototype : prototype !== Object.prototype && prototype !== null)
+    return undefined;
+  if (!isList && typeof (holder as { toJSON?: unknown }).toJSON === 'function') return undefined;
+  const keys = Reflect.ownKeys(holder);
+  // The length of a list is its last key, and a list without holes has no other keys than its indexes.
+  if (isList && (keys.length !== holder.length + 1 || keys.pop() !== 'length')) return undefined;
+  for (const key of keys) if (typeof key === 'symbol' || !isEnumerable(holder, key)) return undefined;
+  return keys as readonly string[]; // no symbol among them
 }
+
+const isEnumerable = (holder: object, key: string): boolean =>
+  Object.prototype.propertyIsEnumerable.call(holder, key);
 
 class TooMuch extends Error {}
 
@@ -103,7 +104,7 @@ class Rendering {
     if (length >= deepest) throw new TooMuch(`is nested more than ${deepest} levels deep`);
     this.#holders.push(holder);
     try {
-      return isPlainHolder(holder) ? this.#renderPlain(holder) : this.#renderOther(holder);
+      return plainKeys(holder) !== undefined ? this.#renderPlain(holder) : this.#renderOther(holder);
     } catch (error) {
       if (error instanceof TooMuch) throw error;
       return { $type: 'unreadable', opaque: true };

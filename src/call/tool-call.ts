@@ -52,30 +52,31 @@ type Envelope = { readonly id: unknown; readonly name: unknown; readonly argumen
 
 function readEnvelope(value: unknown): Envelope {
   if (typeof value !== 'object' || value === null) throw malformed(`found ${describeFound(value)}`);
-  const envelope = guarded(() => readOnce(value));
-  if ('refusal' in envelope) throw malformed(envelope.refusal);
-  return envelope;
-}
-
-/** Looking at somebody else's object runs somebody else's code: getters, and proxies even for their keys. */
-function guarded<Value>(read: () => Value): Value {
+  let envelope: Envelope | { readonly refusal: string };
   try {
-    return read();
+    envelope = readOnce(value);
   } catch (cause) {
+    // Reading a caller's object runs the caller's code: getters, and proxies even for their keys.
     throw malformed('reading it threw', cause);
   }
+  if ('refusal' in envelope) throw malformed(envelope.refusal);
+  return envelope;
 }
 
 function readOnce(value: object): Envelope | { readonly refusal: string } {
   if (Array.isArray(value))
     return { refusal: 'found an array: pass its calls one by one, or use turn.callAll' };
   const keys = Reflect.ownKeys(value);
-  const unknown = keys.filter((key) => !envelopeKeys.has(key));
-  if (unknown.length > 0) return { refusal: describeUnknownKeys(unknown) };
-  const read = (key: keyof Envelope): unknown =>
-    // The key was just found on the object itself.
-    keys.includes(key) ? (value as Partial<Envelope>)[key] : undefined;
-  return { id: read('id'), name: read('name'), arguments: read('arguments') };
+  for (const key of keys)
+    if (!envelopeKeys.has(key))
+      return { refusal: describeUnknownKeys(keys.filter((each) => !envelopeKeys.has(each))) };
+  // Each key is read at most once, and only if the object itself has it.
+  const given = value as Partial<Envelope>;
+  return {
+    id: keys.includes('id') ? given.id : undefined,
+    name: keys.includes('name') ? given.name : undefined,
+    arguments: keys.includes('arguments') ? given.arguments : undefined,
+  };
 }
 
 function parseWord(key: 'id' | 'name', value: unknown): string {

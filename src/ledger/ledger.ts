@@ -39,7 +39,7 @@ export interface Ledger {
   /** 32 bytes, the same for every process that may open sealed inputs of this ledger. */
   readonly sealKey: Uint8Array;
   /** Milliseconds since 1970 by the clock that decides expiry and days. */
-  now(): number;
+  readonly now: () => number;
   /** Writes what is queued, then ends the owner. No other method may be used afterwards. */
   close(): Promise<void>;
 }

@@ -4,8 +4,8 @@ import type { Awaitable } from '../base/json.ts';
 export interface Owners {
   /** The owner that writes through this handle. Other processes can prove that it lives while the handle is open. */
   readonly ownerId: string;
-  /** Calls that runtimes run through this handle, with the number of runtimes for each. The runtimes maintain it. */
-  readonly openCalls: Map<string, number>;
+  /** The runtimes that work through this handle. Each adds itself when it is created. */
+  readonly runtimes: Set<RuntimeCalls>;
   /**
    * Is the owner still alive? A slow or stopped owner is `alive`. Only an owner proven dead is `gone`. If the store
    * cannot check (no descriptors, no permission, an I/O error), the answer is `unknown`, and nothing may be taken
@@ -16,6 +16,18 @@ export interface Owners {
   findGone(): Awaitable<readonly string[]>;
   /** Records that every call of a gone owner was recovered. */
   forget(ownerId: string): Awaitable<void>;
+}
+
+/** The calls that one runtime is making, by session and call id. */
+export interface RuntimeCalls {
+  has(key: string): boolean;
+}
+
+/** How many runtimes of this handle are making the call. */
+export function countMakers({ runtimes }: Pick<Owners, 'runtimes'>, key: string): number {
+  let count = 0;
+  for (const calls of runtimes) if (calls.has(key)) count++;
+  return count;
 }
 
 /** A store's knowledge about an owner. Absence of proof is `unknown`, never `gone`. */

@@ -24,7 +24,11 @@ export function refuseEntry({
   callId,
   events,
 }: Pick<Entry, 'sessionId' | 'events'> & Partial<Pick<Entry, 'callId'>>): void {
-  const dotted = [sessionId, callId].find((id) => id !== undefined && isDotSegment(id));
+  const dotted = isDotSegment(sessionId)
+    ? sessionId
+    : callId !== undefined && isDotSegment(callId)
+      ? callId
+      : undefined;
   // A call that an older version began may still be completed.
   if (dotted !== undefined && events.some(({ type }) => begins.has(type)))
     throw new QuittanceError(

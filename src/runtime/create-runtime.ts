@@ -20,7 +20,7 @@ import { checkRuntimeOptions } from './check-options.ts';
 import { createDeadlines } from '../base/deadlines.ts';
 import type { Engine, Treatment } from './state/engine.ts';
 import { readHoldTimeout } from './settle/expiry.ts';
-import { orUnavailable, reportTrouble } from '../ledger/ledger-trouble.ts';
+import { orUnavailable, reportTrouble } from './host/ledger-trouble.ts';
 import { followContracts } from './rules/follow-contracts.ts';
 import type { ProtectedFiles } from './files/own-files.ts';
 import { createOwnFiles } from './files/own-files.ts';
@@ -42,6 +42,7 @@ import type { RuntimeOptions } from './runtime-options.ts';
 import { stayAwake } from './state/stay-awake.ts';
 import { FailedWrites } from './host/failed-writes.ts';
 import { recordFailedWrites, watchFailedWrites } from './settle/record-failed-writes.ts';
+import { unlist } from './turn/make-call.ts';
 import { settlePending } from './settle/settle-pending.ts';
 import { warnOfTrouble } from './host/runtime-trouble.ts';
 import { toUndoTool } from './host/undo-tool.ts';
@@ -138,6 +139,7 @@ async function close(state: RuntimeCore, closing: AbortController): Promise<void
   await state.recording;
   if (engine.failedWrites.size > 0) await recordFailedWrites(state);
   if (state.pendingSettlements.size > 0) await settlePending(state);
+  unlist(state);
 }
 
 /** An undecided call stays held. An approved one continues, and is awaited. */

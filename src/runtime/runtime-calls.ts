@@ -7,7 +7,7 @@ import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { Page } from '../ledger/call-query.ts';
 import { isAuditEvent, isCallEvent } from '../ledger/fold-stored.ts';
-import { orUnavailable } from '../ledger/ledger-trouble.ts';
+import { orUnavailable } from './host/ledger-trouble.ts';
 import { readRefusals, withRefusals } from '../ledger/read-refusals.ts';
 import type { ErrorGroup, ErrorQuery } from '../ledger/summarize-errors.ts';
 import type { UnresolvedCall } from './host/unresolved-call.ts';

@@ -1,7 +1,7 @@
 /** `runtime.confirmations`: the questions that held calls put to people, and the answers. */
 import type { Page } from '../ledger/call-query.ts';
 import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
-import { orUnavailable } from '../ledger/ledger-trouble.ts';
+import { orUnavailable } from './host/ledger-trouble.ts';
 import type { PersonDecision } from './hold/keep-decision.ts';
 import type { ConfirmationView } from './host/confirmation-view.ts';
 import { decideConfirmation } from './people/decide-confirmation.ts';

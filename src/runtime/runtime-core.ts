@@ -34,7 +34,8 @@ export class RuntimeCore implements RuntimeState {
   constructor(engine: Engine, feed: Feed) {
     this.engine = engine;
     this.behaviors = new RuntimeBehaviors(engine, feed);
-    this.activeCalls = createActiveCalls(engine.ledger.owners.openCalls);
+    this.activeCalls = createActiveCalls();
+    engine.ledger.owners.runtimes.add(this.activeCalls);
     this.room = new WaitingRoom(this);
   }
 

@@ -1,7 +1,7 @@
 /** `runtime.events`: reads events, follows them, and registers behaviors, which react to them. */
 import type { QuittanceEvent } from '../call/event.ts';
 import type { Feed } from '../ledger/feed.ts';
-import { orUnavailable } from '../ledger/ledger-trouble.ts';
+import { orUnavailable } from './host/ledger-trouble.ts';
 import type { BehaviorHandler, BehaviorSpec, EventName, RegisteredBehavior } from './host/behavior.ts';
 import type { Behavior } from './host/retry.ts';
 import type { CallFilter } from './read-events.ts';

@@ -1,5 +1,5 @@
 /** `runtime.grants`: standing permissions, which answer questions before they are asked. */
-import { orUnavailable } from '../ledger/ledger-trouble.ts';
+import { orUnavailable } from './host/ledger-trouble.ts';
 import type { GrantQuery, GrantRef, GrantRequest } from './grants/grants.ts';
 import { giveGrant, listGrants, revokeGrant } from './grants/grants.ts';
 import type { GrantView } from './host/grant-view.ts';

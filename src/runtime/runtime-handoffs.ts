@@ -1,6 +1,6 @@
 /** `runtime.handoffs`: calls whose body runs in a worker, which claims them and reports their end. */
 import type { DirectIdentity } from '../call/event.ts';
-import { orUnavailable } from '../ledger/ledger-trouble.ts';
+import { orUnavailable } from './host/ledger-trouble.ts';
 import type { HandoffChoice, HandoffClaim, HandoffTerms } from './handoff/claim-handoff.ts';
 import { claimHandoff } from './handoff/claim-handoff.ts';
 import type { HandoffNotes, HandoffReport } from './handoff/handoff-report.ts';

@@ -7,7 +7,7 @@ import type { Feed } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { checkKeys } from '../base/check-keys.ts';
 import type { Engine } from './state/engine.ts';
-import { orUnavailable } from '../ledger/ledger-trouble.ts';
+import { orUnavailable } from './host/ledger-trouble.ts';
 import { stayAwake } from './state/stay-awake.ts';
 import { unlessAborted } from '../base/unless-aborted.ts';
 

@@ -46,28 +46,36 @@ export function toStandardSchema(value: unknown): StandardSchema | undefined {
 
 /** Asks the validator. The answer is always a check: throwing or an invalid answer is an issue. */
 export function checkStandard(schema: StandardSchema, value: unknown): Awaitable<SchemaCheck> {
-  const failed = (cause: unknown): SchemaCheck =>
-    refused([issueAtRoot(`The schema itself threw: ${describeThrown(cause)}`)]);
   try {
     const ran = runZod(schema, value);
-    if (ran !== undefined)
-      return whenReady(
-        ran,
-        (result) =>
-          result.issues.length === 0
-            ? { ok: true, value: result.value }
-            : whenReady(explain(schema, value, ran), (result: unknown) => readResult(result, value), failed),
-        failed,
+    if (ran === undefined)
+      return readLater(
+        isZod(schema) ? parseLater(schema, value) : schema['~standard'].validate(value),
+        value,
       );
-    return whenReady(
-      isZod(schema) ? parseLater(schema, value) : schema['~standard'].validate(value),
-      (result: unknown) => readResult(result, value),
-      failed,
-    );
+    return isPromiseLike(ran)
+      ? ran.then((result) => readZod(schema, value, result as ZodRun, ran), threw)
+      : readZod(schema, value, ran, ran);
   } catch (cause) {
-    return failed(cause);
+    return threw(cause);
   }
 }
+
+const threw = (cause: unknown): SchemaCheck =>
+  refused([issueAtRoot(`The schema itself threw: ${describeThrown(cause)}`)]);
+
+const readLater = (answer: Awaitable<unknown>, value: unknown): Awaitable<SchemaCheck> =>
+  whenReady(answer, (result: unknown) => readResult(result, value), threw);
+
+const readZod = (
+  schema: StandardSchema,
+  value: unknown,
+  result: ZodRun,
+  ran: Awaitable<ZodRun>,
+): Awaitable<SchemaCheck> =>
+  result.issues.length === 0
+    ? { ok: true, value: result.value }
+    : readLater(explain(schema, value, ran), value);
 
 type ZodRun = { readonly value: unknown; readonly issues: readonly unknown[] };
 

@@ -1,5 +1,5 @@
 /** A quick check that spares most calls the search for paths. */
-import type { JsonValue } from '../../base/json.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { argumentRoleOf } from '../sandbox/argument-role.ts';
 
 /** State for the quick check of arguments. Roles are cached, since the same names come with every call. */
@@ -22,13 +22,16 @@ export function mayNamePaths(value: JsonValue, look: QuickLook): boolean {
   if (typeof value === 'string') return mayNamePath(value, look);
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some((item) => mayNamePaths(item as JsonValue, look));
-  for (const [key, inner] of Object.entries(value)) {
+  const members = value as JsonObject;
+  for (const key in members) {
+    if (!Object.hasOwn(members, key)) continue;
+    const inner = members[key] as JsonValue;
     if (
       (typeof inner === 'object' ? inner !== null : typeof inner === 'string' && inner !== '') &&
       namesFiles(key, look)
     )
       return true;
-    if (mayNamePath(key, look) || mayNamePaths(inner as JsonValue, look)) return true;
+    if (mayNamePath(key, look) || mayNamePaths(inner, look)) return true;
   }
   return false;
 }

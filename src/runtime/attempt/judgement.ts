@@ -8,7 +8,7 @@ import { attachedFilesToExtra } from '../../call/attached-files.ts';
 import type { RuleMark } from '../../call/event.ts';
 import type { EventDataOf } from '../../call/event-data.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
-import type { OutputFile, ToolOutcome, UndoHandle } from '../../call/outcome.ts';
+import type { OutputFile, ToolExecutionResult, ToolOutcome, UndoHandle } from '../../call/outcome.ts';
 import type { ReasonCode } from '../../call/reason.ts';
 import type { ToolResult } from '../../call/tool-result.ts';
 import { cutText } from '../../base/cut-text.ts';
@@ -21,7 +21,7 @@ import { clean, cleanObject, cleanOutput } from '../input/clean.ts';
 import { cleanBytes } from '../input/clean-bytes.ts';
 import { repeatOf } from '../gates/doubt.ts';
 import { inputExtra } from '../input/input-extra.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { ruleFile } from './redact-side-output.ts';
 import { ruleFailure } from './rule-output.ts';
 import { summarize } from './summarize.ts';
@@ -70,18 +70,25 @@ function inline(
   { elapsedMs, remarks }: AttemptFacts,
   files: readonly OutputFile[],
 ): Judgement {
-  const outcome: ToolOutcome = {
+  const plain: ToolExecutionResult = {
     type: 'ToolExecutionResult',
     callId: live.request.id,
     toolName: live.tool.name,
     output: freezeJson(kept),
     elapsedMs,
     wasCoerced: live.journal.call?.wasCoerced ?? false,
-    ...(toolMade && { toolResult: asToolResult(kept) }),
-    ...(files.length > 0 && { files }),
-    ...undoHandle(live, remarks),
-    ...modelNote(remarks.notes),
   };
+  const undo = undoHandle(live, remarks);
+  const isPlain = !toolMade && files.length === 0 && undo === nothingToUndo && remarks.notes.length === 0;
+  const outcome: ToolOutcome = isPlain
+    ? plain
+    : {
+        ...plain,
+        ...(toolMade && { toolResult: asToolResult(kept) }),
+        ...(files.length > 0 && { files }),
+        ...undo,
+        ...modelNote(remarks.notes),
+      };
   return {
     outcome: Object.freeze(outcome),
     content,
@@ -91,10 +98,12 @@ function inline(
   };
 }
 
+const nothingToUndo = Object.freeze({});
+
 /** States for the record and the model whether a person can undo the call. */
 function undoHandle(live: ReadyCall, remarks: AttemptRemarks): { readonly undo?: UndoHandle } {
   const { undo, undoWithinMs } = live.tool;
-  if (undo === undefined) return {};
+  if (undo === undefined) return nothingToUndo;
   const until =
     undoWithinMs === undefined
       ? undefined

@@ -12,7 +12,7 @@ import { clean, cleanOutput } from '../input/clean.ts';
 import { ruleOutput, withheld } from './rule-output.ts';
 import { within } from '../../base/within.ts';
 import { classifyThrown } from './classify-thrown.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 
 const longest = 100_000;
 

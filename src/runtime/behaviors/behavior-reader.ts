@@ -14,7 +14,7 @@ import { isEmittedEvent } from '../../call/emitted-event.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { Entry } from '../../ledger/journal.ts';
 import type { Feed, FeedEntry } from '../../ledger/feed.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { unlessAborted } from '../../base/unless-aborted.ts';
 import { findAgain } from './find-again.ts';
 import { HeldCursor } from './held-cursor.ts';

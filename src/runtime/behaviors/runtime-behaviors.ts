@@ -7,7 +7,7 @@ import type { JsonObject } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { ToolResponded } from '../../call/event.ts';
 import type { Feed } from '../../ledger/feed.ts';
-import { orUnavailable } from '../../ledger/ledger-trouble.ts';
+import { orUnavailable } from '../host/ledger-trouble.ts';
 import type { BehaviorHandler, BehaviorSpec, RegisteredBehavior } from '../host/behavior.ts';
 import type { Behaviors, Offer } from '../host/behaviors.ts';
 import type { Engine } from '../state/engine.ts';

@@ -17,12 +17,14 @@ import { judgeEnd } from '../attempt/judge.ts';
 import type { AttemptFacts, Judgement } from '../attempt/judgement.ts';
 import { fail } from '../attempt/judgement.ts';
 import { appendLate, storingGraceMs } from '../attempt/late.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { redactSideOutput, ruleLines, ruleTargets } from '../attempt/redact-side-output.ts';
 import { unjudged } from '../settle/settle.ts';
 import type { AttemptTerms } from './retry-attempt.ts';
 import { unknownEnd } from '../settle/unavailable.ts';
 import { within } from '../../base/within.ts';
+
+const none: readonly never[] = Object.freeze([]);
 
 export class AttemptRun {
   readonly #live: StartedCall;
@@ -41,28 +43,34 @@ export class AttemptRun {
     this.#context = new BodyContext(live, this.#attempt, live.toolKey);
   }
 
-  /** Runs the body and judges its end. */
-  async runAndJudge(): Promise<Judgement> {
+  /** Runs the body and judges its end. Synchronous if both are. */
+  runAndJudge(): Judgement | Promise<Judgement> {
     const live = this.#live;
     const context = this.#context;
     const { engine, tool } = live;
-    const { budgetMs, deadlineMs } = this.#terms;
-    const startedAtMs = (this.#startedAtMs = engine.clock.monotonicMs());
+    const { budgetMs } = this.#terms;
+    this.#startedAtMs = engine.clock.monotonicMs();
     const ended = runBody(
       live,
       context,
       { budgetMs, idleMs: tool.idleTimeoutMs, graceMs: engine.cancelGraceMs },
       (end, elapsedMs) => this.#comesLate(end, elapsedMs),
     );
-    const bodyEnd = ended instanceof Promise ? await ended : ended;
+    return ended instanceof Promise ? ended.then((end) => this.#judge(end)) : this.#judge(ended);
+  }
+
+  #judge(bodyEnd: AttemptEnd): Judgement | Promise<Judgement> {
+    const live = this.#live;
+    const context = this.#context;
+    const { clock } = live.engine;
     context.over = true;
-    const elapsedMs = Math.round(engine.clock.monotonicMs() - startedAtMs);
+    const elapsedMs = Math.round(clock.monotonicMs() - this.#startedAtMs);
     const wasIdle = bodyEnd.type === 'timed_out' && bodyEnd.idle;
     const facts: AttemptFacts = {
       remarks: new AttemptRemarks(live.notes),
       context,
       elapsedMs,
-      deadlineMs: wasIdle ? engine.clock.now() : deadlineMs,
+      deadlineMs: wasIdle ? clock.now() : this.#terms.deadlineMs,
     };
     const judged = judgeEnd(live, bodyEnd, facts);
     return judged instanceof Promise ? this.#inTime(bodyEnd, judged, facts) : judged;
@@ -96,19 +104,23 @@ export class AttemptRun {
   }
 
   /** Data that is recorded in addition to the outcome. If rules do not judge it in time, it is left out. */
-  async collectRecord({ outcome }: Judgement): Promise<AttemptRecord> {
-    const live = this.#live;
-    const { engine } = live;
+  collectRecord({ outcome }: Judgement): AttemptRecord | Promise<AttemptRecord> {
     const { targets, lines, partial, chargedMicros } = this.#context;
     const costMicros = (chargedMicros ?? this.#terms.costMicros) + this.#terms.lostCostMicros;
-    const nothing: AttemptRecord = { costMicros, reached: [], log: [], payloadExtras: undefined };
+    const nothing: AttemptRecord = { costMicros, reached: none, log: none, payloadExtras: undefined };
     // Rules that did not judge the result in time are not asked about the side output.
     if (this.#abandoned) return nothing;
     if (targets.length === 0 && lines.length === 0 && partial === undefined) return nothing;
+    return this.#collectSlowly(outcome, nothing);
+  }
+
+  async #collectSlowly(outcome: ToolOutcome, nothing: AttemptRecord): Promise<AttemptRecord> {
+    const live = this.#live;
+    const { engine } = live;
     const leftMs = this.#terms.budgetMs - (engine.clock.monotonicMs() - this.#startedAtMs);
     const ruled = this.#redactSideOutput(outcome);
     const kept = await within(engine, Math.max(leftMs, judgementGraceMs), ruled, undefined);
-    if (kept !== undefined) return { costMicros, ...kept };
+    if (kept !== undefined) return { ...nothing, ...kept };
     aside(
       live,
       'Rules did not answer in time about what the tool logged, reached or recorded: it is not stored.',

@@ -5,7 +5,10 @@ import type { ReservedShare, StageMark, ToolResponded } from '../../call/event.t
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError } from '../../call/outcome.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
+import type { Awaitable } from '../../base/json.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
+import type { AppendResult } from '../../ledger/journal.ts';
+import type { EntryExtra } from '../state/call-journal.ts';
 import { AttemptRun } from './attempt-run.ts';
 import { awaitReport } from '../handoff/await-report.ts';
 import { isTaken } from '../host/budget.ts';
@@ -45,7 +48,7 @@ import { cancelStop, waitUnlessEnded } from '../gates/wait-unless-ended.ts';
 import { grantIsPast } from '../grants/answer-by-grant.ts';
 
 /** Runs a call that has passed the gates. `deadlineLifted`: a person was asked, so the deadline of the turn no longer bounds the attempt. */
-export const execute = (live: JudgedCall, deadlineLifted: boolean): Promise<ToolOutcome | Moved> =>
+export const execute = (live: JudgedCall, deadlineLifted: boolean): Awaitable<ToolOutcome | Moved> =>
   live.awaitStart === undefined
     ? start(live, deadlineLifted)
     : startInOrder(live, live.awaitStart(), deadlineLifted);
@@ -68,19 +71,32 @@ async function startInOrder(
   }
 }
 
-async function start(judged: JudgedCall, deadlineLifted: boolean): Promise<ToolOutcome | Moved> {
-  const { engine, turn, tool, journal } = judged;
-  const undecided = journal.mark();
+function start(judged: JudgedCall, deadlineLifted: boolean): Awaitable<ToolOutcome | Moved> {
+  const { engine, journal } = judged;
   const asked = journal.call?.confirmation;
   // The checks, or the wait for a slot, may have taken longer than the approval was valid.
   if (asked !== undefined && isUsedTooLate(asked, engine.ledger.now())) return settleExpired(judged, asked);
   const stop = lastLook(judged, deadlineLifted);
   if (stop !== undefined) return end(judged, stop);
-  const typed = judged.input.form === 'json' ? undefined : await keepTyped(judged);
-  if (typed?.type === 'stopped') return end(judged, typed.stop);
-  const live = typed?.live ?? judged;
-  recordRuling(live, undefined);
+  const undecided = journal.mark();
+  return judged.input.form === 'json'
+    ? begin(judged, deadlineLifted, undecided)
+    : beginTyped(judged, deadlineLifted, undecided);
+}
 
+async function beginTyped(
+  judged: JudgedCall,
+  deadlineLifted: boolean,
+  undecided: number,
+): Promise<ToolOutcome | Moved> {
+  const typed = await keepTyped(judged);
+  return typed.type === 'stopped' ? end(judged, typed.stop) : begin(typed.live, deadlineLifted, undecided);
+}
+
+/** Records the ruling and the start, stores the intent if the call needs one, and runs the body. */
+function begin(live: JudgedCall, deadlineLifted: boolean, undecided: number): Awaitable<ToolOutcome | Moved> {
+  const { engine, turn, tool, journal } = live;
+  recordRuling(live, undefined);
   const toolMs = tool.timeoutMs ?? engine.defaultTimeoutMs;
   const leftMs = deadlineLifted ? Number.POSITIVE_INFINITY : turn.deadlineAtMs - engine.clock.monotonicMs();
   const budgetMs = Math.max(0, Math.min(toolMs, leftMs));
@@ -99,33 +115,45 @@ async function start(judged: JudgedCall, deadlineLifted: boolean): Promise<ToolO
     journal.rewind(undecided);
     return moved;
   }
-  if (needsIntent(live)) {
-    const intent = await appendIntent(live);
-    switch (intent.type) {
-      case 'appended':
-        break;
-      case 'overtaken':
-        return overtaken(live);
-      case 'moved':
-        journal.rewind(undecided);
-        return intent;
-      case 'refused':
-        journal.rewind(undecided);
-        return end({ ...live, passages: [], ...intent.found }, intent.stop);
-    }
+  const terms: AttemptTerms = { budgetMs, deadlineMs, costMicros: live.costMicros, lostCostMicros: 0 };
+  return needsIntent(live)
+    ? beginWithIntent(live, terms, deadlineLifted, undecided)
+    : attempt(live, terms, deadlineLifted);
+}
+
+async function beginWithIntent(
+  live: JudgedCall,
+  terms: AttemptTerms,
+  deadlineLifted: boolean,
+  undecided: number,
+): Promise<ToolOutcome | Moved> {
+  const { journal } = live;
+  const ready = beforeIntent(live.engine);
+  if (isPromiseLike(ready)) await ready;
+  const appending = journal.flush(intentOf(live));
+  const intent = await takeIntent(live, isPromiseLike(appending) ? await appending : appending);
+  switch (intent.type) {
+    case 'appended':
+      return attempt(live, terms, deadlineLifted);
+    case 'overtaken':
+      return overtaken(live);
+    case 'moved':
+      journal.rewind(undecided);
+      return intent;
+    case 'refused':
+      journal.rewind(undecided);
+      return end({ ...live, passages: [], ...intent.found }, intent.stop);
   }
-  return attempt(
-    live,
-    { budgetMs, deadlineMs, costMicros: live.costMicros, lostCostMicros: 0 },
-    deadlineLifted,
-  );
 }
 
 /** The shares to reserve, and the counts that the end of the call adds. */
-const reservedBy = ({ shares, counted }: JudgedCall): readonly ReservedShare[] => [
-  ...shares.filter(isTaken).map(({ counter, amount, metric }) => ({ counter, amount, metric })),
-  ...counted,
-];
+const reservedBy = ({ shares, counted }: JudgedCall): readonly ReservedShare[] =>
+  shares.length === 0
+    ? counted
+    : [
+        ...shares.filter(isTaken).map(({ counter, amount, metric }) => ({ counter, amount, metric })),
+        ...counted,
+      ];
 
 const stagesOf = ({ workflowSteps }: JudgedCall): readonly StageMark[] =>
   workflowSteps.flatMap(({ workflow, ruling: { stageId } }) =>
@@ -180,11 +208,10 @@ type Intent =
   | Moved
   | { readonly type: 'refused'; readonly stop: Stop; readonly found?: Partial<Findings> };
 
-async function appendIntent(live: JudgedCall): Promise<Intent> {
-  const ready = beforeIntent(live.engine);
-  if (isPromiseLike(ready)) await ready;
+/** What the intent takes in the same append: shares of limits, the claim on the key, the sealed input. */
+const intentOf = (live: JudgedCall): EntryExtra => {
   const { claimKey, shares, input, supersedes, grant } = live;
-  const result = await live.journal.flush({
+  return {
     ...(shares.length > 0 && { reserve: shares }),
     ...(claimKey !== undefined && {
       claim: {
@@ -195,7 +222,10 @@ async function appendIntent(live: JudgedCall): Promise<Intent> {
     }),
     ...(grant !== undefined && { guards: [grant.guard] }),
     ...sealInput(live),
-  });
+  };
+};
+
+function takeIntent(live: JudgedCall, result: AppendResult): Awaitable<Intent> {
   switch (result.status) {
     case 'appended':
       return appended;
@@ -208,7 +238,7 @@ async function appendIntent(live: JudgedCall): Promise<Intent> {
     case 'exhausted':
       return exhausted(live, result.counter, result.used);
     case 'claimed':
-      return claimed(live, claimKey, result.holder);
+      return claimed(live, live.claimKey, result.holder);
   }
 }
 
@@ -291,6 +321,8 @@ export async function endAsFailed(live: EndedCall, failed: ToolResponded): Promi
   return (await keepEnd(live, judgement, recordOf(failed))) ? judgement.outcome : undefined;
 }
 
+const noNext: NextAttempt = Object.freeze({ type: 'none' });
+
 async function attempt(
   ready: ReadyCall & BoundKey,
   first: AttemptTerms,
@@ -303,14 +335,17 @@ async function attempt(
   if (tool.handoff) return awaitReport(live);
   for (let terms = first; ;) {
     const run = new AttemptRun(live, terms);
-    const judgement = await run.runAndJudge();
-    const record = await run.collectRecord(judgement);
+    const judging = run.runAndJudge();
+    const judgement = judging instanceof Promise ? await judging : judging;
+    const collecting = run.collectRecord(judgement);
+    const record = collecting instanceof Promise ? await collecting : collecting;
     const next: NextAttempt =
       services.behaviors.anyRetries && outcomeIsError(judgement.outcome)
         ? await retryAttempt(live, judgement, record, deadlineLifted, () => run.over())
-        : { type: 'none' };
+        : noNext;
     if (next.type === 'none') {
-      const outcome = await settle(live, judgement, record);
+      const settling = settle(live, judgement, record);
+      const outcome = isPromiseLike(settling) ? await settling : settling;
       run.over();
       return outcome;
     }

@@ -25,7 +25,7 @@ import { clean } from '../input/clean.ts';
 import { knownCost } from '../gates/cost.ts';
 import { policyGate } from '../gates/policy.ts';
 import type { Judgement } from '../attempt/judgement.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { isStale } from '../state/recall-snapshot.ts';
 import { toRespondCommand } from '../settle/keep-end.ts';
 import { takeRecorded } from '../accept/take-recorded.ts';

@@ -17,7 +17,7 @@ import { elapsedSince, endDue, isBound } from './handoff-due.ts';
 import { judgeEnd } from '../attempt/judge.ts';
 import type { Judgement } from '../attempt/judgement.ts';
 import { fail } from '../attempt/judgement.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { keepEnd, remember } from '../settle/keep-end.ts';
 import { noAttempt, unjudged } from '../settle/settle.ts';
 import { judgeUnknown, lostAttempt } from '../take-over/lost-attempt.ts';

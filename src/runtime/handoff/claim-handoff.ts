@@ -275,7 +275,7 @@ async function endDiffering(live: ReadyCall & BoundKey, call: Call): Promise<boo
       deadlineMs: call.started?.deadlineMs ?? 0,
     },
   );
-  return keepEnd(live, judgement, noAttempt);
+  return await keepEnd(live, judgement, noAttempt);
 }
 
 /** Starts another run of the same call with the same deadline and reservation. */

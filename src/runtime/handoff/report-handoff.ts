@@ -37,7 +37,7 @@ import { keepEnd } from '../settle/keep-end.ts';
 import { cutText } from '../../base/cut-text.ts';
 import { clean } from '../input/clean.ts';
 import { resultOf } from '../settle/note-failed-write.ts';
-import { LedgerTrouble, orUnavailable } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble, orUnavailable } from '../host/ledger-trouble.ts';
 import { prepareInput, takeOver } from '../take-over/take-over.ts';
 
 /** Result of a report. */
@@ -202,7 +202,9 @@ async function settleReport(
     log: context.lines,
     payloadExtras: undefined,
   };
-  const kept = await keepEnd(live, judgement, attempt).catch((error: unknown) => {
+  try {
+    return (await keepEnd(live, judgement, attempt)) ? judgement.outcome : undefined;
+  } catch (error) {
     // The worker learns that it must report again. Until then the record has this report.
     if (error instanceof LedgerTrouble)
       engine.failedWrites.add({
@@ -213,8 +215,7 @@ async function settleReport(
         result: resultOf(judgement.outcome),
       });
     throw error;
-  });
-  return kept ? judgement.outcome : undefined;
+  }
 }
 
 /** The cost of this attempt, and of every lost attempt before it. */

@@ -13,7 +13,7 @@ import { inputForTool } from '../input/input-for-tool.ts';
 import { cleanOutput } from '../input/clean.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { keysOfRecorded } from '../undo/later-writes.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
 
 /** Most calls of the tool in the session that are compared, newest first. */

@@ -23,7 +23,7 @@ import { formatIssues } from '../../tool/format-issues.ts';
 import { maskedPaths } from '../input/collect-hidden.ts';
 import type { KeptInput } from '../input/kept-input.ts';
 import { keepInput } from '../input/kept-input.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { sealContext, toPayload } from '../state/seal-input.ts';
 import { readExecuted, secretsOf } from '../take-over/take-over.ts';
 import { unmaskEdit } from '../accept/unmask-edit.ts';

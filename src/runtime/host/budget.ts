@@ -170,6 +170,8 @@ export function sharesOf(
 
 export const noShares: readonly never[] = [];
 
+const none: readonly never[] = Object.freeze([]);
+
 /** Returns the shares of a call that never started. Only the count of judged calls stays. */
 export const returnsFor = (shares: readonly ReservedShare[]): Settlement[] =>
   shares.filter(isTaken).map(({ counter, amount, metric }) => ({
@@ -179,19 +181,31 @@ export const returnsFor = (shares: readonly ReservedShare[]): Settlement[] =>
   }));
 
 /** Returns the reservations and charges the actual cost of the attempt. */
-export const settlementsFor = (shares: readonly ReservedShare[], costMicros: number): Settlement[] =>
-  shares.filter(isTaken).map(({ counter, amount, metric }) => ({
-    counter,
-    reserved: amount,
-    used: metric === 'cost_micros' ? costMicros : amount,
-  }));
+export const settlementsFor = (
+  shares: readonly ReservedShare[],
+  costMicros: number,
+): readonly Settlement[] =>
+  shares.length === 0
+    ? none
+    : shares.filter(isTaken).map(({ counter, amount, metric }) => ({
+        counter,
+        reserved: amount,
+        used: metric === 'cost_micros' ? costMicros : amount,
+      }));
 
 /** Counts the end of a call: a failure adds one, a success resets the counter of consecutive failures. */
-export const countEnd = (shares: readonly ReservedShare[], end: 'succeeded' | 'failed'): Settlement[] =>
-  endCounts(shares).flatMap(({ counter, metric }) => {
-    if (end === 'failed') return [{ counter, reserved: 0, used: 1 }];
-    return metric === 'consecutive_failures' ? [{ counter, reserved: 0, used: 0, reset: true as const }] : [];
-  });
+export const countEnd = (
+  shares: readonly ReservedShare[],
+  end: 'succeeded' | 'failed',
+): readonly Settlement[] =>
+  shares.length === 0
+    ? none
+    : endCounts(shares).flatMap(({ counter, metric }) => {
+        if (end === 'failed') return [{ counter, reserved: 0, used: 1 }];
+        return metric === 'consecutive_failures'
+          ? [{ counter, reserved: 0, used: 0, reset: true as const }]
+          : [];
+      });
 
 /** The counters that the end of the call changes. */
 export const endCounts = (shares: readonly ReservedShare[]): readonly ReservedShare[] =>

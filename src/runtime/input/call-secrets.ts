@@ -3,7 +3,7 @@
  * the call share this object, so that an early stage hides as much as the others.
  */
 import type { KnownSecrets } from '../../base/known-secrets.ts';
-import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
+import { createKnownSecrets, noSecrets, shortestEchoed } from '../../base/known-secrets.ts';
 
 /** Beyond this number, secrets are hidden in the output itself but not in later texts. */
 const mostGiven = 200;
@@ -34,8 +34,19 @@ export class CallSecrets {
     if (added.length > 0) this.#given = [...this.#given, ...added].slice(0, mostGiven);
   }
 
+  get #isEmpty(): boolean {
+    return (
+      this.#ofFacts.length === 0 &&
+      this.#ofRequest.length === 0 &&
+      this.ofInput.length === 0 &&
+      this.ofSnapshot.length === 0 &&
+      this.#given.length === 0
+    );
+  }
+
   /** All secrets, prepared for searching. Rebuilt only when one of the lists has changed. */
   get known(): KnownSecrets {
+    if (this.#isEmpty) return noSecrets;
     const of = [this.#ofFacts, this.#ofRequest, this.ofInput, this.ofSnapshot, this.#given];
     const last = this.#last;
     if (last !== undefined && of.every((values, index) => values === last.of[index])) return last.known;

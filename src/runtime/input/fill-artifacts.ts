@@ -42,7 +42,9 @@ export function namesArtifact(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(namesArtifact);
   if (Object.hasOwn(value, '$artifact')) return true;
-  for (const key of Object.keys(value)) if (namesArtifact((value as JsonObject)[key] ?? null)) return true;
+  const members = value as JsonObject;
+  for (const key in members)
+    if (Object.hasOwn(members, key) && namesArtifact(members[key] ?? null)) return true;
   return false;
 }
 

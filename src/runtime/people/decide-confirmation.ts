@@ -13,6 +13,7 @@ import { describeDecider } from '../../call/describe-identity.ts';
 import type { LinkIdentity } from '../../call/event.ts';
 import { mayStillDeny } from '../../call/refuse.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
+import { countMakers } from '../../ledger/owners.ts';
 import type { Acting } from '../host/acting.ts';
 import { readIdentity } from '../host/acting.ts';
 import { checkKeys } from '../../base/check-keys.ts';
@@ -187,8 +188,8 @@ async function goOnWith(state: RuntimeState, stored: StoredCall, call: Call): Pr
   const { engine } = state;
   const { ledger } = engine;
   const isHere = stored.ownerId === ledger.owners.ownerId;
-  const activeCalls = (ledger.owners.openCalls.get(callKey(call)) ?? 0) > 0;
-  if (activeCalls || (!isHere && (await ledger.owners.statusOf(stored.ownerId)) !== 'gone')) return;
+  const isMade = countMakers(ledger.owners, callKey(call)) > 0;
+  if (isMade || (!isHere && (await ledger.owners.statusOf(stored.ownerId)) !== 'gone')) return;
   const going: Promise<unknown> = recoverCall(state, stored, call)
     // Its result goes on the record of the call.
     .catch(() => undefined)

@@ -3,6 +3,7 @@ import type { Call } from '../../call/call.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { countMakers } from '../../ledger/owners.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import type { RuntimeState } from '../state/runtime-state.ts';
@@ -117,5 +118,5 @@ export const hasLiveOwner = async (
   askers: number,
 ): Promise<boolean> =>
   ownerId === ledger.owners.ownerId
-    ? (ledger.owners.openCalls.get(callKey({ sessionId, callId })) ?? 0) > askers
+    ? countMakers(ledger.owners, callKey({ sessionId, callId })) > askers
     : (await ledger.owners.statusOf(ownerId)) !== 'gone';

@@ -25,7 +25,7 @@ import { callKey } from '../state/runtime-state.ts';
 import { attemptAgain, attemptNext, endAsFailed } from '../execute/execute.ts';
 import { endDue, isDue } from '../handoff/handoff-due.ts';
 import { notAsked, resolveHold } from '../hold/hold.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { lostRuns } from '../settle/lost-runs.ts';
 import { goOnFrom, neverAsked } from '../turn/make-call.ts';
 import type { Recovery } from '../state/recovery.ts';

@@ -15,7 +15,7 @@ import type { StoredCall } from '../../ledger/journal.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Engine } from '../state/engine.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { readRecorded } from '../state/read-recorded.ts';
 import type { WaitingCalls } from '../state/recovery.ts';
 import { endsAtOnce, planRecovery } from './recovery-plan.ts';

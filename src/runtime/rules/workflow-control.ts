@@ -14,7 +14,7 @@ import { readIdentity } from '../host/acting.ts';
 import type { Engine } from '../state/engine.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
 import { readState } from './ask-workflows.ts';
-import { orUnavailable } from '../../ledger/ledger-trouble.ts';
+import { orUnavailable } from '../host/ledger-trouble.ts';
 import { whyAsker } from '../host/may-decide.ts';
 
 /** A workflow of a session. The name may be omitted if the contracts have only one workflow. */

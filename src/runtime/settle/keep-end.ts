@@ -1,4 +1,6 @@
 /** Appends the end of a call: the outcome, its record, the budgets and the claim in one entry. */
+import type { Awaitable } from '../../base/json.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
 import { countedEnd } from '../../call/counted-end.ts';
 import { surelyReads } from '../../tool/mode.ts';
 import type { Command } from '../../call/command.ts';
@@ -7,6 +9,7 @@ import { isUntaken } from '../../call/handoff.ts';
 import { outcomeBlocksTool, outcomeIsError } from '../../call/outcome.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { isTerminalResult } from '../../call/tool-result.ts';
+import type { AppendResult } from '../../ledger/journal.ts';
 import type { Judgement } from '../attempt/judgement.ts';
 import { countEnd, returnsFor, settlementsFor } from '../host/budget.ts';
 import { stoppedShares } from '../rules/contract-rules.ts';
@@ -17,35 +20,74 @@ import type { AttemptRecord } from '../state/unkept-end.ts';
 import { noteUndone } from '../undo/note-undone.ts';
 import { isGivenUp } from './lost-runs.ts';
 
-/** Returns false and stores nothing if another process has changed the call. */
-export async function keepEnd(
+/** False if another process has changed the call; then nothing is stored. Synchronous if the ledger is. */
+export function keepEnd(live: EndedCall, judgement: Judgement, attempt: AttemptRecord): Awaitable<boolean> {
+  const mark = live.journal.mark();
+  const ran = live.journal.call !== undefined && live.journal.call.attempt > 0;
+  const collects = ran && live.policy !== undefined && live.policy.workflows.length > 0;
+  const answer = collects ? undefined : appendEnd(live, judgement, attempt, mark);
+  if (isPromiseLike(answer) || answer?.status !== 'appended' || live.undoes !== undefined)
+    return keepSlowly(live, judgement, attempt, { mark, ran, collects, answer });
+  remember(live, judgement.outcome, judgement.content, ran);
+  return true;
+}
+
+type Keeping = {
+  /** The events before the end. */
+  readonly mark: number;
+  readonly ran: boolean;
+  /** The end of the call is evidence for workflows. */
+  readonly collects: boolean;
+  /** The ledger's answer to the first try. */
+  readonly answer: Awaitable<AppendResult> | undefined;
+};
+
+async function keepSlowly(
   live: EndedCall,
   judgement: Judgement,
   attempt: AttemptRecord,
+  { mark, ran, collects, answer: first }: Keeping,
 ): Promise<boolean> {
-  const mark = live.journal.mark();
-  const ran = live.journal.call !== undefined && live.journal.call.attempt > 0;
-  for (;;) {
-    if (ran && live.policy !== undefined && live.policy.workflows.length > 0)
+  for (let answer = first; ; answer = undefined) {
+    if (answer === undefined && collects)
       await keepEvidence(live, judgement.toolSuccess === true, judgement.outcome);
-    const { status } = await live.journal.flush(respond(live, judgement, attempt)).catch((error: unknown) => {
-      // An event that is not in the ledger has not happened: a waiting call must not use it as its end.
-      live.journal.rewind(mark);
-      throw error;
-    });
+    const { status } = await (answer ?? appendEnd(live, judgement, attempt, mark));
     if (status === 'appended') {
       remember(live, judgement.outcome, judgement.content, ran);
       if (live.undoes !== undefined && live.journal.call !== undefined && isSuccess(judgement.outcome))
-        // If this append fails, the next request for the same undo records it.
+        // If the ledger cannot store this, the next request to undo the same call records it.
         await noteUndone(live.engine, live.undoes, live.journal.call).catch(() => undefined);
       return true;
     }
     live.journal.rewind(mark);
     if (status !== 'moved') return false;
-    // A stopped call updates a workflow only for display, and another call has just stored newer state.
+    // A stopped call only marks its workflow, and another call has left a newer mark.
     if (!ran) live.journal.stay();
   }
 }
+
+/** After a failed append the end has not happened: a call that waits must not take it for one. */
+function appendEnd(
+  live: EndedCall,
+  judgement: Judgement,
+  attempt: AttemptRecord,
+  mark: number,
+): Awaitable<AppendResult> {
+  try {
+    const answer = live.journal.flush(respond(live, judgement, attempt));
+    if (!isPromiseLike(answer)) return answer;
+    return answer.then(undefined, (error: unknown) => rewindAndThrow(live, mark, error));
+  } catch (error) {
+    return rewindAndThrow(live, mark, error);
+  }
+}
+
+function rewindAndThrow({ journal }: EndedCall, mark: number, error: unknown): never {
+  journal.rewind(mark);
+  throw error;
+}
+
+const none: readonly never[] = Object.freeze([]);
 
 /** Creates the final event and returns the changes that belong into the same append. */
 export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptRecord): EntryExtra {
@@ -62,19 +104,16 @@ export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptR
   const isAltered = outcome.type === 'ToolFailure' && outcome.code === 'ledger.altered';
   const isUnbegun = live.journal.call !== undefined && isUntaken(live.journal.call);
   const charged = settledBefore
-    ? []
+    ? none
     : started === undefined
       ? stoppedShares(live)
       : isUnbegun
         ? returnsFor(started.reserved)
         : settlementsFor(started.reserved, attempt.costMicros);
   const end = isUnbegun ? undefined : countedEnd(outcome, judgement.toolSuccess);
-  const toSettle = [
-    ...charged,
-    ...(started === undefined || end === undefined ? [] : countEnd(started.reserved, end)),
-  ];
+  const counted = started === undefined || end === undefined ? none : countEnd(started.reserved, end);
   return {
-    settle: toSettle.length === 0 ? undefined : toSettle,
+    settle: charged.length + counted.length === 0 ? undefined : [...charged, ...counted],
     // A call that never started holds no claim: its key may be claimed by another call.
     releaseClaim:
       succeeded || inDoubt || live.journal.call?.started === undefined ? undefined : live.claimKey,

@@ -6,7 +6,7 @@ import { cutText } from '../../base/cut-text.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { clean } from '../input/clean.ts';
 import type { FailedWrite } from '../host/failed-writes.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { modeOf } from '../state/mode-of.ts';
 
 /** Notes that an event of an active call could not be written. Rethrows any other error, which is a bug. */

@@ -5,7 +5,7 @@ import type { StoredCall } from '../../ledger/journal.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { isDigestOf } from '../input/kept-input.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { readWaiting } from '../state/spill.ts';
 import type { OrphanEnd } from '../state/call-services.ts';
 import type { CallReply } from '../state/call-reply.ts';

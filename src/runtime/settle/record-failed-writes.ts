@@ -8,7 +8,7 @@ import type { RuntimeState } from '../state/runtime-state.ts';
 import type { FailedWrite } from '../host/failed-writes.ts';
 import { toFailureCommand } from '../host/failed-writes.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { recordRefused } from './record-refused.ts';
 import { importSpills } from '../state/spill.ts';
 

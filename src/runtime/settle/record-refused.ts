@@ -10,7 +10,7 @@ import type { RuntimeState } from '../state/runtime-state.ts';
 import { callKey } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import type { RefusedWrite, Unlisted } from '../host/failed-writes.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 
 /**
  * Concurrent appends, which stores commit together. The first append runs alone to see whether the ledger

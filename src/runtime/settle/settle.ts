@@ -2,13 +2,14 @@
  * Settles a call: the outcome, its record, the budgets and the claim in one append. Only then does the caller
  * get the outcome.
  */
+import type { Awaitable } from '../../base/json.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { Confirmation } from '../../call/call.ts';
 import type { EventDataOf } from '../../call/event-data.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import type { Judgement } from '../attempt/judgement.ts';
 import { spillNotice, withNote } from '../attempt/spill-notice.ts';
 import { readLate } from '../attempt/late.ts';
@@ -70,16 +71,35 @@ export async function settleStopped(
   return settle(live, unjudged(outcome), noAttempt);
 }
 
-export async function settle(
+/** Synchronous if the ledger is. */
+export function settle(
   live: EndedCall,
   judgement: Judgement,
   attempt: AttemptRecord,
+): Awaitable<ToolOutcome> {
+  const mark = live.journal.mark();
+  const ran = live.journal.call !== undefined && live.journal.call.attempt > 0;
+  let kept: Awaitable<boolean>;
+  try {
+    kept = keepEnd(live, judgement, attempt);
+    if (kept === true) return judgement.outcome;
+  } catch (error) {
+    kept = Promise.reject(error as Error);
+  }
+  return settleSlowly(live, judgement, attempt, { mark, ran, kept });
+}
+
+type Settling = { readonly mark: number; readonly ran: boolean; readonly kept: Awaitable<boolean> };
+
+async function settleSlowly(
+  live: EndedCall,
+  judgement: Judgement,
+  attempt: AttemptRecord,
+  { mark, ran, kept }: Settling,
 ): Promise<ToolOutcome> {
   const { journal } = live;
-  const mark = journal.mark();
-  const ran = journal.call !== undefined && journal.call.attempt > 0;
   try {
-    if (await keepEnd(live, judgement, attempt)) return judgement.outcome;
+    if (await kept) return judgement.outcome;
   } catch (error) {
     if (!(error instanceof LedgerTrouble) || !ran) throw error;
     journal.rewind(mark);

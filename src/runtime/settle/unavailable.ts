@@ -3,7 +3,7 @@ import { isHandoff } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { inDoubt } from '../gates/doubt.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 
 /**
  * The outcome if the ledger could not store the call. Nothing ran and nothing is stored, so the same id may

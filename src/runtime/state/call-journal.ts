@@ -5,17 +5,18 @@
  */
 import type { Call } from '../../call/call.ts';
 import type { Command } from '../../call/command.ts';
-import { decide } from '../../call/decide.ts';
 import type { Subject } from '../../call/decide.ts';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { CallEvent, QuittanceEvent, TurnOpened } from '../../call/event.ts';
 import type { CallDraft } from '../../call/evolve.ts';
-import { advance, begin, foldCall, toCall } from '../../call/evolve.ts';
+import { foldCall, toCall } from '../../call/evolve.ts';
+import { eventOf, openCall, stepCall } from '../../call/step-call.ts';
 import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
+import type { Awaitable } from '../../base/json.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { Engine } from './engine.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
 import type { TurnState } from './turn-state.ts';
 import type { UnkeptEnd } from './unkept-end.ts';
@@ -60,7 +61,9 @@ export class CallJournal {
   private kept = 0;
   private moves: readonly Move[] = none;
   private onKept: (() => void) | undefined;
-  private flushing: PromiseWithResolvers<void> | undefined;
+  private isFlushing = false;
+  /** For a flush that waits until another one is done. */
+  private flushed: PromiseWithResolvers<void> | undefined;
 
   constructor(engine: Engine, turn: TurnState, callId: string) {
     this.engine = engine;
@@ -75,12 +78,16 @@ export class CallJournal {
   /** Turns a command into its event. A refusal here is a bug in the runtime. */
   apply(command: Command): CallEvent {
     this.subject.at = this.engine.ledger.now();
-    const decision = decide(this.call, command, this.subject);
-    if (!decision.ok) throw new TypeError(`${command.type} of call ${this.callId}: ${decision.refusal}`);
-    const { event } = decision;
-    this.goOnFrom(this.draft === undefined ? begin(event) : advance(this.draft, event));
+    const event = this.draft === undefined ? this.open(command) : stepCall(this.draft, command, this.subject);
     this.made.push(event);
     if (command.type === 'request') this.owned = true;
+    return event;
+  }
+
+  private open(command: Command): CallEvent {
+    const { event, draft, call } = openCall(command, this.subject);
+    this.draft = draft;
+    this.call = call;
     return event;
   }
 
@@ -176,12 +183,12 @@ export class CallJournal {
       events,
       depth: this.turn.depth === 0 ? undefined : this.turn.depth,
     });
-    const late = this.eventOf(command);
+    const late = this.remarkEvent(command);
     try {
       await engine.ledger.journal.append(toLate([late]));
     } catch (error) {
       if (!(error instanceof LedgerTrouble)) throw error;
-      const failed = this.eventOf({
+      const failed = this.remarkEvent({
         type: 'fail_to_persist',
         boundary: 'settle',
         error: cutText(engine.redactor.text(error.message), 500),
@@ -198,35 +205,62 @@ export class CallJournal {
   }
 
   /** The event of a command that does not change the call. */
-  private eventOf(command: Command): CallEvent {
-    const decision = decide(this.call, command, { ...this.subject, at: this.engine.ledger.now() });
-    if (!decision.ok) throw new TypeError(`${command.type} of call ${this.callId}: ${decision.refusal}`);
-    return decision.event;
+  private remarkEvent(command: Command): CallEvent {
+    return eventOf(this.call, command, { ...this.subject, at: this.engine.ledger.now() });
   }
 
-  /** Appends the new events. */
-  async flush(extra: EntryExtra = nothingMore, expectedVersion?: number | 'any'): Promise<AppendResult> {
-    // A preview may still be writing while its call ends. Its append comes first.
-    while (this.flushing !== undefined) await this.flushing.promise;
-    const { turn, engine } = this;
+  /** Appends the events made since the last flush. Synchronous if the ledger is. */
+  flush(extra: EntryExtra = nothingMore, expectedVersion?: number | 'any'): Awaitable<AppendResult> {
+    if (this.isFlushing) return this.flushNext(extra, expectedVersion);
     const upTo = this.made.length;
-    const opening = turn.takeOpening();
-    let result: AppendResult | undefined;
-    let flushing: PromiseWithResolvers<void> | undefined;
+    const opening = this.turn.takeOpening();
+    let answer: Awaitable<AppendResult> | undefined;
     try {
-      const from = expectedVersion ?? this.version;
-      const answer = engine.ledger.journal.append(this.toEntry(extra, from, opening));
-      if (isPromiseLike(answer)) {
-        flushing = this.flushing = Promise.withResolvers<void>();
-        result = await answer;
-      } else result = answer;
-      return result;
+      const entry = this.toEntry(extra, expectedVersion ?? this.version, opening);
+      answer = this.engine.ledger.journal.append(entry);
     } finally {
-      this.flushing = undefined;
-      if (result?.status === 'appended') this.noteKept(upTo, result.version, extra.sealed !== undefined);
-      else if (opening !== undefined) turn.returnOpening(opening);
-      flushing?.resolve();
+      if (answer === undefined && opening !== undefined) this.turn.returnOpening(opening);
     }
+    return isPromiseLike(answer)
+      ? this.finishFlush(answer, upTo, extra, opening)
+      : this.noteAnswer(answer, upTo, extra, opening);
+  }
+
+  /** A preview may be writing while its call ends: its events come first. */
+  private async flushNext(extra: EntryExtra, expectedVersion?: number | 'any'): Promise<AppendResult> {
+    while (this.isFlushing) await (this.flushed ??= Promise.withResolvers<void>()).promise;
+    return this.flush(extra, expectedVersion);
+  }
+
+  private async finishFlush(
+    answer: PromiseLike<AppendResult>,
+    upTo: number,
+    extra: EntryExtra,
+    opening: TurnOpened | undefined,
+  ): Promise<AppendResult> {
+    this.isFlushing = true;
+    let result: AppendResult | undefined;
+    try {
+      result = await answer;
+    } finally {
+      this.isFlushing = false;
+      if (result === undefined && opening !== undefined) this.turn.returnOpening(opening);
+      const { flushed } = this;
+      this.flushed = undefined;
+      flushed?.resolve();
+    }
+    return this.noteAnswer(result, upTo, extra, opening);
+  }
+
+  private noteAnswer(
+    result: AppendResult,
+    upTo: number,
+    extra: EntryExtra,
+    opening: TurnOpened | undefined,
+  ): AppendResult {
+    if (result.status === 'appended') this.noteKept(upTo, result.version, extra.sealed !== undefined);
+    else if (opening !== undefined) this.turn.returnOpening(opening);
+    return result;
   }
 
   /** Writes the new events to the spill file. Returns false if that fails. */

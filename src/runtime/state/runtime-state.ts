@@ -35,33 +35,17 @@ export type PendingSettlement = {
   readonly asked: AskedCall | undefined;
 };
 
-/** The active calls of a runtime, counted with those of other runtimes on the same ledger. */
+/** The calls a runtime is making. */
 export interface ActiveCalls {
+  readonly size: number;
   get(key: string): ActiveCall | undefined;
   has(key: string): boolean;
-  set(key: string, active: ActiveCall): void;
-  delete(key: string): void;
+  set(key: string, active: ActiveCall): unknown;
+  delete(key: string): boolean;
   values(): IterableIterator<ActiveCall>;
 }
 
-export function createActiveCalls(counted: Map<string, number>): ActiveCalls {
-  const mine = new Map<string, ActiveCall>();
-  return {
-    get: (key) => mine.get(key),
-    has: (key) => mine.has(key),
-    set(key, active) {
-      mine.set(key, active);
-      counted.set(key, (counted.get(key) ?? 0) + 1);
-    },
-    delete(key) {
-      if (!mine.delete(key)) return;
-      const others = (counted.get(key) ?? 1) - 1;
-      if (others === 0) counted.delete(key);
-      else counted.set(key, others);
-    },
-    values: () => mine.values(),
-  };
-}
+export const createActiveCalls = (): ActiveCalls => new Map<string, ActiveCall>();
 
 /** The key of a call in `activeCalls`. No two calls share it, whatever their ids contain. */
 export const callKey = (call: { readonly sessionId: string; readonly callId: string }): string =>

@@ -10,7 +10,7 @@ import { whenReady } from '../../base/when-ready.ts';
 import type { Engine } from './engine.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
 import type { CallRef } from './gate.ts';
-import { LedgerTrouble } from '../../ledger/ledger-trouble.ts';
+import { LedgerTrouble } from '../host/ledger-trouble.ts';
 
 /** Before a body may run: appends waiting entries, and checks that there is room for one more. */
 export const beforeIntent = (engine: Engine): Awaitable<void> =>

@@ -43,6 +43,7 @@ import type { CallReply } from '../state/call-reply.ts';
 import type { TurnState } from '../state/turn-state.ts';
 import { notAccepted, unavailable } from '../settle/unavailable.ts';
 import { answerByGrant } from '../grants/answer-by-grant.ts';
+import type { WalkedAll } from '../gates/walk.ts';
 import { walkAll } from '../gates/walk.ts';
 import { within } from '../../base/within.ts';
 
@@ -89,17 +90,41 @@ export function makeCall(
   }
   state.activeCalls.set(key, active);
   const { signal } = options;
-  const giveUp = (): void => signals.cancel('the caller gave up');
-  signal?.addEventListener('abort', giveUp, { once: true });
-  if (signal?.aborted === true) giveUp();
-  active.reply = run(state, key, live, (asked) => {
-    state.activeCalls.delete(key);
-    if (live.journal.isLeftOpen()) state.pendingSettlements.set(key, { live, asked });
-    else if (live.journal.owned) state.pendingSettlements.delete(key);
-    // One signal may serve a thousand calls.
-    signal?.removeEventListener('abort', giveUp);
-  });
+  active.reply = signal === undefined ? run(state, key, live) : runUnlessAborted(state, key, live, signal);
   return active;
+}
+
+async function runUnlessAborted(
+  state: RuntimeState,
+  key: string,
+  live: AcceptedCall,
+  signal: AbortSignal,
+): Promise<CallReply> {
+  const giveUp = (): void => live.signals.cancel('the caller gave up');
+  signal.addEventListener('abort', giveUp, { once: true });
+  if (signal.aborted) giveUp();
+  // One signal may serve a thousand calls.
+  const stopListening = (): void => signal.removeEventListener('abort', giveUp);
+  let reply: CallReply | undefined;
+  try {
+    return (reply = await run(state, key, live));
+  } finally {
+    if (reply?.type === 'held') void reply.rest.then(stopListening, stopListening);
+    else stopListening();
+  }
+}
+
+/** The call is no longer made here. `asked`: the question to a person, if one is open. */
+function leave(state: RuntimeState, key: string, live: AcceptedCall, asked: AskedCall | undefined): void {
+  state.activeCalls.delete(key);
+  if (live.journal.isLeftOpen()) state.pendingSettlements.set(key, { live, asked });
+  else if (live.journal.owned && state.pendingSettlements.size > 0) state.pendingSettlements.delete(key);
+  if (state.closed) unlist(state);
+}
+
+/** A closed runtime that makes no call any more is not counted among those that might. */
+export function unlist({ activeCalls, engine }: RuntimeState): void {
+  if (activeCalls.size === 0) engine.ledger.owners.runtimes.delete(activeCalls);
 }
 
 /** Runs before the call becomes active. An error after that would leave the call active for ever. */
@@ -139,16 +164,12 @@ async function refuseConflict(
   return makeAgain() ?? unavailable(live, 'another call with this id was not accepted either');
 }
 
-async function run(
-  state: RuntimeState,
-  key: string,
-  live: AcceptedCall,
-  done: (asked: AskedCall | undefined) => void,
-): Promise<CallReply> {
+async function run(state: RuntimeState, key: string, live: AcceptedCall): Promise<CallReply> {
   const { journal, engine } = live;
   let reply: CallReply | HeldHere | undefined;
   try {
-    reply = await proceed(state, key, live);
+    const going = proceed(state, key, live);
+    reply = going instanceof Promise ? await going : going;
     if (engine.failedWrites.isDue) await recordRefusals(state, live);
     return reply;
   } catch (error) {
@@ -157,8 +178,9 @@ async function run(
   } finally {
     if (journal.owned && journal.version > 0) engine.failedWrites.forget(live.journal);
     const asked = reply !== undefined && 'asked' in reply ? reply.asked : undefined;
-    if (reply?.type === 'held') void reply.rest.catch(() => undefined).finally(() => done(asked));
-    else done(asked);
+    if (reply?.type === 'held')
+      void reply.rest.catch(() => undefined).finally(() => leave(state, key, live, asked));
+    else leave(state, key, live, asked);
   }
 }
 
@@ -172,29 +194,62 @@ async function recordRefusals(state: RuntimeState, live: AcceptedCall): Promise<
   await within(live.engine, recordingGraceMs, recordFailedWrites(state), undefined);
 }
 
-async function proceed(state: RuntimeState, key: string, live: AcceptedCall): Promise<CallReply | HeldHere> {
-  const { engine, request, journal } = live;
-  if (engine.failedWrites.hasWaiting) await recordFailedWrites(state);
+type Going = CallReply | HeldHere | Promise<CallReply | HeldHere>;
+
+function proceed(state: RuntimeState, key: string, live: AcceptedCall): Going {
+  if (live.engine.failedWrites.hasWaiting || state.pendingSettlements.size > 0)
+    return proceedAfterOthers(state, key, live);
+  // A read runs before anything is appended, so it must know.
+  const stored = readKnown(live, live.tool?.surelyReads === true ? 'certain' : 'before_append');
+  return isPromiseLike(stored)
+    ? Promise.resolve(stored).then((known) => proceedFrom(state, key, live, known))
+    : proceedFrom(state, key, live, stored);
+}
+
+/**
+ * First stores what the ledger could not store before. A call of ours that stopped then goes on from its record, so the
+ * look-up must be certain.
+ */
+async function proceedAfterOthers(
+  state: RuntimeState,
+  key: string,
+  live: AcceptedCall,
+): Promise<CallReply | HeldHere> {
+  if (live.engine.failedWrites.hasWaiting) await recordFailedWrites(state);
   if (state.pendingSettlements.size > 0) await settlePending(state);
-  // A read runs before anything is appended, and a call that stopped here goes on from its record: both need to know.
-  const isCertain = live.tool?.surelyReads === true || state.pendingSettlements.has(key);
-  const stored = readKnown(live, isCertain ? 'certain' : 'before_append');
-  const known = isPromiseLike(stored) ? await stored : stored;
+  return proceedFrom(state, key, live, await readKnown(live, 'certain'));
+}
+
+function proceedFrom(
+  state: RuntimeState,
+  key: string,
+  live: AcceptedCall,
+  known: StoredCall | undefined,
+): Going {
+  const { request, engine } = live;
   if (known !== undefined) {
     const left = state.pendingSettlements.get(key);
     return left?.live.journal.version === known.version && isSame(left.live, request, live.requested)
       ? resume(live, left, known)
       : recall(live, known);
   }
-  if (engine.spill.waiting) {
-    const reply = await replyWaiting(live);
-    if (reply !== undefined) return reply;
-  }
+  return engine.spill.waiting ? replyOrMake(live) : make(live);
+}
+
+async function replyOrMake(live: AcceptedCall): Promise<CallReply | HeldHere> {
+  return (await replyWaiting(live)) ?? make(live);
+}
+
+function make(live: AcceptedCall): Going {
+  const { journal, engine } = live;
   journal.apply(toRequestCommand(live));
   // Adds the facts about this call that could not be stored before.
   for (const command of engine.failedWrites.commandsFor(journal)) journal.apply(command);
-  if (live.submitted && (await journal.flush()).status !== 'appended') return overtaken(live);
-  return goThroughGates(live);
+  return live.submitted ? makeSubmitted(live) : goThroughGates(live);
+}
+
+async function makeSubmitted(live: AcceptedCall): Promise<CallReply | HeldHere> {
+  return (await live.journal.flush()).status === 'appended' ? goThroughGates(live) : overtaken(live);
 }
 
 /** Reads the call from the ledger. */
@@ -264,19 +319,24 @@ export async function goOnFrom(
 }
 
 /** Passes the gates, asks a person if needed, then runs the body. */
-export async function goThroughGates(live: AcceptedCall): Promise<CallReply | HeldHere> {
-  for (;;) {
-    const walking = walkAll(live, gates);
-    const walked = isPromiseLike(walking) ? await walking : walking;
-    if (walked.type === 'stopped') return end(walked.live, walked.stop);
-    const reply = await askOrExecute(walked.live);
-    if (reply.type !== 'moved') return reply;
-  }
+export function goThroughGates(live: AcceptedCall): Going {
+  const walking = walkAll(live, gates);
+  return isPromiseLike(walking)
+    ? Promise.resolve(walking).then((walked) => goOnAfterGates(live, walked))
+    : goOnAfterGates(live, walking);
 }
 
-async function askOrExecute(walked: JudgedCall): Promise<CallReply | HeldHere | Moved> {
-  const asks = withAskByMode(walked);
-  if (asks.length === 0) return execute(walked, false);
+function goOnAfterGates(live: AcceptedCall, walked: WalkedAll): Going {
+  if (walked.type === 'stopped') return end(walked.live, walked.stop);
+  const asks = withAskByMode(walked.live);
+  const going = asks.length === 0 ? execute(walked.live, false) : ask(walked.live, asks);
+  // If the gates went by something that has changed since, they look again.
+  if (isPromiseLike(going))
+    return Promise.resolve(going).then((reply) => (reply.type === 'moved' ? goThroughGates(live) : reply));
+  return going.type === 'moved' ? goThroughGates(live) : going;
+}
+
+async function ask(walked: JudgedCall, asks: readonly Ask[]): Promise<CallReply | HeldHere | Moved> {
   const granted = await answerByGrant(walked, asks);
   return granted === undefined ? hold({ ...walked, asks }) : execute({ ...walked, ...granted }, false);
 }

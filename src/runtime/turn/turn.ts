@@ -10,7 +10,7 @@ import type { AnyTool, ToolInput, ToolOutput } from '../../tool/define-tool.ts';
 import type { Jsonified } from '../../tool/jsonified.ts';
 import { askFirst } from './ask-first.ts';
 import type { PendingCall } from './await-reply.ts';
-import { awaitReply, orPending, unlessGivenUp } from './await-reply.ts';
+import { awaitReply, firstReply, orPending, unlessGivenUp } from './await-reply.ts';
 import { callBatch } from './call-batch.ts';
 import type { ActiveCall } from '../state/active-call.ts';
 import type { CallOptions } from '../host/call-options.ts';
@@ -114,8 +114,11 @@ export function createTurn<Tools extends readonly AnyTool[]>(
 ): Turn<Tools> {
   const { engine } = runtime;
   const { sessionId, turnId } = state;
-  const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> =>
-    orPending(await awaitReply(make(runtime, state, envelope, options), state, options));
+  const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> => {
+    const active = make(runtime, state, envelope, options);
+    const reply = await firstReply(active, state, options);
+    return reply.type === 'held' ? orPending(await awaitReply(active, state, options)) : orPending(reply);
+  };
   state.onEnd = (why) => {
     if (why === 'terminal_result') endWithResult(runtime, state);
   };

@@ -28,14 +28,14 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   const clock = options.clock ?? systemClock;
   const ids = createIds();
   const store = new MemoryStore(ids.secret('own'));
-  const now = (): number => clock.now();
+  const now = clock.now.bind(clock);
   return {
     journal: createMemoryJournal(store),
     claims: createClaims(store),
     artifacts: createArtifacts(store),
     owners: {
       ownerId: store.ownerId,
-      openCalls: new Map(),
+      runtimes: new Set(),
       statusOf: (other) => (other === store.ownerId && !store.isClosed ? 'alive' : 'gone'),
       findGone: () => [],
       forget: () => undefined,

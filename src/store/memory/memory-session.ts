@@ -66,11 +66,12 @@ export class MemorySession {
   add(position: number, entry: KeptEntry): number {
     const events = entry.events as readonly QuittanceEvent[];
     this.entries.push({ position, entry, events, written: undefined });
-    for (const { subject, expectedVersion } of entry.moves ?? [])
-      this.states.set(subject, {
-        version: expectedVersion + 1,
-        state: lastState(entry.events, subject),
-      });
+    if (entry.moves !== undefined)
+      for (const { subject, expectedVersion } of entry.moves)
+        this.states.set(subject, {
+          version: expectedVersion + 1,
+          state: lastState(entry.events, subject),
+        });
     const { callId } = entry;
     if (callId === undefined) return 0;
     let call = this.calls.get(callId);
@@ -100,7 +101,7 @@ export class MemorySession {
     call.version++;
     const { waiters } = call;
     call.waiters = undefined;
-    for (const { resolve } of waiters ?? []) resolve();
+    if (waiters !== undefined) for (const { resolve } of waiters) resolve();
     return call.version;
   }
 

@@ -52,15 +52,19 @@ export class MemoryStore {
     refuseEntry(entry);
     const refused = this.#refuse(entry);
     if (refused !== undefined) return refused;
-    for (const { counter, amount } of entry.reserve ?? []) this.#count(counter, 0, amount);
-    for (const { counter, reserved, used, reset } of entry.settle ?? [])
-      this.#count(counter, used - (reset === true ? this.readCounter(counter).used : 0), -reserved);
+    if (entry.reserve !== undefined)
+      for (const { counter, amount } of entry.reserve) this.#count(counter, 0, amount);
+    if (entry.settle !== undefined)
+      for (const { counter, reserved, used, reset } of entry.settle)
+        this.#count(counter, used - (reset === true ? this.readCounter(counter).used : 0), -reserved);
     if (entry.releaseClaim !== undefined) this.claims.delete(entry.releaseClaim);
     if (entry.claim !== undefined && entry.callId !== undefined) {
       const { key, inputDigest } = entry.claim;
       this.claims.set(key, { sessionId: entry.sessionId, callId: entry.callId, inputDigest });
     }
     if (entry.cursor !== undefined) this.cursors.move(entry.cursor);
+    if (entry.reserve === undefined && entry.settle === undefined)
+      return { status: 'appended', version: this.keep(entry) };
     const touched = new Set(
       [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => counter),
     );
@@ -75,12 +79,16 @@ export class MemoryStore {
     const item = { position: ++this.position, session, index: session.entries.length };
     (this.log as LogItem[]).push(item);
     const version = session.add(this.position, entry);
+    if (this.endWaiters.size > 0) this.#wakeWaiters();
+    return version;
+  }
+
+  #wakeWaiters(): void {
     for (const waiter of this.endWaiters) {
       if (this.position <= waiter.after) continue;
       this.endWaiters.delete(waiter);
       waiter.resolve();
     }
-    return version;
   }
 
   /** Removes a session with everything that belongs to it. `isIts` selects its counters. */

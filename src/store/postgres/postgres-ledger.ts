@@ -38,13 +38,14 @@ export class PostgresLedger implements Ledger {
   readonly retention: PostgresRetention;
   readonly documents: PostgresDocuments;
   readonly ownFiles: readonly OwnFile[];
+  readonly now: () => number;
   readonly #options: PostgresLedgerOptions;
   readonly #close: () => Promise<void>;
 
   constructor(pool: PgPool, { ledgerId }: LedgerRow, options: PostgresLedgerOptions) {
     this.#options = options;
     this.ownFiles = postgresOwnFiles(options);
-    const now = (): number => this.now();
+    const now = (this.now = () => options.clock?.now() ?? owners.now());
     const salt = createSalts();
     const entries = new PostgresEntries(pool, () => changes);
     const changes = new Changes({ pool, lastPosition: () => entries.readLast() });
@@ -111,10 +112,6 @@ export class PostgresLedger implements Ledger {
       'A PostgreSQL ledger stores no seal key, and this process has none. Set QUITTANCE_SEAL_KEY_FILE, ' +
         'QUITTANCE_SEAL_KEY or QUITTANCE_SEAL_KEY_COMMAND, or pass the option sealKey.',
     );
-  }
-
-  now(): number {
-    return this.#options.clock?.now() ?? this.owners.now();
   }
 
   close(): Promise<void> {

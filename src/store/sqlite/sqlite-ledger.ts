@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
 import { createIds } from '../../base/ids.ts';
 import type { Claims } from '../../ledger/claims.ts';
@@ -50,7 +49,7 @@ export class SqliteLedger implements Ledger {
   readonly integrity: SqliteIntegrity;
   readonly retention: Retention;
   readonly ownFiles: readonly OwnFile[];
-  readonly #clock: Clock;
+  readonly now: () => number;
   readonly #path: string;
   readonly #mayWrite: boolean;
   #sealKey: Uint8Array | undefined;
@@ -64,9 +63,9 @@ export class SqliteLedger implements Ledger {
   ) {
     this.#path = path;
     this.ownFiles = [{ path: resolve(path), kind: 'ledger', access: 'sealed', withCompanions: true }];
-    this.#clock = options.clock ?? systemClock;
+    const clock = options.clock ?? systemClock;
+    const now = (this.now = clock.now.bind(clock));
     this.#sealKey = options.sealKey;
-    const now = (): number => this.now();
     const salt = createSalts();
     const forgetSpill = (gone: string): void => spillFile?.forget(gone);
     const owners = new SqliteOwners(`${path}.owners`, options.readOnly === true, forgetSpill);
@@ -141,10 +140,6 @@ export class SqliteLedger implements Ledger {
   get sealKey(): Uint8Array {
     this.#sealKey ??= readSealKeyFile(`${this.#path}.key`, this.#mayWrite);
     return this.#sealKey;
-  }
-
-  now(): number {
-    return this.#clock.now();
   }
 
   /** Writes what is queued, then closes the file and ends the owner. */

@@ -12,9 +12,9 @@ import {
   expectSettledOnce,
   quiet,
   setStage,
-} from '../../test/stage.ts';
-import { SampleCall } from '../testing/sample-call.ts';
-import { alterLedger } from '../../test/alter-ledger.ts';
+} from '../../../test/stage.ts';
+import { SampleCall } from '../../testing/sample-call.ts';
+import { alterLedger } from '../../../test/alter-ledger.ts';
 
 /** A memory ledger that refuses chosen appends, synchronously or asynchronously. */
 function brittle(slow = false) {

@@ -1,7 +1,7 @@
-import { isQuittanceError, QuittanceError } from '../base/error.ts';
-import type { Awaitable } from '../base/json.ts';
-import { isPromiseLike } from '../base/when-ready.ts';
-import type { Ledger } from './ledger.ts';
+import { isQuittanceError, QuittanceError } from '../../base/error.ts';
+import type { Awaitable } from '../../base/json.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 
 /** The ledger could not be reached or could not write; it stored nothing of the request. */
 export class LedgerTrouble extends Error {
@@ -56,7 +56,7 @@ export function reportTrouble(ledger: Ledger): Ledger {
       get ownerId() {
         return owners.ownerId;
       },
-      openCalls: owners.openCalls,
+      runtimes: owners.runtimes,
       statusOf: reporting((ownerId) => owners.statusOf(ownerId)),
       findGone: reporting(() => owners.findGone()),
       forget: reporting((ownerId) => owners.forget(ownerId)),
@@ -104,7 +104,7 @@ export function reportTrouble(ledger: Ledger): Ledger {
     get sealKey() {
       return ledger.sealKey;
     },
-    now: () => ledger.now(),
+    now: ledger.now,
     close: () => ledger.close(),
   };
 }
