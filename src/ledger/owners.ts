@@ -5,7 +5,7 @@ export interface Owners {
   /** The owner that writes through this handle. Other processes can prove that it lives while the handle is open. */
   readonly ownerId: string;
   /** The runtimes that work through this handle. Each adds itself when it is created. */
-  readonly runtimes: Set<RuntimeCalls>;
+  readonly runtimes: Set<MadeCalls>;
   /**
    * Is the owner still alive? A slow or stopped owner is `alive`. Only an owner proven dead is `gone`. If the store
    * cannot check (no descriptors, no permission, an I/O error), the answer is `unknown`, and nothing may be taken
@@ -19,15 +19,8 @@ export interface Owners {
 }
 
 /** The calls that one runtime is making, by session and call id. */
-export interface RuntimeCalls {
+export interface MadeCalls {
   has(key: string): boolean;
-}
-
-/** How many runtimes of this handle are making the call. */
-export function countMakers({ runtimes }: Pick<Owners, 'runtimes'>, key: string): number {
-  let count = 0;
-  for (const calls of runtimes) if (calls.has(key)) count++;
-  return count;
 }
 
 /** A store's knowledge about an owner. Absence of proof is `unknown`, never `gone`. */

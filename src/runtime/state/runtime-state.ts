@@ -1,3 +1,4 @@
+import type { Owners } from '../../ledger/owners.ts';
 import type { AcceptedCall } from './accepted-call.ts';
 import type { ActiveCall } from './active-call.ts';
 import type { CallServices } from './call-services.ts';
@@ -50,3 +51,10 @@ export const createActiveCalls = (): ActiveCalls => new Map<string, ActiveCall>(
 /** The key of a call in `activeCalls`. No two calls share it, whatever their ids contain. */
 export const callKey = (call: { readonly sessionId: string; readonly callId: string }): string =>
   `${call.sessionId.length}:${call.sessionId}${call.callId}`;
+
+/** How many runtimes of this handle are making the call. */
+export function countMakers({ runtimes }: Pick<Owners, 'runtimes'>, key: string): number {
+  let count = 0;
+  for (const calls of runtimes) if (calls.has(key)) count++;
+  return count;
+}

@@ -11,7 +11,7 @@
  */
 import { hash } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Owners, OwnerStatus, RuntimeCalls } from '../../ledger/owners.ts';
+import type { Owners, OwnerStatus, MadeCalls } from '../../ledger/owners.ts';
 import { newOwnerId } from '../files/owner-id.ts';
 import type { PgConnection, PgSettings } from './pg-driver.ts';
 import { connect } from './pg-driver.ts';
@@ -35,7 +35,7 @@ export type PostgresOwnersOptions = {
 
 export class PostgresOwners implements Owners {
   readonly ownerId: string = newOwnerId();
-  readonly runtimes: Set<RuntimeCalls> = new Set();
+  readonly runtimes: Set<MadeCalls> = new Set();
   readonly #options: PostgresOwnersOptions;
   readonly #lockKey: number;
   #connection: PgConnection | undefined;

@@ -1,5 +1,5 @@
 /** The owners of a ledger file: this handle, other living handles, and gone ones. */
-import type { Owners, OwnerStatus, RuntimeCalls } from '../../ledger/owners.ts';
+import type { Owners, OwnerStatus, MadeCalls } from '../../ledger/owners.ts';
 import type { OwnerLock } from './owner-lock.ts';
 import { newOwnerId } from '../files/owner-id.ts';
 import { forgetOwner, listOwners, readOwnerStatus, takeOwnerLock } from './owner-lock.ts';
@@ -8,7 +8,7 @@ const rememberedLifeMs = 200;
 
 export class SqliteOwners implements Owners {
   readonly ownerId: string = newOwnerId();
-  readonly runtimes: Set<RuntimeCalls> = new Set();
+  readonly runtimes: Set<MadeCalls> = new Set();
   readonly #folder: string;
   readonly #onForget: (ownerId: string) => void;
   readonly #lock: OwnerLock | undefined;
