@@ -73,7 +73,7 @@ export function createLazyLedger(parts: LazyLedgerParts): Ledger {
       get ownerId() {
         return opened?.owners.ownerId ?? '';
       },
-      openCalls: new Map(),
+      runtimes: new Set(),
       statusOf: (ownerId) => on(({ owners }) => owners.statusOf(ownerId)),
       findGone: () => on(({ owners }) => owners.findGone()),
       forget: (ownerId) => on(({ owners }) => owners.forget(ownerId)),
