@@ -43,5 +43,5 @@ export function showLedgerUrl(url: string): string {
   // "user:password@host" lacks a scheme, so the user looks like one.
   const from = colon !== -1 && colon < end ? colon + 1 : start.includes('//') ? end : 0;
   const shown = end <= 0 || from === end ? url : `${start}${rest.slice(0, from)}***${rest.slice(end)}`;
-  return shown.replace(/([?&][^=&#]*pass[^=&#]*=)[^&#]*/gi, '$1***');
+  return shown.replace(/([?&](?:[^=&#]*pass[^=&#]*|listen)=)[^&#]*/gi, '$1***');
 }
