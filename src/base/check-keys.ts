@@ -6,7 +6,15 @@ import { describeUnknownName } from './nearest.ts';
  * e.g. "In createRuntime".
  */
 export function checkKeys(where: string, given: object, known: readonly string[]): void {
+  checkObject(where, given);
   for (const key of Object.keys(given))
     if (!known.includes(key))
       throw new QuittanceError('config.invalid', `${where}: ${describeUnknownName('option', key, known)}`);
+}
+
+/** Rejects options that are not an object, because a program without types can pass null or a text. */
+export function checkObject(where: string, given: unknown): void {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return;
+  const found = given === null ? 'null' : Array.isArray(given) ? 'an array' : `a ${typeof given}`;
+  throw new QuittanceError('config.invalid', `${where} takes an object, found ${found}.`);
 }

@@ -1,4 +1,5 @@
 /** Rules written as functions. */
+import { checkObject } from '../base/check-keys.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
 import type { AfterAnswer, BeforeAnswer, CodeRule } from '../policy/language/code-rule.ts';
@@ -29,6 +30,8 @@ export type RulesSpec = { readonly rules: readonly RuleSpec[]; readonly name?: s
 
 /** Creates contracts from functions. To combine them with documents, see `contractsFromMultiple`. */
 export function contracts(spec: RulesSpec, options: ContractsOptions = {}): LoadedContracts {
+  checkObject('contracts', spec);
+  checkObject('The second argument of contracts', options);
   const source = spec.name ?? 'rules of this program';
   if (!Array.isArray(spec.rules)) refuse('contracts takes {rules: [{id, tool, before(call) {…}}]}');
   const ids = new Set<string>();

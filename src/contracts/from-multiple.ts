@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import { concatenateRules } from '../policy/compose/concatenate-rules.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
 import type { ContractsOptions } from './contracts-options.ts';
@@ -13,6 +14,7 @@ export function contractsFromMultiple(
   parts: readonly LoadedContracts[],
   options: ContractsOptions = {},
 ): LoadedContracts {
+  checkObject('contractsFromMultiple', options);
   const read = (): ReadContracts => {
     const all = parts.map((part) => part.read);
     const composed = concatenateRules(all.map((part) => part.composed));

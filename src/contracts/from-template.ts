@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, parse, resolve } from 'node:path';
@@ -31,6 +32,7 @@ export function contractsFromTemplate(
 ): LoadedContracts {
   if (!isTemplateName(name))
     throw new QuittanceError('config.invalid', describeUnknownName('template', String(name), templateNames));
+  checkObject('contractsFromTemplate', options);
   const workingDirectory = options.workingDirectory ?? projectHere(options.homeDirectory ?? homedir());
   const all = { ...options, ...(workingDirectory !== undefined && { workingDirectory }) };
   const source = `templates/${name}.yaml`;

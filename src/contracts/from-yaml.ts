@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import { resolve } from 'node:path';
 import { contractsError } from '../policy/language/contracts-problem.ts';
 import type { ContractsOptions } from './contracts-options.ts';
@@ -37,6 +38,7 @@ export const contractsFromYaml = (
 ): Promise<FileContracts> => loadFiles(typeof path === 'string' ? [path] : path, options);
 
 async function loadFiles(paths: readonly string[], options: FileOptions): Promise<FileContracts> {
+  checkObject('contractsFromYaml', options);
   const read = async (
     readText: ReadText,
   ): Promise<{ readonly found: FoundFiles; readonly read: ReadContracts }> => {
@@ -104,6 +106,7 @@ export type StringContracts = LoadedContracts & { reload(text: string): void };
 
 /** Loads a document from its text. Throws `contracts.invalid` with every problem. */
 export function contractsFromYamlString(text: string, options: StringOptions = {}): StringContracts {
+  checkObject('contractsFromYamlString', options);
   const { source = 'contracts', parents = [] } = options;
   const read = (given: string): ReturnType<typeof readDocuments> => {
     if (typeof given !== 'string')

@@ -1,4 +1,5 @@
 /** Groups unsuccessful calls by who can act on them. Reads one page at a time from the read tables. */
+import { checkObject } from '../base/check-keys.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { WhoseMove } from '../call/reason.ts';
 import { isReasonCode, reasonOf } from '../call/reason.ts';
@@ -58,6 +59,7 @@ export async function summarizeErrors(
   queries: Pick<Queries, 'findCalls'>,
   query: ErrorQuery = {},
 ): Promise<readonly ErrorGroup[]> {
+  checkObject('summarizeErrors', query);
   const { limit } = query;
   const tallies = new Map<string, Tally>();
   if (limit === undefined)

@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import type { JsonValue } from '../base/json.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -36,6 +37,7 @@ type Readable = Pick<Ledger, 'queries' | 'entries' | 'artifacts'>;
 
 /** Judges the calls of a ledger by other rules. Nothing runs; one session is read at a time. */
 export async function backtest(ledger: Readable, given: BacktestOptions): Promise<BacktestReport> {
+  checkObject('backtest', given);
   const options = { ...given, contracts: await inRecordedDirectory(ledger, given.contracts) };
   const tally = new BacktestTally(options.contracts.policy.version, options.samples ?? defaultSamples);
   for await (const { sessionId, calls } of sessionsOf(ledger, options)) {

@@ -2,6 +2,7 @@
  * Compares two sessions: the calls that differ, by field and decision. Ids and times are ignored, also inside
  * texts of the runtime. Text of a tool or a model is never changed before the comparison.
  */
+import { checkObject } from '../base/check-keys.ts';
 import { canonicalJson } from '../base/canonical.ts';
 import type { JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject } from '../base/json.ts';
@@ -64,8 +65,10 @@ export type DiffOptions = {
 export function diffSessions(
   a: readonly ReadEvent[],
   b: readonly ReadEvent[],
-  { sameLedger = false }: DiffOptions = {},
+  options: DiffOptions = {},
 ): SessionDiff {
+  checkObject('diffSessions', options);
+  const { sameLedger = false } = options;
   const [left, right] = [toCallViews(a), toCallViews(b)];
   const aligned = alignCalls(left.map(toAlignable), right.map(toAlignable));
   const names = nameThings(aligned, left, right);

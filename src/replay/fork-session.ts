@@ -7,6 +7,7 @@
  *    goes live early.
  * 2. A call is served by its id, or by its tool and input if the ids are new; never by an id with another input.
  */
+import { checkObject } from '../base/check-keys.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { RedactionOptions } from '../base/redaction.ts';
 import { createIds } from '../base/ids.ts';
@@ -72,18 +73,11 @@ export type Fork<Tools extends readonly AnyTool[]> = {
  */
 export async function forkSession<const Tools extends readonly AnyTool[]>(
   ledger: Pick<Ledger, 'journal' | 'artifacts' | 'now'>,
-  {
-    from,
-    at,
-    as,
-    after,
-    tools,
-    redaction,
-    successCheck = defaultSuccessCheck,
-    onConfirm,
-    clock,
-  }: ForkOptions<Tools>,
+  options: ForkOptions<Tools>,
 ): Promise<Fork<Tools>> {
+  checkObject('forkSession', options);
+  const { from, at, as, after, tools, redaction, onConfirm, clock } = options;
+  const { successCheck = defaultSuccessCheck } = options;
   const ids = byCall(await ledger.journal.readSession(from)).map(([first]) => first?.callId ?? '');
   const position = typeof at === 'number' ? at : ids.indexOf(at);
   if (!Number.isInteger(position) || position < 0 || position > ids.length || ids.length === 0)

@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import { contentBytes, contentDigest } from '../base/content-digest.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
@@ -40,8 +41,11 @@ export type RecordCassetteOptions = {
 export async function recordCassette(
   ledger: Pick<Ledger, 'journal' | 'artifacts' | 'now'>,
   slice: CassetteSlice,
-  { tools = [], maxArtifactBytes = 1_000_000 }: RecordCassetteOptions = {},
+  options: RecordCassetteOptions = {},
 ): Promise<Cassette> {
+  checkObject('recordCassette', slice);
+  checkObject('The options of recordCassette', options);
+  const { tools = [], maxArtifactBytes = 1_000_000 } = options;
   const { sessionId } = slice;
   const chosen = choose(byCall(await ledger.journal.readSession(sessionId)), slice);
   const turns = numbersOf(chosen.map(([first]) => first?.turnId ?? ''));

@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import type { RedactionOptions, Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
 import type { JsonValue } from '../base/json.ts';
@@ -52,8 +53,10 @@ export type RecordedTools<Tools extends readonly AnyTool[]> = {
 export function recordedTools<const Tools extends readonly AnyTool[]>(
   cassette: Cassette,
   tools: Tools,
-  { mode = 'loose', drift = 'refuse', redaction, clock }: RecordedToolsOptions = {},
+  options: RecordedToolsOptions = {},
 ): RecordedTools<Tools> {
+  checkObject('recordedTools', options);
+  const { mode = 'loose', drift = 'refuse', redaction, clock } = options;
   const redactor = createRedactor(redaction);
   const time = clock && new ReplayTime(clock);
   const artifacts = new Map(cassette.artifacts.map((artifact) => [artifact.artifactId, artifact]));

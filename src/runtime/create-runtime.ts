@@ -1,3 +1,4 @@
+import { checkKeys } from '../base/check-keys.ts';
 import { systemClock } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
 import { createIds, eventIdsFrom } from '../base/ids.ts';
@@ -119,7 +120,10 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     handoffs: createRuntimeHandoffs(state),
     events: createRuntimeEvents(state, feed, call, closing.signal),
     workflow: (ref) => controlWorkflow(engine, ref),
-    recover: ({ onProgress } = {}) => orUnavailable(stayAwake(engine, recover(state, onProgress))),
+    async recover(recoverOptions = {}) {
+      checkKeys('runtime.recover', recoverOptions, ['onProgress']);
+      return orUnavailable(stayAwake(engine, recover(state, recoverOptions.onProgress)));
+    },
     protectFiles: (files) => engine.ownFiles.add(files),
     close: () => close(state, closing),
   };

@@ -71,8 +71,8 @@ async function readAudited(
   { ledger }: Engine,
   filter: CallFilter,
 ): Promise<readonly (CallEvent | CallNotAccepted)[]> {
-  const { sessionId, callId } = filter;
   const events = await readEvents(ledger.journal, filter);
+  const { sessionId, callId } = filter;
   if (callId === undefined) return events.filter(isAuditEvent);
   return withRefusals(events.filter(isCallEvent), await readRefusals(ledger, { sessionId, callId }));
 }

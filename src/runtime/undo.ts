@@ -9,7 +9,7 @@ import type { DirectIdentity } from '../call/event.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import { readIdentity } from './host/acting.ts';
 import { awaitReply, orPending } from './turn/await-reply.ts';
-import { checkKeys } from '../base/check-keys.ts';
+import { checkKeys, checkObject } from '../base/check-keys.ts';
 import type { RuntimeState } from './state/runtime-state.ts';
 import type { Engine } from './state/engine.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
@@ -39,12 +39,10 @@ export type UndoRequest = {
   readonly timeoutMs?: number;
 };
 
-export async function undo(
-  state: RuntimeState,
-  { sessionId, callId }: CallRef,
-  request: UndoRequest,
-): Promise<ToolOutcome> {
+export async function undo(state: RuntimeState, ref: CallRef, request: UndoRequest): Promise<ToolOutcome> {
   const { engine } = state;
+  checkObject('runtime.calls.undo', ref);
+  const { sessionId, callId } = ref;
   checkRequest(request);
   const { by, reason, force = false, principal = { userId: by }, timeoutMs } = request;
   const askedBy = readIdentity('runtime.calls.undo', request.identity, engine.redactor);

@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
@@ -16,6 +17,7 @@ import { createMemoryLedger } from './memory/memory-ledger.ts';
 export function createRuntime<const Tools extends readonly AnyTool[]>(
   options: Omit<RuntimeOptions<Tools>, 'ledger'> & { readonly ledger?: Ledger | string },
 ): Runtime<Tools> {
+  checkObject('createRuntime', options);
   const { ledger: given, clock } = options;
   if (typeof given !== 'string')
     return createRuntimeOn<Tools>({

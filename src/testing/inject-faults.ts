@@ -88,6 +88,10 @@ export const faultNames: readonly FaultName[] = Object.keys(faults) as FaultName
  * the life of the returned tool. The first fault that selects a run applies.
  */
 export function injectFaults<Given extends AnyTool>(tool: Given, list: readonly Fault[]): Given {
+  const isList: boolean =
+    Array.isArray(list) && list.every((each) => typeof each === 'object' && each !== null);
+  if (!isList)
+    throw new QuittanceError('config.invalid', 'injectFaults takes an array of faults: [{ fault, on }].');
   for (const { fault } of list)
     if (typeof fault !== 'function' && !Object.hasOwn(faults, fault))
       throw new QuittanceError('config.invalid', describeUnknownName('fault', fault, faultNames));

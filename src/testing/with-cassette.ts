@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { systemClock } from '../base/clock.ts';
@@ -56,6 +57,7 @@ export async function withCassette<const Tools extends readonly AnyTool[], Resul
   options: WithCassetteOptions<Tools>,
   work: (run: CassetteRun<Tools>) => Promise<Result>,
 ): Promise<Result> {
+  checkObject('withCassette', options);
   const { record = false, environment = process.env } = options;
   const text = await readFile(path, 'utf8').catch(noFile);
   const mayRecord = !isSet(environment['CI']);

@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import type { AnyTool, Tool, ToolInput, ToolOutput } from './define-tool.ts';
@@ -78,6 +79,7 @@ export function govern<Existing extends Readonly<Record<string, Governable>>>(
   },
 ): GovernedRecord<Existing>;
 export function govern(existing: unknown, overrides: object = {}): readonly AnyTool[] {
+  checkObject('The second argument of govern', overrides);
   const entries = listEntries(existing);
   const names = new Set(entries.map(([name]) => name));
   if (names.size < entries.length)

@@ -5,6 +5,7 @@
  * It works on any runtime, whichever adapter made it. A client's message alone never decides: a decision carries the
  * name of the person that the host identified.
  */
+import { checkObject } from '../../base/check-keys.ts';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { DirectIdentity } from '../../call/event.ts';
@@ -82,13 +83,9 @@ export type AgUi = {
 };
 
 /** Connects a runtime with the user interfaces of AG-UI. */
-export function createAgUi({
-  runtime,
-  onTrouble,
-}: {
-  readonly runtime: Runtime;
-  readonly onTrouble?: OnTrouble;
-}): AgUi {
+export function createAgUi(options: { readonly runtime: Runtime; readonly onTrouble?: OnTrouble }): AgUi {
+  checkObject('createAgUi', options);
+  const { runtime, onTrouble } = options;
   reportVersions('quittance/ag-ui', onTrouble);
   const questionsOf = async (sessionId: string): Promise<readonly ConfirmationView[]> => {
     const found: ConfirmationView[] = [];

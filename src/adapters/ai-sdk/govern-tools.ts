@@ -1,4 +1,5 @@
 /** Tools of the Vercel AI SDK, versions 6 and 7, under Quittance. */
+import { checkObject } from '../../base/check-keys.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { Confirmation } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
@@ -69,6 +70,7 @@ export async function governTools<const Tools extends Readonly<Record<string, un
   tools: Tools,
   options: AiSdkOptions = {},
 ): Promise<GovernedTools<Tools>> {
+  checkObject('quittance/ai-sdk: governTools', options);
   reportVersions('quittance/ai-sdk', options.onTrouble);
   refuseNoRecord('quittance/ai-sdk', tools);
   await selfTest('quittance/ai-sdk', sendProbe(wrap));

@@ -1,4 +1,5 @@
 /** In-process tools of the Claude Agent SDK under Quittance. */
+import { checkObject } from '../../base/check-keys.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { TurnOptions } from '../../runtime/host/turn-options.ts';
@@ -52,6 +53,7 @@ export async function governTools(
   tools: readonly (ClaudeAgentTool | AnyTool)[],
   options: ClaudeAgentOptions,
 ): Promise<GovernedTools> {
+  checkObject('quittance/claude-agent: governTools', options);
   reportVersions('quittance/claude-agent', options.onTrouble);
   refuseNoList('quittance/claude-agent', tools);
   await selfTest('quittance/claude-agent', sendProbe(wrap));

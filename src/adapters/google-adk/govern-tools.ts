@@ -1,4 +1,5 @@
 /** Tools of the Agent Development Kit (`@google/adk`) under Quittance. */
+import { checkObject } from '../../base/check-keys.ts';
 import type { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
@@ -62,6 +63,7 @@ export async function governTools<const Tools extends readonly unknown[]>(
   tools: Tools,
   options: AdkOptions = {},
 ): Promise<GovernedTools<Tools>> {
+  checkObject('quittance/google-adk: governTools', options);
   reportVersions('quittance/google-adk', options.onTrouble);
   refuseNoList('quittance/google-adk', tools);
   await selfTest('quittance/google-adk', sendProbe(wrap));

@@ -2,6 +2,7 @@
  * For a loop over the Google GenAI SDK, or its automatic function calling: converts function calls to function
  * responses.
  */
+import { checkObject } from '../../base/check-keys.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
@@ -96,10 +97,9 @@ export type GovernedGenAiLoop = {
 };
 
 /** Puts tools under Quittance for a loop over the Google GenAI SDK. */
-export async function governTools(
-  tools: LoopTools,
-  { callableTools = [], ...options }: GenAiOptions = {},
-): Promise<GovernedGenAiLoop> {
+export async function governTools(tools: LoopTools, given: GenAiOptions = {}): Promise<GovernedGenAiLoop> {
+  checkObject('quittance/google-genai: governTools', given);
+  const { callableTools = [], ...options } = given;
   const adopted = (await Promise.all(callableTools.map(readCallable))).flat();
   const loop = await governLoop(
     'quittance/google-genai',

@@ -1,4 +1,5 @@
 /** Tools of LangChain and LangGraph under Quittance. */
+import { checkObject } from '../../base/check-keys.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { QuittanceError } from '../../base/error.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
@@ -70,6 +71,7 @@ export type LangChainToolCallRequest = {
 export async function governTools<
   const Tools extends readonly (LangChainTool | AnyTool | Readonly<Record<string, unknown>>)[],
 >(tools: Tools, options: LangChainOptions = {}): Promise<GovernedTools<Tools>> {
+  checkObject('quittance/langchain: governTools', options);
   reportVersions('quittance/langchain', options.onTrouble);
   refuseNoList('quittance/langchain', tools);
   if (tools.length === 0 && options.middlewareTools === undefined) return governNothing(options);

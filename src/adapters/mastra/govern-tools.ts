@@ -1,4 +1,5 @@
 /** Tools of Mastra under Quittance. */
+import { checkObject } from '../../base/check-keys.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
@@ -78,6 +79,7 @@ export async function governTools<const Tools extends Readonly<Record<string, un
   tools: Tools,
   options: MastraOptions = {},
 ): Promise<GovernedTools<Tools>> {
+  checkObject('quittance/mastra: governTools', options);
   reportVersions('quittance/mastra', options.onTrouble);
   refuseNoRecord('quittance/mastra', tools);
   await selfTest('quittance/mastra', sendProbe(wrap));

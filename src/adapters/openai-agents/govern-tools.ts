@@ -1,4 +1,5 @@
 /** Tools of OpenAI Agents JS under Quittance. */
+import { checkObject } from '../../base/check-keys.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
@@ -80,6 +81,7 @@ export async function governTools<const Tools extends readonly unknown[], Contex
   tools: Tools,
   options: OpenAiAgentsOptions<Context> = {},
 ): Promise<GovernedTools<Tools>> {
+  checkObject('quittance/openai-agents: governTools', options);
   reportVersions('quittance/openai-agents', options.onTrouble);
   refuseNoList('quittance/openai-agents', tools);
   await selfTest('quittance/openai-agents', sendProbe(wrap));

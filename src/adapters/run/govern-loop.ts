@@ -1,4 +1,5 @@
 /** The common part of the helpers for loops without a framework: they answer the model's calls in order. */
+import { checkObject } from '../../base/check-keys.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
@@ -68,6 +69,7 @@ export async function governLoop(
     const run = toLoop({ [probe.name]: body }, probeOptions).run({ sessionId: probe.sessionId });
     await answerProbe(run, { id: probe.callId, name: probe.name });
   };
+  checkObject(`${adapter}: governTools`, options);
   reportVersions(adapter, options.onTrouble);
   await selfTest(adapter, send);
   return toLoop(tools, options, adopted);

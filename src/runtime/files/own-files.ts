@@ -1,4 +1,5 @@
 /** Collects the runtime's own files and updates the check after a reload and after `protectFiles`. */
+import { checkKeys } from '../../base/check-keys.ts';
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
@@ -57,6 +58,7 @@ export function createOwnFiles(
     },
     list,
     add: (files) => {
+      checkKeys('runtime.protectFiles', files, ['sealed', 'readOnly']);
       fixed.push(...toHostFiles(files));
     },
   };

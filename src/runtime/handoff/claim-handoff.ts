@@ -90,7 +90,7 @@ export async function claimHandoff(
 ): Promise<HandoffClaim | undefined> {
   const { engine } = state;
   checkTerms(terms);
-  if (typeof choice !== 'object' || choice === null)
+  if (typeof choice !== 'object' || choice === null || Array.isArray(choice))
     throw invalid('say which call: {sessionId, callId}, or {toolName}.');
   if (!('toolName' in choice)) return claimOne(state, choice, terms);
   checkKeys('runtime.handoffs.claim', choice, ['toolName']);

@@ -1,3 +1,4 @@
+import { checkObject } from '../../base/check-keys.ts';
 import type { Page } from '../../ledger/call-query.ts';
 import type { ConfirmationQuery } from '../../ledger/confirmation-query.ts';
 import type { ConfirmationView } from '../host/confirmation-view.ts';
@@ -10,6 +11,7 @@ export async function listConfirmations(
   { ledger }: Pick<Engine, 'ledger'>,
   query: ConfirmationQuery,
 ): Promise<Page<ConfirmationView>> {
+  checkObject('runtime.confirmations.list', query);
   const { rows, next } = await ledger.queries.findConfirmations(query);
   const views: ConfirmationView[] = [];
   for (const { sessionId, callId, confirmationId } of rows) {

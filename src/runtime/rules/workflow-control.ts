@@ -1,4 +1,5 @@
 /** Reads and changes the workflow of a session on behalf of a host. */
+import { checkObject } from '../../base/check-keys.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { isDotSegment } from '../../base/dot-segment.ts';
 import { foldCall } from '../../call/evolve.ts';
@@ -39,7 +40,9 @@ export type WorkflowControl = {
   setStage(move: WorkflowMove): Promise<WorkflowState>;
 };
 
-export function controlWorkflow(engine: Engine, { sessionId, workflow: name }: WorkflowRef): WorkflowControl {
+export function controlWorkflow(engine: Engine, ref: WorkflowRef): WorkflowControl {
+  checkObject('runtime.workflow', ref);
+  const { sessionId, workflow: name } = ref;
   // Turns refuse such ids too: no session can have one.
   if (
     typeof sessionId !== 'string' ||

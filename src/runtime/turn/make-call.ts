@@ -128,7 +128,7 @@ export function unlist({ activeCalls, engine }: RuntimeState): void {
 }
 
 /** Runs before the call becomes active. An error after that would leave the call active for ever. */
-function checkCallOptions(options: CallOptions): void {
+export function checkCallOptions(options: CallOptions): void {
   checkKeys('turn.call', options, callOptionNames);
   const { signal, onProgress } = options;
   if (signal !== undefined && typeof signal?.addEventListener !== 'function')

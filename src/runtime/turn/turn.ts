@@ -1,3 +1,4 @@
+import { checkKeys, checkObject } from '../../base/check-keys.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { readJsonText } from '../../base/json.ts';
@@ -17,7 +18,7 @@ import type { CallOptions } from '../host/call-options.ts';
 import type { RuntimeState } from '../state/runtime-state.ts';
 import { callKey } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
-import { makeCall, noOptions, waitedFor } from './make-call.ts';
+import { checkCallOptions, makeCall, noOptions, waitedFor } from './make-call.ts';
 import type { TurnOptions } from '../host/turn-options.ts';
 import type { TurnState } from '../state/turn-state.ts';
 import { readStoredArtifact } from '../host/read-stored-artifact.ts';
@@ -129,8 +130,13 @@ export function createTurn<Tools extends readonly AnyTool[]>(
       wantsReturn(options)
         ? callUnlessHeld(runtime, state, envelope, options)
         : call(envelope, options)) as Turn['call'],
-    ask: async (envelope, options = noOptions) => askFirst(runtime, state, parseToolCall(envelope), options),
-    async callAll(calls, { concurrency = engine.concurrency, ...options } = {}) {
+    async ask(envelope, options = noOptions) {
+      checkCallOptions(options);
+      return askFirst(runtime, state, parseToolCall(envelope), options);
+    },
+    async callAll(calls, given = {}) {
+      checkObject('turn.callAll', given);
+      const { concurrency = engine.concurrency, ...options } = given;
       if (!Number.isSafeInteger(concurrency) || concurrency < 1)
         throw new QuittanceError(
           'config.invalid',
@@ -150,11 +156,19 @@ export function createTurn<Tools extends readonly AnyTool[]>(
         name: tool.name,
         description: tool.description ?? '',
         schema: tool.input.jsonSchema,
-        execute: async (args, { callId = engine.ids.next('call'), ...options } = {}) =>
-          outcomeToModelContent(await call({ id: callId, name: tool.name, arguments: args }, options)),
+        execute: async (args, given = {}) => {
+          checkObject('execute', given);
+          const { callId = engine.ids.next('call'), ...options } = given;
+          return outcomeToModelContent(await call({ id: callId, name: tool.name, arguments: args }, options));
+        },
       })),
-    child: (options = {}) => openChild(options),
-    async end({ withdraw = false } = {}) {
+    child(options = {}) {
+      checkObject('turn.child', options);
+      return openChild(options);
+    },
+    async end(options = {}) {
+      checkKeys('turn.end', options, ['withdraw']);
+      const { withdraw = false } = options;
       const isFirst = state.ended === undefined;
       state.endBy('asked');
       try {
@@ -216,6 +230,7 @@ function createRunners<Tools extends readonly AnyTool[]>(
   call: (envelope: unknown, options: CallOptions) => Promise<ToolOutcome>,
 ): ToolRunners<Tools> {
   const run = async (name: string, args: unknown, options: RunOptions = {}): Promise<unknown> => {
+    checkObject(`turn.run.${name}`, options);
     const { callId = ids.next('call'), ...rest } = options;
     const outcome = await call({ id: callId, name, arguments: args }, rest);
     if (outcome.type !== 'ToolArtifactReference') return thaw(unwrap(outcome));

@@ -1,3 +1,4 @@
+import { checkKeys } from '../../base/check-keys.ts';
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -25,6 +26,7 @@ export type MemoryLedgerOptions = {
 
 /** A ledger that lives as long as the process: for tests, scripts and calls whose records may be lost. */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
+  checkKeys('createMemoryLedger', options, ['clock', 'sealKey']);
   const clock = options.clock ?? systemClock;
   const ids = createIds();
   const store = new MemoryStore(ids.secret('own'));
