@@ -1,4 +1,5 @@
 /** What people meet first: the package as it is packed, in an empty folder. */
+import type { ChildProcess } from 'node:child_process';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -15,9 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import type { Job } from 'quittance/http';
-import { evenPriority } from './even-priority-arguments.ts';
 import { isPackageBuilt } from './frameworks/suite/package-arguments.ts';
 import { root } from './sources.ts';
 
@@ -76,6 +76,26 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** Demos that run. A test that timed out never gets to its end, and its demo would run for ever. */
+const demos = new Set<ChildProcess>();
+afterEach(async () => {
+  for (const demo of demos) await endAll(demo, 'SIGKILL');
+});
+
+/** Ends a program and everything it started. */
+async function endAll(program: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  const hasEnded = program.exitCode !== null || program.signalCode !== null;
+  const ended = hasEnded ? Promise.resolve() : once(program, 'exit');
+  try {
+    if (program.pid !== undefined) process.kill(-program.pid, signal);
+  } catch {
+    // They have ended.
+  }
+  await ended;
+  demos.delete(program);
+  return program.exitCode;
+}
+
 const quittance = (args: readonly string[], cwd: string) =>
   run(process.execPath, [cli, ...args], { cwd, env: { ...process.env, NODE_OPTIONS: '' } });
 
@@ -87,6 +107,7 @@ test('what a checkout says to type in another terminal works there', async () =>
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
   });
+  demos.add(demo);
   try {
     let said = '';
     for await (const piece of demo.stderr) {
@@ -100,9 +121,7 @@ test('what a checkout says to type in another terminal works there', async () =>
     await expect.poll(() => type(first)).toContain('CONFIRMATION');
     await expect.poll(() => type(second)).toContain('look_up_order');
   } finally {
-    // All that npm started.
-    if (demo.pid !== undefined) process.kill(-demo.pid, 'SIGINT');
-    await once(demo, 'exit');
+    await endAll(demo, 'SIGINT');
   }
 });
 
@@ -186,10 +205,12 @@ describe('the package, installed in an empty folder', () => {
     const home = join(folder, 'shop');
     mkdirSync(home);
     const calls = async (): Promise<number> => {
-      const demo = spawn(process.execPath, [...evenPriority, cli, 'demo', '--port', '0', '--json'], {
+      const demo = spawn(process.execPath, [cli, 'demo', '--port', '0', '--json'], {
         cwd: home,
         stdio: ['ignore', 'pipe', 'inherit'],
+        detached: true,
       });
+      demos.add(demo);
       try {
         const [chunk] = (await once(demo.stdout, 'data')) as [Buffer];
         const { url, link, token } = JSON.parse(String(chunk)) as {
@@ -243,10 +264,7 @@ describe('the package, installed in an empty folder', () => {
           await new Promise((resolve) => setTimeout(resolve, 200));
         }
       } finally {
-        const gone = once(demo, 'close');
-        demo.kill('SIGINT');
-        const [code] = (await gone) as [number];
-        expect(code).toBe(130);
+        expect(await endAll(demo, 'SIGINT')).toBe(130);
       }
     };
     const first = await calls();

@@ -5,10 +5,12 @@ import { QuittanceError } from '../base/error.ts';
 import type { StoredCall } from '../ledger/journal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { HttpRefusal } from './problem.ts';
+import { startThreadClock } from './thread-time.ts';
 
 export type ReadLimits = {
   readonly callBytes: number;
   readonly totalBytes: number;
+  /** Of work: see thread-time.ts. */
   readonly timeMs: number;
 };
 
@@ -22,7 +24,7 @@ export type LargeCall = CallRef & { readonly bytes: number };
 export class BoundedReads {
   readonly ledger: Ledger;
   readonly limits: ReadLimits;
-  readonly #beganMs = performance.now();
+  readonly #takenMs = startThreadClock();
   #bytes = 0;
   #slice = 0;
   #reads = 0;
@@ -79,7 +81,7 @@ export class BoundedReads {
     this.#slice = 0;
     this.#pauses++;
     const { timeMs } = this.limits;
-    if (performance.now() - this.#beganMs > timeMs)
+    if (this.#takenMs() > timeMs)
       throw new HttpRefusal(
         'http.too_large',
         `Reading this takes longer than ${timeMs} ms. Ask for less: a shorter span of time, a smaller limit or other filters.`,

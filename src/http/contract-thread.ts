@@ -7,17 +7,18 @@ import { isQuittanceError } from '../base/error.ts';
 import type { ContractOrder, SentError } from './contract-work.ts';
 import { toSent, workOnContracts } from './contract-work.ts';
 import { lowerPriority } from './lower-priority.ts';
+import { nameThisThread } from './thread-time.ts';
 
 export type ContractThreadAnswer =
-  /** The work has started; its time counts from now. */
-  | { readonly type: 'ready' }
+  /** The thread can take work. */
+  | { readonly type: 'ready'; readonly thread: string | undefined }
   | { readonly type: 'answer'; readonly text: string }
   | { readonly type: 'refused'; readonly error: SentError };
 
 if (parentPort !== null) {
   const port = parentPort;
   lowerPriority();
-  port.postMessage({ type: 'ready' } satisfies ContractThreadAnswer);
+  port.postMessage({ type: 'ready', thread: nameThisThread() } satisfies ContractThreadAnswer);
   port.on('message', (order: ContractOrder) => {
     workOnContracts(order).then(
       (text) => port.postMessage({ type: 'answer', text } satisfies ContractThreadAnswer),

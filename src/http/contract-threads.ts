@@ -6,9 +6,10 @@ import type { ContractOrder } from './contract-work.ts';
 import type { ContractThreadAnswer } from './contract-thread.ts';
 import { FairQueue } from './fair-queue.ts';
 import { HttpRefusal } from './problem.ts';
+import { startThreadClock } from './thread-time.ts';
 
 export type ContractLimits = {
-  /** For one request. */
+  /** Of work for one request: see thread-time.ts. */
   readonly timeMs: number;
   /** The limit of the thread; one request gets less. */
   readonly memoryMb: number;
@@ -17,6 +18,8 @@ export type ContractLimits = {
 /** The part of the thread's memory for short-lived values. */
 const youngMemoryMb = 8;
 const mostAnswerChars = 1_048_576;
+
+type ContractThread = { readonly worker: Worker; readonly name: string | undefined };
 
 export class ContractThreads {
   readonly #limits: ContractLimits;
@@ -27,7 +30,7 @@ export class ContractThreads {
     restAfterMs: 50,
     restTimes: 3,
   });
-  #worker: Promise<Worker> | undefined;
+  #thread: Promise<ContractThread> | undefined;
 
   constructor(limits: ContractLimits) {
     this.#limits = limits;
@@ -43,11 +46,12 @@ export class ContractThreads {
   }
 
   async #work(order: ContractOrder): Promise<string> {
-    this.#worker ??= this.#start();
-    const worker = await this.#worker;
+    this.#thread ??= this.#start();
+    const thread = await this.#thread;
+    const { worker } = thread;
     worker.ref();
     try {
-      const answer = await this.#answer(worker, order);
+      const answer = await this.#answer(thread, order);
       if (answer.type === 'refused') throw fromSent(answer.error);
       if (answer.type === 'ready') throw new TypeError('A thread that was at work says that it begins.');
       if (answer.text.length > mostAnswerChars)
@@ -58,10 +62,10 @@ export class ContractThreads {
     }
   }
 
-  async #answer(worker: Worker, order: ContractOrder): Promise<ContractThreadAnswer> {
+  async #answer({ worker, name }: ContractThread, order: ContractOrder): Promise<ContractThreadAnswer> {
     const { timeMs, memoryMb } = this.#limits;
     const over = new AbortController();
-    const timer = setTimeout(() => over.abort(), timeMs);
+    const cancel = afterWorking(timeMs, name, () => over.abort());
     try {
       return await new Promise<ContractThreadAnswer>((resolve, reject) => {
         const gone = (error: unknown): void => {
@@ -90,11 +94,11 @@ export class ContractThreads {
       await this.#end();
       throw error;
     } finally {
-      clearTimeout(timer);
+      cancel();
     }
   }
 
-  async #start(): Promise<Worker> {
+  async #start(): Promise<ContractThread> {
     // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     const worker = new Worker(new URL(`./contract-thread${extension}`, import.meta.url), {
@@ -105,17 +109,30 @@ export class ContractThreads {
       },
     });
     worker.on('error', () => undefined); // told to the request it was at work for
-    await once(worker, 'message');
-    return worker;
+    const [ready] = (await once(worker, 'message')) as [ContractThreadAnswer];
+    return { worker, name: ready.type === 'ready' ? ready.thread : undefined };
   }
 
   /** The thread has no database open, so it can be terminated at any moment. */
   async #end(): Promise<void> {
-    const starting = this.#worker;
-    this.#worker = undefined;
-    const worker = await starting?.catch(() => undefined);
-    await worker?.terminate();
+    const starting = this.#thread;
+    this.#thread = undefined;
+    const thread = await starting?.catch(() => undefined);
+    await thread?.worker.terminate();
   }
+}
+
+/** Calls back once the thread has worked for this long. Returns a function that cancels this. */
+function afterWorking(timeMs: number, thread: string | undefined, done: () => void): () => void {
+  const takenMs = startThreadClock(thread ?? 'no thread');
+  let timer: NodeJS.Timeout;
+  const check = (): void => {
+    const leftMs = timeMs - takenMs();
+    if (leftMs <= 0) done();
+    else timer = setTimeout(check, Math.ceil(leftMs));
+  };
+  timer = setTimeout(check, timeMs);
+  return () => clearTimeout(timer);
 }
 
 const isOutOfMemory = (error: unknown): boolean =>

@@ -1,4 +1,4 @@
-import { platform, setPriority } from 'node:os';
+import { getPriority, platform, setPriority } from 'node:os';
 
 /**
  * Lowers the priority of this thread. Linux has priorities per thread. On other systems this would slow down the whole
@@ -7,11 +7,15 @@ import { platform, setPriority } from 'node:os';
 export function lowerPriority(): void {
   if (platform() !== 'linux') return;
   try {
-    setPriority(niceness);
+    // A host that runs at a lower priority already keeps it.
+    if (getPriority() < niceness) setPriority(niceness);
   } catch {
     // Not permitted here. The thread works without it.
   }
 }
 
-/** The lowest there is: on a machine with few cores, whatever is above it still delays the event loop by milliseconds. */
-const niceness = 19;
+/**
+ * The event loop of the server goes first. On a machine whose other programs want all processors, the thread still gets
+ * about a tenth of one. At the lowest priority (19) it would get a hundredth, and pages of the console would not load.
+ */
+export const niceness = 10;
