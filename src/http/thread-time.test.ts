@@ -54,7 +54,7 @@ ${Array.from({ length: 100 }, (_, n) => rule(n)).join('')}`;
   });
 });
 
-test('where the system tells nothing, the clock is that of the wall', () => {
+test('if the system tells nothing, the clock is that of the wall', () => {
   const takenMs = startThreadClock('no such thread');
   const until = performance.now() + 20;
   while (performance.now() < until);
