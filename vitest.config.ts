@@ -1,13 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { lowerPriority } from './src/http/lower-priority.ts';
 import { ClosingLine } from './test/closing-line.ts';
+import { evenPriority } from './test/even-priority-arguments.ts';
 import { LongestFirst } from './test/longest-first.ts';
-
-// Everything in a test run has the priority of the server's threads. At a higher one, tests would take all processors from
-// the threads of a server under test, for longer than any timeout.
-lowerPriority();
 
 // Workers and the many processes that tests start share compiled modules: half of what a process does is to load them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.cache/compile');
@@ -18,6 +14,7 @@ export const common = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 60_000 } },
+  execArgv: [...evenPriority],
 };
 /** Tests with frameworks and browsers, which keep things in their process that others must not find. */
 const withParts = 'test/{frameworks,console,react}/**/*.test.ts';

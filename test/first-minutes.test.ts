@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import type { Job } from 'quittance/http';
+import { evenPriority } from './even-priority-arguments.ts';
 import { isPackageBuilt } from './frameworks/suite/package-arguments.ts';
 import { root } from './sources.ts';
 
@@ -205,7 +206,7 @@ describe('the package, installed in an empty folder', () => {
     const home = join(folder, 'shop');
     mkdirSync(home);
     const calls = async (): Promise<number> => {
-      const demo = spawn(process.execPath, [cli, 'demo', '--port', '0', '--json'], {
+      const demo = spawn(process.execPath, [...evenPriority, cli, 'demo', '--port', '0', '--json'], {
         cwd: home,
         stdio: ['ignore', 'pipe', 'inherit'],
         detached: true,

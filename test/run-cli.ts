@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { evenPriority } from './even-priority-arguments.ts';
 import { root } from './sources.ts';
 import { isPackageBuilt, packageArguments } from './frameworks/suite/package-arguments.ts';
 
@@ -22,7 +23,7 @@ export function startCli(
 ): ChildProcessWithoutNullStreams {
   const { COLUMNS: _, QUITTANCE_LEDGER: __, ...inherited } = process.env;
   const program = join(root, isPackageBuilt() ? 'dist/cli.js' : 'src/cli/main.ts');
-  return spawn(process.execPath, [...packageArguments(), program, ...args], {
+  return spawn(process.execPath, [...evenPriority, ...packageArguments(), program, ...args], {
     cwd: cwd ?? root,
     env: { ...inherited, NODE_NO_WARNINGS: '1', TZ: 'UTC', ...env },
     ...(uid !== undefined && { uid }),

@@ -18,4 +18,4 @@ export function lowerPriority(): void {
  * The event loop of the server goes first. On a machine whose other programs want all processors, the thread still gets
  * about a tenth of one. At the lowest priority (19) it would get a hundredth, and pages of the console would not load.
  */
-export const niceness = 10;
+const niceness = 10;
