@@ -1,3 +1,4 @@
+import { checkObject } from '../base/check-keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { createMemoryLedger } from './memory/memory-ledger.ts';
@@ -20,6 +21,7 @@ export type OpenLedgerOptions = SqliteLedgerOptions & PostgresLedgerOptions;
  * Close the ledger when no runtime uses it any more.
  */
 export async function openLedger(url: string, options: OpenLedgerOptions = {}): Promise<Ledger> {
+  checkObject('openLedger', options);
   // A process that only reads needs no key, so none is created for it.
   return openWithKey(url, options, options.readOnly === true ? 'look' : 'make');
 }
