@@ -25,6 +25,9 @@ export type ErrorFacts = {
     /** The package that is not installed. */
     readonly package?: string;
     readonly template?: string;
+    /** The version of the tables in a database, and the version that this program needs. */
+    readonly found?: string;
+    readonly known?: string;
     readonly workflow?: string;
     readonly stageId?: string;
     readonly sessionId?: string;

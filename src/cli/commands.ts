@@ -23,6 +23,7 @@ import { grantsCommand } from './commands/grants.ts';
 import { handoffCommand } from './commands/handoff.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
+import { migrateCommand } from './commands/migrate.ts';
 import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
@@ -55,6 +56,7 @@ export const commands: readonly CliCommand[] = [
   verifyCommand,
   exportCommand,
   rebuildCommand,
+  migrateCommand,
   cassetteExportCommand,
   cassetteShowCommand,
   cassetteSealCommand,

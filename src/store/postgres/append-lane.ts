@@ -60,9 +60,16 @@ export class AppendLane {
   #failingSinceMs: number | undefined;
   #work: Promise<void> | undefined;
   #closed = false;
+  readonly #appendSql: string;
 
-  constructor(pool: PgPool, laneId: string, onCommit: (last: number) => void) {
+  constructor(
+    pool: PgPool,
+    laneId: string,
+    onCommit: (last: number) => void,
+    appendFunction: AppendFunction = 'append_v1',
+  ) {
     this.#pool = pool;
+    this.#appendSql = toAppendSql(appendFunction);
     this.#laneId = laneId;
     this.#onCommit = onCommit;
   }
@@ -174,7 +181,7 @@ export class AppendLane {
   async #send(connection: PgConnection, jobs: readonly Job[]): Promise<void> {
     const items = jobs.map(({ item }) => item);
     const heads = new Map(items.map(({ session, genesis }) => [session, genesis]));
-    const rows = await connection.query<ResultRow>(this.#pool.named(appendSql), [
+    const rows = await connection.query<ResultRow>(this.#pool.named(this.#appendSql), [
       this.#laneId,
       this.#epoch,
       toTextArray([...heads.keys()]),
@@ -239,7 +246,11 @@ export class AppendLane {
 const nextEpochSql = `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, 1)
   ON CONFLICT (lane_id) DO UPDATE SET epoch = l.epoch + 1 RETURNING epoch`;
 
-const appendSql = `SELECT * FROM @append_v1(${Array.from({ length: 17 }, (_, n) => `$${n + 1}`).join(', ')})`;
+/** A role that may only decide uses the second one. */
+export type AppendFunction = 'append_v1' | 'append_decisions';
+
+const toAppendSql = (name: AppendFunction): string =>
+  `SELECT * FROM @${name}(${Array.from({ length: 17 }, (_, n) => `$${n + 1}`).join(', ')})`;
 
 /** Can the batch be written by set-based statements? Then no call is in it twice, and no item has extras. */
 function isSimple(items: readonly AppendItem[]): boolean {

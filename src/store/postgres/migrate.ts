@@ -11,6 +11,9 @@ export type LedgerRow = {
   readonly keyCheck: string | null;
 };
 
+/** The version of the tables in the database, 0 if there are none, and the version that this program needs. */
+export type MigrationState = { readonly found: number; readonly wanted: number };
+
 const columns = 'ledger_id AS "ledgerId", format, key_check AS "keyCheck"';
 
 /** The row of the ledger; undefined where the tables do not exist. */
@@ -23,33 +26,74 @@ export async function readLedgerRow(pool: PgPool): Promise<LedgerRow | undefined
   return row;
 }
 
+/** Throws for tables of a newer version. */
+export async function readMigrationState(pool: PgPool): Promise<MigrationState> {
+  const found = (await readLedgerRow(pool))?.format ?? 0;
+  refuseNewer(found);
+  return { found, wanted: migrations.length };
+}
+
 export async function migrate(pool: PgPool): Promise<LedgerRow> {
   const { schema } = pool.settings;
   return pool.transaction(async (query) => {
-    await query('SELECT pg_advisory_xact_lock(hashtextextended($1, 5498))', [`quittance migrate ${schema}`]);
+    await query(`SELECT ${lockSql(schema)}`);
     const found = await formatOf(query, schema);
     refuseNewer(found);
-    if (found === 0) await query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    await query(`SET LOCAL search_path TO ${schema}`);
-    for (const sql of migrations.slice(found)) await query(sql);
-    if (found === 0)
-      await query(`INSERT INTO ledger (ledger_id, format) VALUES ($1, $2)`, [
-        randomUUID(),
-        migrations.length,
-      ]);
-    else await query('UPDATE ledger SET format = $1', [migrations.length]);
+    for (const sql of toStatements(schema, found)) await query(sql);
     const [row] = await query<LedgerRow>(`SELECT ${columns} FROM ledger`);
     return row as LedgerRow; // written just now
   });
 }
 
+/** The same as a script for `psql`. Nothing if the tables are up to date. */
+export function toMigrationScript(schema: string, { found, wanted }: MigrationState): string {
+  if (found === wanted) return '';
+  const guard =
+    found === 0
+      ? `SELECT 1 / CASE WHEN to_regclass('${schema}.ledger') IS NULL THEN 1 ELSE 0 END AS "there is no ledger yet";`
+      : `SELECT 1 / CASE WHEN format = ${found} THEN 1 ELSE 0 END AS "the version is still ${found}" FROM ${schema}.ledger;`;
+  return [
+    `-- Quittance: tables of version ${wanted} in the schema ${schema}, from version ${found}.`,
+    'BEGIN;',
+    `SELECT ${lockSql(schema)};`,
+    guard,
+    ...toStatements(schema, found).map((sql) => `${sql.trim().replace(/;$/, '')};`),
+    'COMMIT;',
+    '',
+  ].join('\n');
+}
+
+const lockSql = (schema: string): string =>
+  `pg_advisory_xact_lock(hashtextextended('quittance migrate ${schema}', 5498))`;
+
+function toStatements(schema: string, found: number): readonly string[] {
+  if (found === migrations.length) return [`SET LOCAL search_path TO ${schema}`];
+  return [
+    ...(found === 0 ? [`CREATE SCHEMA IF NOT EXISTS ${schema}`] : []),
+    `SET LOCAL search_path TO ${schema}`,
+    ...migrations.slice(found),
+    found === 0
+      ? `INSERT INTO ledger (ledger_id, format) VALUES ('${randomUUID()}', ${migrations.length})`
+      : `UPDATE ledger SET format = ${migrations.length}`,
+  ];
+}
+
 /** Says what to do where the tables are not those of this version. */
-export function requireFormat(row: LedgerRow | undefined): LedgerRow {
-  refuseNewer(row?.format ?? 0);
+export function requireFormat(
+  row: LedgerRow | undefined,
+  { schema }: { readonly schema: string },
+): LedgerRow {
+  const found = row?.format ?? 0;
+  refuseNewer(found);
   if (row?.format === migrations.length) return row;
   throw new QuittanceError(
     'config.invalid',
-    'The PostgreSQL database has no Quittance tables of this version. Run `quittance migrate` with a role that may create them.',
+    `${
+      found === 0
+        ? `The schema "${schema}" of the PostgreSQL database has no ledger.`
+        : `The ledger in the schema "${schema}" of the PostgreSQL database has tables of version ${found}, and this program needs version ${migrations.length}.`
+    } Run \`quittance migrate\` with a role that may create tables.`,
+    { found: String(found), known: String(migrations.length) },
   );
 }
 

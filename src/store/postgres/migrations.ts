@@ -10,6 +10,7 @@
  * 4. Tables that begin with `read_` hold nothing that is not in the entries.
  */
 import { appendFunctions } from './append-functions.ts';
+import { decisionFunction } from './decision-function.ts';
 
 /** Entries of one transaction have so many places in their positions. */
 export const placesPerTransaction = 1_024;
@@ -107,4 +108,4 @@ const documents = `
 `;
 
 /** What each version adds to the one before. Never edited once released. */
-export const migrations: readonly string[] = [tables + appendFunctions, documents];
+export const migrations: readonly string[] = [tables + appendFunctions, documents, decisionFunction];

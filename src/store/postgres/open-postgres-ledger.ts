@@ -15,11 +15,11 @@ export async function openPostgresLedger(url: string, options: PostgresLedgerOpt
   try {
     const found = await readLedgerRow(pool);
     const mayMigrate = options.readOnly !== true && options.migrate !== false;
-    const row = requireFormat(mayMigrate ? await upToDate(pool, found) : found);
-    if (options.sealKey !== undefined)
-      await checkSealKey(pool, row, options.sealKey, options.readOnly === true);
-    if (options.readOnly !== true) await liftPositions(pool);
-    const ledger = new PostgresLedger(pool, row, options);
+    const row = requireFormat(mayMigrate ? await upToDate(pool, found) : found, pool.settings);
+    const mayAppend = options.readOnly !== true && (await readMayAppend(pool));
+    if (options.sealKey !== undefined) await checkSealKey(pool, row, options.sealKey, mayAppend);
+    if (mayAppend) await liftPositions(pool);
+    const ledger = new PostgresLedger(pool, { ...row, mayAppend }, options);
     await ledger.owners.begin();
     return ledger;
   } catch (error) {
@@ -30,18 +30,23 @@ export async function openPostgresLedger(url: string, options: PostgresLedgerOpt
 
 const upToDate = async (pool: PgPool, found: LedgerRow | undefined): Promise<LedgerRow> => {
   try {
-    return requireFormat(found);
+    return requireFormat(found, pool.settings);
   } catch {
     return migrate(pool);
   }
 };
+
+async function readMayAppend(pool: PgPool): Promise<boolean> {
+  const [row] = await pool.query<{ may: boolean }>(`SELECT has_table_privilege('@entries', 'INSERT') AS may`);
+  return row?.may === true;
+}
 
 /** The first process with a key leaves its check; every other one must have the same key. */
 async function checkSealKey(
   pool: PgPool,
   { ledgerId }: LedgerRow,
   sealKey: Uint8Array,
-  readOnly: boolean,
+  mayAppend: boolean,
 ): Promise<void> {
   if (sealKey.length !== sealKeyBytes)
     throw new QuittanceError(
@@ -49,7 +54,7 @@ async function checkSealKey(
       `The option sealKey must have ${sealKeyBytes} bytes; found ${sealKey.length}.`,
     );
   const check = checkOfKey(sealKey, ledgerId);
-  if (!readOnly) await pool.query('UPDATE @ledger SET key_check = $1 WHERE key_check IS NULL', [check]);
+  if (mayAppend) await pool.query('UPDATE @ledger SET key_check = $1 WHERE key_check IS NULL', [check]);
   const [row] = await pool.query<{ key_check: string | null }>('SELECT key_check FROM @ledger');
   if (row?.key_check === check || row?.key_check === null) return;
   throw new QuittanceError(

@@ -8,22 +8,28 @@ const certificates = { sslrootcert: 'PGSSLROOTCERT', sslcert: 'PGSSLCERT', sslke
 
 /** The URL with the certificates of the environment. Parameters of the URL come first, as everywhere else. */
 export function withPgEnvironment(url: string, env: Environment): string {
-  const parsed = new URL(url);
-  const { searchParams } = parsed;
+  // Not parsed as a URL, because it may name several hosts.
+  const [base = '', query = ''] = url.split(/\?(.*)/s);
+  const parameters = new URLSearchParams(query);
+  const before = parameters.toString();
   // The driver would look for a file of this name. Node trusts the certificates of the system by itself.
-  if (searchParams.get('sslrootcert') === 'system') {
-    searchParams.delete('sslrootcert');
-    searchParams.set('sslmode', 'verify-full');
+  if (parameters.get('sslrootcert') === 'system') {
+    parameters.delete('sslrootcert');
+    parameters.set('sslmode', 'verify-full');
   }
-  const mode = searchParams.get('sslmode') ?? env['PGSSLMODE'] ?? '';
-  if (mode === '' || mode === 'disable') return parsed.href;
-  const found = Object.entries(certificates).flatMap(([name, variable]) => {
+  addCertificates(parameters, env);
+  const after = parameters.toString();
+  return after === before ? url : `${base}?${after}`;
+}
+
+function addCertificates(parameters: URLSearchParams, env: Environment): void {
+  const mode = parameters.get('sslmode') ?? env['PGSSLMODE'] ?? '';
+  if (mode === '' || mode === 'disable') return;
+  for (const [name, variable] of Object.entries(certificates)) {
     const path = env[variable] ?? '';
-    return path === '' || path === 'system' || searchParams.has(name) ? [] : [[name, path] as const];
-  });
-  if (found.length === 0) return parsed.href;
-  for (const [name, path] of found) searchParams.set(name, path);
-  // A URL with a certificate overrides PGSSLMODE, so it must say the mode as well.
-  searchParams.set('sslmode', mode);
-  return parsed.href;
+    if (path === '' || path === 'system' || parameters.has(name)) continue;
+    parameters.set(name, path);
+    // A URL with a certificate overrides PGSSLMODE, so it must say the mode as well.
+    parameters.set('sslmode', mode);
+  }
 }

@@ -25,6 +25,11 @@ import { PostgresOwners } from './postgres-owners.ts';
 import { PostgresQueries } from './postgres-queries.ts';
 import { PostgresRetention } from './postgres-retention.ts';
 
+export type OpenedRow = LedgerRow & {
+  /** False for a role that may only decide: see `roles.ts`. */
+  readonly mayAppend: boolean;
+};
+
 export class PostgresLedger implements Ledger {
   readonly journal: PostgresJournal;
   readonly claims: PostgresClaims;
@@ -42,7 +47,7 @@ export class PostgresLedger implements Ledger {
   readonly #options: PostgresLedgerOptions;
   readonly #close: () => Promise<void>;
 
-  constructor(pool: PgPool, { ledgerId }: LedgerRow, options: PostgresLedgerOptions) {
+  constructor(pool: PgPool, { ledgerId, mayAppend }: OpenedRow, options: PostgresLedgerOptions) {
     this.#options = options;
     this.ownFiles = postgresOwnFiles(options);
     const now = (this.now = () => options.clock?.now() ?? owners.now());
@@ -51,7 +56,8 @@ export class PostgresLedger implements Ledger {
     const changes = new Changes({ pool, lastPosition: () => entries.readLast() });
     const owners = new PostgresOwners({
       pool,
-      readOnly: options.readOnly === true,
+      // A role that may only decide owns no call.
+      readOnly: options.readOnly === true || !mayAppend,
       channel: changes.channel,
       onNotification: () => changes.look(),
       onListening: (isListening) => {
@@ -72,7 +78,8 @@ export class PostgresLedger implements Ledger {
         ? []
         : Array.from(
             { length: pool.settings.writers },
-            (_, n) => new AppendLane(pool, `${ownerId}/${n}`, onCommit),
+            (_, n) =>
+              new AppendLane(pool, `${ownerId}/${n}`, onCommit, mayAppend ? 'append_v1' : 'append_decisions'),
           );
     const guesses = new EffectGuesses();
     this.journal = new PostgresJournal({

@@ -1,4 +1,5 @@
 /** Lists from the read tables, which are filled up to now before each answer. */
+import { isQuittanceError } from '../../base/error.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { outcomesOf } from '../../ledger/call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
@@ -22,6 +23,9 @@ type List = { readonly table: string; readonly at: string; readonly id: string }
 
 /** After the last append of this process, the tables are filled even if no one asks. */
 const fillAfterMs = 1_000;
+/** How long a role that only reads waits for writers. After that, lists may lack the newest calls. */
+const patienceMs = 2_000;
+const pauseMs = 100;
 /** Rows to look at in one statement where no index finds those that are asked for. */
 const defaultWindow = 5_000;
 
@@ -74,7 +78,21 @@ export class PostgresQueries implements Queries {
   async #fillNow(): Promise<void> {
     const [row] = await this.#pool.read<{ behind: boolean }>(isBehindSql);
     if (row?.behind !== true) return;
-    while (await projectStep(this.#pool)) if (this.#closed) throw closedError();
+    try {
+      while (await projectStep(this.#pool)) if (this.#closed) throw closedError();
+    } catch (error) {
+      if (!mayNotWrite(error)) throw error;
+      await this.#awaitWriters();
+    }
+  }
+
+  /** A role that only reads cannot fill the tables. Processes that append fill them within a second. */
+  async #awaitWriters(): Promise<void> {
+    for (let waitedMs = 0; waitedMs < patienceMs && !this.#closed; waitedMs += pauseMs) {
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      const [row] = await this.#pool.query<{ behind: boolean }>(isBehindSql);
+      if (row?.behind !== true) return;
+    }
   }
 
   async findOpenCalls({ after, limit }: OpenCallQuery = {}): Promise<readonly OpenCall[]> {
@@ -207,6 +225,9 @@ export class PostgresQueries implements Queries {
     return { rows, next: toCursor(placeOf(rows.at(-1) as Row, at, id)) }; // a full page has a last row
   }
 }
+
+const mayNotWrite = (error: unknown): boolean =>
+  isQuittanceError(error, 'ledger.unavailable') && error.facts.sqlState === '42501';
 
 const tallyColumns: { readonly [Name in TallyName]: string } = {
   hour: 'hour',

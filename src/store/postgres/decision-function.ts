@@ -1,0 +1,31 @@
+/**
+ * The append of a role that may only decide. The function runs with the rights of its owner and checks what it is given,
+ * so the role needs no right to write tables.
+ */
+import { appendFunctions } from './append-functions.ts';
+
+/** What people decide: held calls and grants. */
+const decisions = ['confirmation.decided', 'grant.given', 'grant.revoked'];
+/** An edited input is sealed again. Nothing else may change with a decision. */
+const extras = ['sealed', 'dropSealed', 'guards'];
+
+const [, parameters = '', returns = ''] =
+  /CREATE FUNCTION append_v1\(([^)]*)\) (RETURNS TABLE \([^)]*\))/.exec(appendFunctions) ?? [];
+const names = parameters.split(',').map((parameter) => parameter.trim().split(' ')[0] ?? '');
+
+const list = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
+
+export const decisionFunction: string = `
+CREATE FUNCTION append_decisions(${parameters}) ${returns}
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM unnest(p_texts) t(entry), jsonb_array_elements(t.entry::jsonb -> 'events') e
+      WHERE e ->> 'type' NOT IN (${list(decisions)}))
+    OR EXISTS (SELECT 1 FROM unnest(p_extras) x(more), jsonb_object_keys(x.more::jsonb) k WHERE k NOT IN (${list(extras)}))
+  THEN
+    RAISE EXCEPTION 'this role may only decide held calls and give grants' USING ERRCODE = '42501';
+  END IF;
+  RETURN QUERY SELECT * FROM append_v1(${names.join(', ')});
+END $$;
+REVOKE ALL ON FUNCTION append_decisions FROM PUBLIC;
+`;

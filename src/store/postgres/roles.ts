@@ -1,0 +1,70 @@
+/**
+ * Roles with as few rights as their work needs. The role that runs the migrations owns the tables; no other role can
+ * alter them.
+ *
+ * 1. `writer` is for processes that make calls. It adds entries and can neither change nor remove one.
+ * 2. `reader` is for processes and people that only look. It sees no tokens and no sealed inputs.
+ * 3. `approver` is for people who decide. It looks like a reader, and adds decisions through one function.
+ * 4. `keeper` is for retention and `quittance rebuild`. It may also empty and remove entries.
+ */
+type Rights = { readonly [right in 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE']?: string };
+
+const shown =
+  'ledger, sessions, entries, claims, counters, unsettled, states, cursors, artifacts, owners, lanes, read_progress, ' +
+  'read_sessions, read_calls, read_confirmations, read_tallies';
+const derived = 'read_progress, read_sessions, read_calls, read_confirmations, read_tallies';
+const guards = 'claims, counters, sealed, unsettled, states, cursors, artifacts';
+
+const reads: Rights = { SELECT: shown };
+const writes: Rights = {
+  SELECT: `${shown}, sealed, documents`,
+  INSERT: `sessions, entries, ${guards}, lanes, owners, documents, ${derived}`,
+  UPDATE: `sessions, ${guards}, lanes, owners, documents, ${derived}`,
+  DELETE: `${guards}, lanes, owners, ${derived}`,
+};
+
+/** A script for `psql`. It can be run again, and must be after a migration that adds tables. */
+export function toRolesScript(schema: string): string {
+  const names = (tables: string): string =>
+    tables
+      .split(', ')
+      .map((table) => `${schema}.${table}`)
+      .join(', ');
+  const grant = (role: string, rights: Rights): string[] =>
+    Object.entries(rights).map(
+      ([right, tables]) => `GRANT ${right} ON ${names(tables)} TO ${schema}_${role};`,
+    );
+  const roles = ['writer', 'reader', 'approver', 'keeper'];
+  const all = roles.map((role) => `${schema}_${role}`).join(', ');
+  return [
+    `-- Quittance: roles for the ledger in the schema ${schema}. Give one to a login: GRANT ${schema}_writer TO app;`,
+    'BEGIN;',
+    'DO $$ BEGIN',
+    ...roles.map(
+      (role) =>
+        `  IF to_regrole('${schema}_${role}') IS NULL THEN CREATE ROLE ${schema}_${role} NOLOGIN; END IF;`,
+    ),
+    'END $$;',
+    `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM PUBLIC, ${all};`,
+    `REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM PUBLIC, ${all};`,
+    `GRANT USAGE ON SCHEMA ${schema} TO ${all};`,
+    '',
+    ...grant('writer', writes),
+    `GRANT UPDATE (key_check, position_base) ON ${schema}.ledger TO ${schema}_writer;`,
+    `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${schema}_writer;`,
+    '',
+    ...grant('reader', reads),
+    `GRANT SELECT (session_id, call_id) ON ${schema}.sealed TO ${schema}_reader;`,
+    '',
+    ...grant('approver', reads),
+    `GRANT SELECT (session_id, call_id) ON ${schema}.sealed TO ${schema}_approver;`,
+    `GRANT INSERT, UPDATE, DELETE ON ${schema}.lanes TO ${schema}_approver;`,
+    `GRANT EXECUTE ON FUNCTION ${schema}.append_decisions TO ${schema}_approver;`,
+    '',
+    `GRANT ${schema}_writer TO ${schema}_keeper;`,
+    `GRANT UPDATE (bodies, salt), DELETE ON ${schema}.entries TO ${schema}_keeper;`,
+    `GRANT DELETE ON ${schema}.sessions TO ${schema}_keeper;`,
+    'COMMIT;',
+    '',
+  ].join('\n');
+}

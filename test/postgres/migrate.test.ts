@@ -1,0 +1,316 @@
+/** Migrations ahead of a deployment, and roles with few rights. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { migrations } from '../../src/store/postgres/migrations.ts';
+import { openMigration } from '../../src/store/open-migration.ts';
+import { SampleCall } from '../../src/testing/sample-call.ts';
+import { runCli } from '../run-cli.ts';
+import { envelope } from '../stage.ts';
+import { sharePostgres } from './shared-postgres.ts';
+import { findProblems } from './verify.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-migrate-'));
+let server = '';
+let admin: pg.Client;
+const closing: { close(): Promise<unknown> }[] = [];
+
+beforeAll(async () => {
+  server = (await sharePostgres()).url;
+  vi.stubEnv('QUITTANCE_SEAL_KEY', 'ab'.repeat(32));
+  admin = new pg.Client({ connectionString: server });
+  await admin.connect();
+});
+afterEach(async () => {
+  for (const one of closing.splice(0).reverse()) await one.close();
+});
+afterAll(async () => {
+  await admin.end();
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+let schemas = 0;
+const newSchema = (): string => `migrate_${process.pid}_${schemas++}`;
+const urlOf = (schema: string, user?: string): string => {
+  const url = new URL(server);
+  url.searchParams.set('schema', schema);
+  if (user !== undefined) [url.username, url.password] = [user, 'pw'];
+  return url.href;
+};
+const closeLater = <Closable extends { close(): Promise<unknown> }>(one: Closable): Closable => {
+  closing.push(one);
+  return one;
+};
+
+describe('quittance migrate', () => {
+  /** Tables, columns, indexes and functions, without the name of the schema. */
+  async function describeSchema(schema: string): Promise<string> {
+    const { rows } = await admin.query(
+      `SELECT 'column ' || table_name || '.' || column_name || ' ' || data_type AS what FROM information_schema.columns
+         WHERE table_schema = $1
+       UNION ALL SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = $1
+       UNION ALL SELECT 'function ' || proname || ' ' || prosecdef || ' ' || prosrc FROM pg_proc
+         WHERE pronamespace = $1::regnamespace ORDER BY 1`,
+      [schema],
+    );
+    return rows.map(({ what }) => String(what).replaceAll(schema, 'SCHEMA')).join('\n');
+  }
+
+  test('creates the tables once, however many processes run it, and says what it did', async () => {
+    const url = urlOf(newSchema());
+    const dry = await runCli(['migrate', '--ledger', url, '--dry-run']);
+    expect([dry.code, dry.out]).toEqual([
+      1,
+      `The tables have no version, and this program needs version ${migrations.length}.\n`,
+    ]);
+    const runs = Array.from({ length: 4 }, () => closeLater(openMigration(url)));
+    await Promise.all(runs.map((migration) => migration.run()));
+    const again = await runCli(['migrate'], { env: { QUITTANCE_LEDGER: url } });
+    expect([again.code, again.out]).toEqual([
+      0,
+      `The tables are up to date: version ${migrations.length}.\n`,
+    ]);
+    expect((await runCli(['migrate', '--ledger', url, '--dry-run'])).code).toBe(0);
+    expect((await runCli(['migrate', '--ledger', url, '--print-sql'])).out).toBe('');
+  });
+
+  test('prints SQL that makes the same tables', async () => {
+    const [printed, run] = [newSchema(), newSchema()];
+    const { code, out } = await runCli(['migrate', '--ledger', urlOf(printed), '--print-sql']);
+    expect(code).toBe(0);
+    await admin.query(out);
+    await closeLater(openMigration(urlOf(run))).run();
+    expect(await describeSchema(printed)).toBe(await describeSchema(run));
+    await (await openLedger(urlOf(printed), { migrate: false })).close();
+    // Run a second time, the script changes nothing.
+    await expect(admin.query(out)).rejects.toMatchObject({ code: '22012' });
+    await admin.query('ROLLBACK');
+  });
+
+  test('upgrades tables of every earlier version, and a process that may not says which versions differ', async () => {
+    const whole = newSchema();
+    await closeLater(openMigration(urlOf(whole))).run();
+    for (let version = 1; version < migrations.length; version++) {
+      const schema = newSchema();
+      await admin.query(
+        `BEGIN; CREATE SCHEMA ${schema}; SET LOCAL search_path TO ${schema}; ${migrations.slice(0, version).join('')};
+         INSERT INTO ledger (ledger_id, format) VALUES ('x', ${version}); COMMIT`,
+      );
+      const refused = openLedger(urlOf(schema), { migrate: false });
+      await expect(refused).rejects.toMatchObject({
+        code: 'config.invalid',
+        message: expect.stringContaining(
+          `tables of version ${version}, and this program needs version ${migrations.length}`,
+        ),
+        facts: { found: String(version), known: String(migrations.length) },
+      });
+      const cli = await runCli(['calls', '--ledger', urlOf(schema)]);
+      expect([cli.code, cli.err]).toEqual([2, expect.stringContaining('quittance migrate')]);
+      await closeLater(openMigration(urlOf(schema))).run();
+      expect(await describeSchema(schema)).toBe(await describeSchema(whole));
+      await (await openLedger(urlOf(schema), { migrate: false })).close();
+    }
+  });
+
+  test('refuses tables of a newer version', async () => {
+    const schema = newSchema();
+    await closeLater(openMigration(urlOf(schema))).run();
+    await admin.query(`UPDATE ${schema}.ledger SET format = 99`);
+    expect(await runCli(['migrate', '--ledger', urlOf(schema)])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('format 99'),
+    });
+  });
+
+  test('upgrades a SQLite ledger', async () => {
+    const ledger = join(folder, 'file.db');
+    expect(await runCli(['migrate', '--ledger', ledger])).toMatchObject({ code: 0 });
+    expect(await runCli(['migrate', '--ledger', ledger, '--roles'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('roles', () => {
+  const schema = `roles_${process.pid}`;
+  const login = (role: string): string => `${schema}_${role}_login`;
+  const roles = ['writer', 'reader', 'approver', 'keeper'];
+  const open = async (role: string, readOnly = false) =>
+    closeLater(
+      await openLedger(urlOf(schema, login(role)), {
+        readOnly,
+        migrate: false,
+        spillFolder: join(folder, `spill-${role}`),
+      }),
+    );
+  /** What the server says to a statement of this role. */
+  async function tryAs(role: string, sql: string): Promise<string> {
+    const client = new pg.Client({ connectionString: urlOf(schema, login(role)) });
+    await client.connect();
+    try {
+      await client.query(`SET search_path TO ${schema}`);
+      await client.query(sql);
+      return 'done';
+    } catch (error) {
+      return (error as { readonly code?: string }).code ?? String(error);
+    } finally {
+      await client.end();
+    }
+  }
+  const denied = '42501';
+
+  beforeAll(async () => {
+    await closeLater(openMigration(urlOf(schema))).run();
+    const { out } = await runCli(['migrate', '--ledger', urlOf(schema), '--roles']);
+    await admin.query(out);
+    await admin.query(out); // it can be run again
+    for (const role of roles) {
+      await admin.query(`CREATE ROLE ${login(role)} LOGIN PASSWORD 'pw'`);
+      await admin.query(`GRANT ${schema}_${role} TO ${login(role)}`);
+    }
+  });
+  afterAll(async () => {
+    await admin.query(`DROP SCHEMA ${schema} CASCADE`);
+    for (const role of roles) await admin.query(`DROP ROLE ${login(role)}`);
+    for (const role of roles.toReversed())
+      await admin.query(`DROP OWNED BY ${schema}_${role}; DROP ROLE ${schema}_${role}`);
+  });
+
+  const pay = defineTool({
+    name: 'pay',
+    mode: 'destructive',
+    idempotencyKey: ({ order }: { order?: string }) => String(order),
+    redact: { input: ['card'] },
+    run: ({ order }: { order?: string }) => `paid ${String(order)}`,
+  });
+  const list = defineTool({
+    name: 'list',
+    mode: 'read',
+    run: () => Array.from({ length: 5_000 }, (_, id) => ({ id })),
+  });
+
+  test('a writer makes calls and an approver decides about them', async () => {
+    const ledger = await open('writer');
+    const runtime = closeLater(
+      createRuntime({
+        tools: [pay, list],
+        ledger,
+        budgets: [{ scope: 'shop', per: 'day', toolCalls: 100 }],
+      }),
+    );
+    const turn = runtime.turn({ sessionId: 's' });
+    expect(await turn.call(envelope('big', 'list'))).toMatchObject({ type: 'ToolArtifactReference' });
+    const decided: unknown[] = [];
+    for (const [callId, decision] of [
+      ['one', 'approve'],
+      ['two', 'deny'],
+    ] as const) {
+      const outcome = turn.call(envelope(callId, 'pay', { order: callId, card: '4111' }));
+      const people = closeLater(await open('approver'));
+      await vi.waitFor(async () =>
+        expect((await people.queries.findConfirmations({ status: 'pending' })).rows).toHaveLength(1),
+      );
+      const { out, err, code } = await runCli(
+        [
+          decision,
+          callId,
+          '--by',
+          'Ada',
+          '--ledger',
+          urlOf(schema, login('approver')),
+          ...(decision === 'approve' ? ['--digest', await digestOf(callId)] : []),
+        ],
+        { cwd: folder, env: { QUITTANCE_SEAL_KEY: '' } },
+      );
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect(out).toContain('Ada');
+      decided.push(await outcome);
+    }
+    expect(decided).toMatchObject([
+      { output: 'paid one' },
+      { type: 'ToolDenied', code: 'confirmation.rejected' },
+    ]);
+    expect(await runtime.calls.list({ sessionId: 's' })).toHaveLength(3);
+
+    async function digestOf(callId: string): Promise<string> {
+      const { rows } = await runtime.confirmations.list({ status: 'pending' });
+      return rows.find((view) => view.callId === callId)?.inputDigest ?? '';
+    }
+  });
+
+  test('a reader lists, verifies and exports, and cannot write', async () => {
+    const ledger = await open('reader', true);
+    expect((await ledger.queries.findCalls({ sessionId: 's' })).rows).toHaveLength(3);
+    expect(await findProblems(ledger)).toEqual([]);
+    const writing = await open('reader');
+    await expect(writing.journal.append(new SampleCall('x').begin())).rejects.toMatchObject({
+      facts: { sqlState: denied },
+    });
+    for (const sql of [
+      `INSERT INTO entries (position, session_id, sequence, text, hash) VALUES (1, 'x', 1, '{}', '')`,
+      `UPDATE sessions SET hash = ''`,
+      `DELETE FROM claims`,
+      `UPDATE read_calls SET message = 'x'`,
+      `INSERT INTO owners (owner_id, host, renewed_at, lease_ms) VALUES ('x', 'x', now(), 1)`,
+      `UPDATE ledger SET key_check = 'x'`,
+      `SELECT text FROM sealed`,
+      `SELECT * FROM documents`,
+      `SELECT * FROM append_decisions(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
+      `CREATE TABLE mine (a integer)`,
+    ])
+      expect([sql, await tryAs('reader', sql)]).toEqual([sql, denied]);
+  });
+
+  test('a writer adds entries and cannot change, remove or alter them', async () => {
+    for (const sql of [
+      `UPDATE entries SET text = text`,
+      `UPDATE entries SET bodies = NULL`,
+      `DELETE FROM entries`,
+      `TRUNCATE entries`,
+      `DELETE FROM sessions`,
+      `DROP TABLE entries`,
+      `ALTER TABLE entries ADD COLUMN a integer`,
+      `ALTER TABLE entries DISABLE TRIGGER ALL`,
+      `CREATE TABLE mine (a integer)`,
+      `CREATE OR REPLACE FUNCTION chain_step(state text, head text, n bigint, t text) RETURNS text LANGUAGE sql RETURN ''`,
+      `UPDATE ledger SET format = 99`,
+      `UPDATE ledger SET ledger_id = 'x'`,
+    ])
+      expect([sql, await tryAs('writer', sql)]).toEqual([sql, denied]);
+    const ledger = await open('writer');
+    const removal = { sessionId: 's', by: 'Ada', reason: 'old' };
+    await expect(Promise.resolve(ledger.retention.dropSession(removal))).rejects.toMatchObject({
+      facts: { sqlState: denied },
+    });
+  });
+
+  test('an approver adds decisions and nothing else', async () => {
+    const ledger = await open('approver');
+    const call = new SampleCall('forged', { sessionId: 's' });
+    await expect(ledger.journal.append(call.begin())).rejects.toMatchObject({ facts: { sqlState: denied } });
+    expect(await ledger.journal.readCall('s', 'forged')).toBeUndefined();
+    for (const sql of [
+      `INSERT INTO entries (position, session_id, sequence, text, hash) VALUES (1, 'x', 1, '{}', '')`,
+      `UPDATE sessions SET hash = ''`,
+      `UPDATE owners SET ended = true`,
+      `INSERT INTO claims VALUES ('k', 's', 'c', 'd')`,
+      `UPDATE counters SET used = 0`,
+      `SELECT text FROM sealed`,
+      `SELECT * FROM documents`,
+    ])
+      expect([sql, await tryAs('approver', sql)]).toEqual([sql, denied]);
+  });
+
+  test('a keeper erases and removes sessions, and the rest still verifies', async () => {
+    const ledger = await open('keeper');
+    await ledger.journal.append(new SampleCall('old', { sessionId: 'old' }).begin());
+    expect(await ledger.retention.erase({ sessionId: 's', by: 'Ada', reason: 'old' })).toBeGreaterThan(0);
+    expect(await ledger.retention.dropSession({ sessionId: 's', by: 'Ada', reason: 'old' })).toBe(true);
+    expect(await findProblems(ledger)).toEqual([]);
+    expect(await tryAs('keeper', 'DROP TABLE entries')).toBe(denied);
+    expect(await tryAs('keeper', `UPDATE entries SET text = ''`)).toBe(denied);
+  });
+});

@@ -1,0 +1,14 @@
+import type { Ledger } from 'quittance/store';
+import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+
+/** Every problem that verification finds, as sentences. */
+export async function findProblems(ledger: Ledger): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const startProgress = () => ({ step: () => undefined, done: () => undefined });
+  const signal = new AbortController().signal;
+  await verifyLedger(ledger, undefined, { signal, startProgress }, (finding) => {
+    problems.push(finding.message);
+    return Promise.resolve();
+  });
+  return problems;
+}
