@@ -10,20 +10,13 @@
  */
 import type { Feed } from '../ledger/feed.ts';
 import { createFeed } from '../ledger/feed.ts';
-import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { Entries } from '../ledger/entries.ts';
-import type { ReadEvent } from '../ledger/unknown-event.ts';
-import type { EntrySize } from '../ledger/stored-entry.ts';
 import type { AllowanceRate } from './allowance.ts';
 import { Allowance } from './allowance.ts';
-import type { FeedEntry, FeedPosition, LargeEntry } from './api/feed.ts';
-
-export type FollowFilter = {
-  readonly sessionId?: string | undefined;
-  readonly callId?: string | undefined;
-  /** An event type, or a prefix that ends in a dot. */
-  readonly type?: string | undefined;
-};
+import type { FollowFilter } from './follow-filter.ts';
+import { toEntry, toFeedMessage } from './feed-message.ts';
+import type { FollowerHub, Pass, Piece, SomeEntries } from './follower-stream.ts';
+import { FollowerStream } from './follower-stream.ts';
 
 export type FollowerLimits = {
   readonly heartbeatMs: number;
@@ -32,20 +25,6 @@ export type FollowerLimits = {
   readonly most: number;
   /** Bytes of old entries per caller. A larger entry counts as one piece. */
   readonly pastRate?: AllowanceRate;
-};
-
-type Follower = {
-  /** Since when a piece waits unread; undefined while the follower waits for a piece. */
-  waitingSince: number | undefined;
-  readonly cut: () => void;
-  readonly pass: Pass;
-};
-
-/** The access of a follower, which may end. */
-export type Pass = {
-  /** Is the access still valid? Checked when `FollowerAccess.revision` has changed. */
-  readonly isGood: () => boolean;
-  readonly expiresAt: number | undefined;
 };
 
 export type FollowerAccess = {
@@ -64,15 +43,11 @@ const keptPieces = 8;
 /** Followers this close to the end read new entries, which have no rate limit. */
 const newEntries = 50;
 const pastRate = { perSecond: 4 * bytesAtOnce, burst: 32 * bytesAtOnce };
-const restMs = 50;
 /** How soon a follower without access is cut off: while it reads, and while it waits. */
 const checkEveryMs = 200;
 const checkQuietEveryMs = 1_000;
 
 const encoder = new TextEncoder();
-const noBytes = new Uint8Array();
-
-type FeedEvents = Omit<FeedEntry, 'previous'>;
 
 export class Followers {
   readonly feed: Feed;
@@ -84,9 +59,9 @@ export class Followers {
   readonly #past: Allowance;
   /** The value at the last check. */
   #lastPosition: number | undefined;
-  readonly #followers = new Set<Follower>();
+  readonly #followers = new Set<FollowerStream>();
   /** Encoded pieces without a filter, by their first position. */
-  readonly #pieces = new Map<number, { readonly last: number; readonly bytes: Uint8Array }>();
+  readonly #pieces = new Map<number, Piece>();
   #changed = newSignal();
   #beat: NodeJS.Timeout | undefined;
   #guard: NodeJS.Timeout | undefined;
@@ -101,6 +76,27 @@ export class Followers {
     this.#revision = gate.revision();
     this.feed = createFeed(entries);
   }
+
+  /** What one follower needs of all. */
+  readonly #hub: FollowerHub = {
+    join: (follower) => {
+      this.#followers.add(follower);
+      this.#look();
+    },
+    leave: (follower) => {
+      this.#followers.delete(follower);
+      if (this.#followers.size === 0) this.#rest();
+    },
+    mayRead: async (after, caller) => this.#pieces.has(after) || (await this.#mayRead(after, caller)),
+    readPiece: (after) => this.#piece(after),
+    readSome: (after) => this.#readSome(after),
+    whenWoken: () => this.#changed.promise,
+    checkPasses: () => {
+      if (performance.now() - this.#checkedMs > checkEveryMs) this.#checkPasses();
+    },
+    isClosed: () => this.#closed,
+    isBeatDue: (since) => this.#isBeat && performance.now() - since >= this.#limits.heartbeatMs / 2,
+  };
 
   get count(): number {
     return this.#followers.size;
@@ -121,111 +117,7 @@ export class Followers {
     cut: (() => void) | undefined,
     { from = 'position', caller = '' }: { readonly from?: 'now' | 'position'; readonly caller?: string } = {},
   ): ReadableStream<Uint8Array> {
-    let position = after;
-    /** The position of the last message, which the next message names as `previous`. */
-    let answer = after;
-    let isOver = false;
-    let lastBeat = performance.now();
-    const isWhole = Object.values(filter).every((value) => value === undefined);
-    const leave = (): void => {
-      isOver = true;
-      this.#followers.delete(follower);
-      if (this.#followers.size === 0) this.#rest();
-    };
-    let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-    const follower: Follower = {
-      waitingSince: performance.now(),
-      pass,
-      cut: () => {
-        leave();
-        if (cut === undefined) controller?.error(new Error('The reader takes nothing.'));
-        else cut();
-      },
-    };
-    /** The next piece; undefined if there is none yet, empty to try again. */
-    const next = async (): Promise<Uint8Array | undefined> => {
-      if (!this.#pieces.has(position) && !(await this.#mayRead(position, caller))) {
-        await new Promise((resolve) => setTimeout(resolve, restMs));
-        return noBytes;
-      }
-      if (isWhole) {
-        const piece = await this.#piece(position);
-        if (piece === undefined) return undefined;
-        answer = position = piece.last;
-        return piece.bytes;
-      }
-      const { entries, large } = await this.#readSome(position);
-      if (large !== undefined) {
-        position = large.position;
-        if (filter.sessionId !== undefined && filter.sessionId !== large.sessionId) return noBytes;
-        const text = toMessage('large', { ...large, previous: answer });
-        answer = position;
-        return encoder.encode(text);
-      }
-      if (entries.length === 0) return undefined;
-      let text = '';
-      for (const entry of entries) {
-        position = entry.position;
-        const events = pick(entry, filter);
-        if (events.length === 0) continue;
-        text += toMessage('entry', toEntry(entry, answer, events));
-        answer = entry.position;
-      }
-      return encoder.encode(text);
-    };
-    /** A read error ends the stream, so no follower waits for ever. */
-    const nextOrLeave = async (): Promise<Uint8Array | undefined> => {
-      try {
-        return await next();
-      } catch (error) {
-        leave();
-        cut?.();
-        throw error;
-      }
-    };
-    return new ReadableStream<Uint8Array>(
-      {
-        start: (given) => {
-          controller = given;
-          const place = from === 'now' ? toMessage('position', { position: after, previous: after }) : '';
-          given.enqueue(encoder.encode(`retry: 1000\n\n${place}`));
-          this.#followers.add(follower);
-          this.#look();
-        },
-        pull: async (given) => {
-          follower.waitingSince = undefined;
-          while (!isOver) {
-            const wake = this.#changed.promise;
-            const bytes = await nextOrLeave();
-            // A follower that reads old entries is never woken, so its access is checked here.
-            if (performance.now() - this.#checkedMs > checkEveryMs) this.#checkPasses();
-            if (isOver) return;
-            if (bytes !== undefined && bytes.byteLength > 0) {
-              given.enqueue(bytes);
-              lastBeat = follower.waitingSince = performance.now();
-              return;
-            }
-            if (bytes === undefined) await wake;
-            else await new Promise(setImmediate); // nothing was let through of much that there is
-            if (this.#closed) {
-              leave();
-              given.close();
-              return;
-            }
-            if (isOver || performance.now() - lastBeat < this.#limits.heartbeatMs / 2 || !this.#isBeat)
-              continue;
-            // The filter matched nothing. Send the position, so that the reader can resume here.
-            const place = position === answer ? '' : toMessage('position', { position, previous: answer });
-            answer = position;
-            given.enqueue(encoder.encode(`${place}: still here\n\n`));
-            lastBeat = follower.waitingSince = performance.now();
-            return;
-          }
-        },
-        cancel: leave,
-      },
-      { highWaterMark: 1 },
-    );
+    return new FollowerStream(this.#hub, { after, filter, pass, cut, from, caller }).open();
   }
 
   /** Ends all streams. Followers may reconnect to another server. */
@@ -238,14 +130,14 @@ export class Followers {
   #isBeat = false;
 
   /** The entries after a position, encoded once for all followers there. */
-  async #piece(after: number): Promise<{ readonly last: number; readonly bytes: Uint8Array } | undefined> {
+  async #piece(after: number): Promise<Piece | undefined> {
     const kept = this.#pieces.get(after);
     if (kept !== undefined) return kept;
     const { entries, large } = await this.#readSome(after);
     if (large !== undefined)
       return {
         last: large.position,
-        bytes: encoder.encode(toMessage('large', { ...large, previous: after })),
+        bytes: encoder.encode(toFeedMessage('large', { ...large, previous: after })),
       };
     const last = entries.at(-1);
     if (last === undefined) return undefined;
@@ -254,7 +146,7 @@ export class Followers {
     let previous = after;
     let text = '';
     for (const entry of entries) {
-      text += toMessage('entry', toEntry(entry, previous, entry.events));
+      text += toFeedMessage('entry', toEntry(entry, previous, entry.events));
       previous = entry.position;
     }
     const piece = { last: last.position, bytes: encoder.encode(text) };
@@ -281,9 +173,7 @@ export class Followers {
   }
 
   /** The entries that fit into one piece, or only the size of an entry that is too large. */
-  async #readSome(
-    after: number,
-  ): Promise<{ readonly entries: readonly FeedEvents[]; readonly large: EntrySize | undefined }> {
+  async #readSome(after: number): Promise<SomeEntries> {
     const sizes = await this.#entries.measure({ after, limit: entriesAtOnce });
     const [first] = sizes;
     if (first !== undefined && first.bytes > largestEntryBytes) return { entries: [], large: first };
@@ -365,33 +255,3 @@ function newSignal(): Signal {
   });
   return { promise, resolve };
 }
-
-/** The fields that reveal a lost message come first. */
-const toEntry = (
-  { position, sessionId, depth }: Omit<FeedEntry, 'previous'>,
-  previous: number,
-  events: readonly ReadEvent[],
-): FeedEntry => ({ position, previous, sessionId, depth, events });
-
-/** One message: an entry with the position to resume from. JSON text has no line ends that would break SSE. */
-export const toMessage = (
-  type: 'entry' | 'position' | 'large',
-  data: FeedEntry | FeedPosition | LargeEntry,
-): string => `id: ${data.position}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
-
-export function pick(
-  entry: Pick<FeedEntry, 'sessionId' | 'events'>,
-  { sessionId, callId, type }: FollowFilter,
-): readonly ReadEvent[] {
-  if (sessionId !== undefined && entry.sessionId !== sessionId) return [];
-  return entry.events.filter(
-    (event) =>
-      (callId === undefined || isAbout(event, callId)) &&
-      (type === undefined || event.type === type || (type.endsWith('.') && event.type.startsWith(type))),
-  );
-}
-
-/** The call id is in the event for calls that were not accepted. */
-const isAbout = (event: ReadEvent, callId: string): boolean =>
-  ('callId' in event && event.callId === callId) ||
-  (isKnownEvent(event) && event.type === 'call.not_accepted' && event.refusedCallId === callId);

@@ -7,8 +7,8 @@ import type { EntrySize } from '../ledger/stored-entry.ts';
 import { isCallEvent } from '../ledger/fold-stored.ts';
 import type { AuditPage, AuditQuery, FeedEntry, FeedPage } from './api/feed.ts';
 import type { BoundedReads } from './bounded-reads.ts';
-import type { FollowFilter } from './followers.ts';
-import { pick } from './followers.ts';
+import type { FollowFilter } from './follow-filter.ts';
+import { pick } from './follow-filter.ts';
 
 /** How many entries one request looks at. */
 const entriesAtOnce = 1_000;
