@@ -5,7 +5,7 @@ import { QuittanceError } from '../base/error.ts';
 import type { StoredCall } from '../ledger/journal.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { HttpRefusal } from './problem.ts';
-import { startThreadClock } from './thread-time.ts';
+import { startThreadClock } from './thread-clock.ts';
 
 export type ReadLimits = {
   readonly callBytes: number;

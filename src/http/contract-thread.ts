@@ -7,7 +7,7 @@ import { isQuittanceError } from '../base/error.ts';
 import type { ContractOrder, SentError } from './contract-work.ts';
 import { toSent, workOnContracts } from './contract-work.ts';
 import { lowerPriority } from './lower-priority.ts';
-import { nameThisThread } from './thread-time.ts';
+import { nameThisThread } from './thread-clock.ts';
 
 export type ContractThreadAnswer =
   /** The thread can take work. */

@@ -6,7 +6,7 @@ import type { ContractOrder } from './contract-work.ts';
 import type { ContractThreadAnswer } from './contract-thread.ts';
 import { FairQueue } from './fair-queue.ts';
 import { HttpRefusal } from './problem.ts';
-import { startThreadClock } from './thread-time.ts';
+import { startThreadClock } from './thread-clock.ts';
 
 export type ContractLimits = {
   /** Of work for one request: see thread-time.ts. */

@@ -1,7 +1,7 @@
 /** Reads the URL of a ledger in PostgreSQL. A mistake in it throws before anything connects. */
 import { QuittanceError } from '../../base/error.ts';
 import type { PgSettings } from './pg-driver.ts';
-import { splitHosts } from './pg-hosts.ts';
+import { splitHosts } from './split-hosts.ts';
 import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
 
 export type PostgresSettings = PgSettings & {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cpuMs } from '../../test/cpu-time.ts';
 import { BoundedReads } from './bounded-reads.ts';
 import { ContractThreads } from './contract-threads.ts';
-import { nameThisThread, startThreadClock } from './thread-time.ts';
+import { nameThisThread, startThreadClock } from './thread-clock.ts';
 
 const timeMs = 500;
 const programs: ChildProcess[] = [];
