@@ -7,6 +7,7 @@ import { callsCommand } from './commands/calls.ts';
 import { cassetteExportCommand } from './commands/cassette-export.ts';
 import { cassetteSealCommand } from './commands/cassette-seal.ts';
 import { cassetteShowCommand } from './commands/cassette-show.ts';
+import { copyCommand } from './commands/copy.ts';
 import { createCompletionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
 import { denyCommand } from './commands/deny.ts';
@@ -56,6 +57,7 @@ export const commands: readonly CliCommand[] = [
   verifyCommand,
   exportCommand,
   rebuildCommand,
+  copyCommand,
   migrateCommand,
   cassetteExportCommand,
   cassetteShowCommand,

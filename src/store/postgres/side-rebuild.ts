@@ -9,22 +9,24 @@ const entriesAtOnce = 1_000;
 const mostNamed = 20;
 
 /** Returns a sentence about each entry that could not be read. */
-export async function rebuildSideTables(pool: PgPool, now: () => number): Promise<readonly string[]> {
-  return pool.transaction(async (query) => {
-    await query('LOCK TABLE @sessions IN ACCESS EXCLUSIVE MODE');
-    const problems: string[] = [];
-    const fold = await foldAll(query, problems);
-    await putHeads(query);
-    await putClaims(query, fold);
-    await putCounters(query, fold);
-    await putUnsettled(query, fold);
-    await putStates(query, fold);
-    await dropSealed(query, fold, now());
-    for (const table of ['read_calls', 'read_confirmations', 'read_sessions', 'read_tallies'])
-      await query(`DELETE FROM @${table}`);
-    await query('UPDATE @read_progress SET position = 0');
-    return problems;
-  });
+export const rebuildSideTables = (pool: PgPool, now: () => number): Promise<readonly string[]> =>
+  pool.transaction((query) => rebuildWith(query, now()));
+
+/** The same inside a transaction. */
+export async function rebuildWith(query: PgQuery, now: number): Promise<readonly string[]> {
+  await query('LOCK TABLE @sessions IN ACCESS EXCLUSIVE MODE');
+  const problems: string[] = [];
+  const fold = await foldAll(query, problems);
+  await putHeads(query);
+  await putClaims(query, fold);
+  await putCounters(query, fold);
+  await putUnsettled(query, fold);
+  await putStates(query, fold);
+  await dropSealed(query, fold, now);
+  for (const table of ['read_calls', 'read_confirmations', 'read_sessions', 'read_tallies'])
+    await query(`DELETE FROM @${table}`);
+  await query('UPDATE @read_progress SET position = 0');
+  return problems;
 }
 
 async function foldAll(query: PgQuery, problems: string[]): Promise<SideFold> {

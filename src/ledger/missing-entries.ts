@@ -1,0 +1,75 @@
+/** Compares a source with the heads of a target, entry by entry, while it is copied. */
+import { QuittanceError } from '../base/error.ts';
+import type { Head } from './chain.ts';
+import { chainHash, genesisHash } from './chain.ts';
+import type { StoredEntry } from './stored-entry.ts';
+
+export class MissingEntries {
+  readonly #target: ReadonlyMap<string, Head>;
+  readonly #source = new Map<string, Pick<Head, 'sequence' | 'hash'>>();
+  #taken = 0;
+
+  constructor(target: Iterable<Head>) {
+    this.#target = new Map([...target].map((head) => [head.sessionId, head]));
+  }
+
+  /** Number of entries that the target lacked. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** Number of sessions of the source. */
+  get sessions(): number {
+    return this.#source.size;
+  }
+
+  /**
+   * Says whether the target lacks the entry. Call it for every entry of the source, in order. Throws if the chain of the
+   * source is broken, or if the target has another entry in this place.
+   */
+  isMissing({ sessionId, sequence, text, hash }: StoredEntry): boolean {
+    const before = this.#source.get(sessionId) ?? { sequence: 0, hash: genesisHash(sessionId) };
+    if (sequence !== before.sequence + 1 || chainHash(before.hash, sequence, text) !== hash)
+      throw new QuittanceError(
+        'ledger.damaged',
+        `Entry ${sequence} of session ${JSON.stringify(sessionId)} does not continue its chain, so nothing was copied. ` +
+          'Run `quittance verify` on the source.',
+        { sessionId, sequence: String(sequence) },
+      );
+    this.#source.set(sessionId, { sequence, hash });
+    const head = this.#target.get(sessionId);
+    if (head === undefined || sequence > head.sequence) {
+      this.#taken++;
+      return true;
+    }
+    if (sequence === head.sequence && hash !== head.hash) throw otherError(sessionId);
+    return false;
+  }
+
+  /** Throws if the target has entries that the source did not have. */
+  requireWhole(): void {
+    for (const { sessionId, sequence } of this.#target.values())
+      if ((this.#source.get(sessionId)?.sequence ?? 0) < sequence) throw otherError(sessionId);
+  }
+}
+
+const otherError = (sessionId: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The target has entries of session ${JSON.stringify(sessionId)} that the source does not have, so nothing was ` +
+      'copied. Copy to a new ledger, or to one that was copied from this source and not used since.',
+    { sessionId },
+  );
+
+export const inUseByOthers = (): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    'Another process has the target open, so nothing was copied. Stop the processes that use it.',
+  );
+
+export const otherKey = (): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    'The target has another seal key than the source, so nothing was copied: sealed inputs and idempotency keys of ' +
+      'the source would be lost. Copy to a new ledger.',
+  );
