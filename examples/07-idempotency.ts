@@ -46,4 +46,4 @@ const twin = await turn.call({ id: 'w2', name: 'wire_money', arguments: { cents:
 assert(twin.type === 'ToolDenied'); // the model saw an error and retried; a person was asked first
 assert.equal(twin.reason, 'write_denied');
 console.log(questions);
-assert.deepEqual(questions, ['Call w1 did the same and nobody knows whether it took effect.']);
+assert.deepEqual(questions, ['Call w1 did the same, and it is unknown whether it took effect.']);

@@ -119,7 +119,7 @@ export const terms: readonly Term[] = [
   {
     term: 'unresolved',
     meaning:
-      'Said of a call that ended, and whose effect is unknown: the tool may have acted. A person or the tool resolves it.',
+      'A call that ended and whose effect is unknown: the tool may have acted. A person or the tool resolves it.',
     code: ['UnresolvedCall'],
     cli: ['reconcile'],
     console: ['Reconcile'],

@@ -208,7 +208,7 @@ const moves: { readonly [Move in WhoseMove]: { readonly heading: string; readonl
     heading: 'A person',
     text: 'No program can settle these. A person must check, decide or approve.',
   },
-  nobody: { heading: 'Nobody', text: 'There is nothing to fix. Continue without the call.' },
+  'no action': { heading: 'No action needed', text: 'There is nothing to fix. Continue without the call.' },
 };
 
 function reasonsPage(): string {

@@ -1,8 +1,8 @@
 import type { Locator } from 'playwright-core';
 
 /**
- * Clicks Approve as a person does. Both panels refuse a click that comes right after something moved, their own
- * scrolling included, and say so. The person then looks at what is shown now and clicks again.
+ * Clicks Approve like a person. Both panels refuse a click right after something moved, including their own
+ * scrolling, and say so. The person then looks again and clicks again.
  */
 export async function approve(
   question: Locator,
@@ -17,6 +17,9 @@ export async function approve(
   } while (await refusal.isVisible());
 }
 
-/** Waits until nothing that is asked about has changed or moved for a while. `question`: what its panel is in. */
+/**
+ * Waits until nothing in the question has changed or moved for a while. `question`: the container of its
+ * panel.
+ */
 export const untilStill = (question: Locator): Promise<void> =>
   question.locator('.question-panel[data-still="true"], .qt-consent[data-seen="true"]').first().waitFor();

@@ -1,4 +1,4 @@
-/** Any event and any entry there can be, for property tests of what is kept. */
+/** Any possible event and entry, for property tests of storage. */
 import fc from 'fast-check';
 import type { EmittedEvent } from '../src/call/emitted-event.ts';
 import type { CallEvent, Identity, QuittanceEvent } from '../src/call/event.ts';
@@ -50,7 +50,7 @@ const identity: fc.Arbitrary<Identity> = fc.oneof(
     ),
   }),
 );
-/** An event that may say how a person was identified; older ones do not. */
+/** An event that may have an identity; older ones have none. */
 const identified = <Event extends object>(
   event: fc.Arbitrary<Event>,
 ): fc.Arbitrary<Event & { identity?: Identity }> =>
@@ -437,7 +437,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
   ),
 );
 
-/** Something a behavior said, of a type that a host made up. */
+/** An event of a custom type that a behavior emitted. */
 export const anyEmitted: fc.Arbitrary<EmittedEvent> = fc.record({
   id: word,
   type: fc.stringMatching(/^x[a-z0-9_]{0,9}(\.[a-z0-9_]{1,9}){1,3}$/),

@@ -1,4 +1,4 @@
-/** Any outcome, tool result and audit record there can be, for property tests. */
+/** Any possible outcome, tool result and audit record, for property tests. */
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../src/base/json.ts';
 import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from '../src/call/audit.ts';
@@ -8,7 +8,7 @@ import { denialReasons } from '../src/call/outcome.ts';
 import { reasonCodes } from '../src/call/reason.ts';
 import type { ToolResult } from '../src/call/tool-result.ts';
 
-/** Text of any UTF-16 units: NULs and lone surrogates too. */
+/** Text of any UTF-16 units, including NULs and lone surrogates. */
 export const anyText: fc.Arbitrary<string> = fc.string({
   unit: fc.oneof(
     fc.string({ minLength: 1, maxLength: 1 }),

@@ -7,10 +7,13 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium as playwright } from 'playwright-core';
 import { build } from 'vite';
 
-/** Where pages seem to come from. Nothing listens there: what is asked for is answered here. */
+/** The apparent origin of pages. Nothing listens there: requests are answered here. */
 const origin = 'http://quittance.test';
 
-/** Flags of the packaged browser that would make it another one than people have, or draw with a pretended GPU. */
+/**
+ * Flags of the packaged browser that would make it differ from people's browsers, or draw with a simulated
+ * GPU.
+ */
 const unwanted = new Set([
   '--single-process',
   '--no-zygote',
@@ -26,12 +29,12 @@ const unwanted = new Set([
 /** Where the tests of a run find the browser. */
 export const browserPathName = 'QUITTANCE_TEST_BROWSER';
 
-/** Unpacks the browser into a folder that outlives the run, unless it is there already. */
+/** Unpacks the browser into a folder that outlives the run, unless it exists. */
 export async function unpackBrowser(folder: string): Promise<string> {
   const path = join(folder, 'chromium');
   if (existsSync(path)) return path;
   const { TMPDIR } = process.env;
-  // Complete before it has its name: a run that is killed here, or another one at the same time, leaves nothing half done.
+  // Renamed only when complete: a run that is killed here, or a parallel one, leaves nothing half done.
   const unfinished = `${folder}-${process.pid}`;
   mkdirSync(unfinished, { recursive: true });
   process.env['TMPDIR'] = unfinished; // where the package unpacks to
@@ -48,7 +51,7 @@ export async function unpackBrowser(folder: string): Promise<string> {
   return path;
 }
 
-/** Starts the browser. Throws where it cannot: a test that needs one fails then, and is not skipped. */
+/** Starts the browser. Throws if it cannot, so that a test that needs one fails and is not skipped. */
 export async function launchBrowser(): Promise<Browser> {
   return await playwright.launch({
     args: [...chromium.args.filter((flag) => !unwanted.has(flag)), '--no-sandbox', '--disable-gpu'],
@@ -57,7 +60,7 @@ export async function launchBrowser(): Promise<Browser> {
   });
 }
 
-/** What a page is made of. */
+/** The parts of a page. */
 export type Bundle = { readonly script: string; readonly styles: string };
 
 /** Bundles a page from its sources, with the development build of React, which checks the most. */
@@ -85,12 +88,12 @@ export async function bundlePage(entry: string): Promise<Bundle> {
   return { script, styles };
 }
 
-/** No more than a page of ours may need. */
+/** Only what a page of ours may need. */
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'";
 
 export type OpenedPage = {
   readonly page: Page;
-  /** What the page complained of: errors, and everything the console was told. */
+  /** Complaints of the page: errors, and everything written to its console. */
   readonly complaints: readonly string[];
 };
 

@@ -3,10 +3,16 @@ import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
 
 export type Counts = { readonly passed: number; readonly failed: number; readonly skipped: number };
 
-/** Names the file that takes the counts of a run, for a program that runs the tests among other things. */
+/**
+ * The environment variable with the file for the counts of a run, for a program that runs the tests among
+ * other things.
+ */
 export const countsFileName = 'QUITTANCE_TEST_COUNTS';
 
-/** Ends a run with `N passed, N failed` (and `, N skipped`) alone on a line, for whoever reads only the last line. */
+/**
+ * Ends a run with `N passed, N failed` (and `, N skipped`) alone on a line, for readers of only the last
+ * line.
+ */
 export class ClosingLine implements Reporter {
   onTestRunEnd(
     modules: readonly TestModule[],
@@ -26,7 +32,7 @@ export class ClosingLine implements Reporter {
         else failed += 1;
       }
     }
-    // Whatever else fails a run must not read as "0 failed".
+    // A run that fails for another reason must not read as "0 failed".
     if (reason !== 'passed' && failed === 0) failed = 1;
     const file = process.env[countsFileName];
     if (file !== undefined) {

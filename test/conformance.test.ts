@@ -8,7 +8,7 @@ import { casesIn, findCases } from '../conformance/find-cases.ts';
 import { reportOn, runCases } from '../conformance/run-cases.ts';
 import { documentOf, postRule, preRule } from './sample-policy.ts';
 
-/** What the runner finds wrong with one case. */
+/** The runner's problems with one case. */
 async function problemsOf(data: Data, file: Data = {}): Promise<readonly string[]> {
   const place = { folder: 'own', file: 'own/cases.yaml' };
   const [result] = await runCases(casesIn({ ...file, fixtures: [{ id: 'case', ...data }] }, place));
@@ -265,7 +265,7 @@ describe('a workflow case passes', () => {
       ]),
     ));
 
-  it('from the state it begins with, with records in order and the session it came from', () =>
+  it('from its initial state, with records in order and its original session', () =>
     expectPass(
       ...workflowCase(
         [
@@ -339,7 +339,7 @@ describe('a workflow case fails', () => {
     ['on a field of a record', read('success', { audit_events: [{ session_id: 'x' }] }), /event 1/],
   ])('%s', (_, step, words) => expectFailure({ workflow: 'release', steps: [step] }, words, { workflows }));
 
-  it('on a workflow that is not there', () =>
+  it('on a workflow that does not exist', () =>
     expectFailure({ workflow: 'gone', steps: [{}] }, /no workflow named "gone"/, { workflows }));
 });
 
@@ -385,7 +385,7 @@ describe('the runner', () => {
     expect(mixed.lines.join('\n')).toMatch(
       /FAILED bad \(a\/one\.fixtures\.yaml\)[^]*Errata, counted as failed:\n {2}adv-inject-002: .*\n\n1 passed, 2 failed$/,
     );
-    // Nothing but errata: that is as good as it gets.
+    // Only errata: that is the best possible result.
     expect((await run(join(folder, 'mixed/b'))).ok).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-/** What the language has beyond edictum/v1, through the public doors. */
+/** Additions of the language to edictum/v1, through the public API. */
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { backtest, contractsFromMultiple, contractsFromYamlString } from 'quittance/contracts';
@@ -24,7 +24,7 @@ describe('a rule without when', () => {
     expect(await decisionOn(text, 'read')).toBe('allow');
   });
 
-  test('is refused where it is a post rule, and where when is there and says nothing', () => {
+  test('is refused in a post rule, and with an empty when', () => {
     const post = document('  - { id: a, type: post, tool: x, then: { action: warn, message: No. } }\n');
     expect(() => contractsFromYamlString(post)).toThrow(/when/);
     for (const when of ['{}', '[]', 'null', "''"])
@@ -63,12 +63,12 @@ describe('unlisted_tools: block', () => {
     expect(await decisionOn(text, name)).toBe(decision);
   });
 
-  test('does not let a listed tool past its rules', async () => {
+  test('does not let a listed tool bypass its rules', async () => {
     expect(await decisionOn(text, 'refund', { force: true })).toBe('block');
     expect(await decisionOn(text, 'read_file', { path: '/etc/passwd' })).toBe('block');
   });
 
-  test('names the switch as the rule that decided, in a runtime too', async () => {
+  test('names the switch as the deciding rule, in a runtime too', async () => {
     const tool = defineTool({ name: 'send_mail', run: () => 'sent' });
     const runtime = createRuntime({ tools: [tool], contracts: contractsFromYamlString(text) });
     const outcome = await runtime
@@ -79,7 +79,7 @@ describe('unlisted_tools: block', () => {
     expect(JSON.stringify(made)).toContain('defaults.unlisted_tools');
   });
 
-  test('only observes where the document observes, and a later document may switch it', async () => {
+  test('only observes in a document that observes, and a later document may change it', async () => {
     const observing = contractsFromYamlString(
       document(never, '', '{ mode: observe, unlisted_tools: block }'),
     );
@@ -95,7 +95,7 @@ describe('unlisted_tools: block', () => {
     expect((await both.evaluate({ toolName: 'x' })).decision).toBe('block');
   });
 
-  test('takes allow and block, and no other word', () => {
+  test('accepts allow and block, and no other word', () => {
     const said = (word: string) => document(never, '', `{ mode: enforce, unlisted_tools: ${word} }`);
     expect(() => contractsFromYamlString(said('allow'))).not.toThrow();
     for (const word of ['deny', 'ask', 'true', '[]'])
@@ -126,7 +126,7 @@ describe('workingDirectory', () => {
     expect((await backtest(ledger, { contracts: elsewhere })).different).toBeGreaterThan(0);
   });
 
-  test('is named where a relative path is explained without it', async () => {
+  test('is mentioned when a relative path is explained without it', async () => {
     const explained = await contractsFromYamlString(inside).explain({
       toolName: 'read_file',
       input: { path: 'a.txt' },
@@ -135,7 +135,7 @@ describe('workingDirectory', () => {
   });
 });
 
-test('a stage that does not take a tool gives the one reason, and the details elsewhere', async () => {
+test('a stage that does not allow a tool gives one reason, and the details elsewhere', async () => {
   const contracts = contractsFromYamlString(
     'apiVersion: edictum/v1\nkind: Workflow\nmetadata: { name: flow }\nstages:\n' +
       '  - { id: look, tools: [Read], exit: [{ condition: file_read("a"), message: Read a. }] }\n' +

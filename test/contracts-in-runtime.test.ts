@@ -1,5 +1,7 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
-/** Contracts inside a runtime, through the public doors: what they do to results, and what is kept of them. */
+/**
+ * Contracts inside a runtime, through the public API: their effect on results, and what is stored of them.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +42,7 @@ const tool = (
   more: Partial<Parameters<typeof defineTool>[0]> = {},
 ) => defineTool({ name: 'look', mode: 'external', loopLimit: 100, ...more, run });
 
-/** Unknown to the redactor: only the rule knows it for a secret. */
+/** Unknown to the redactor: only the rule identifies it as a secret. */
 const secret = 'tok-zebra-4711';
 const token = { 'output.text': { matches: 'tok-[a-z]+-\\d+' } };
 
@@ -84,7 +86,7 @@ describe('rules about results', () => {
       secret,
     ],
   };
-  // Whatever is too long is cut, and not through the middle of a secret: half of it is recognized by nobody.
+  // Long texts are cut, but never through a secret: half of it would not be recognized.
   const cuts: typeof ways = Object.fromEntries(
     [500, 1_000, 2_000, 4_000].flatMap((length) => {
       const long = `${'x'.repeat(length - 8)}${secret}${'y'.repeat(9_000)}`;
@@ -113,7 +115,7 @@ describe('rules about results', () => {
   );
 
   it.each(Object.entries({ ...ways, ...cuts }))(
-    'redact %s: nobody is told, and no byte on disk holds it',
+    'redact %s: no caller gets it, and no byte on disk holds it',
     async (name, give) => {
       const folder = newFolder();
       const ledger = await openLedger(join(folder, 'ledger.db'));
@@ -148,7 +150,7 @@ describe('rules about results', () => {
     },
   );
 
-  it('redact what comes late, or is thrown late, and withhold what they block', async () => {
+  it('redact late results and late errors, and withhold what they block', async () => {
     for (const [action, kept] of [
       ['redact', '[REDACTED]'],
       ['block', '[WITHHELD]'],
@@ -181,7 +183,7 @@ describe('rules about results', () => {
     }
   });
 
-  it('redact in place: types stay, the text around stays, other members are the same', async () => {
+  it('redact in place: types, surrounding text and other members stay', async () => {
     const { turn } = setStage({
       contracts: load(
         post('redact', token),
@@ -195,7 +197,7 @@ describe('rules about results', () => {
     });
   });
 
-  it('block: the body did run, so it is a failure policy.output and never a denial, and holds nothing of the output', async () => {
+  it('block: the body ran, so the outcome is a failure policy.output, never a denial, and contains no output', async () => {
     const { runtime, turn } = setStage({
       contracts: load(post('block', token)),
       tools: [tool(() => ({ a: secret })), tool(() => { throw new Error(secret); }, { name: 'throws' })], // prettier-ignore
@@ -208,12 +210,12 @@ describe('rules about results', () => {
     expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('zebra');
     const records = await runtime.calls.audit({ sessionId: 's' });
     expect(records.map(({ outcome }) => outcome.kind)).toEqual(['completed', 'completed']);
-    // What one result was blocked for does not block the tool.
+    // A blocked result does not block the tool.
     expect(await turn.call(envelope('again', 'look', { n: 2 }))).toMatchObject({ code: 'policy.output' });
     await expectSettledOnce(runtime);
   });
 
-  it('block: files that were attached to what is withheld are withheld with it', async () => {
+  it('block: files attached to a withheld output are withheld too', async () => {
     const { runtime, turn } = setStage({
       contracts: load(post('block', token)),
       tools: [
@@ -228,7 +230,7 @@ describe('rules about results', () => {
     expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('beside.txt');
   });
 
-  it('warn: the output is as it was, and the model is told beside it', async () => {
+  it('warn: the output is unchanged, and the model gets a note', async () => {
     const { turn } = setStage({
       contracts: load(post('warn', token)),
       tools: [tool(() => ({ a: secret }))],
@@ -240,7 +242,7 @@ describe('rules about results', () => {
     });
   });
 
-  it('observe: nothing changes, nobody is told, and the record says what would have been', async () => {
+  it('observe: nothing changes, no caller learns of it, and the record says what would have happened', async () => {
     const observe = { mode: 'observe' };
     const { runtime, turn } = setStage({
       contracts: load(
@@ -272,7 +274,7 @@ describe('workflows', () => {
     });
   const release = document(releaseStages);
 
-  it('take evidence of successes only: not of failures, refusals, throws and blocked results', async () => {
+  it('accept evidence of successes only: not of failures, denials, errors and blocked results', async () => {
     const outputs: Record<string, () => unknown> = {
       reported: () => 'error: no such file',
       thrown: () => {
@@ -291,7 +293,7 @@ describe('workflows', () => {
     for (const how of Object.keys(outputs)) {
       await turn.call(envelope(how, 'Read', { path: 'docs/plan.md', how }));
       expect([how, (await flow.state()).evidence.reads]).toEqual([how, []]);
-      // A failure that is final keeps its tool from the rest of the turn.
+      // A permanent failure blocks its tool for the rest of the turn.
       const next = runtime.turn({ sessionId: 's' });
       expect(await next.call(envelope(`edit-${how}`, 'Edit'))).toMatchObject({
         type: 'ToolDenied',
@@ -350,7 +352,7 @@ describe('workflows', () => {
     for (const ledger of ledgers) await ledger.close();
   });
 
-  it('are moved by people with one event each, by name, and say where they stand', async () => {
+  it('are moved by named people, one event each, and report their state', async () => {
     const { runtime } = setStage({ contracts: contractsFromYamlString(release), tools: [] });
     const flow = runtime.workflow({ sessionId: 's', workflow: 'flow' });
     expect(await flow.setStage({ stageId: 'review', by: 'ada' })).toMatchObject({
@@ -381,8 +383,8 @@ describe('workflows', () => {
   });
 });
 
-describe('what is kept of contracts', () => {
-  it('each version once, with its text, whatever runtimes and restarts there are; and on every decision', async () => {
+describe('what is stored of contracts', () => {
+  it('each version once, with its text, across runtimes and restarts; and named on every decision', async () => {
     const ledger = createMemoryLedger();
     const rule = (message: string): string =>
       JSON.stringify(documentOf([post('warn', token, { then: { action: 'warn', message } })]));
@@ -433,8 +435,8 @@ describe('what is kept of contracts', () => {
   });
 });
 
-describe('what contracts say about tools', () => {
-  it('withdraws that a tool may run again, and never grants it', async () => {
+describe('what contracts state about tools', () => {
+  it('withdraws the permission to rerun a tool, and never grants it', async () => {
     const cases: readonly (readonly [declared: boolean, said: boolean, mayRerun: boolean])[] = [
       [true, false, false],
       [true, true, true],
@@ -451,7 +453,7 @@ describe('what contracts say about tools', () => {
       await turn.call(envelope('a', 'look'));
       const [started] = await eventsOf(runtime, 'tool.started');
       expect([declared, said, started?.mayRerun]).toEqual([declared, said, mayRerun]);
-      // Only a tool that may run again answers a second identical call from the first.
+      // Only a tool that may rerun answers a second identical call from the first.
       const second = await turn.call(envelope('b', 'look'));
       expect(second.type).toBe(mayRerun ? 'ToolDenied' : 'ToolExecutionResult');
       const [decided] = await eventsOf(runtime, 'tool.decided');
@@ -459,7 +461,7 @@ describe('what contracts say about tools', () => {
     }
   });
 
-  it('whose success check counts: the tool’s, then the runtime’s, then the contracts’, then the default', async () => {
+  it('which success check counts: the tool’s, then the runtime’s, then the contracts’, then the default', async () => {
     const says =
       (who: string): SuccessCheck =>
       () => ({ ok: false, reason: `${who} says no` });

@@ -1,5 +1,5 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
-/** Contracts that are read again while calls go on, through the public door. */
+/** Contracts that are reloaded while calls continue, through the public API. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -121,7 +121,7 @@ describe('a reload', () => {
     expect(await contracts.reload()).toMatchObject({ ok: true });
   });
 
-  it('is followed by contracts made of these before it resolves', async () => {
+  it('is followed by contracts made from these before it resolves', async () => {
     const path = write('rules.yaml', rules(200, 'old'));
     const part = await contractsFromYaml(path);
     const joined = contractsFromMultiple([part]);
@@ -142,8 +142,8 @@ describe('a reload', () => {
   });
 });
 
-describe('documents that travel from a thread', () => {
-  it('arrive as they were', async () => {
+describe('documents sent from a thread', () => {
+  it('arrive unchanged', async () => {
     for (const text of [rules(250, 'x'), rules(1, 'x').replace('{', '')]) {
       const result = readDocument(text, 'a');
       expect(await takeSteps(unpackDocument(packDocument(result)))).toEqual(result);
@@ -162,7 +162,7 @@ describe('documents that travel from a thread', () => {
     for (const glob of stages.flatMap((stage) => stage.tools)) expect(glob.matches(glob.pattern)).toBe(true);
   });
 
-  it('are compiled and checked in a step for each pattern and each rule', () => {
+  it('are compiled and checked in one step per pattern and rule', () => {
     const { composed } = contractsFromYamlString(rules(40, 'x')).policy;
     expect([...lintInSteps(composed)]).toHaveLength(40);
     expect([...compileInSteps(composed, sampleWorld())]).toHaveLength(80);

@@ -1,4 +1,4 @@
-/** Holds the pages for contributors against the repository: files, scripts and the form of decisions. */
+/** Checks the pages for contributors against the repository: files, scripts and the form of decisions. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -11,7 +11,7 @@ import type { World } from '../demo/world.ts';
 import manifest from '../package.json' with { type: 'json' };
 import { root } from './sources.ts';
 
-/** Starts what `npm run tour` starts, with a folder of its own for temporary files. */
+/** Starts what `npm run tour` starts, with its own folder for temporary files. */
 function start(folder: string) {
   const [, ...args] = manifest.scripts.tour.split(' ');
   const env = { ...process.env, TMPDIR: folder, TEMP: folder, TMP: folder };
@@ -39,7 +39,7 @@ describe('npm run tour', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  // Windows has no signals to send.
+  // Windows has no signals.
   it.skipIf(process.platform === 'win32')(
     'cleans up when it is interrupted',
     async () => {
@@ -80,7 +80,7 @@ test('a scene that does not end as scripted is reported', async () => {
       },
     ],
     runtime,
-    {} as World, // neither scene looks at it
+    {} as World, // neither scene reads it
   );
   vi.restoreAllMocks();
   expect(report.failures).toEqual([

@@ -29,12 +29,12 @@ beforeAll(() => {
 });
 
 test('every door exports exactly the names listed in test/doors.txt', async () => {
-  // A changed list is a changed public interface. When it is meant: npx vitest run test/doors.test.ts -u
+  // A changed list is a changed public interface. If it is intended: npx vitest run test/doors.test.ts -u
   const listing = doors.map((door) => [door.name, ...exportedNames(program, door)].join('\n')).join('\n\n');
   await expect(`${listing}\n`).toMatchFileSnapshot('doors.txt');
 });
 
-/** Every framework has these in a door of its own, where they do the same job for that framework. */
+/** Every framework's door exports these names for that framework. */
 const onePerFramework: ReadonlySet<string> = new Set(['governTools', 'GovernedTools']);
 const isFramework = (door: string): boolean =>
   existsSync(join(root, 'src/adapters', door.replace('quittance/', ''), 'govern-tools.ts'));
@@ -60,7 +60,7 @@ test('the root door stays small: at most 95 names', () => {
   expect(rootDoor && exportsOf(program, rootDoor).length).toBeLessThanOrEqual(95);
 });
 
-test('a barrel stands only at a door: every src/*.ts and src/**/index.ts is in package.json exports', () => {
+test('a barrel exists only at a door: every src/*.ts and src/**/index.ts is in package.json exports', () => {
   const barrels = globSync(['src/*.ts', 'src/**/index.ts'], { cwd: root }).map((path) =>
     path.split(sep).join('/'),
   );
@@ -79,7 +79,7 @@ test('every door is built to a file of its own and declares its types', () => {
   }
 });
 
-/** `value name` for what exists at run time, `type name` for what only the compiler sees. */
+/** `value name` for exports that exist at run time, `type name` for types. */
 function exportedNames(compiled: ts.Program, door: Door): string[] {
   const checker = compiled.getTypeChecker();
   return exportsOf(compiled, door)
@@ -95,7 +95,7 @@ function exportsOf(compiled: ts.Program, { source }: Door): readonly ts.Symbol[]
   return compiled.getTypeChecker().getExportsOfModule(module);
 }
 
-/** Where the thing behind an export is declared. */
+/** Where an export is declared. */
 function declarationOf(compiled: ts.Program, symbol: ts.Symbol): string {
   const target =
     symbol.flags & ts.SymbolFlags.Alias ? compiled.getTypeChecker().getAliasedSymbol(symbol) : symbol;

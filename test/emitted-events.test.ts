@@ -1,4 +1,4 @@
-/** What behaviors emit stands in the record, and nothing that reads the record tells of calls otherwise for it. */
+/** Emitted events are on record, and do not change what readers of the record say about calls. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ async function withLedger<Result>(path: string, work: (ledger: Ledger) => Promis
   }
 }
 
-/** Made to be taken for something else: it says what an outcome would. */
+/** Made to be mistaken for something else: it has the data of an outcome. */
 const remark = ({ sessionId, turnId, id, at }: QuittanceEvent, callId: string | undefined): Entry => ({
   entryId: `remark-on-${id}`,
   sessionId,
@@ -53,7 +53,7 @@ const remark = ({ sessionId, turnId, id, at }: QuittanceEvent, callId: string | 
   ],
 });
 
-/** The same ledger twice; in one of them something was emitted for every event. */
+/** The same ledger twice; in one of them an event was emitted for every event. */
 beforeAll(async () => {
   await fillLedger(plain);
   cpSync(join(folder, 'plain'), join(folder, 'remarked'), { recursive: true });
@@ -84,7 +84,7 @@ test.each([
   ['show', 'call_confirmed', '--json'],
   ['cassette', 'export', 'ticket-42', '--out', '-'],
   ['backtest', '--contracts', contracts, '--json'],
-])('`quittance %s` (%s) says the same as if nothing had been emitted', async (...args) => {
+])('`quittance %s` (%s) prints the same as without emitted events', async (...args) => {
   const [before, after] = [await on(plain, ...args), await on(remarked, ...args)];
   expect(before.err).toBe('');
   expect(before.out).not.toBe('');
@@ -92,13 +92,13 @@ test.each([
   expect([after.code, after.err, other]).toEqual([before.code, '', one]);
 });
 
-test('two sessions that differ only by what was emitted do not differ', async () => {
+test('two sessions that differ only in emitted events do not differ', async () => {
   const { code, out, err } = await on(plain, 'diff', 'ticket-42', 'ticket-42', '--ledger-b', remarked);
   expect([code, err]).toEqual([0, '']);
   expect(out).not.toMatch(/^[-+~]/m);
 });
 
-test('the ledger is whole, also rebuilt and exported, and no event is one of a newer version', async () => {
+test('the ledger is whole, also rebuilt and exported, and no event counts as one of a newer version', async () => {
   const file = join(folder, 'ledger.jsonl');
   for (const args of [
     ['verify'],
@@ -114,14 +114,14 @@ test('the ledger is whole, also rebuilt and exported, and no event is one of a n
   expect(readFileSync(file, 'utf8')).toContain('order.flagged');
 });
 
-test('a trace shows each where it belongs, and safely', async () => {
+test('a trace shows each in its place, and safely', async () => {
   const { code, out } = await on(remarked, 'trace', 'ticket-42');
   expect(code).toBe(0);
   expect(out).toContain('order.flagged');
   for (const line of out.split('\n')) expect(line).not.toMatch(/[\p{Cc}\u202e]/u);
 });
 
-test('a runtime gives them with the events, and calls, records and answers as if they were not there', async () => {
+test('a runtime returns them with the events, and calls, records and answers as without them', async () => {
   const ask = (path: string) =>
     withLedger(path, async (ledger) => {
       const runtime = createRuntime({ tools: [], ledger });

@@ -1,7 +1,7 @@
 /**
- * Loaded before anything else by the processes of a test run that have a server, and by their threads. The threads of a
- * server lower their priority, so that its event loop goes first. Here other tests keep all processors busy, and such a
- * thread would wait for them. So it keeps its priority.
+ * Loaded first by test processes with a server, and by their threads: keeps the priority of the server's
+ * threads. The server lowers it so that its own event loop goes first. Here the other tests keep all cores
+ * busy, and such a thread would wait for them, often longer than any timeout.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';

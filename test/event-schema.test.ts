@@ -1,4 +1,4 @@
-/** The schema of events says what events are: all there can be fit it, and nothing else does. */
+/** The schema of events describes events exactly: every possible event matches it, and nothing else does. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -12,14 +12,14 @@ const typesOf = (one: object): unknown =>
   (one as { properties: { type: { const?: string } } }).properties.type.const;
 
 describe('the schema of events', () => {
-  it('has every type there is, and one for those of hosts', () => {
+  it('has every built-in type, and one for custom types', () => {
     const named = new Set(schema.anyOf.map(typesOf));
     const known = new Set(Object.keys(eventTable));
     expect(new Set([...named].filter((type) => type !== undefined))).toEqual(known);
     expect(named.has(undefined)).toBe(true);
   });
 
-  it('fits every event there can be, as JSON', () => {
+  it('matches every possible event, as JSON', () => {
     fc.assert(
       fc.property(anyEvent, (event) => {
         const json: unknown = JSON.parse(JSON.stringify(event));
@@ -47,7 +47,7 @@ describe('the schema of events', () => {
     expect(validate(event)).toBe(false);
   });
 
-  it('takes an event of a host', () => {
+  it('accepts a custom event', () => {
     const event = {
       type: 'order.flagged',
       id: 'e',

@@ -15,7 +15,7 @@ export function readNamedSources(): readonly Source[] {
     .map((path) => parseSource(path, readFileSync(join(root, path), 'utf8')));
 }
 
-/** What a file exports: what it declares, and what it passes on by name. */
+/** The exports of a file: its declarations, and re-exports by name. */
 export function exportsOf({ path, tree }: Source): readonly Exported[] {
   return tree.statements.flatMap((statement): readonly Exported[] => {
     if (ts.isExportDeclaration(statement)) return reExported(statement, path);

@@ -5,16 +5,16 @@ import { alterLedger } from './alter-ledger.ts';
 
 export type Failing = {
   readonly ledger: Ledger;
-  /** Appends that it is true of fail from now on. */
+  /** Appends for which this returns true fail from now on. */
   failAt: ((entry: Entry) => boolean) | undefined;
   /** What an append waits for first. */
   before: ((entry: Entry) => Promise<void> | undefined) | undefined;
-  /** Nothing can be read either. */
+  /** Reads fail too. */
   isGone: boolean;
   canSpill: boolean;
-  /** No spill can be prepared, so no intent may be written. */
+  /** No spill file can be prepared, so no intent may be written. */
   hasNoRoom: boolean;
-  /** Entries that were to be appended, whether they were taken or not. */
+  /** Entries of all appends, successful or not. */
   readonly tried: Entry[];
 };
 
@@ -61,7 +61,7 @@ export function failingLedger(real: Ledger = createMemoryLedger()): Failing {
   return failing;
 }
 
-/** True of entries with an event of this type. */
+/** True for entries with an event of this type. */
 export const has =
   (type: string) =>
   ({ events }: Entry): boolean =>

@@ -1,4 +1,4 @@
-/** A ledger whose every answer is an error of the system: what a caller hears is an error of ours, or an outcome. */
+/** A ledger whose every answer is a system error: a caller gets an error of this package, or an outcome. */
 import { createRuntime, defineTool, isQuittanceError, ToolDecision, ToolError } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { Runtime, ToolOutcome } from 'quittance';
@@ -10,7 +10,7 @@ import { interceptLedger } from './alter-ledger.ts';
 
 type Failing = { readonly ledger: Ledger; readonly fail: (how: 'throws' | 'rejects') => void };
 
-/** Fails like a disk that went away: with bare errors of the system, from every method that may. */
+/** Fails like a disk that went away: with bare system errors, from every method that may. */
 function failingLedger(): Failing {
   const memory = createMemoryLedger();
   let fails: 'throws' | 'rejects' | undefined;
@@ -32,7 +32,7 @@ const call = { sessionId: 's', callId: 'c' };
 const tokens = new WeakMap<Runtime, Promise<string>>();
 const tokenOf = async (runtime: Runtime): Promise<string> => (await tokens.get(runtime)) ?? '';
 
-/** Every public way to ask a runtime for something that needs the ledger. */
+/** Every public method of a runtime that needs the ledger. */
 const asked: Readonly<Record<string, (runtime: Runtime) => Promise<unknown>>> = {
   'turn.call': (runtime) => runtime.turn({ sessionId: 's' }).call(envelope('new', 'pay', { n: 2 })),
   'turn.call of a known id': (runtime) =>
@@ -84,7 +84,7 @@ const asked: Readonly<Record<string, (runtime: Runtime) => Promise<unknown>>> = 
     runtime.events.on({ name: 'b', on: 'tool.responded' }, () => undefined).caughtUp(),
 };
 
-/** Of an error of ours only; `turn.run` throws the outcome as a `ToolError`. */
+/** The code of an error of this package; `turn.run` throws the outcome as a `ToolError`. */
 const codeOf = (error: unknown): string | undefined =>
   isQuittanceError(error) ? error.code : error instanceof ToolError ? error.reason : undefined;
 

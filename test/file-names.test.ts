@@ -7,7 +7,7 @@ const sources = readNamedSources();
 const isDoor = (path: string): boolean => /^src\/[^/]+\.ts$|\/index\.ts$/.test(path);
 const baseOf = (path: string): string => basename(path).replace(/\.tsx?$/, '');
 
-/** Files that no export names, and why. */
+/** Files that are not named after an export, and why. */
 const otherwiseNamed: Readonly<Record<string, string>> = {
   'src/cli/main.ts': 'the program: it exports nothing',
   'console/src/main.tsx': 'the program: it exports nothing',
@@ -21,7 +21,7 @@ const otherwiseNamed: Readonly<Record<string, string>> = {
   'src/policy/sandbox/resource-text.ts': 'small questions about a text that may name a resource',
 };
 
-/** Names that several files export with one meaning each framework or each store gives its own form of. */
+/** Names that several files export, because each framework or store has its own version. */
 const sharedNames: Readonly<Record<string, string>> = {
   governTools: 'one for each framework, behind a door of its own',
   sendProbe: 'one for each framework: the call that proves the adapter safe',

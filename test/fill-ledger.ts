@@ -1,8 +1,11 @@
-/** A ledger in a file with one call of every kind, made the way anybody would make it. */
+/** A ledger file with one call of every kind, made through the public API. */
 import { createRuntime, defineTool, ToolDecision, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 
-/** Everything a terminal would act on: colors, the title, the cursor, 8-bit control, and text that runs backwards. */
+/**
+ * Everything that a terminal would act on: colors, the title, the cursor, 8-bit control, and text that runs
+ * backwards.
+ */
 export const nasty = '\u001b[31mred\u001b]0;owned\u0007\r\n\u009b2J\u202Eevil\u2066 \u{e0041}end';
 
 const anything = { type: 'object' } as const;
@@ -57,7 +60,7 @@ const tools = [
   defineTool({ name: 'get_page', mode: 'read', input: anything, run: () => ({ title: nasty }) }),
 ] as const;
 
-/** Fills a ledger; every call is in session `ticket-42` but the last one. */
+/** Fills a ledger. Every call except the last is in session `ticket-42`. */
 export async function fillLedger(path: string): Promise<void> {
   const ledger = await openLedger(path);
   const runtime = createRuntime({
@@ -91,7 +94,7 @@ export async function fillLedger(path: string): Promise<void> {
   const other = runtime.turn({ sessionId: 'ticket-43' });
   await other.call({ id: 'call_read', name: 'get_order', arguments: { id: 8 } });
   await runtime.close();
-  // Asked once, so that the read tables are there: by themselves they are filled when there is nothing else to do.
+  // One query, so that the read tables exist: otherwise they are filled when the process is idle.
   await ledger.queries.findCalls({ limit: 1 });
   await ledger.close();
 }

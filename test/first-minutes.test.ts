@@ -26,7 +26,7 @@ const run = promisify(execFile);
 let folder = '';
 let cli = '';
 
-/** Builds what is here unless that was just done, packs it, and installs that. */
+/** Builds unless that was just done, packs the result, and installs it. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quittance-first-'));
   const build = join(root, 'node_modules/.bin');
@@ -100,7 +100,7 @@ async function endAll(program: ChildProcess, signal: NodeJS.Signals): Promise<nu
 const quittance = (args: readonly string[], cwd: string) =>
   run(process.execPath, [cli, ...args], { cwd, env: { ...process.env, NODE_OPTIONS: '' } });
 
-test('what a checkout says to type in another terminal works there', async () => {
+test('the commands that a checkout suggests for another terminal work there', async () => {
   const cwd = join(folder, 'checkout');
   const options = ['--port', '0', '--no-open', '--ledger', 'its own/shop.db'];
   const demo = spawn('npm', ['run', '--silent', 'quittance', '--', 'demo', ...options], {
@@ -127,7 +127,7 @@ test('what a checkout says to type in another terminal works there', async () =>
 });
 
 describe('the package, installed in an empty folder', () => {
-  it('holds no source but the style sheet, and reads its templates', async () => {
+  it('contains no source except the style sheet, and reads its templates', async () => {
     const home = join(folder, 'home');
     expect(readdirSync(join(home, 'node_modules/quittance/src'), { recursive: true })).toEqual([
       'react',
@@ -177,7 +177,7 @@ describe('the package, installed in an empty folder', () => {
     expect((await quittance(['pending'], home)).stdout).toContain('call_90000');
   });
 
-  it('writes beside what is there, says what is missing, and touches nothing', async () => {
+  it('adds files to an existing project, says what is missing, and changes nothing', async () => {
     const [home, file] = [join(folder, 'home', 'there already'), join(folder, 'home', 'no-folder')];
     mkdirSync(home);
     writeFileSync(join(home, 'package.json'), '{}');
@@ -202,7 +202,7 @@ describe('the package, installed in an empty folder', () => {
       });
   });
 
-  it('opens the console on a shop at work, keeps its ledger when it is stopped, and goes on with it', async () => {
+  it('opens the console on a demo shop, keeps its ledger when stopped, and continues with it', async () => {
     const home = join(folder, 'shop');
     mkdirSync(home);
     const calls = async (): Promise<number> => {
@@ -238,7 +238,7 @@ describe('the package, installed in an empty folder', () => {
               headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
             })
           ).json();
-        // In a thread of its own, whose file must be in the package.
+        // In its own thread, whose file must be in the package.
         let job = (await ask('/v1/verify', { method: 'POST', body: '{}' })) as Job;
         while (job.status === 'running') {
           await new Promise((resolve) => setTimeout(resolve, 50));
@@ -253,10 +253,10 @@ describe('the package, installed in an empty folder', () => {
         ).toMatchObject({ ok: false });
         const exported = await fetch(`${url}/v1/export`, { headers: { authorization: `Bearer ${token}` } });
         expect((await exported.text()).trimEnd().split('\n').at(-1)).toContain('quittanceExportEnd');
-        // There is soon something to approve, and something nobody knows the end of.
+        // Soon there is something to approve, and an unresolved call.
         for (;;) {
           const { now, totals } = (await ask('/v1/stats?buckets=1')) as {
-            // Missing where a busy machine took longer over it than a request may take.
+            // Missing if a busy machine took longer than a request may take.
             now?: { held: number; unresolved: number };
             totals: { calls: number };
           };

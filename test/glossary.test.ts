@@ -16,7 +16,7 @@ const sources = readNamedSources();
 const isConsole = ({ path }: Source): boolean => path.startsWith('console/');
 
 describe('docs/glossary.md', () => {
-  test('is what the table says (npm run docs writes it again)', async () => {
+  test('matches the table (npm run docs writes it again)', async () => {
     for (const [path, text] of await renderGlossary())
       expect(readFileSync(join(root, path), 'utf8')).toBe(text);
   });
@@ -64,7 +64,7 @@ describe('the word for how a call ended', () => {
       expect(Object.values(outcomeWords).some((word) => label.startsWith(word.label))).toBe(true);
   });
 
-  test('is written only in the table: the console and the CLI take it from there', () => {
+  test('is written only in the table: the console and the CLI use it', () => {
     const labels = new Set(Object.values(outcomeWords).map(({ label }) => label));
     const written = sources
       .filter((source) => isConsole(source) && /outcome|chart/.test(source.path))
@@ -74,7 +74,7 @@ describe('the word for how a call ended', () => {
   });
 });
 
-describe('a word that is not used any more', () => {
+describe('a retired word', () => {
   const patterns = retiredWords.map(({ word, instead, inTexts }) => ({
     instead,
     inTexts,

@@ -1,4 +1,4 @@
-/** The pages of docs/ that are written by hand: what they say is held against what there is. */
+/** Checks the hand-written pages of docs/ against the code. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -48,7 +48,7 @@ const pages = [
   'docs/http.md',
 ];
 
-/** Pages whose blocks are programs each, which print the lines marked `// →`. */
+/** Pages whose blocks are separate programs that print the lines marked `// →`. */
 const pagesOfPrograms = ['docs/behaviors.md', 'docs/ledger.md'];
 
 /** The blocks of one language, in order, as one text. */
@@ -75,7 +75,7 @@ async function run(program: string): Promise<{ output: string; errors: string }>
 }
 
 describe.each(pages)('%s', (page) => {
-  test('is a program that prints what the page says it prints', async () => {
+  test('is a program that prints what the page says', async () => {
     expect(await run(blocks(page, 'ts'))).toEqual({ output: blocks(page, 'text'), errors: '' });
   });
 
@@ -159,7 +159,7 @@ describe('docs/tools.md lists', () => {
     }
   });
 
-  test('everything a body is given', () => {
+  test('every member of a body’s context', () => {
     const [, context = ''] = read('src/tool/tool-context.ts').split('export type ToolContext = {');
     const members = [...(context.split('\n};')[0] ?? '').matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)];
     expect(firstColumn('docs/tools.md', 'The context').toSorted()).toEqual(
@@ -246,7 +246,7 @@ test('docs/testing.md lists every fault', () => {
   expect(firstColumn('docs/testing.md', 'Faults')).toEqual(faultNames);
 });
 
-test('docs/tools.md says how answers of well-known services are taken', async () => {
+test('docs/tools.md says how answers of well-known services are read', async () => {
   const rows = read('docs/tools.md')
     .split('\n')
     .flatMap((line) => {

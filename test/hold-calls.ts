@@ -1,6 +1,6 @@
 /**
- * A process that makes calls and holds those a person must decide about, in the ledger it is given. Says how each call
- * ends, a line each. Run by tests of the command line.
+ * A process that makes calls and holds those that need an approval, in the given ledger. Prints how each call
+ * ends, one line each. Run by tests of the command line.
  */
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';

@@ -9,7 +9,7 @@ test('src keeps the architecture stated in test/layering.ts', () => {
   expect(found, `\n\n${found.join('\n\n')}\n`).toEqual([]);
 });
 
-/** Small trees that each break one rule, so that a rule which stops biting is noticed. */
+/** Small trees that each break one rule, so that a rule that no longer works is noticed. */
 function breachesOf(files: Record<string, string>): string[] {
   return breaches(Object.entries(files).map(([path, text]) => parseSource(path, text)));
 }
@@ -28,7 +28,7 @@ describe('the architecture refuses', () => {
     ]);
   });
 
-  test('two stores, or two edges, that know each other', () => {
+  test('two stores, or two edges, that import each other', () => {
     expect(
       breachesOf({
         'src/store/memory/a.ts': `import '../sqlite/b.ts';`,
@@ -54,13 +54,13 @@ describe('the architecture refuses', () => {
     ]);
   });
 
-  test('an index.ts that is no door', () => {
+  test('an index.ts that is not a door', () => {
     expect(breachesOf({ 'src/policy/limits/index.ts': '' })).toEqual([
       expect.stringContaining('src/policy/limits/index.ts: an index.ts stands only at a door'),
     ]);
   });
 
-  test('importing what is not published', () => {
+  test('importing an unpublished module', () => {
     expect(breachesOf({ 'src/cli/a.ts': `import '../../test/layering.ts';` })).toEqual([
       expect.stringContaining('imports test/layering.ts, outside src/'),
     ]);
@@ -72,7 +72,7 @@ describe('the architecture refuses', () => {
     ]);
   });
 
-  test('a folder with no place in the order', () => {
+  test('a folder without a place in the order', () => {
     expect(breachesOf({ 'src/utils/a.ts': '', 'src/lib/a.ts': '' })).toEqual([
       expect.stringContaining('"utils" has no place'),
       expect.stringContaining('"lib" has no place'),

@@ -12,7 +12,7 @@ export const layers: readonly (readonly string[])[] = [
   ['base'],
   ['tool'],
   ['call'],
-  // What rules say, from the pattern to the judgement.
+  // Rules, from the pattern to the judgement.
   ['policy/regex'],
   ['policy/language'],
   ['policy/read'],
@@ -23,7 +23,7 @@ export const layers: readonly (readonly string[])[] = [
   ['policy/judge'],
   ['ledger'],
   ['view'],
-  // What the stages of a call share.
+  // Shared by the stages of a call.
   ['runtime/host'],
   ['runtime/files'],
   ['runtime/input'],
@@ -42,7 +42,7 @@ export const layers: readonly (readonly string[])[] = [
   ['runtime/execute'],
   ['runtime/hold'],
   ['runtime/turn'],
-  // What goes on with calls from outside their turn.
+  // Work on calls outside of their turn.
   ['runtime/recovery'],
   ['runtime/people'],
   ['runtime/behaviors'],
@@ -52,7 +52,7 @@ export const layers: readonly (readonly string[])[] = [
   ['store/memory', 'store/sqlite', 'store/postgres'],
   ['store'],
   ['contracts'],
-  // What all adapters share, then one room for each framework. Some build on another.
+  // Shared by all adapters, then one room for each framework. Some build on another.
   ['adapters/answer'],
   ['adapters/adopt'],
   ['adapters/run'],
@@ -70,14 +70,14 @@ export const layers: readonly (readonly string[])[] = [
   ['cli'],
 ];
 
-/** Folders that compute and touch nothing: of Node they may use digests and inspection only. */
+/** Folders that only compute: of Node they may use digests and inspection only. */
 const pure = new Set(['base', 'tool', 'call', 'policy', 'ledger', 'view']);
 const isPure = (folder: string): boolean => pure.has(folder.split('/')[0] ?? folder);
 const pureMayUse = new Set(['node:crypto', 'node:util']);
 
 /**
- * The folders that may read the global `process`. Contracts look at its environment for their rules, helpers for tests
- * look whether they run where nothing may be recorded, and the opening of a ledger looks for its key and certificates.
+ * The folders that may read the global `process`. Contracts read its environment for their rules, and test
+ * helpers check whether recording is allowed.
  */
 const readsProcess = new Set(['cli', 'contracts', 'store', 'testing']);
 
@@ -91,7 +91,7 @@ const bannedLines: readonly [RegExp, string][] = [
   [/\.terminate\(/, 'takes the process with it where the database is at work; a thread ends by itself'],
 ];
 
-/** Every breach of the architecture in the given files, as sentences; empty when it holds. */
+/** Every breach of the architecture in the given files, as sentences. Empty if there is none. */
 export function breaches(sources: readonly Source[]): string[] {
   const imports = sources.flatMap(importsOf);
   return [
@@ -146,7 +146,7 @@ function wrongDirection({ from, to, isFile, line }: Import): string[] {
   const [mine, theirs] = [folderOf(from), folderOf(to)];
   if (mine === undefined || theirs === undefined || mine === theirs) return [];
   const [myRow, theirRow] = [rowOf(mine), rowOf(theirs)];
-  if (myRow === -1 || theirRow === -1) return []; // said by homeless
+  if (myRow === -1 || theirRow === -1) return []; // reported by homeless
   if (theirRow < myRow) return [];
   return [
     theirRow === myRow
@@ -209,7 +209,9 @@ function processReads(source: Source): string[] {
   return found;
 }
 
-/** True for `process.env`, `globalThis.process` and `typeof process`; false where `process` only names a member. */
+/**
+ * True for `process.env`, `globalThis.process` and `typeof process`; false if `process` only names a member.
+ */
 function isGlobalRead(node: ts.Identifier): boolean {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent) && parent.name === node)
@@ -241,7 +243,9 @@ function moduleState(source: Source): string[] {
     );
 }
 
-/** The one file that ends threads from outside, and the thread it ends: no database may be opened in there. */
+/**
+ * The only file that ends threads from outside, and the thread that it ends: no database may be opened there.
+ */
 const endsThreads = 'src/http/contract-threads.ts';
 const endedThread = 'src/http/contract-thread.ts';
 

@@ -12,7 +12,7 @@ const frameworks = ['test/frameworks/package-lock.json', 'test/frameworks/oldest
 
 function lockedBy(file: string): [path: string, Locked][] {
   const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
-  // What npm writes; only the fields named above are read.
+  // Written by npm; only the fields named above are read.
   return Object.entries((JSON.parse(text) as { packages: Record<string, Locked> }).packages);
 }
 
@@ -31,16 +31,16 @@ describe.for(['package-lock.json', ...frameworks])('%s', (file) => {
     expect(missing).toEqual([]);
   });
 
-  test('names no registry, so that it installs from whichever one is configured', () => {
+  test('names no registry, so that it installs from the configured one', () => {
     const named = locked.filter(([, { link, resolved }]) => resolved !== undefined && link !== true);
     expect(named).toEqual([]);
   });
 });
 
-/** Packages with scripts that nothing here runs: `scripts/frameworks.ts` installs without scripts. */
+/** Packages with scripts that are never run: `scripts/frameworks.ts` installs without scripts. */
 const silenced = ['@google/genai', 'protobufjs'];
 
-test.for(frameworks)('%s has nothing that runs while it is installed', (file) => {
+test.for(frameworks)('%s runs nothing during installation', (file) => {
   const scripts = lockedBy(file).filter(([, { hasInstallScript }]) => hasInstallScript === true);
   const names = scripts.map(([path]) =>
     path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),

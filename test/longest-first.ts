@@ -85,15 +85,16 @@ export const longest: readonly string[] = [
 ];
 
 /**
- * Runs long files before short ones, so that none is left over alone at the end. Vitest goes by the size of a file where
- * it has no times of an earlier run, and the suites of the frameworks are very small files.
+ * Runs long files before short ones, so that none runs alone at the end. Without times of an earlier run
+ * Vitest sorts by file size, and the suites of the frameworks are very small files.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = new Map(longest.map((path, index) => [path, index]));
     const rankOf = ({ moduleId }: TestSpecification): number =>
       rank.get(moduleId.slice(this.ctx.config.root.length + 1)) ?? longest.length;
-    // Files that share a worker follow one another: a worker is kept only for the next file of its project.
+    // Files that share a worker run one after another: a worker is reused only for the next file of its
+    // project.
     const isolated = ({ project }: TestSpecification): number => (project.config.isolate ? 0 : 1);
     const sorted = await super.sort(files);
     return sorted.toSorted((a, b) => isolated(a) - isolated(b) || rankOf(a) - rankOf(b));

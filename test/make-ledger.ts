@@ -1,4 +1,4 @@
-/** A ledger as the runtime would write it, made of the rules alone: for tests of what reads ledgers. */
+/** A ledger like the runtime's, made from the rules alone, for tests of code that reads ledgers. */
 import type { Call } from '../src/call/call.ts';
 import type { Command } from '../src/call/command.ts';
 import type { CallEvent, QuittanceEvent } from '../src/call/event.ts';
@@ -11,7 +11,7 @@ import { outcomeToModelContent } from '../src/call/model-content.ts';
 import { chainHash, genesisHash } from '../src/ledger/chain.ts';
 import { writeEntry } from '../src/ledger/formats/v1/write-entry.ts';
 
-/** What may become of a call, as the commands of each of its entries. */
+/** What can happen to a call, as the commands of each of its entries. */
 export const stories = {
   read: [['request', 'allow', 'start', 'result']],
   write: [['request', 'allow', 'start'], ['result']],
@@ -49,7 +49,7 @@ export type MadeEntry = Omit<Entry, 'events'> & { readonly events: readonly Quit
 
 export type Plan = { readonly session: string; readonly call: string; readonly story: Story };
 
-/** The entries of these calls, which take turns: one entry of each, then the next. */
+/** The entries of these calls, interleaved: one entry of each, then the next. */
 export function makeEntries(plans: readonly Plan[]): MadeEntry[] {
   const entries: MadeEntry[] = [];
   const calls = plans.map((plan) => ({ ...plan, state: undefined as Call | undefined, version: 0 }));
@@ -97,7 +97,7 @@ export function makeEntries(plans: readonly Plan[]): MadeEntry[] {
   return entries;
 }
 
-/** The same, as a store keeps them. */
+/** The same entries in their stored form. */
 export function storeEntries(entries: readonly Entry[]): StoredEntry[] {
   const heads = new Map<string, { sequence: number; hash: string }>();
   let salts = 0;
@@ -112,7 +112,7 @@ export function storeEntries(entries: readonly Entry[]): StoredEntry[] {
   });
 }
 
-/** Chains entries anew, as somebody would who changed one of them and knows how. */
+/** Recomputes the chain, like an attacker who changed an entry and knows how. */
 export function rechain(entries: readonly StoredEntry[]): StoredEntry[] {
   const heads = new Map<string, { sequence: number; hash: string }>();
   return entries.map((entry, index) => {

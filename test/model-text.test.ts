@@ -1,4 +1,7 @@
-/** Text for the model is never text for the developer: it names no function, no option, no way round an approval. */
+/**
+ * Text for the model is never text for the developer: it names no function, no option, and no way around an
+ * approval.
+ */
 import type { AnyTool, RuntimeOptions, ToolOutcome } from 'quittance';
 import { defineTool, denialReasons, outcomeToModelContent, reasonTable, ToolDecision } from 'quittance';
 import { outcomeToWire } from 'quittance/wire';
@@ -30,7 +33,7 @@ const throws = (): never => {
   throw new Error('socket hang up');
 };
 
-/** What a host or a tool can do wrong, or rightly, so that the model is told something. */
+/** Things that a host or a tool can do, wrong or right, that produce text for the model. */
 const cases: Readonly<Record<string, Case>> = {
   'a hook that throws': { options: { onPreToolUse: throws } },
   'a hook that gives nonsense': { options: { onPreToolUse: () => true as never } },
@@ -99,7 +102,7 @@ async function toldOf({ tool = {}, options = {} }: Case): Promise<{ outcome: Too
   return { outcome, log: log.map(({ message }) => message).join(' ') };
 }
 
-describe('what the model is told names no API', () => {
+describe('the content for the model names no API', () => {
   it.each(Object.entries(cases))('of %s', async (_, given) => {
     const { outcome } = await toldOf(given);
     expect(outcome.type).not.toBe('ToolExecutionResult');
@@ -115,17 +118,17 @@ describe('what the model is told names no API', () => {
     ['a key that throws', /idempotencyKey/],
     ['a success check that gives nonsense', /Expected true, false/],
     ['an output that is a Map', /Object\.fromEntries/],
-  ] as const)('and the log of the call tells the developer: %s', async (name, said) => {
+  ] as const)('and the log of the call informs the developer: %s', async (name, said) => {
     expect((await toldOf(cases[name] ?? {})).log).toMatch(said);
   });
 
-  it('and of a wrong use of the context the extras tell the developer', async () => {
+  it('and for a wrong use of the context the extras inform the developer', async () => {
     const { outcome } = await toldOf(cases['a wrong charge'] ?? {});
     expect(JSON.stringify(outcomeToWire(outcome))).toContain('context.charge takes');
   });
 });
 
-/** What becomes the content, the note or the reason of a hold, wherever it is written down. */
+/** Properties that become the content, the note or the reason of a hold. */
 const toldProperties: ReadonlySet<string> = new Set([
   'details',
   'error',

@@ -1,4 +1,4 @@
-/** A ledger in memory that outlives whoever uses it: each handle can be killed, as a process is. */
+/** A memory ledger that outlives its users: each handle can be killed like a process. */
 import type { Ledger } from 'quittance/store';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
@@ -6,7 +6,7 @@ import { alterLedger, interceptLedger } from './alter-ledger.ts';
 
 export type Handle = {
   readonly ledger: Ledger;
-  /** From now on nothing that is asked of this handle is answered, and what it had in hand is nobody's. */
+  /** From now on this handle answers nothing, and its calls have no living owner. */
   readonly kill: () => void;
 };
 
@@ -27,7 +27,7 @@ export function createMortalLedger(clock: ManualClock): MortalLedger {
         if (name === 'now') return proceed();
         if (dead) return never;
         const answer = proceed();
-        // What was under way when the process died happened; its caller never hears of it.
+        // Operations that were running when the process died did happen; their caller never learns of it.
         return answer instanceof Promise
           ? answer.then(
               (given: unknown) => (dead ? never : given),

@@ -1,4 +1,7 @@
-/** The tool behind `npm run mutate`: what it changes, how it names a change, and which processes its probes reach. */
+/**
+ * The tool behind `npm run mutate`: what it changes, how it names a change, and which processes its probes
+ * reach.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,18 +49,18 @@ describe('mutations', () => {
     expect(changes(edited)).toEqual(changes(source));
   });
 
-  it('are told apart where one declaration allows the same change twice', () => {
+  it('have different names if one declaration allows the same change twice', () => {
     expect(changes('const both = (a: number): boolean => a > 1 && a > 2;')).toEqual(
       expect.arrayContaining(['both operator: > → >=', 'both operator: > → >= @2']),
     );
   });
 
-  it('change exactly the place they name', () => {
+  it('change exactly the named position', () => {
     const [first] = makeMutations('a.ts', source);
     expect(first && applyMutation(source, first)).toBe(source.replace('cost > left', '!(cost > left)'));
   });
 
-  it('are drawn the same for the same seed, without those that do not compile', () => {
+  it('are the same for the same seed, without those that do not compile', () => {
     const all = makeMutations('a.ts', source);
     const keysOf = (seed: number, text = source): string[] =>
       draw(all, {
@@ -74,7 +77,7 @@ describe('mutations', () => {
 });
 
 describe('probes', () => {
-  it('reach a child process, and tell of it although the process is killed', () => {
+  it('reach a child process, and report it even if the process is killed', () => {
     const folder = mkdtempSync(join(tmpdir(), 'quittance-probes-'));
     try {
       const log = join(folder, 'log');
@@ -102,7 +105,7 @@ else console.log('not reached');
 
 describe('a verdict', () => {
   type Answer = 'passes' | 'fails' | 'times out' | 'hangs' | 'dies';
-  /** Judges one mutation with tests `a` and `b`; each answers in turn, apart with and without the mutation. */
+  /** Judges one mutation with tests `a` and `b`; each answers in turn, with and without the mutation. */
   const judge = async (
     answers: Readonly<Record<string, readonly Answer[]>>,
     tests = ['a', 'b'],
@@ -145,18 +148,18 @@ describe('a verdict', () => {
     return { passed: false, files: [{ test, ms: 5, failure }], unhandled: undefined };
   };
 
-  it('is a kill where a test fails with the mutation and passes without it', async () => {
+  it('is a kill if a test fails with the mutation and passes without it', async () => {
     expect(await judge({ 'a mutated': ['fails'] })).toEqual({
       verdict: { type: 'killed', test: 'a', title: 'spends', by: 'assertion' },
       ran: ['a mutated', 'a unchanged'],
     });
   });
 
-  it('is none where every test passes', async () => {
+  it('is not a kill if every test passes', async () => {
     expect(await judge({})).toEqual({ verdict: { type: 'passed' }, ran: ['a mutated', 'b mutated'] });
   });
 
-  it('is left to the other tests where a test fails without the mutation as well', async () => {
+  it('is left to the other tests if a test also fails without the mutation', async () => {
     const red = { 'a mutated': ['fails'], 'a unchanged': ['fails'] } as const;
     expect((await judge(red)).verdict).toEqual({ type: 'doubtful', test: 'a' });
     expect(await judge({ ...red, 'b mutated': ['fails'] })).toEqual({
@@ -185,7 +188,7 @@ describe('a verdict', () => {
     },
   );
 
-  it('is kept with what it rests on, sorted, and read by the next run', () => {
+  it('is stored with its inputs, sorted, and read by the next run', () => {
     const folder = mkdtempSync(join(tmpdir(), 'quittance-verdicts-'));
     try {
       const files = [join(folder, 'kills.json'), join(folder, 'survivals.json')] as const;
@@ -209,7 +212,7 @@ describe('a verdict', () => {
     }
   });
 
-  it('is sought first in the test beside the file, then in tests that killed before', () => {
+  it('is sought first in the test next to the file, then in tests that killed before', () => {
     const tests = ['src/a/spend.test.ts', 'src/b/other.test.ts', 'test/spending.test.ts', 'test/far.test.ts'];
     expect(nearTests('src/a/spend.ts', tests, new Map([['src/b/other.test.ts', 1]]))).toEqual([
       'src/a/spend.test.ts',

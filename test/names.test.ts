@@ -17,7 +17,7 @@ const names =
 
 const page = readFileSync('docs/names.md', 'utf8');
 
-describe('the names this was asked to have', () => {
+describe('the required names', () => {
   it.each(names)('%s has its place', (name) => {
     expect(page).toContain(name);
   });
@@ -36,7 +36,7 @@ describe('the names this was asked to have', () => {
         expect([door, ...(listed.get(door) ?? [])]).toContain(name);
   });
 
-  it('are in files that exist, where the page names one', () => {
+  it('are in files that exist, if the page names one', () => {
     for (const [, path] of page.matchAll(/`(src\/[^`]+\.ts)`/g))
       expect(readFileSync(path ?? '', 'utf8')).not.toBe('');
   });

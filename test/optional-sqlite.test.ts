@@ -1,4 +1,4 @@
-/** A SQLite ledger needs better-sqlite3; nothing else does. Each test runs a process that cannot find the package. */
+/** Only a SQLite ledger needs better-sqlite3. Each test runs a process that cannot find the package. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'quittance-no-sqlite-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Makes Node answer a request for a module that fits the pattern as it answers for one that it cannot load. */
+/** Makes Node fail for modules that match the pattern, as for a module that it cannot load. */
 const hide = (pattern: RegExp, code: string): string =>
   `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
@@ -60,7 +60,7 @@ test('a runtime with a ledger in memory settles a call without the package', asy
   expect(answer).toBe('ToolExecutionResult');
 });
 
-test('opening a SQLite ledger without the package says what to install, and makes no file', async () => {
+test('opening a SQLite ledger without the package says what to install, and creates no file', async () => {
   const path = join(folder, 'deep', 'ledger.db');
   const answer = await evaluate(`
     import { isQuittanceError } from 'quittance';
@@ -72,7 +72,7 @@ test('opening a SQLite ledger without the package says what to install, and make
   expect(existsSync(join(folder, 'deep'))).toBe(false);
 });
 
-test('a binary that does not fit this system is an error that says so', async () => {
+test('a binary for another system is an error that says so', async () => {
   const url = JSON.stringify(`sqlite:${join(folder, 'ledger.db')}`);
   const answer = await evaluate(
     `import { openLedger } from 'quittance/ledger';

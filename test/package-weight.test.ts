@@ -49,7 +49,7 @@ test('a package that was not built may not be published', () => {
   );
 });
 
-test('package.json ships the text of the handbook, and no other source than the style sheet', () => {
+test('package.json ships the text of the handbook, and no source except the style sheet', () => {
   expect(manifest.files.filter((pattern) => pattern.startsWith('src'))).toEqual(['src/react/react.css']);
   expect(manifest.exports['./react.css']).toBe('./src/react/react.css');
   const pages = manifest.files.filter((pattern) => pattern.startsWith('docs'));

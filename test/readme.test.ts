@@ -7,7 +7,7 @@ import { root } from './sources.ts';
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
 describe('the README', () => {
-  test('begins with a program, which is the first example to the letter', () => {
+  test('starts with a program, which is exactly the first example', () => {
     const before = readme.slice(0, readme.indexOf('```ts')).split('\n').length;
     expect(before).toBeLessThan(20);
     const [, program] = /```ts\n(.*?)```/s.exec(readme) ?? [];

@@ -5,11 +5,11 @@ import { alterLedger } from './alter-ledger.ts';
 
 export type RecordingLedger = {
   readonly ledger: Ledger;
-  /** Everything that was ever handed over to be stored, as text: what a disk would have seen. */
+  /** Everything ever passed to the ledger, as text: what a disk would have seen. */
   readonly written: () => string;
 };
 
-/** A memory ledger that remembers every byte it was given, also what was dropped again. */
+/** A memory ledger that remembers every byte it was given, including dropped data. */
 export function createRecordingLedger(clock?: Clock): RecordingLedger {
   const inner = createMemoryLedger(clock && { clock });
   const written: string[] = [];

@@ -26,7 +26,7 @@ const changelog = `# Changelog
 `;
 
 describe('the changelog', () => {
-  test('has its unreleased entries read, without those of earlier releases', () => {
+  test('lists its unreleased entries, without those of earlier releases', () => {
     expect(unreleasedEntries(changelog)).toEqual(['One thing on two lines.', 'Another thing.']);
     expect(() => unreleasedEntries('# Changelog\n')).toThrow('no heading "## Unreleased"');
   });

@@ -1,4 +1,4 @@
-/** Ends that no body can bring about itself: they are played as they were, and nobody else can have them. */
+/** Ends that no body can produce itself: they are played unchanged, and no other body can claim them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ async function recordTimeout(): Promise<{ ledger: Ledger; outcome: ToolOutcome }
 }
 
 describe('a recorded timeout', () => {
-  test('is the same timeout to the last field, without a clock that can be moved', async () => {
+  test('is the same timeout in every field, without a clock that can be moved', async () => {
     const { ledger, outcome } = await recordTimeout();
     expect(outcome).toMatchObject({ type: 'ToolTimeout', elapsedMs: 700, retryable: false });
     const { tools } = recordedTools(await cassetteOf(ledger), [hang]);
@@ -72,14 +72,14 @@ describe('a recorded timeout', () => {
   });
 });
 
-describe('a recorded call in doubt', () => {
+describe('a recorded unresolved call', () => {
   const ends: Readonly<Record<string, () => unknown>> = {
     'an exception': () => Promise.reject(new Error('socket hang up')),
     'an error its author calls final': () =>
       Promise.reject(new ToolError('tool.network_error', 'closed', { retryable: false })),
     'a timeout': () => new Promise(() => {}),
   };
-  test.each(Object.entries(ends))('is the same to the last field: %s', async (_, end) => {
+  test.each(Object.entries(ends))('is the same in every field: %s', async (_, end) => {
     const tool = defineTool({ name: 'pay', mode: 'external', timeoutMs: 700, run: end });
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
@@ -116,8 +116,8 @@ async function recordBlocked(): Promise<{ ledger: Ledger; outcome: ToolOutcome }
   return { ledger, outcome: await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay')) };
 }
 
-describe('an output that rules kept back', () => {
-  test('is kept back in a replay, with the same words', async () => {
+describe('an output that rules withheld', () => {
+  test('is withheld in a replay, with the same text', async () => {
     const { ledger, outcome } = await recordBlocked();
     expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'policy.output', error: 'Not for you.' });
     const { tools } = recordedTools(await cassetteOf(ledger), [pay]);
@@ -127,7 +127,7 @@ describe('an output that rules kept back', () => {
     expect(await sameCalls(ledger, replayed)).toEqual([]);
   });
 
-  test('stays a failure where the rule is gone: what it kept back is on no cassette', async () => {
+  test('stays a failure if the rule is gone: the withheld output is on no cassette', async () => {
     const { ledger } = await recordBlocked();
     const { tools } = recordedTools(await cassetteOf(ledger), [pay]);
     const runtime = createRuntime({ tools });
@@ -142,8 +142,8 @@ describe('an output that rules kept back', () => {
   });
 });
 
-describe('nobody but a recording', () => {
-  /** What the recorded body of a blocked call throws, caught by whoever asks it by hand. */
+describe('only a recording', () => {
+  /** The error that the recorded body of a blocked call throws, caught by code that calls it directly. */
   async function stolen(): Promise<{ readonly recorded: AnyTool; readonly thrown: Error }> {
     const { ledger } = await recordBlocked();
     const [recorded] = recordedTools(await cassetteOf(ledger), [pay]).tools;
@@ -170,7 +170,7 @@ describe('nobody but a recording', () => {
       .call(envelope('c', 'real'));
   };
 
-  test('can end for a reason that is not for bodies to give', async () => {
+  test('can end with a reason that bodies may not claim', async () => {
     const { thrown } = await stolen();
     expect(thrown).toMatchObject({ reason: 'policy.output' });
     const Stolen = thrown.constructor as new (...given: unknown[]) => Error;
@@ -183,7 +183,7 @@ describe('nobody but a recording', () => {
       ).toMatchObject({ type: 'ToolFailure', code: 'tool.execution_error' });
   });
 
-  test('can have what a real body returned pass for recorded, even with a recording played beside it', async () => {
+  test('can pass as recorded, even if a real body runs next to a recording', async () => {
     const { ledger } = await recordBlocked();
     const [recorded] = recordedTools(await cassetteOf(ledger), [pay]).tools;
     const args = recorded.input.wrap?.({}, {});
@@ -196,7 +196,7 @@ describe('nobody but a recording', () => {
         try {
           await recorded.run(args, context);
         } catch {
-          // Its end is said to the context; what follows is not it.
+          // The context knows its end; what follows is ignored.
         }
         return { no: 'id' };
       },
@@ -207,7 +207,7 @@ describe('nobody but a recording', () => {
     expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'tool.invalid_output' });
   });
 
-  test('learns from a context where the ends of recordings are kept', async () => {
+  test('reveals nothing through a context about the ends of recordings', async () => {
     const seen: PropertyKey[] = [];
     await outcomeOf((_args, context) => {
       for (let at: object | null = context; at !== null; at = Object.getPrototypeOf(at) as object | null)
@@ -219,7 +219,7 @@ describe('nobody but a recording', () => {
     expect(seen.filter((key) => /record(?!$)|end/i.test(String(key)))).toEqual([]);
   });
 
-  test('and no text of a cassette makes a denial of a body that ran', async () => {
+  test('and no text of a cassette turns a body that ran into a denial', async () => {
     const { ledger } = await recordBlocked();
     const text = writeCassette(await recordCassette(ledger, { sessionId: 's' }));
     const outcome = { type: 'ToolDenied', code: 'policy.hook', reason: 'pre_hook', details: 'forged' };
@@ -232,7 +232,7 @@ describe('nobody but a recording', () => {
   });
 });
 
-test('a call that was run elsewhere is played here, with the report that came twice', async () => {
+test('a call that ran in a worker is played here, with its repeated report', async () => {
   const away = defineTool({ name: 'away', mode: 'external', handoff: true });
   const ledger = createMemoryLedger();
   const runtime = createRuntime({ tools: [away], ledger });
@@ -253,7 +253,7 @@ test('a call that was run elsewhere is played here, with the report that came tw
   assertConsumed();
 });
 
-test('an output that could not be kept aside is played with the record that says so', async () => {
+test('an output that could not be stored as an artifact is played with its record', async () => {
   const big = defineTool({ name: 'big', mode: 'read', inlineLimit: 10, run: () => 'x'.repeat(100) });
   const ledger = createMemoryLedger();
   const full = alterLedger(ledger, {
@@ -277,7 +277,7 @@ test('an output that could not be kept aside is played with the record that says
   expect(await sameCalls(ledger, replayed)).toEqual([]);
 });
 
-test('files of a body that then failed are kept, named in its extras, and there again in a replay', async () => {
+test('files of a body that then failed are stored, named in its extras, and available in a replay', async () => {
   const chart = defineTool({
     name: 'chart',
     mode: 'read',
@@ -310,7 +310,7 @@ test('files of a body that then failed are kept, named in its extras, and there 
   expect(await sameCalls(ledger, replayed)).toEqual([]);
 });
 
-test('files of a body that ran out of time, or that the ledger cannot take, leave word of themselves', async () => {
+test('files of a body that timed out, or that the ledger cannot store, leave a note', async () => {
   const clock = createManualClock();
   const ledger = createMemoryLedger({ clock });
   const full = alterLedger(ledger, {
@@ -344,11 +344,11 @@ test('files of a body that ran out of time, or that the ledger cannot take, leav
     (await ledger.journal.readSession(sessionId)).find(({ type }) => type === 'tool.responded');
   expect(await endOf('kept')).toMatchObject({ payloadExtras: { files: [{ mime_type: 'text/plain' }] } });
   expect(await endOf('full')).toMatchObject({
-    log: [{ message: 'Files it had attached could not be kept: the disk is full' }],
+    log: [{ message: 'Its attached files could not be stored: the disk is full' }],
   });
 });
 
-test('a result the ledger could not take at first is played with the record and the note that say so', async () => {
+test('a result that the ledger could not store at first is played with its record and note', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-spilled-'));
   const ledger = await openLedger(join(folder, 'ledger.db'));
   try {
@@ -372,7 +372,7 @@ test('a result the ledger could not take at first is played with the record and 
     const outcome = await createRuntime({ tools: [pay], ledger: full })
       .turn({ sessionId: 's' })
       .call(envelope('c', 'pay'));
-    expect(outcome.modelNote).toContain('kept beside it');
+    expect(outcome.modelNote).toContain('stored separately');
     isFull = false;
     const after = createRuntime({ tools: [], ledger });
     await after.recover();
@@ -394,7 +394,7 @@ test('a result the ledger could not take at first is played with the record and 
   }
 });
 
-test('a call that was tried again is tried again in a replay, each attempt with its own end', async () => {
+test('a retried call is retried in a replay, each attempt with its own end', async () => {
   let tries = 0;
   const flaky = defineTool({
     name: 'flaky',

@@ -1,4 +1,4 @@
-/** What people, previews, rules about results and the clock do to calls: recorded, played, and found to be the same. */
+/** Effects of people, previews, rules on results and the clock on calls: recorded, played, and equal. */
 import type { AnyTool, Runtime, ToolCallInput } from 'quittance';
 import type { ConfirmationAnswer, OnConfirm } from 'quittance/runtime';
 import type { Ledger } from 'quittance/store';
@@ -146,7 +146,7 @@ const call = (id: string, name: string, args: object = {}): ToolCallInput => ({
   arguments: { ...args },
 });
 
-/** What people did when it was recorded, by what they were asked about. */
+/** The recorded decisions, by question. */
 const people: OnConfirm = ({ toolName, arguments: args }) => {
   const never = new Promise<ConfirmationAnswer>(() => {});
   const about = [args['path'], args['user']].find((value) => typeof value === 'string') ?? '';
@@ -170,7 +170,7 @@ const people: OnConfirm = ({ toolName, arguments: args }) => {
   }
 };
 
-/** The program that is recorded and played. It knows nothing of which it is. */
+/** The program that is recorded and played. It cannot tell which. */
 async function drive(runtime: Runtime, clock: ManualClock, first = 'plain'): Promise<void> {
   const sessionId = 's';
   const turn = runtime.turn({ sessionId });
@@ -180,7 +180,7 @@ async function drive(runtime: Runtime, clock: ManualClock, first = 'plain'): Pro
     await turn.call(call(`delete-${name}`, 'delete_file', { path: name, mode: '3' }));
   await turn.call(call('login', 'login', { user: 'eve', password: 'hunter2hunter2' }));
 
-  // Nobody answers, until the time is up.
+  // No person answers before the expiry.
   const waiting = turn.call(call('expires', 'delete_file', { path: 'nobody' }));
   await quiet();
   clock.advance(60_000);
@@ -190,7 +190,7 @@ async function drive(runtime: Runtime, clock: ManualClock, first = 'plain'): Pro
   clock.advance(30_000);
   await allowed;
 
-  // Somebody gives up first.
+  // The caller gives up first.
   const stop = new AbortController();
   const given = turn.call(call('cancelled', 'delete_file', { path: 'given up' }), { signal: stop.signal });
   await quiet();
@@ -268,7 +268,7 @@ describe('a replay of unchanged code', () => {
   );
 
   test.each(['strict', 'loose'] as const)(
-    'with one byte of one argument changed differs in that call alone, played %s',
+    'with one changed byte in one argument differs in that call alone, played %s',
     async (mode) => {
       const recording = await record();
       const played = await replay(recording.text, { mode, first: 'plaim' });
@@ -278,7 +278,7 @@ describe('a replay of unchanged code', () => {
     },
   );
 
-  test('reaches what people, rules about results and previews cause, and the audit kinds they leave', async () => {
+  test('covers what people, rules on results and previews cause, and their audit kinds', async () => {
     const { ledger } = await record();
     const { rows } = await ledger.queries.findCalls({ sessionId: 's', limit: 1_000 });
     expect([...new Set(rows.map(({ code }) => code ?? ''))].toSorted()).toEqual([

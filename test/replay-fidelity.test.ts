@@ -1,4 +1,4 @@
-/** A session that reaches what a call can come to, recorded and played: nothing differs but what was changed. */
+/** A session with every possible end of a call, recorded and played: only changed calls differ. */
 import type { AnyTool, Runtime, ToolCallInput } from 'quittance';
 import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, jsonSchema, ToolDecision, ToolError, toolResult } from 'quittance';
@@ -31,7 +31,7 @@ rules:
     then: { action: warn, message: It apologises. }
 `);
 
-/** Each counts, so that a body that runs in a replay is seen to. */
+/** Each counts its runs, so that a body that runs in a replay is noticed. */
 function makeTools(ran: string[]): readonly AnyTool[] {
   const tool = (spec: Parameters<typeof defineTool>[0]): AnyTool => {
     const { run, ...rest } = spec as { name: string; run: (args: never, context: never) => unknown };
@@ -296,7 +296,7 @@ describe('a replay of unchanged code', () => {
     expect(text).not.toContain('hunter2');
   });
 
-  test('reaches every outcome, and every reason that tools, policy, people and the clock cause', async () => {
+  test('covers every outcome, and every reason that tools, policy, people and the clock cause', async () => {
     const { ledger } = await record();
     const { rows } = await ledger.queries.findCalls({ sessionId: 's', limit: 1_000 });
     expect([...new Set(rows.map(({ outcome }) => String(outcome)))].toSorted()).toEqual([
@@ -332,7 +332,7 @@ describe('a replay of unchanged code', () => {
   });
 
   test.each(['strict', 'loose'] as const)(
-    'with one byte of one argument changed differs in that call alone, played %s',
+    'with one changed byte in one argument differs in that call alone, played %s',
     async (mode) => {
       const { ledger, tools } = await record();
       const text = writeCassette(await recordCassette(ledger, { sessionId: 's' }, { tools }));

@@ -26,7 +26,7 @@ const asked = (id: string, args: object) => ({
   tool_calls: [{ id, type: 'function', function: { name: 'get_weather', arguments: JSON.stringify(args) } }],
 });
 
-test('counts calls of both formats by how they ended', () => {
+test('counts calls of both formats by outcome', () => {
   const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
   const answered = { role: 'tool', tool_call_id: 'call_0', content: '{"t":1}' };
   writeFileSync(
@@ -87,7 +87,7 @@ test('counts calls of both formats by how they ended', () => {
   });
 });
 
-test('says what to type where there is no folder', () => {
+test('says what to type without a folder', () => {
   const { stderr, status } = run(join(folder, 'nothing'));
   expect([status, stderr]).toEqual([2, expect.stringContaining('npm run replay:real --') as string]);
 });
@@ -156,7 +156,7 @@ test('reads items of the Responses API', () => {
   });
 });
 
-test('Ctrl-C prints what was found until then', async () => {
+test('Ctrl-C prints the results so far', async () => {
   const many = join(folder, 'many');
   mkdirSync(many);
   const calls = 200_000;

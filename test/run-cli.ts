@@ -1,4 +1,4 @@
-/** Runs the command line as anybody would: in a process of its own, from the source unless it was just built. */
+/** Runs the command line like a user: in its own process, from the source unless it was just built. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,6 +42,6 @@ export async function runCli(args: readonly string[], surroundings: Surroundings
   return { code, out, err: withoutProgress(err) };
 }
 
-/** A command that takes five seconds tells how far it is, and on a busy machine any command may. */
+/** A command that takes five seconds shows its progress, and on a busy machine any command may. */
 export const withoutProgress = (text: string): string =>
   text.replaceAll(/^\w+: (?:\d+%|done in [\d.]+ s)\n/gm, '');

@@ -1,4 +1,4 @@
-/** Runs the command line in this process, with somebody at the terminal where an answer is given. */
+/** Runs the command line in this process, with a person at the terminal if an answer is given. */
 import { readMeantOptions } from '../src/cli/meant-options.ts';
 import { readVersion } from '../src/cli/version.ts';
 import type { Context } from '../src/cli/command.ts';
@@ -10,7 +10,7 @@ import type { Ran } from './run-cli.ts';
 export type Sitting = {
   readonly ledger: string;
   readonly columns?: number;
-  /** What whoever sits there answers, once they have seen what is shown. Nobody sits there without it. */
+  /** The person's answer to what is shown. Without it there is no terminal. */
   readonly answer?: (shown: string, question: string) => boolean;
 };
 

@@ -1,11 +1,11 @@
-/** Runs the command line within the process of the test: all of it but what the system does around it. */
+/** Runs the command line within the process of the test: everything except the system around it. */
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runProgram } from '../src/cli/program.ts';
 import type { Ran } from './run-cli.ts';
 import { withoutProgress } from './run-cli.ts';
 
-/** One at a time where it stands in another folder: a process is in one folder only. */
+/** Runs in another folder take turns: a process is in one folder only. */
 export async function runProgramHere(
   args: readonly string[],
   { cwd, env = {} }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},

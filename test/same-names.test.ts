@@ -1,4 +1,4 @@
-/** The command line, HTTP and exports give the same thing the same field names. */
+/** The command line, HTTP and exports use the same field names. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startServer } from './http/start-server.ts';
 import type { TestServer } from './http/start-server.ts';
@@ -33,7 +33,7 @@ const http = async (path: string): Promise<Fields> => (await app.get<Fields>(pat
 const rowsOf = async (path: string): Promise<readonly Fields[]> =>
   (await http(path))['rows'] as readonly Fields[];
 
-/** The names of all fields, also of nested ones. Arguments and other data of the user have none of ours. */
+/** The names of all fields, including nested ones. Arguments and other data of the user are skipped. */
 function namesIn(value: unknown, path = ''): readonly string[] {
   if (Array.isArray(value)) return [...new Set(value.flatMap((item) => namesIn(item, `${path}[]`)))];
   if (typeof value !== 'object' || value === null) return [];

@@ -8,7 +8,7 @@ import { contractsError } from '../src/policy/language/contracts-problem.ts';
 import { readDocumentValue } from '../src/policy/read/parse-document.ts';
 import type { PolicyCall, PolicyWorld } from '../src/policy/language/policy-call.ts';
 
-/** A world with nothing in it. */
+/** An empty world. */
 export const sampleWorld = (changes: Partial<PolicyWorld> = {}): PolicyWorld => ({
   environment: 'production',
   env: () => undefined,
@@ -30,7 +30,7 @@ export const sampleCall = (input: JsonObject = {}, changes: Partial<PolicyCall> 
   ...changes,
 });
 
-/** One document with these rules, as they would be written in YAML. */
+/** One document with these rules, as in YAML. */
 export const documentOf = (rules: readonly JsonObject[], changes: JsonObject = {}): JsonObject => ({
   apiVersion: 'edictum/v1',
   kind: 'Ruleset',
@@ -40,7 +40,7 @@ export const documentOf = (rules: readonly JsonObject[], changes: JsonObject = {
   ...changes,
 });
 
-/** A policy of whole documents, and of rules that are code after them. */
+/** A policy of whole documents, followed by rules in code. */
 export function policyOfDocuments(
   documents: readonly JsonObject[],
   world: PolicyWorld = sampleWorld(),
@@ -64,7 +64,7 @@ export const policyOf = (
   code?: readonly CodeRule[],
 ): Policy => policyOfDocuments(rules.length === 0 ? [] : [documentOf(rules)], world, code);
 
-/** A pre rule about `Bash`, or what else `changes` say. */
+/** A pre rule about `Bash`, with `changes`. */
 export const preRule = (id: string, when: JsonObject, changes: JsonObject = {}): JsonObject => ({
   id,
   type: 'pre',

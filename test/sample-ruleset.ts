@@ -1,5 +1,5 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
-/** Rulesets for tests: a good one, and ways to spoil it. */
+/** Rulesets for tests: a valid one, and ways to break it. */
 import type { JsonObject, JsonValue } from '../src/base/json.ts';
 import { readDocumentValue } from '../src/policy/read/parse-document.ts';
 import type { ReadOptions } from '../src/policy/read/read-options.ts';
@@ -37,7 +37,7 @@ export const rulesetOf = (rules: readonly JsonValue[], more: JsonObject = {}): J
   ...more,
 });
 
-/** The ruleset of a document that must be good. */
+/** The ruleset of a valid document. */
 export function loadRuleset(value: JsonObject, source = 'sample.yaml', options?: ReadOptions): Ruleset {
   const result = readDocumentValue(value, source, options);
   if (!result.ok || result.document.kind !== 'Ruleset')
@@ -45,7 +45,7 @@ export function loadRuleset(value: JsonObject, source = 'sample.yaml', options?:
   return result.document.ruleset;
 }
 
-/** The problems of a document, each as `field: message`; none where it is good. */
+/** The problems of a document, each as `field: message`. Empty if it is valid. */
 export function problemsOf(value: JsonValue, options?: ReadOptions): readonly string[] {
   const result = readDocumentValue(value, 'sample.yaml', options);
   return result.ok ? [] : result.problems.map(({ field, message }) => `${field}: ${message}`);

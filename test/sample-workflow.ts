@@ -1,4 +1,4 @@
-/** Workflows for tests, written as their documents are. */
+/** Workflows for tests, in the form of their documents. */
 import type { JsonObject } from '../src/base/json.ts';
 import { readDocumentValue } from '../src/policy/read/parse-document.ts';
 import type { Workflow } from '../src/policy/language/workflow.ts';
@@ -10,7 +10,7 @@ const documentOf = (stages: readonly JsonObject[]): JsonObject => ({
   stages,
 });
 
-/** Throws where the document is refused. */
+/** Throws if the document is refused. */
 export function workflowOf(...stages: readonly JsonObject[]): Workflow {
   const result = readDocumentValue(documentOf(stages), 'sample.yaml');
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
@@ -18,7 +18,7 @@ export function workflowOf(...stages: readonly JsonObject[]): Workflow {
   return result.document.workflow;
 }
 
-/** What is wrong with a document of these stages: `field: message`. */
+/** The problems of a document with these stages: `field: message`. */
 export function problemsOf(...stages: readonly JsonObject[]): readonly string[] {
   const result = readDocumentValue(documentOf(stages), 'sample.yaml');
   return result.ok ? [] : result.problems.map(({ field, message }) => `${field}: ${message}`);

@@ -34,10 +34,10 @@ function put(name: string, schema: unknown, ...cases: readonly Case[]): void {
 
 const summaryOf = (stdout: string): unknown => JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
 
-test('counts verdicts by class: agreement, stricter formats, schemas that are refused', () => {
+test('counts verdicts by class: agreement, stricter formats, refused schemas', () => {
   put('draft2020-12/type.json', { type: 'string' }, ['a', true], [1, false]);
   put('draft2020-12/optional/bignum.json', { type: 'integer' }, [1, true]);
-  // The suite reads formats as notes.
+  // The suite treats formats as annotations.
   put('draft2020-12/format.json', { type: 'string', format: 'email' }, ['not an address', true]);
   put('draft2020-12/unknown.json', { type: 'string', maxLenght: 3 }, ['a', true], ['long', false]);
   put('draft7/type.json', { type: 'number' }, [1, true], ['a', false]);
@@ -55,7 +55,7 @@ test('counts verdicts by class: agreement, stricter formats, schemas that are re
   expect(stdout).toContain('files that do not fully agree');
 });
 
-test('fails, and names the case, where a mandatory verdict is wrong without a refusal', () => {
+test('fails, and names the case, if a mandatory verdict is wrong without a refusal', () => {
   put('draft2020-12/type.json', { type: 'string' }, ['a', false]);
   const { stdout, status } = run(join(folder, 'tests'));
   expect(status).toBe(1);
@@ -63,7 +63,7 @@ test('fails, and names the case, where a mandatory verdict is wrong without a re
   expect(summaryOf(stdout)).toMatchObject({ silentlyWrongMandatory: 1 });
 });
 
-test('says what to type where there is no suite', () => {
+test('says what to type without a suite', () => {
   expect(run()).toMatchObject({ status: 2, stderr: expect.stringContaining('git clone') as string });
   expect(run(folder)).toMatchObject({
     status: 2,

@@ -1,4 +1,4 @@
-/** Counts that follow the success check, in limits and in conditions, through the public doors. */
+/** Counts that follow the success check, in limits and in conditions, through the public API. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ async function play(
   const words: string[] = [];
   for (const [index, step] of steps.entries()) {
     const n = from + index;
-    // A turn each: a tool that failed for good is blocked for its turn.
+    // One turn each: a tool that failed permanently is blocked for its turn.
     const turn = runtime.turn({ sessionId: 's' });
     const [name = '', end] = step.split(':');
     words.push(wordOf(await turn.call({ id: `c${n}`, name, arguments: { end, n } })));
@@ -103,7 +103,7 @@ describe('a limit on failures', () => {
     expect(came.map((word) => word.split(' ')[0])).toEqual(words.split(' '));
   });
 
-  it('counts calls that were denied neither as failures nor as successes', async () => {
+  it('counts denied calls neither as failures nor as successes', async () => {
     const came = await play(
       ['a:error', 'b:ok', 'a:error', 'c:ok'],
       document(
@@ -122,7 +122,7 @@ describe('a limit on failures', () => {
     expect(came).toEqual(['failed', 'failed', 'ok']);
   });
 
-  it('says in its message how many were counted', async () => {
+  it('states the count in its message', async () => {
     const message =
       '{session.failures} failures, {session.tool.consecutive_failures} of {tool.name} in a row.';
     const came = await play(
@@ -176,7 +176,7 @@ describe('a condition on counts of failures', () => {
     expect(asked).toEqual(['c2']);
   });
 
-  it('needs no intent for a read and counts it all the same', async () => {
+  it('needs no intent for a read, but counts it', async () => {
     const ledger = createMemoryLedger();
     const contracts = contractsFromYamlString(document(pre('{ session.failures: { gte: 1 } }')));
     const look = defineTool({
@@ -199,7 +199,7 @@ describe('the success check decides', () => {
   const rules = document(limit('{ max_consecutive_failures: 2 }'));
   const steps = ['a:error', 'a:error', 'a:ok'];
 
-  it('a check that takes errors for successes lets the session go on', async () => {
+  it('a check that treats errors as successes lets the session continue', async () => {
     expect(await play(steps, rules, { successCheck: byStatus })).toEqual([
       'failed',
       'failed',
@@ -208,12 +208,12 @@ describe('the success check decides', () => {
     expect(await play(steps, rules, { successCheck: () => true })).toEqual(['ok', 'ok', 'ok']);
   });
 
-  it('a check that takes successes for errors stops it too early', async () => {
+  it('a check that treats successes as errors stops it too early', async () => {
     const came = await play(['a:ok', 'a:ok', 'a:ok'], rules, { successCheck: () => false });
     expect(came).toEqual(['failed', 'failed', 'denied Enough.']);
   });
 
-  it('of the contracts, where the runtime has none', async () => {
+  it('of the contracts applies if the runtime has none', async () => {
     const runtime = createRuntime({
       tools: [toolNamed('a')],
       contracts: contractsFromYamlString(rules, { successCheck: byStatus }),
@@ -227,7 +227,7 @@ describe('the success check decides', () => {
   });
 });
 
-test('a call that is tried again counts once, by how it ends', async () => {
+test('a retried call counts once, by its end', async () => {
   let runs = 0;
   const flaky = defineTool({
     name: 'flaky',
@@ -268,7 +268,7 @@ describe('several runtimes on one ledger', () => {
     return [await openLedger(url), await openLedger(url)];
   }
 
-  it('count every failure once, and start nothing after the last one that is allowed', async () => {
+  it('count every failure once, and start nothing after the last allowed one', async () => {
     const [first, second] = await openTwice();
     const contracts = contractsFromYamlString(document(limit('{ max_failures: 20 }', '{session.failures}')));
     const runtimes = [first, second].map((ledger) =>
@@ -293,7 +293,7 @@ describe('several runtimes on one ledger', () => {
     await second.close();
   });
 
-  it('set back what counts failures in a row by a success of any of them', async () => {
+  it('reset the count of consecutive failures by a success of any of them', async () => {
     const [first, second] = await openTwice();
     const rules = document(limit('{ max_consecutive_failures: 2 }'));
     const each = (ledger: Ledger, from: number, ...steps: readonly string[]) =>
@@ -309,11 +309,11 @@ describe('several runtimes on one ledger', () => {
   });
 });
 
-test('a call that passed the rules does not start where the last failure was stored meanwhile', async () => {
+test('a call that passed the rules does not start if the last failure was stored meanwhile', async () => {
   const memory = createMemoryLedger();
   const failed = Promise.withResolvers<void>();
   const passed = Promise.withResolvers<void>();
-  // The intent of the second call comes to the ledger when the end of the first is stored.
+  // The intent of the second call reaches the ledger when the end of the first is stored.
   const ledger = alterLedger(memory, {
     journal: {
       append: async (entry) => {
@@ -389,13 +389,13 @@ describe('documents', () => {
     expect(() => contractsFromYamlString(document(rule))).toThrow(message);
   });
 
-  it('may keep a selector of the host that is named session', async () => {
+  it('may have a selector of the host named session', async () => {
     const text = document(pre('{ session.kind: { equals: trial } }'));
     const contracts = contractsFromYamlString(text, { selectors: { session: () => 'trial' } });
     expect((await contracts.evaluate({ toolName: 'a', input: {} })).decision).toBe('block');
   });
 
-  it('are judged by given counts, for tests of rules', async () => {
+  it('are judged with given counts, for tests of rules', async () => {
     const contracts = contractsFromYamlString(document(pre('{ session.tool.failures: { gte: 2 } }')));
     const counters = { toolCalls: 0, attempts: 0, callsOf: () => 0, failuresOf: () => 2 };
     expect((await contracts.evaluate({ toolName: 'a', input: {} }, counters)).decision).toBe('block');

@@ -15,13 +15,13 @@ export interface Source {
 /** An import as written: static, type-only, re-exported, dynamic or inside a type (`import('./x.ts').X`). */
 export interface Import {
   readonly from: string;
-  /** A repository path when `isFile`, else the name of a package or `node:` module. */
+  /** A repository path if `isFile`, otherwise the name of a package or `node:` module. */
   readonly to: string;
   readonly isFile: boolean;
   readonly line: number;
 }
 
-/** Every published source file; the tests beside them may import what they like and are left out. */
+/** Every published source file. Their tests may import anything and are left out. */
 export function readSources(): Source[] {
   return globSync('src/**/*.{ts,tsx}', { cwd: root })
     .map((path) => path.split(sep).join('/'))

@@ -1,4 +1,4 @@
-/** What the tests of the runtime have in common: a runtime on a clock that stands still, and what it keeps. */
+/** Shared by the tests of the runtime: a runtime on a manual clock, and readers of its record. */
 import type { AnyTool, Runtime, ToolCallInput, Turn } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
 import type { Ledger } from 'quittance/store';
@@ -37,10 +37,10 @@ export const envelope = (
   args: Readonly<Record<string, unknown>> | string = {},
 ): ToolCallInput => ({ id, name, arguments: args });
 
-/** Lets everything happen that waits for nothing but promises. */
+/** Lets everything run that waits only for promises. */
 export const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A promise with its handles outside. */
+/** A promise with its resolvers. */
 export const deferred = <Value = void>(): PromiseWithResolvers<Value> => Promise.withResolvers<Value>();
 
 type Reads = Pick<Runtime, 'events' | 'calls'>;
@@ -54,8 +54,8 @@ export const auditKinds = async (runtime: Reads, callId: string, sessionId = 's'
   (await runtime.calls.audit({ sessionId, callId })).map(({ outcome }) => outcome.kind);
 
 /**
- * Every call of the session that is not held has exactly one final outcome whose content is what its model was told,
- * its events fold to the call as it is shown, and its audit records stand in a legal order.
+ * Every call of the session that is not held has exactly one final outcome, whose content is what its model
+ * got. Its events fold to the shown call, and its audit records are in a legal order.
  */
 export async function expectSettledOnce(runtime: Reads, sessionId = 's'): Promise<void> {
   const events = await runtime.events.list({ sessionId });
@@ -83,7 +83,7 @@ export async function expectSettledOnce(runtime: Reads, sessionId = 's'): Promis
   }
 }
 
-/** The events of one type, for a closer look. */
+/** The events of one type. */
 export async function eventsOf<Type extends QuittanceEvent['type']>(
   runtime: Reads,
   type: Type,

@@ -1,7 +1,7 @@
 /**
- * Gives the tests of one run a temporary folder of their own, and removes it afterwards: Vitest calls this before any
- * test runs. The folder is in memory where the machine has room there, because most tests wait for a disk otherwise.
- * A killed process loses nothing that it wrote to either, so the tests prove the same on both.
+ * Gives the tests of one run their own temporary folder, and removes it afterwards: Vitest calls this before
+ * any test runs. The folder is in memory if the machine has room, because most tests would otherwise wait for
+ * a disk. A killed process loses nothing that it wrote to either, so the tests prove the same on both.
  *
  * Set TMPDIR to choose the folder, for example to run the tests on a disk: `TMPDIR=/var/tmp npm test`.
  */
@@ -71,7 +71,7 @@ function makeFolder(parent: string): string | undefined {
   return status === 0 ? folder : undefined;
 }
 
-/** Removes the folders of runs that were killed, or whose processes wrote to the end. They take memory. */
+/** Removes the folders of runs that were killed, or whose processes wrote to the end. They take up memory. */
 export function removeLeftovers(): void {
   for (const parent of new Set([memory, tmpdir()]))
     for (const entry of existsSync(parent) ? readdirSync(parent) : []) {

@@ -1,4 +1,6 @@
-/** The templates: what each lets through, asks about and blocks, by the cases beside it and by random spellings. */
+/**
+ * The templates: what each allows, asks about and blocks, by the cases next to it and by random spellings.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -42,12 +44,12 @@ describe.each(templateNames)('the template %s', (name) => {
       results.filter(({ passed }) => !passed).map(({ case: { id }, problems }) => [id, problems]),
     ).toEqual([]);
     expect(results.length).toBeGreaterThanOrEqual(least[name] ?? 0);
-    // A list that only blocks proves little, and so does one that only lets through.
+    // A list that only blocks proves little, and so does one that only allows.
     const words = new Set(results.map(({ came }) => came));
     for (const word of ['allow', 'ask', 'block'] as const) expect(words).toContain(word);
   });
 
-  test('has nothing to be warned of', () => {
+  test('has no warnings', () => {
     expect(contractsFromTemplate(name).check()).toEqual([]);
   });
 });
@@ -92,7 +94,7 @@ describe('whatever the spelling', () => {
       .array(fc.constantFrom('', '', '""', "''", '\\'), { minLength: word.length, maxLength: word.length })
       .map((marks) => Array.from(word, (letter, index) => `${marks[index] ?? ''}${letter}`).join(''));
 
-  test('a coding agent removes nothing and sees no .env without a person, however its words are quoted', async () => {
+  test('a coding agent removes nothing and reads no .env without a person, however its words are quoted', async () => {
     const commands = fc.oneof(
       fc
         .tuple(disguise('rm'), fc.constantFrom('-rf', '-fr', '-r -f', '--recursive --force'), disguise('src'))
@@ -127,7 +129,7 @@ describe('whatever the spelling', () => {
     );
   });
 
-  test('a command with an unknown one behind it is not let through', async () => {
+  test('a command followed by an unknown one is not allowed', async () => {
     const joints = fc.constantFrom(';', '&&', '||', '|', '&', '\n', '$(', '`', '<<<', '|&', '<(', '& &');
     await fc.assert(
       fc.asyncProperty(joints, fc.string({ maxLength: 20 }), async (joint, rest) => {
@@ -138,7 +140,7 @@ describe('whatever the spelling', () => {
   });
 });
 
-test('the workflow stands beside the rules', async () => {
+test('the workflow is listed next to the rules', async () => {
   const both = contractsFromMultiple(
     [
       contractsFromTemplate('coding-agent', { workingDirectory: '/project' }),

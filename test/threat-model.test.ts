@@ -19,7 +19,7 @@ test('every attacker of the threat model has something they can do and something
 });
 
 test.each(rows.filter(([, word = '']) => word.startsWith('cannot')))(
-  '%s%s %s is shown by a test that exists',
+  '%s%s %s is proven by a test that exists',
   (_, __, ___, shownBy = '') => {
     const tests = [...shownBy.matchAll(/\]\(\.\.\/(test\/[^)#]+\.test\.ts)\)/g)].map(([, path = '']) => path);
     expect(tests).not.toEqual([]);

@@ -1,4 +1,4 @@
-/** What a function throws; undefined where it returns. */
+/** The error that a function throws, or undefined if it returns. */
 export function thrownBy(run: () => unknown): unknown {
   try {
     run();

@@ -37,7 +37,7 @@ function stepsOf(...calls: readonly string[]): readonly Step[] {
   });
 }
 
-test('an entry is a change of the folder or the room, without values', () => {
+test('an entry is a change of the folder or the room, not counting values', () => {
   const steps = stepsOf(
     'runtime/turn/a',
     'base/json',

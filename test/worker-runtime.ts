@@ -1,5 +1,5 @@
 /**
- * The runtime of a worker, as `quittance handoff --runtime` takes it. Run as `hand-over LEDGER` it hands a call over, as
+ * The runtime of a worker for `quittance handoff --runtime`. As `hand-over LEDGER` it hands off a call, as
  * `make LEDGER` it makes an empty ledger.
  */
 import type { Runtime } from 'quittance';

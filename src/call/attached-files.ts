@@ -1,6 +1,6 @@
 /**
- * Files that a body attached and that no result lists, because there was none: they are named in the extras of the
- * failure, under `files`, or under `recorded_files` where the author of the tool has used that word.
+ * Attached files of a call without a result that could list them. The extras of the failure name them under
+ * `files`, or under `recorded_files` if the tool's author has used that key.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
@@ -15,10 +15,10 @@ export const attachedFilesToExtra = (files: readonly OutputFile[]): JsonValue =>
     ...(name !== undefined && { name }),
   }));
 
-/** A file, as extras name it. */
+/** A file as extras name it. */
 export type AttachedFile = Pick<OutputFile, 'artifactId' | 'mimeType' | 'name'>;
 
-/** Where extras name such files, and which. */
+/** The files that extras name, and their key. */
 export function attachedFilesOf(
   extras: JsonObject | undefined,
 ): { readonly key: string; readonly files: readonly AttachedFile[] } | undefined {

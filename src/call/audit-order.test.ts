@@ -14,7 +14,7 @@ const letters: Readonly<Record<string, string>> = {
 };
 const kinds = Object.keys(letters);
 
-/** The rules as a sentence: holds and failed writes, then one end, then only recalls of it. */
+/** The rules as a regular expression: holds and failed writes, then one end, then only recalls. */
 const legal = /^[rp]*(?:c[kyp]*|[bik][kp]*)?$/;
 const settledLegal = /^[rp]*(?:c[kyp]*|[bik][kp]*)$/;
 const spell = (sequence: readonly string[]): string =>
@@ -88,7 +88,7 @@ describe('the order of audit records', () => {
     expect(checkAuditOrder(sequence, { settled: true })).toEqual({ ok: true });
   });
 
-  test('names the first record that may not stand where it stands, and what may', () => {
+  test('names the first illegal record, and the legal ones', () => {
     expect(checkAuditOrder(['requires_confirmation', 'completed', 'cached', 'blocked'])).toEqual({
       ok: false,
       index: 3,
@@ -112,7 +112,7 @@ describe('the order of audit records', () => {
     });
   });
 
-  test('the terminal kinds are those that settle a call from wherever it is open', () => {
+  test('the terminal kinds are those that settle a call in every open state', () => {
     const settling = (state: 'start' | 'held'): string[] =>
       Object.entries(auditOrder[state].next).flatMap(([kind, next]) =>
         auditOrder[next].settled ? [kind] : [],
@@ -121,7 +121,7 @@ describe('the order of audit records', () => {
       expect(settling(state).toSorted()).toEqual([...auditTerminalKinds, 'cached'].toSorted());
   });
 
-  test('the table cannot be changed by anyone', () => {
+  test('the table is immutable', () => {
     expect(Object.isFrozen(auditOrder.start.next) && Object.isFrozen(auditTerminalKinds)).toBe(true);
   });
 });

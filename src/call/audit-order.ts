@@ -1,19 +1,18 @@
 /**
- * In which order audit records of one call may follow each other. The runtime, the tests and `verify` read
- * this one table.
+ * The legal order of the audit records of one call. The runtime, the tests and `verify` read this one table.
  *
- * 1. A call is settled once: by exactly one of completed, blocked, invalidated, or by a cached record that
- *    answers it under a tool-made key. After that it can only be recalled.
- * 2. A failed write changes nothing: what could not be written may still follow, whatever it was.
+ * 1. A call is settled once: by exactly one of completed, blocked, invalidated, or by a cached record for a
+ *    call with the same key. After that it can only be recalled.
+ * 2. A failed write changes nothing: any record that could not be written may still follow.
  */
 import type { AuditKind } from './audit.ts';
 import { freezeJson } from '../base/json.ts';
 import { isAuditKind } from './audit.ts';
 
-/** Where a call stands after its last audit record. `keyed`: answered by another call of the same key. */
+/** The state of a call after its last audit record. `keyed`: answered by another call with the same key. */
 export type AuditState = 'start' | 'held' | 'completed' | 'blocked' | 'invalidated' | 'keyed';
 
-/** What may follow in one state, and the state it leads to. What is not named may not follow. */
+/** The kinds that may follow in one state, each with its next state. Any other kind may not follow. */
 export type AuditStep = {
   readonly settled: boolean;
   readonly next: { readonly [Kind in AuditKind]?: AuditState };
@@ -40,20 +39,20 @@ export const auditOrder: { readonly [State in AuditState]: AuditStep } = freezeJ
   keyed: { settled: true, next: { cached: 'keyed', persistence_failed: 'keyed' } },
 });
 
-/** The kinds that settle a call wherever they stand. A cached record settles only a call nothing else has. */
+/** The kinds that settle a call in any state. A cached record settles only a call without another end. */
 export const auditTerminalKinds: readonly AuditKind[] = Object.freeze([
   'completed',
   'blocked',
   'invalidated',
 ] as const);
 
-/** Whether the records of a call stand in a legal order, and if not, which is the first that does not. */
+/** Are the records of a call in a legal order? If not, names the first one that is not. */
 export type AuditOrderCheck =
   { readonly ok: true } | { readonly ok: false; readonly index: number; readonly message: string };
 
 /**
- * Checks the kinds of one call's records, oldest first. Kinds this version does not know are skipped. A call
- * may still be open; say `settled: true` for one that has its outcome, and a missing last record is found too.
+ * Checks the kinds of one call's records, oldest first. Skips kinds that this version does not know. A call
+ * may still be open. With `settled: true` a missing last record is found too.
  */
 export function checkAuditOrder(
   kinds: readonly string[],

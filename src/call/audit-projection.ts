@@ -8,13 +8,14 @@ import type { ToolResult } from './tool-result.ts';
 import { evolve } from './evolve.ts';
 
 /**
- * The audit records of calls, in the order of their events: each is a reading of the event that brought it about. The
- * events of several calls may be mixed; all of a call must be there. A call that was not accepted has no other event.
+ * The audit records of calls, in the order of their events. Each record is a view of the event that caused
+ * it. The events of several calls may be mixed, but those of a call must be complete. A call that was not
+ * accepted has no other event.
  */
 export function projectAudit(events: Iterable<CallEvent | CallNotAccepted>): ToolAuditRecord[] {
   const records: ToolAuditRecord[] = [];
   const calls = new Map<string, Call>();
-  /** Where the records of failed writes of a call are. */
+  /** The indices of a call's records of failed writes. */
   const failedWrites = new Map<string, readonly number[]>();
   for (const event of events) {
     if (event.type === 'call.not_accepted') {
@@ -37,8 +38,8 @@ export function projectAudit(events: Iterable<CallEvent | CallNotAccepted>): Too
 }
 
 /**
- * A failed write of a result is on record before that result is. It carries the result all the same: the end that was
- * written later, the output an artifact could not take, or what was stored as late because the end had to be told first.
+ * A failed write of a result is recorded before that result. Its record carries the result nevertheless: the
+ * end that was written later, the output that could not become an artifact, or the late result.
  */
 function completeFailedWrites(
   records: ToolAuditRecord[],
@@ -50,7 +51,7 @@ function completeFailedWrites(
   for (const index of written) {
     const record = records[index];
     if (record?.outcome.kind !== 'persistence_failed') continue;
-    // What came late is what the body gave; the end only says that it could not be stored.
+    // A late event has the result of the body. The end only says that it could not be stored.
     if (record.outcome.result === undefined || event.type === 'tool.late')
       records[index] = { ...record, outcome: { ...record.outcome, result: given } };
   }
@@ -131,7 +132,7 @@ function settledOutcome(before: Call | undefined, outcome: ToolOutcome): ToolAud
   return { kind: closedWindow ? 'invalidated' : 'blocked', reason: outcome.details || outcome.code };
 }
 
-/** A person was asked, and the call was cancelled before its body began. */
+/** The call was held, and cancelled before its body started. */
 const isCancelledHold = (before: Call | undefined, outcome: ToolOutcome): outcome is ToolFailure =>
   outcome.type === 'ToolFailure' &&
   outcome.code === 'tool.cancelled' &&

@@ -67,7 +67,7 @@ describe('an audit record on the wire', () => {
     });
   });
 
-  test('comes back as it was, also through JSON text', () => {
+  test('is read back unchanged, also through JSON text', () => {
     fc.assert(
       fc.property(anyAuditRecord, (any) => {
         expect(auditRecordFromWire(auditRecordToWire(any))).toEqual(any);
@@ -76,7 +76,7 @@ describe('an audit record on the wire', () => {
     );
   });
 
-  test('keeps a kind of a newer version, whole', () => {
+  test('keeps a kind of a newer version completely', () => {
     const wire = {
       ...auditRecordToWire(record),
       outcome: { kind: 'quarantined', listen_context: { operation_id: 'op' }, until: [1, null] },
@@ -85,7 +85,7 @@ describe('an audit record on the wire', () => {
     expect(auditRecordToWire(auditRecordFromWire(wire))).toEqual(wire);
   });
 
-  test('keeps fields of a newer version wherever they stand', () => {
+  test('keeps fields of a newer version at every level', () => {
     const wire = auditRecordToWire(record);
     const newer = {
       ...wire,
@@ -106,7 +106,7 @@ describe('an audit record on the wire', () => {
     expect(auditRecordToWire(auditRecordFromWire(blocked))).toEqual(blocked);
   });
 
-  test('reads null where a field may be absent', () => {
+  test('reads null as an absent field', () => {
     const {
       cause: _cause,
       tool_success: _success,
@@ -148,7 +148,7 @@ describe('an audit record on the wire', () => {
       { outcome: { kind: 'requires_confirmation', description: 'x', listen_context: {} } },
       '"operationId" of a listen context must be text, found nothing.',
     ],
-  ])('refuses %j and says why', (wrong, message) => {
+  ])('refuses %j with a reason', (wrong, message) => {
     expect(() => auditRecordFromWire({ ...auditRecordToWire(record), ...wrong })).toThrow(message);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * Where the spelling of audit records in TypeScript meets that of files and wires.
+ * Converts audit records between TypeScript and their wire format.
  *
- * 1. What is written can be read back as it was.
+ * 1. A written record is read back unchanged.
  * 2. Records are an open set: kinds and fields of a newer version are kept and written again.
  */
 import type { JsonObject } from '../base/json.ts';
@@ -14,14 +14,14 @@ import type { DecidedBy, Identity, Provenance } from './event.ts';
 import { Fields, given } from './fields.ts';
 import { toolResultToWire } from './outcome-wire.ts';
 
-/** A record as it was read: its kind may be one this version does not know, and so may some of its fields. */
+/** A record that was read. Its kind and some of its fields may be unknown to this version. */
 export type ReadAuditRecord = Omit<ToolAuditRecord, 'outcome'> & {
   readonly outcome: AuditOutcome | UnknownAuditOutcome;
-  /** In the spelling they came in, to be written again as they are. */
+  /** In their wire spelling, to be written again unchanged. */
   readonly unknownFields?: JsonObject;
 };
 
-/** An audit record in the spelling of files and wires. */
+/** An audit record in its wire format. */
 export function auditRecordToWire(record: ToolAuditRecord | ReadAuditRecord): JsonObject {
   return {
     ...('unknownFields' in record && record.unknownFields),
@@ -52,7 +52,7 @@ export function auditRecordToWire(record: ToolAuditRecord | ReadAuditRecord): Js
   };
 }
 
-/** Reads an audit record back; refuses known fields of a wrong type, keeps everything it does not know. */
+/** Reads an audit record. Refuses known fields of a wrong type, and keeps everything unknown. */
 export function auditRecordFromWire(value: unknown): ReadAuditRecord {
   const fields = new Fields(value, 'An audit record');
   const text = (key: string): string => fields.text(key);
@@ -72,7 +72,7 @@ export function auditRecordFromWire(value: unknown): ReadAuditRecord {
     inputDigest: fields.maybe('input_digest', text),
     principal: fields.maybe('principal', (key) => principalFromWire(fields.object(key))),
     provenance: fields.maybe('provenance', (key) => provenanceFromWire(fields.object(key))),
-    // Its fields are spelled alike here and there; a kind that a newer version wrote is kept as it is.
+    // Its fields have the same spelling in both formats. A kind of a newer version is kept.
     askedBy: fields.maybe('asked_by', (key) => fields.object(key) as unknown as Identity),
     policyVersion: fields.maybe('policy_version', text),
     decidedBy: fields.maybe('decided_by', (key) => decidedByFromWire(fields.object(key))),

@@ -21,13 +21,13 @@ describe('an audit outcome', () => {
     expect(seven.map(({ kind }) => kind)).toEqual(Object.keys(auditKinds));
   });
 
-  test.each(seven)('$kind has its word and, where there is one, its result', (outcome) => {
+  test.each(seven)('$kind has its word and, if it has one, its result', (outcome) => {
     expect(ToolAuditOutcome.kind(outcome)).toBe(outcome.kind);
     const carries = !['blocked', 'requires_confirmation', 'invalidated'].includes(outcome.kind);
     expect(ToolAuditOutcome.result(outcome)).toEqual(carries ? result : undefined);
   });
 
-  test('persistence that failed before there was a result has none', () => {
+  test('of a write that failed before there was a result has no result', () => {
     expect(
       ToolAuditOutcome.result({ kind: 'persistence_failed', error: 'disk full', boundary: 'intent' }),
     ).toBeUndefined();
@@ -42,7 +42,7 @@ describe('an audit outcome', () => {
     );
   });
 
-  test('of a kind nobody knows yet is kept whole', () => {
+  test('of an unknown kind is kept completely', () => {
     fc.assert(
       fc.property(anyJsonObject, (fields) => {
         const newer = { ...fields, kind: 'quarantined' };
@@ -56,7 +56,7 @@ describe('an audit outcome', () => {
     expect(ToolAuditOutcome.result({ kind: 'quarantined', result })).toBeUndefined();
   });
 
-  test('keeps fields nobody knows yet', () => {
+  test('keeps unknown fields', () => {
     const newer = { kind: 'blocked', reason: 'No.', rule: { id: 7 } };
     expect(ToolAuditOutcome.parse(newer)).toEqual(newer);
   });
@@ -88,7 +88,7 @@ describe('an audit outcome', () => {
       { kind: 'requires_confirmation', description: 'x', listenContext: { operationId: 'o', revision: '1' } },
       '"revision" of a listen context must be a number, found text of 1 characters.',
     ],
-  ])('%j is refused with the field that is wrong', (value, message) => {
+  ])('%j is refused with the name of the wrong field', (value, message) => {
     expect(() => ToolAuditOutcome.parse(value)).toThrow(message);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Audit records: the facts of a call's life, for people who must explain it. Seven kinds; what a newer version
- * adds is kept as it came, since an audit that drops what it does not know is no audit.
+ * Audit records: the facts of a call's life, for people who must explain it. There are seven kinds. Records
+ * of a newer version are kept unchanged, since an audit must not drop what it does not know.
  */
 import type { JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
@@ -13,25 +13,25 @@ import type { PersistenceBoundary } from './persistence-boundary.ts';
 import { isPersistenceBoundary, persistenceBoundaries } from './persistence-boundary.ts';
 import { parseToolResult } from './tool-result.ts';
 
-/** What became of a call at one point of its life. */
+/** What happened to a call at one point of its life. */
 export type ToolAuditOutcome =
-  /** Policy, a gate or a person refused the call. The body never ran. */
+  /** Policy, a gate or a person denied the call. The body never ran. */
   | { readonly kind: 'blocked'; readonly reason: string }
-  /** The call waits for a person. A later record says what came of it. */
+  /** The call waits for a person. A later record says how that ended. */
   | {
       readonly kind: 'requires_confirmation';
       readonly description: string;
       readonly listenContext?: ListenExecutionContext;
     }
-  /** A recorded result answered instead of the tool. */
+  /** A recorded result was returned instead of running the tool. */
   | { readonly kind: 'cached'; readonly result: ToolResult }
-  /** A hand-off reported again was answered with what had been recorded. */
+  /** A repeated report of a hand-off got the recorded result. */
   | { readonly kind: 'replayed'; readonly result: ToolResult }
-  /** The window for a decision closed. There is no result and will be none. */
+  /** The question expired or was withdrawn. There is no result and will be none. */
   | { readonly kind: 'invalidated'; readonly reason: string }
-  /** The call ran its course; `result.success` says whether the tool succeeded. */
+  /** The tool ran; `result.success` says whether it succeeded. */
   | { readonly kind: 'completed'; readonly result: ToolResult }
-  /** Something could not be kept. `result` is what would have been, if there was anything yet. */
+  /** A write failed. `result` is the value that could not be stored, if there was one. */
   | {
       readonly kind: 'persistence_failed';
       readonly result?: ToolResult;
@@ -39,10 +39,10 @@ export type ToolAuditOutcome =
       readonly boundary: PersistenceBoundary;
     };
 
-/** The word that tells the seven apart, in metrics, traces and on disk. */
+/** The word for the kind, in metrics, traces and on disk. */
 export type AuditKind = ToolAuditOutcome['kind'];
 
-/** An outcome of a kind this version does not know, as it came. */
+/** An outcome of a kind that this version does not know, unchanged. */
 export type UnknownAuditOutcome = { readonly kind: string; readonly [field: string]: JsonValue };
 
 /** What the person who decides was shown. A decision counts for this revision only. */
@@ -50,17 +50,17 @@ export type ListenExecutionContext = {
   readonly operationId: string;
   readonly revision: number;
   readonly snapshot: JsonValue;
-  /** In milliseconds since 1970; absent for a hold that does not expire. */
+  /** In milliseconds since 1970. Absent for a hold without an expiry. */
   readonly expiresAt?: number;
 };
 
-/** One lifecycle fact with everything needed to explain it. Payloads are in their kept form. */
+/** One fact of a call's life with everything needed to explain it. Payloads are in their stored form. */
 export type ToolAuditRecord = {
   readonly recordId: string;
   readonly sessionId: string;
   readonly turnId: string;
   readonly callId: string;
-  /** Which run of the body; 0 where it never ran. */
+  /** The number of the attempt. 0 if the body never ran. */
   readonly attempt: number;
   readonly toolName: string;
   readonly displayName: string;
@@ -72,60 +72,60 @@ export type ToolAuditRecord = {
   readonly inputDigest: string | undefined;
   readonly principal: Principal | undefined;
   readonly provenance: Provenance | undefined;
-  /** How the program that asked was identified; undefined where that was not recorded. */
+  /** How the calling program was identified, if recorded. */
   readonly askedBy: Identity | undefined;
   readonly policyVersion: string | undefined;
-  /** Who or what decided; of a person also how they were identified. */
+  /** Who or what decided. For a person, also how they were identified. */
   readonly decidedBy: DecidedBy | undefined;
-  /** The grant that approved the call in place of a person. */
+  /** The grant that approved the call instead of a person. */
   readonly grantId: string | undefined;
-  /** What the success check said; undefined where nothing was judged. */
+  /** The result of the success check. Undefined if nothing was judged. */
   readonly toolSuccess: boolean | undefined;
   readonly outcome: ToolAuditOutcome;
-  /** The event that brought this about. */
+  /** The event that caused this one. */
   readonly cause: string | undefined;
   /** Milliseconds since 1970, by the ledger's clock. */
   readonly at: number;
 };
 
-/** What each kind says, in the order of a call's life. */
+/** The meaning of each kind, in the order of a call's life. */
 export const auditKinds: {
   readonly [Kind in AuditKind]: { readonly fields: string; readonly meaning: string };
 } = freezeJson({
   blocked: { fields: 'reason', meaning: 'A gate, a rule or a person refused the call. The body never ran.' },
   requires_confirmation: {
     fields: 'description, listenContext?',
-    meaning: 'The call is held for a person. A later record says what came of it.',
+    meaning: 'The call is held for a person. A later record has the result.',
   },
   cached: {
     fields: 'result',
-    meaning: 'A recorded result answered the call, or the call was asked again; the body did not run for it.',
+    meaning: 'A recorded result answered the call, or the call was repeated. The body did not run for it.',
   },
   replayed: {
     fields: 'result',
-    meaning: 'A hand-off was reported again and answered with what had been recorded.',
+    meaning: 'A repeated report of a hand-off got the recorded result.',
   },
   invalidated: {
     fields: 'reason',
-    meaning: 'The hold expired or was withdrawn before anybody decided. There is no result.',
+    meaning: 'The hold expired or was withdrawn before a decision. There is no result.',
   },
   completed: {
     fields: 'result',
-    meaning: 'The call ran its course. `result.success` says whether the tool succeeded.',
+    meaning: 'The tool ran. `result.success` says whether it succeeded.',
   },
   persistence_failed: {
     fields: 'result?, error, boundary',
-    meaning: 'Something could not be kept; `boundary` says at which write. It is written again later.',
+    meaning: 'A write failed; `boundary` says which. It is written again later.',
   },
 });
 
-/** Reads audit outcomes, also of kinds a newer version wrote. */
+/** Reads audit outcomes, including kinds of a newer version. */
 export const ToolAuditOutcome: {
-  /** The static word for metrics, traces and audit rows. */
+  /** The fixed word for metrics, traces and audit rows. */
   readonly kind: (outcome: ToolAuditOutcome | UnknownAuditOutcome) => string;
-  /** The result that goes with it: of cached, replayed, completed and most persistence_failed. */
+  /** Its result: for cached, replayed, completed and most persistence_failed. */
   readonly result: (outcome: ToolAuditOutcome | UnknownAuditOutcome) => ToolResult | undefined;
-  /** Refuses a known kind with wrong fields; keeps unknown kinds and unknown fields as they are. */
+  /** Refuses a known kind with wrong fields. Keeps unknown kinds and unknown fields. */
   readonly parse: (value: unknown) => ToolAuditOutcome | UnknownAuditOutcome;
 } = {
   kind: (outcome) => outcome.kind,
@@ -137,7 +137,7 @@ export const ToolAuditOutcome: {
 export const isAuditKind = (value: unknown): value is AuditKind =>
   typeof value === 'string' && Object.hasOwn(auditKinds, value);
 
-/** Narrows a read outcome to the seven kinds this version knows. */
+/** Narrows an outcome to the seven kinds that this version knows. */
 export const isKnownAuditOutcome = (
   outcome: ToolAuditOutcome | UnknownAuditOutcome,
 ): outcome is ToolAuditOutcome => isAuditKind(outcome.kind);
@@ -162,7 +162,7 @@ function parseAuditOutcome(value: unknown): ToolAuditOutcome | UnknownAuditOutco
   return isAuditKind(kind) ? parseKnownOutcome(kind, fields) : { ...fields.all, kind };
 }
 
-/** Fields this version does not know are kept on known kinds too: each case adds to all that came. */
+/** Unknown fields are kept on known kinds too: each case adds to all given fields. */
 function parseKnownOutcome(kind: AuditKind, fields: Fields): ToolAuditOutcome {
   switch (kind) {
     case 'blocked':

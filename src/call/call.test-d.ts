@@ -3,7 +3,7 @@ import type { Call, Confirmation, Settled } from './call.ts';
 import type { ToolStarted } from './event.ts';
 
 describe('a call, by its status', () => {
-  test('has an outcome once it is settled, and not before', () => {
+  test('has an outcome only when settled', () => {
     expectTypeOf<Extract<Call, { status: 'settled' }>['settled']>().toEqualTypeOf<Settled>();
     expectTypeOf<Exclude<Call, { status: 'settled' }>['settled']>().toEqualTypeOf<undefined>();
   });

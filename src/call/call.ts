@@ -20,13 +20,15 @@ import type {
 import type { Identity } from './identity.ts';
 import type { ToolOutcome } from './outcome.ts';
 
-/** One request to run a tool and everything that happened to it: what its events fold to. */
+/** One request to run a tool and everything that happened to it, folded from its events. */
 export type Call = CallFacts & CallState;
 
-/** requested → (held → approved) → running → settled; every step but the first and the last may be missing. */
+/**
+ * requested → (held → approved) → running → settled. Every step except the first and the last is optional.
+ */
 export type CallStatus = CallState['status'];
 
-/** The part of a call that is there in every status. */
+/** The fields of a call in every status. */
 export type CallFacts = {
   readonly sessionId: string;
   readonly turnId: string;
@@ -36,47 +38,52 @@ export type CallFacts = {
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
   readonly requestedInput: JsonValue;
-  /** Paths the redactor hid in the requested input. */
+  /** Paths that the redactor hid in the requested input. */
   readonly hidden: readonly string[];
   readonly requestDigest: string;
   readonly effectiveInput: JsonObject | undefined;
   readonly inputDigest: string | undefined;
-  /** How the effective input is written; undefined in ledgers of earlier versions, and before a schema saw it. */
+  /**
+   * The form of the effective input. Undefined in ledgers of earlier versions, and before a schema checked
+   * it.
+   */
   readonly inputForm: InputForm | undefined;
-  /** The arguments as the schema accepted them, where those are not the requested ones: see `acceptedInputOf`. */
+  /**
+   * The arguments that the schema accepted, if they differ from the requested ones: see `acceptedInputOf`.
+   */
   readonly acceptedInput: JsonObject | undefined;
   readonly artifacts: readonly ArtifactArgument[];
   readonly wasCoerced: boolean;
-  /** A person replaced the requested arguments. */
+  /** Did a person replace the requested arguments? */
   readonly wasEdited: boolean;
   readonly principal: Principal | undefined;
   readonly provenance: Provenance | undefined;
   readonly attrs: JsonObject | undefined;
-  /** How the program that asked was identified; undefined where that was not recorded. */
+  /** How the calling program was identified, if recorded. */
   readonly askedBy: Identity | undefined;
-  /** Askers may not approve: the runtime that took the call said so. */
+  /** Requesters may not approve: the runtime that accepted the call has separate duties. */
   readonly separateDuties: boolean;
   readonly policyVersion: string | undefined;
-  /** What the gates last said. */
+  /** The last ruling of the gates. */
   readonly ruling: 'allow' | 'deny' | 'ask' | undefined;
-  /** What let the call through, stopped it or asked, most recently. */
+  /** What allowed or stopped the call, or asked for an approval, most recently. */
   readonly decidedBy: DecidedBy | undefined;
-  /** The call whose outcome answered this one, because both carry one tool-made key. */
+  /** The call whose outcome answered this one, because both have the same key. */
   readonly copiedFrom: string | undefined;
   readonly submitted: boolean;
   readonly requestedAt: number;
   readonly attempt: number;
-  /** Attempts since the last one whose end was recorded. While an attempt runs, it counts too. */
+  /** Attempts since the last one with a recorded end, including a running one. */
   readonly attemptsWithoutEnd: number;
-  /** Takeovers since the call last got anywhere: asked a person, was decided on, began or ended an attempt. */
+  /** Takeovers since the call last made progress: was held, was decided on, started or ended an attempt. */
   readonly takeovers: number;
   /** When it was last taken over. */
   readonly takenOverAt: number | undefined;
-  /** What attempts cost that were not the last. */
+  /** The cost of all attempts before the last one. */
   readonly spentMicros: number;
-  /** The last thing the tool said it would do. */
+  /** The last preview of the tool. */
   readonly preview: ToolPreviewed | undefined;
-  /** The grant that approved the call in place of a person. */
+  /** The grant that approved the call instead of a person. */
   readonly grantId: string | undefined;
   readonly late: readonly ToolLate[];
   readonly recalls: number;
@@ -84,10 +91,10 @@ export type CallFacts = {
   readonly lastEventId: string;
 };
 
-/** The part of a call that depends on its status. */
+/** The fields of a call that depend on its status. */
 export type CallState =
   | ({ readonly status: 'requested'; readonly confirmation: undefined } & Unstarted & Unsettled)
-  /** A person is asked, or has said no. */
+  /** A person is asked, or has denied the call. */
   | ({ readonly status: 'held'; readonly confirmation: Confirmation } & Unstarted & Unsettled)
   | ({ readonly status: 'approved'; readonly confirmation: ApprovedConfirmation } & Unstarted & Unsettled)
   | ({
@@ -99,20 +106,20 @@ export type CallState =
   | ({
       readonly status: 'settled';
       readonly confirmation: Confirmation | undefined;
-      /** The intent of the last attempt; undefined where the body never ran. */
+      /** The intent of the last attempt. Undefined if the body never ran. */
       readonly started: ToolStarted | undefined;
       readonly settled: Settled;
       readonly undone: ToolUndone | undefined;
-      /** What was found out later, where the end was not known. */
+      /** The resolution, if the effect was unknown. */
       readonly resolution: ToolResolved | undefined;
     } & Attempts);
 
 type Attempts = {
-  /** How the last attempt ended, where the call was or may be tried again. */
+  /** The end of the last attempt, if the call was or may be retried. */
   readonly failed: ToolResponded | undefined;
-  /** Who wants it tried again, and when. */
+  /** The request for a retry, with its time. */
   readonly retry: RetryRequested | undefined;
-  /** The worker that has claimed it, where another process runs it. */
+  /** The worker that has claimed it, if another process runs it. */
   readonly handedTo: ToolReported | undefined;
 };
 
@@ -143,10 +150,10 @@ export type Question = {
   readonly comparison: ArgumentComparison | undefined;
 };
 
-/** What became of a question. `response`: what the model is told instead of a result. */
+/** The state of a question. `response`: the text for the model instead of a result. */
 export type Answer =
   | ({ readonly status: 'pending' } & Undecided)
-  /** By a person; without a decision by the rule that lets the call run if nobody answers. */
+  /** By a person. Without a decision: by the rule that lets the call run after the question expired. */
   | {
       readonly status: 'approved';
       readonly decision: 'approve' | 'edit' | undefined;
@@ -172,7 +179,7 @@ export type Answer =
       readonly decidedAt: number;
     }
   | ({ readonly status: 'withdrawn'; readonly reason: string } & Omit<Undecided, 'reason'>)
-  /** With a decision: a person approved in time, and the approval was not used in time. */
+  /** With a decision: a person approved in time, but the approval was not used in time. */
   | {
       readonly status: 'expired';
       readonly decision: 'approve' | 'edit' | undefined;
@@ -200,7 +207,7 @@ export type Settled = {
   readonly unsettledEffect: boolean;
 };
 
-/** The arguments as the schema accepted them, before its defaults and transforms. Kept form. */
+/** The arguments that the schema accepted, before its defaults and transforms. Stored form. */
 export const acceptedInputOf = (call: Call): JsonValue =>
   call.acceptedInput ??
   (call.inputForm === undefined ? (call.effectiveInput ?? call.requestedInput) : call.requestedInput);

@@ -1,7 +1,7 @@
 import type { CallEvent } from './event.ts';
 import type { EventDataOf } from './event-data.ts';
 
-/** What may be asked of a call. The runtime finds out the facts; `decide` says whether they are legal. */
+/** The commands for a call. The runtime collects the facts; `decide` checks whether they are legal. */
 export type Command =
   | ({ readonly type: 'request' } & MaySay<'tool.requested', 'schemaDigest'>)
   | ({ readonly type: 'rule' } & MaySay<
@@ -45,7 +45,7 @@ export type Command =
   | ({ readonly type: 'fail_to_persist' } & MaySay<'persistence.failed', 'result'>)
   | ({ readonly type: 'recall' } & EventDataOf<'tool.recalled'>);
 
-/** What an event says, where some of it goes without saying. */
+/** The data of an event, with some fields optional. */
 type MaySay<Type extends CallEvent['type'], Names extends keyof EventDataOf<Type>> = Omit<
   EventDataOf<Type>,
   Names

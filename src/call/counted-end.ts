@@ -1,8 +1,8 @@
 import type { ToolOutcome } from './outcome.ts';
 
 /**
- * What counters of failures make of the end of a body. They follow the success check, and what is not known to have
- * succeeded has failed. A call that was cancelled says nothing about its tool.
+ * How counters of failures count the end of a body. They follow the success check: anything not known to have
+ * succeeded has failed. A cancelled call says nothing about its tool.
  */
 export function countedEnd(
   outcome: ToolOutcome,

@@ -150,7 +150,7 @@ function play(commands: readonly Command[]): Played {
   return { call, events };
 }
 
-/** Whatever was left open, this ends. */
+/** Ends anything that is still open. */
 const ending: readonly Command[] = [
   { type: 'withdraw', confirmationId: 'q1', reason: 'over' },
   { type: 'withdraw', confirmationId: 'q2', reason: 'over' },
@@ -203,7 +203,7 @@ describe('decide and evolve', () => {
     );
   });
 
-  it('never start a body while a person is asked, after a no, or after the outcome', () => {
+  it('never start a body while a question is open, after a denial, or after the outcome', () => {
     fc.assert(
       fc.property(commands, (list) => {
         const { events } = play(list);
@@ -222,7 +222,7 @@ describe('decide and evolve', () => {
     );
   });
 
-  it('never begin another attempt after one that failed, unless that was asked for', () => {
+  it('never start another attempt after a failure, unless it was requested', () => {
     fc.assert(
       fc.property(commands, (list) => {
         const { events } = play([request, rule('allow'), start, ...list]);
@@ -235,7 +235,7 @@ describe('decide and evolve', () => {
     );
   });
 
-  it('take a wish to try again for the attempt that failed last, once, and for the one that comes next', () => {
+  it('accept a retry request once, for the last failed attempt and for the next number only', () => {
     const failure = outcomes[3] as ToolOutcome;
     const failed = [request, rule('allow'), start, respond(failure, false)]; // the failure is e3
     const asked = (...more: readonly Command[]): number =>
@@ -246,12 +246,12 @@ describe('decide and evolve', () => {
     expect(asked(tryAgain('e2', 2))).toBe(0);
     expect(asked(respond(failure), tryAgain('e3', 2))).toBe(0);
     expect(play([request, rule('allow'), start, tryAgain('e2', 2)]).events).toHaveLength(3);
-    // Asked for and begun, it is an attempt like the first: it may end, and nothing of the first counts any more.
+    // Requested and started, it is an attempt like the first: it may end, and the first no longer counts.
     const { call } = play([...failed, tryAgain('e3', 2), start]);
     expect(call).toMatchObject({ attempt: 2, failed: undefined, retry: undefined, status: 'running' });
   });
 
-  it('end an attempt once, and take what an earlier one gives as late', () => {
+  it('end an attempt once, and store the result of an earlier one as late', () => {
     const failure = outcomes[3] as ToolOutcome;
     const failed = [request, rule('allow'), start, respond(failure, false)];
     const late: Command = {
@@ -266,7 +266,7 @@ describe('decide and evolve', () => {
     expect(play([...failed, tryAgain('e3', 2), start, late]).call?.late).toHaveLength(1);
   });
 
-  it('never change an outcome that was given', () => {
+  it('never change an existing outcome', () => {
     fc.assert(
       fc.property(commands, commands, (first, second) => {
         const settled = play([...first, ...ending]);
@@ -277,7 +277,7 @@ describe('decide and evolve', () => {
     );
   });
 
-  it('refuse a decision about another input, and a decision of nobody', () => {
+  it('refuse a decision about another input, and one without a name', () => {
     const held = play([
       request,
       { type: 'hold', confirmationId: 'q1', description: 'sure?', asks: [], inputDigest: 'sha256:0' },
@@ -299,7 +299,7 @@ describe('decide and evolve', () => {
     expect(decide(held, { ...answer, confirmationId: 'q2' }, subject)).toMatchObject({ ok: false });
   });
 
-  it('name a grant only where the call is let through', () => {
+  it('name a grant only if the call is allowed', () => {
     const { call } = play([request]);
     const subject = { sessionId: 's', turnId: 't', callId: 'c1', at: 0, nextId: () => 'e' };
     const under = (decision: 'allow' | 'deny' | 'ask'): boolean =>
@@ -307,7 +307,7 @@ describe('decide and evolve', () => {
     expect((['allow', 'deny', 'ask'] as const).map(under)).toEqual([true, false, false]);
   });
 
-  it('say that an effect is in doubt only where the body ran and may not run again', () => {
+  it('mark an effect as unknown only if the body ran and may not run again', () => {
     const ends = (outcome: ToolOutcome, mayRerun: boolean, started = true): boolean => {
       const list: Command[] = [
         request,

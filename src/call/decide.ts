@@ -1,4 +1,4 @@
-/** A command and a call give events, where `refuse` has nothing against it. */
+/** A command and a call give events, unless `refuse` has an objection. */
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
 import { leavesDoubt } from './doubt.ts';
@@ -6,14 +6,14 @@ import type { CallEvent, ToolDecided, ToolRequested, ToolResponded, ToolStarted 
 import { isUntaken } from './handoff.ts';
 import { refuse } from './refuse.ts';
 
-/** Whom the events are about, and where their ids and time come from. */
+/** The call that the events are about, and the source of their ids and time. */
 export type Subject = {
   readonly sessionId: string;
   readonly turnId: string;
   readonly callId: string;
   readonly at: number;
   readonly nextId: () => string;
-  /** What brought the call itself about, where that was an event. */
+  /** The event that caused the call itself, if any. */
   readonly origin?: string | undefined;
 };
 
@@ -26,7 +26,7 @@ export function decide(call: Call | undefined, command: Command, subject: Subjec
   return { ok: true, event: toEvent(call, command, subject) };
 }
 
-/** The four events of every call are written out: most of what a call costs is allocated there. */
+/** The four events of every call are written out for speed: most of a call's memory is allocated here. */
 function toEvent(call: Call | undefined, command: Command, subject: Subject): CallEvent {
   if (command.type === 'request') return toRequested(call, command, subject);
   if (command.type === 'rule') return toDecided(call, command, subject);
@@ -230,8 +230,8 @@ const none: readonly never[] = Object.freeze([]);
 const attemptOf = (call: Call | undefined): number => call?.attempt ?? 0;
 
 /**
- * A call that waits for a person or for its next attempt outlives many restarts. Only restarts that follow each other
- * closely look like a call that ends its processes, so an old takeover of such a call does not count.
+ * A call that waits for a person or for its next attempt survives many restarts. Only restarts in quick
+ * succession suggest a call that ends its processes. So an old takeover of such a call does not count.
  */
 function takeoversBefore(call: Call | undefined, at: number): number {
   if (call?.takenOverAt === undefined) return 0;
@@ -244,7 +244,7 @@ const crashLoopMs = 3_600_000;
 function endsInDoubt({ outcome, mayRerun, authorSaysRetry }: Command & { type: 'respond' }): boolean {
   switch (outcome.type) {
     case 'ToolTimeout':
-      // A body that returned has done what it does: nobody needs to find out.
+      // A body that returned has finished, so its effect is known.
       return outcome.finished !== true && leavesDoubt({ code: outcome.code, mayRerun, authorSaysRetry });
     case 'ToolFailure':
       return leavesDoubt({ code: outcome.code, mayRerun, authorSaysRetry });

@@ -1,4 +1,4 @@
-/** What stands where something else was expected, for a message. Text is never quoted: it may hold a secret. */
+/** Describes an unexpected value for a message. Text is never quoted: it may contain a secret. */
 export function describeFound(value: unknown): string {
   switch (typeof value) {
     case 'undefined':

@@ -1,8 +1,8 @@
-/** How a person was identified, in words for people. */
+/** Describes for people how a person was identified. */
 import type { DecidedBy } from './events/gate-event.ts';
 import type { DirectIdentity, Identity } from './identity.ts';
 
-/** Short enough to stand in brackets after a name. */
+/** Short enough for brackets after a name. */
 export function describeIdentity(identity: Identity | undefined): string {
   if (identity === undefined) return 'identity not recorded';
   if (identity.kind !== 'link') return describeDirect(identity);
@@ -40,7 +40,7 @@ export function describeDecider(by: DecidedBy): string {
   return describePerson(by);
 }
 
-/** A person with how they were identified, and whether they had asked for the call themselves. */
+/** A person with how they were identified, and whether they requested the call themselves. */
 export const describePerson = ({
   name,
   identity,

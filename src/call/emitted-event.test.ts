@@ -42,7 +42,7 @@ test.each([
   expect(isReservedEventType(type)).toBe(true);
 });
 
-test('an event is one that was emitted if it says by whom and what, and its type is a host’s own', () => {
+test('an event counts as emitted if it has an author and data, and its type is not reserved', () => {
   const event = { type: 'order.flagged', by: 'b', data: {} };
   expect(isEmittedEvent(event)).toBe(true);
   expect(isEmittedEvent({ ...event, type: 'tool.late' })).toBe(false);

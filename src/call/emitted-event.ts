@@ -1,10 +1,10 @@
-/** Events of types that hosts make up: behaviors emit them, and everything that reads events finds them. */
+/** Events of custom types. Behaviors emit them, and every reader of events gets them. */
 import type { JsonObject } from '../base/json.ts';
 
-/** Something a behavior said, e.g. `order.flagged`. It tells nothing about how a call went, so no call changes by it. */
+/** An event that a behavior emitted, e.g. `order.flagged`. It never changes a call. */
 export type EmittedEvent = {
   readonly id: string;
-  /** One of the host's own: see `isReservedEventType`. */
+  /** A custom type: see `isReservedEventType`. */
   readonly type: string;
   readonly sessionId: string;
   readonly turnId: string;
@@ -12,15 +12,15 @@ export type EmittedEvent = {
   readonly callId: string | undefined;
   /** Milliseconds since 1970, by the ledger's clock. */
   readonly at: number;
-  /** The event that brought this one about. */
+  /** The event that caused this one. */
   readonly cause: string | undefined;
   /** The name of the behavior. */
   readonly by: string;
-  /** What it says. `{}` once it was erased. */
+  /** Its data. `{}` after it was erased. */
   readonly data: JsonObject;
 };
 
-/** First words of types that mean, or may one day mean, something to us. */
+/** First words of types that have, or may get, a built-in meaning. */
 const reservedWords: ReadonlySet<string> = new Set([
   'artifact',
   'behavior',
@@ -44,17 +44,17 @@ const shape = /^([a-z0-9_]+)(?:\.[a-z0-9_]+)+$/;
 const longest = 100;
 
 /**
- * Whether a host may not use this as the type of an event: it is not words of `a-z`, `0-9` and `_` with dots between
- * them, at least two and at most 100 characters in all, or its first word is one of ours.
+ * May a host not use this event type? A custom type consists of at least two words of `a-z`, `0-9` and `_`
+ * with dots between them, at most 100 characters in all, and its first word is not reserved.
  */
 export function isReservedEventType(type: string): boolean {
   const first = type.length > longest ? undefined : shape.exec(type)?.[1];
   return first === undefined || reservedWords.has(first);
 }
 
-/** Narrows to what a behavior emitted, among events that were read or are to be appended. */
+/** Narrows an event to one that a behavior emitted. */
 export const isEmittedEvent = (event: object): event is EmittedEvent =>
-  // Asked of every event there is, and the first question answers it for almost all.
+  // Runs for every event. The first condition decides almost all of them.
   Object.hasOwn(event, 'data') &&
   'by' in event &&
   typeof event.by === 'string' &&

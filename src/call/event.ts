@@ -1,8 +1,8 @@
 /**
- * Events are the truth: everything shown is read from them. Names are for ever. An event is never changed
- * after it was appended, so the ones we make are frozen with everything below them.
+ * Events are the source of truth: everything shown is computed from them. Their names never change. An event
+ * never changes after it was appended, so ours are deeply frozen.
  *
- * Here they are gathered; what each of them says is declared with those about the same thing, in `events`.
+ * This file collects them. Each is declared with related ones in `events`.
  */
 import type { PersistenceFailed, ToolResolved, ToolUndone } from './events/resolution-event.ts';
 import type {
@@ -71,10 +71,10 @@ export type CallEvent =
   | RetryRequested
   | BudgetExhausted;
 
-/** What behaviors leave behind. */
+/** Events that behaviors cause. */
 export type BehaviorEvent = RedeliveryRequested | BehaviorFailed;
 
-/** Everything this version appends. Readers keep types they do not know. */
+/** Every event that this version appends. Readers keep types that they do not know. */
 export type QuittanceEvent =
   | CallEvent
   | SessionEvent

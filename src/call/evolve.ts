@@ -11,15 +11,15 @@ import type {
 } from './event.ts';
 
 /**
- * Events give the call. Total: an event this version does not know leaves the call as it was, so that a
- * newer ledger can be read.
+ * Events give the call. Total: an unknown event leaves the call unchanged, so that a newer ledger can be
+ * read.
  *
- * `tool.requested` is always a call's first event; `decide` sees to that.
+ * `tool.requested` is always a call's first event; `decide` ensures that.
  */
 export const evolve = (call: Call | undefined, event: CallEvent): Call =>
   toCall(call === undefined ? begin(event) : advance({ ...call }, event));
 
-/** The call its events tell of. */
+/** Folds a call from its events. */
 export function foldCall(events: Iterable<CallEvent>, from?: Call): Call | undefined {
   let draft: CallDraft | undefined = from && { ...from };
   for (const event of events) draft = draft === undefined ? begin(event) : advance(draft, event);
@@ -27,19 +27,19 @@ export function foldCall(events: Iterable<CallEvent>, from?: Call): Call | undef
 }
 
 /**
- * A call that its one owner changes in place: the fields of every status in one object. `advance` keeps those that a
- * status does not have undefined.
+ * A call that its one owner changes in place: the fields of every status in one object. `advance` sets those
+ * that a status does not have to undefined.
  */
 export type CallDraft = { -readonly [Key in keyof CallFacts]: CallFacts[Key] } & {
   -readonly [Key in keyof CallState]: CallState[Key];
 };
 
-/** The draft as others read it. */
+/** The draft as a read-only call. */
 export const toCall = (draft: CallDraft): Call => draft as Call; // every event leaves the fields of one status
 
-/** What `evolve` does, in place: for an owner that has not given the call to anyone. */
+/** Does what `evolve` does, in place: for an owner that has not shared the call. */
 export function advance(call: CallDraft, event: CallEvent): CallDraft {
-  // Taking over causes nothing: what follows is caused by what the call had come to.
+  // A takeover causes nothing: the next event is caused by the last one before it.
   if (event.type !== 'tool.taken_over') call.lastEventId = event.id;
   switch (event.type) {
     case 'tool.requested':
@@ -156,7 +156,7 @@ function answer(call: CallDraft, event: ConfirmationDecided): void {
   const { decision } = event;
   call.takeovers = 0;
   if (decision === 'approve' || decision === 'edit') call.status = 'approved';
-  // A denial received in time takes back what the expiry allowed.
+  // A denial that was received in time overrides the expiry.
   else if (call.status === 'approved') call.status = 'held';
   call.decidedBy = event.by;
   if (event.editedDigest !== undefined) {
@@ -186,7 +186,7 @@ function answerOf({ decision, by, reason, response, at: decidedAt }: Confirmatio
 
 function expire(call: CallDraft, { effect, by, at: decidedAt }: ConfirmationExpired): void {
   call.takeovers = 0;
-  // An approval that was not used in time lets nothing run any more.
+  // An approval that was not used in time no longer allows a run.
   call.status = effect === 'allow' ? 'approved' : 'held';
   call.decidedBy = by ?? call.decidedBy;
   const asked = call.confirmation;
@@ -201,7 +201,7 @@ function start(call: CallDraft, event: ToolStarted): void {
   call.status = 'running';
   call.attempt = event.attempt;
   call.attemptsWithoutEnd++;
-  // The process that took the call over began this attempt: that is one process, counted once.
+  // The process that took the call over started this attempt: one process, counted once.
   if (call.takeovers > 0) call.takeovers--;
   call.started = event;
   call.failed = undefined;

@@ -3,13 +3,13 @@ import { formatPath, isJsonObject, toJson } from '../base/json.ts';
 import { quote } from '../base/nearest.ts';
 import { describeFound } from './describe-found.ts';
 
-/** The fields of an object that came from outside, each read as the type it must have or refused by name. */
+/** The fields of an untrusted object. Each is read as its type, or refused by name. */
 export class Fields {
-  /** A copy of everything that came, known or not. */
+  /** A copy of all given fields, known or not. */
   readonly all: JsonObject;
   readonly #what: string;
 
-  /** `what` begins the messages: "An outcome". */
+  /** `what` starts the messages: "An outcome". */
   constructor(value: unknown, what: string) {
     const copy = toJson(value);
     if (!copy.ok) throw new TypeError(`${what} must be JSON; at ${formatPath(copy.path)}: ${copy.problem}.`);
@@ -62,12 +62,12 @@ export class Fields {
     );
   }
 
-  /** Reads a field that may be absent. Other languages write null for that. */
+  /** Reads an optional field. Other languages write null for an absent one. */
   maybe<Value>(key: string, read: (key: string) => Value): Value | undefined {
     return (this.get(key) ?? undefined) === undefined ? undefined : read(key);
   }
 
-  /** Everything that came but these. */
+  /** All given fields except these. */
   without(...keys: readonly string[]): JsonObject {
     return Object.fromEntries(Object.entries(this.all).filter(([key]) => !keys.includes(key)));
   }
@@ -93,11 +93,11 @@ export class Fields {
   }
 }
 
-/** The fields that are there: an object to spread, without those that are undefined. */
+/** The fields that are not undefined, as an object to spread. */
 export function given<Given extends { readonly [key: string]: unknown }>(
   fields: Given,
 ): { readonly [Key in keyof Given]?: Exclude<Given[Key], undefined> } {
-  // What is left of the entries are those whose value is not undefined, under the same keys.
+  // The remaining entries have the same keys and no undefined values.
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     readonly [Key in keyof Given]?: Exclude<Given[Key], undefined>;
   };

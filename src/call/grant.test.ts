@@ -22,7 +22,7 @@ const bob = { by: 'bob', identity: { kind: 'self_asserted' }, at: 2, reason: und
 const ids = (state: JsonObject): string[] => grantsIn(state, 's').map(({ grantId }) => grantId);
 
 describe('the state of grants', () => {
-  it('tells of every grant as it was given, in order, through JSON and back', () => {
+  it('contains every grant as given, in order, through JSON and back', () => {
     const text = fc.string({ unit: 'binary' });
     const any = fc.record({
       toolName: text,
@@ -42,7 +42,7 @@ describe('the state of grants', () => {
     );
   });
 
-  it('is spelled like this, for ever', () => {
+  it('never changes its spelling', () => {
     const given = grant('g', { where: { 'args.a': { lt: 1 } }, until: 9, uses: 2, reason: 'why' });
     expect(withoutGrant(withGrant({}, given, 0), 'g', { ...bob, reason: 'no' })).toEqual({
       grants: [
@@ -69,7 +69,7 @@ describe('the state of grants', () => {
     expect(withoutGrant(once, 'other', bob)).toBe(once);
   });
 
-  it('carries what it cannot read in full, and permits nothing by it', () => {
+  it('keeps a grant that it cannot read completely, and that grant permits nothing', () => {
     const newer = { grant_id: 'n', tool_name: '*', by: 'ada', given_at: 1, only_on: 'sundays' };
     const strange: JsonObject = { more: 1, grants: [newer, 7, null, { grant_id: 'x' }] };
     expect(ids(strange)).toEqual([]);
@@ -85,7 +85,7 @@ describe('the state of grants', () => {
     ['an end that is no number', { until: null }],
     ['a condition that is no object', { where: 'x' }],
     ['nobody', { by: 5 }],
-  ])('permits nothing by a grant with %s', (_, wrong) => {
+  ])('a grant with %s permits nothing', (_, wrong) => {
     expect(ids({ grants: [{ grant_id: 'g', tool_name: '*', by: 'a', given_at: 1, ...wrong }] })).toEqual([]);
   });
 
@@ -94,13 +94,13 @@ describe('the state of grants', () => {
     expect(grantsIn(state, 's')[0]?.revoked).toBeDefined();
   });
 
-  it('holds own properties only', () => {
+  it('has own properties only', () => {
     const inherited = JSON.parse('{"__proto__": {"grants": []}, "constructor": 1}') as JsonObject;
     expect(ids(inherited)).toEqual([]);
     expect(ids({ grants: [JSON.parse('{"__proto__": {"grant_id": "g"}}') as JsonObject] })).toEqual([]);
   });
 
-  it('makes room by forgetting the oldest that are over, and never one that is not', () => {
+  it('drops the oldest ended grants when it is full, and never an active one', () => {
     let state: JsonObject = withGrant({}, grant('lives'), 0);
     for (let n = 0; n < 150; n++) {
       state = withGrant(state, grant(`g${n}`), 0);
@@ -113,7 +113,7 @@ describe('the state of grants', () => {
   });
 });
 
-it('a grant is past from its end on', () => {
+it('a grant has ended from its end time on', () => {
   expect([4, 5, 6].map((now) => isPast({ until: 5 }, now))).toEqual([false, true, true]);
   expect(isPast({ until: undefined }, Number.MAX_SAFE_INTEGER)).toBe(false);
 });

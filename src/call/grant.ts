@@ -1,9 +1,9 @@
 /**
- * Standing permissions of a session: "this tool, with such arguments, until then", given by a named person.
+ * Grants of a session: "this tool, with such arguments, until then", given by a named person.
  *
- * 1. The state of a session's grants is the whole list, as it is kept for ever; this is the one place that spells it.
- * 2. A grant this version cannot read in full permits nothing, for what it does not know may be a restriction. It is
- *    carried along as it is.
+ * 1. The state of a session's grants is the whole list. This file alone defines its permanent format.
+ * 2. A grant that this version cannot read completely permits nothing, since an unknown field may be a
+ *    restriction. It is kept unchanged.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
@@ -15,15 +15,15 @@ export type Grant = {
   readonly sessionId: string;
   /** Exact name or glob. */
   readonly toolName: string;
-  /** What must hold of the arguments, in the words of contracts; anything where undefined. */
+  /** A condition on the arguments in the language of contracts. Undefined: any arguments. */
   readonly where: JsonObject | undefined;
-  /** When it ends, by the ledger's clock; never where undefined. */
+  /** When it ends, by the ledger's clock. Undefined: never. */
   readonly until: number | undefined;
-  /** How many calls it may let through; any number where undefined. */
+  /** How many calls it may approve. Undefined: any number. */
   readonly uses: number | undefined;
-  /** Who gave it. */
+  /** The person who gave it. */
   readonly by: string;
-  /** How that person was identified; undefined where that was not recorded. */
+  /** How that person was identified, if recorded. */
   readonly identity: DirectIdentity | undefined;
   readonly reason: string | undefined;
   readonly givenAt: number;
@@ -37,14 +37,14 @@ export type GrantRevocation = {
   readonly reason: string | undefined;
 };
 
-/** How many that are over stay in the state; all of them stay in the events. */
+/** How many ended grants stay in the state. All of them stay in the events. */
 const mostEnded = 100;
 
-/** The grants a state tells of, oldest first. Those that cannot be read in full are left out. */
+/** The grants in a state, oldest first. Those that cannot be read completely are left out. */
 export const grantsIn = (state: JsonObject, sessionId: string): readonly Grant[] =>
   rowsOf(state).flatMap((row) => parseGrant(row, sessionId) ?? []);
 
-/** The state with one more grant. Of those that are over at `now`, the oldest make room. */
+/** The state with one more grant. The oldest grants that have ended by `now` are dropped if it is full. */
 export function withGrant(state: JsonObject, grant: Grant, now: number): JsonObject {
   const rows = rowsOf(state);
   const isOver = (row: JsonValue): boolean => {
@@ -56,7 +56,7 @@ export function withGrant(state: JsonObject, grant: Grant, now: number): JsonObj
   return { ...state, grants: [...kept, toRow(grant)] };
 }
 
-/** The state with one grant revoked. The same state where there is no such grant, or it is revoked already. */
+/** The state with one grant revoked. Unchanged if the grant does not exist or is already revoked. */
 export function withoutGrant(state: JsonObject, grantId: string, revocation: GrantRevocation): JsonObject {
   const rows = rowsOf(state);
   const index = rows.findIndex((row) => isJsonObject(row) && own(row, 'grant_id') === grantId);
@@ -66,11 +66,11 @@ export function withoutGrant(state: JsonObject, grantId: string, revocation: Gra
   return { ...state, grants: rows.with(index, { ...row, revoked }) };
 }
 
-/** Whether the time of a grant is up. */
+/** Has the grant ended? */
 export const isPast = ({ until }: Pick<Grant, 'until'>, now: number): boolean =>
   until !== undefined && now >= until;
 
-/** The counter of what a grant has let through. It goes with its session. */
+/** The counter of calls that a grant has approved. It is removed with its session. */
 export const grantCounter = (sessionId: string, grantId: string): string =>
   `session/${JSON.stringify(sessionId)}/grant/${grantId}`;
 
@@ -148,7 +148,7 @@ function parseGrant(row: JsonValue, sessionId: string): Grant | undefined {
   return { grantId, sessionId, toolName, where, until, uses, by, identity, reason, givenAt, revoked: ended };
 }
 
-/** However it is spelled, it is a revocation. */
+/** In any spelling, it is a revocation. */
 function parseRevocation(row: JsonValue): GrantRevocation {
   const { by, identity, at, reason } = isJsonObject(row) ? row : {};
   return {

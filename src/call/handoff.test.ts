@@ -77,7 +77,7 @@ const allowed: Command = {
   sideEffect: undefined,
 };
 
-/** The call after these commands; the refusal of the first that is not legal. */
+/** The call after these commands, or the refusal of the first illegal one. */
 function play(...commands: readonly Command[]): Call | string {
   let call: Call | undefined;
   let id = 0;
@@ -96,19 +96,19 @@ const called = (...commands: readonly Command[]): Call => {
   return call;
 };
 
-describe('a call that is handed over', () => {
-  it('is one worker’s for each attempt, and only of what was handed over', () => {
+describe('a hand-off', () => {
+  it('has one worker for each attempt', () => {
     expect(isLegal(report('claimed'))).toBe(false);
     expect(isLegal(start(true, false), report('claimed'))).toBe(false);
     expect(isLegal(start(true), report('claimed'))).toBe(true);
-    expect(play(start(true), report('claimed'), report('claimed', 1, 'other'))).toBe('w has it in hand.');
+    expect(play(start(true), report('claimed'), report('claimed', 1, 'other'))).toBe('w has claimed it.');
     expect(isLegal(start(true), report('claimed', 2))).toBe(false);
     expect(isLegal(start(true), report('claimed'), start(true), report('claimed', 1))).toBe(false);
     expect(isLegal(start(true), report('claimed'), start(true), report('claimed', 2))).toBe(true);
     expect(isLegal(start(true), end, report('claimed'))).toBe(false);
   });
 
-  it('is reported by whoever has it; after its end only remarks come', () => {
+  it('is reported by its worker; after its end only remarks follow', () => {
     expect(isLegal(start(false), report('given'))).toBe(false);
     expect(isLegal(start(false), report('claimed'), report('given'), end)).toBe(true);
     expect(isLegal(start(true), report('claimed'), start(true), report('given', 1))).toBe(false);
@@ -116,14 +116,14 @@ describe('a call that is handed over', () => {
     expect(isLegal(start(false), report('claimed'), end, report('given'), report('differs'))).toBe(true);
   });
 
-  it('leaves nothing in doubt where nobody took it', () => {
+  it('leaves no unknown effect if no worker claimed it', () => {
     expect(called(start(false), end).settled?.unsettledEffect).toBe(false);
     expect(called(start(false), report('claimed'), end).settled?.unsettledEffect).toBe(true);
     expect(called(start(false, false), end).settled?.unsettledEffect).toBe(true);
     expect(isUntaken(called(start(true), report('claimed'), start(true)))).toBe(false);
   });
 
-  it('is due when its lease or its deadline is over, whichever is first and means something', () => {
+  it('is due at the end of its lease or its deadline, whichever is first and applies', () => {
     expect(dueAt(called(start(false)))).toBe(1_000);
     expect(dueAt(called(start(false), report('claimed')))).toBe(100);
     expect(dueAt(called(start(true), report('claimed')))).toBe(1_000);

@@ -1,11 +1,12 @@
 /**
- * How the runtime knew who acted. Kept with every act of a person: a decision, a resolution, a grant, an undo, a report
- * of a hand-off, a move of a workflow, an erasure.
+ * How the runtime identified the person who acted. Stored with every act of a person: a decision, a
+ * resolution, a grant, an undo, a report of a hand-off, a move of a workflow, an erasure.
  *
- * 1. The union is closed. An event without an identity was written before identities were kept: "not recorded".
- * 2. Only the host and the doors of this package (HTTP server, command line) state an identity. Nothing in a request
- *    body, a model's output or a tool's result can.
- * 3. Field names are single words: they stand on disk as they are here.
+ * 1. The union is closed. An event without an identity was written before identities were stored: "not
+ *    recorded".
+ * 2. Only the host, the HTTP server and the command line state an identity. A request body, a model's output
+ *    or a tool's result cannot.
+ * 3. Field names are single words, because they are the same on disk.
  */
 import type { JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
@@ -17,7 +18,7 @@ export type DirectIdentity =
   | TokenIdentity
   | OsUserIdentity
   | ProviderIdentity
-  /** Nothing verified the name: the host passed it on, or a person typed it. */
+  /** Unverified: the host passed the name on, or a person typed it. */
   | { readonly kind: 'self_asserted' };
 
 /** The person presented a token of the HTTP server, or a browser session opened with it. */
@@ -26,11 +27,11 @@ export type TokenIdentity = {
   readonly id: string;
   readonly name: string;
   readonly via: 'bearer' | 'browser';
-  /** Whose token it is, where one person has several. */
+  /** The owner of the token, if one person has several. */
   readonly person?: string;
 };
 
-/** The person ran the command line as this user of the operating system. The name beside it was typed. */
+/** The person ran the command line as this user of the operating system, and typed their name. */
 export type OsUserIdentity = { readonly kind: 'os_user'; readonly user: string; readonly uid?: number };
 
 /** An identity provider verified the person, e.g. by OpenID Connect. */
@@ -38,7 +39,7 @@ export type ProviderIdentity = {
   readonly kind: 'provider';
   readonly issuer: string;
   readonly subject: string;
-  /** How the provider verified them, in its words, e.g. `oidc` or `saml`. */
+  /** The provider's name for the method, e.g. `oidc` or `saml`. */
   readonly method: string;
 };
 
@@ -49,12 +50,12 @@ export type LinkIdentity = {
   readonly holder: LinkHolder;
 };
 
-/** Who made a link. The service's own links give no right: they only say which question is meant. */
+/** The maker of a link. The service's own links give no permission: they only identify the question. */
 export type LinkMaker =
   | { readonly kind: 'service' }
   | { readonly kind: 'person'; readonly name: string; readonly identity: DirectIdentity };
 
-/** How the person who used a link is known: the link names them, they typed a name, or they were signed in. */
+/** How the user of a link is known: the link names them, they typed a name, or they were signed in. */
 export type LinkHolder =
   | { readonly kind: 'named' }
   | { readonly kind: 'typed'; readonly name: string }
@@ -66,7 +67,7 @@ const longestText = 1_000;
 const isText = (value: JsonValue | undefined): value is string =>
   typeof value === 'string' && value.trim() !== '' && value.length <= longestText && value.isWellFormed();
 
-/** Has exactly these fields; those after the first list may be missing. */
+/** Has exactly these fields? Those of the second list are optional. */
 function hasOnly(value: object, needed: readonly string[], more: readonly string[] = []): boolean {
   const keys = Object.keys(value);
   return (
@@ -75,7 +76,7 @@ function hasOnly(value: object, needed: readonly string[], more: readonly string
   );
 }
 
-/** Reads an identity that a host states. Undefined where it is none of the union, or says more than its kind does. */
+/** Reads an identity from a host. Undefined if it is not one of the union, or has extra fields. */
 export function readDirectIdentity(value: unknown): DirectIdentity | undefined {
   if (!isJsonObject(value)) return undefined;
   const kind = value['kind'];
@@ -107,7 +108,7 @@ export function readDirectIdentity(value: unknown): DirectIdentity | undefined {
   }
 }
 
-/** Was the person verified by something other than their own word? A link that names a person is its maker's word. */
+/** Was the person verified by more than their own word? For a link that names a person, its maker vouches. */
 export function isVerified(identity: Identity): boolean {
   switch (identity.kind) {
     case 'token':
@@ -121,7 +122,10 @@ export function isVerified(identity: Identity): boolean {
   }
 }
 
-/** Did the act come from outside this machine's own processes? Then duties are separate for what runs an effect again. */
+/**
+ * Did the act come from outside this machine's own processes? Then duties are separate for anything that
+ * reruns an effect.
+ */
 export function isRemote(identity: Identity): boolean {
   switch (identity.kind) {
     case 'token':

@@ -23,7 +23,7 @@ const denied = (reason: DenialReason, details: string): ToolOutcome => ({
   details,
 });
 
-describe('what the model is told', () => {
+describe('the content for the model', () => {
   test('is JSON, well-formed text, and never changes, for any outcome', () => {
     fc.assert(
       fc.property(anyOutcome, (outcome) => {
@@ -44,7 +44,7 @@ describe('what the model is told', () => {
     );
   });
 
-  test('survives NULs and half characters in every text', () => {
+  test('survives NULs and lone surrogates in every text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const content = outcomeToModelContent(denied('pre_hook', `x${text}`));
@@ -63,7 +63,7 @@ describe('what the model is told', () => {
   );
 
   test.each(['pre_hook', 'write_denied', 'contract', 'budget', 'expired', 'conflict', 'ended'] as const)(
-    'a denial %s says what blocked it, and the usual sentence where nothing was said',
+    'a denial %s says what blocked it, or the default sentence',
     (reason) => {
       expect(outcomeToModelContent(denied(reason, 'Not today.'))).toBe(
         '{"error":"Blocked: Not today.","blocked":true}',
@@ -75,7 +75,7 @@ describe('what the model is told', () => {
     },
   );
 
-  test('of an output kept aside says how to read it and how to pass it on', () => {
+  test('of a large output says how to read it and how to pass it on', () => {
     const content = outcomeToModelContent({
       type: 'ToolArtifactReference',
       callId: 'c_42',
@@ -93,11 +93,11 @@ describe('what the model is told', () => {
 });
 
 describe('the content parts', () => {
-  test('are the tabled content alone, where there is nothing else', () => {
+  test('are only the tabled content if there is nothing else', () => {
     expect(outcomeToContentParts(success)).toEqual([{ type: 'text', text: '{"ok":true}' }]);
   });
 
-  test('are then the note and then the files, none of which is mixed into the content', () => {
+  test('add the note and then the files, separate from the content', () => {
     expect(
       outcomeToContentParts({
         ...success,
@@ -115,7 +115,7 @@ describe('the content parts', () => {
     ]);
   });
 
-  test('begin with the content for any outcome', () => {
+  test('start with the content for any outcome', () => {
     fc.assert(
       fc.property(anyOutcome, (outcome) => {
         const [first, ...rest] = outcomeToContentParts(outcome);

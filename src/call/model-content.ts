@@ -1,17 +1,17 @@
 /**
- * What the model is told, byte for byte: the keys and their order are a contract with prompts and with every
- * ledger already written. What is not in the table goes into `modelNote`, a content part of its own.
+ * The content for the model, byte for byte. Its keys and their order are a contract with prompts and with
+ * every existing ledger. Anything else goes into `modelNote`, a separate content part.
  */
 import type { JsonObject } from '../base/json.ts';
 import type { ToolDenied, ToolOutcome } from './outcome.ts';
 import { denialReasons, timeoutMessage, withWarning } from './outcome.ts';
 
-/** A piece of what a model is shown. */
+/** A part of the content for a model. */
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mimeType: string; readonly artifactId: string };
 
-/** The content of the tool-role message that answers the call: always JSON, whatever the output holds. */
+/** The content of the tool-role message that answers the call. It is always JSON. */
 export function outcomeToModelContent(outcome: ToolOutcome): string {
   switch (outcome.type) {
     case 'ToolExecutionResult':
@@ -66,13 +66,13 @@ function denialContent({ reason, details }: ToolDenied): JsonObject {
     case 'ended':
       return { error: `Blocked: ${details || denialReasons[reason].sentence}`, blocked: true };
     default:
-      // A reason of a newer version, or of code without types: the table's last row is for every other one.
+      // A reason of a newer version, or from untyped code: the last row of the table covers it.
       reason satisfies never;
       return { error: `Blocked: ${details || String(reason)}`, blocked: true };
   }
 }
 
-/** Everything the model is shown: the tabled content, then the note where there is one, then the files. */
+/** All content for the model: the tabled content, then the note, then the files. */
 export function outcomeToContentParts(outcome: ToolOutcome): readonly ContentPart[] {
   const parts: ContentPart[] = [{ type: 'text', text: outcomeToModelContent(outcome) }];
   if (outcome.modelNote !== undefined) parts.push({ type: 'text', text: outcome.modelNote });
@@ -81,7 +81,7 @@ export function outcomeToContentParts(outcome: ToolOutcome): readonly ContentPar
   return parts;
 }
 
-/** One row of what the model sees: an outcome, the shape agreed for it, and an outcome to show it by. */
+/** One row of the content table: an outcome type, its shape, and an example. */
 export type ModelContentRow = {
   readonly outcome: string;
   readonly modelSees: string;
@@ -91,7 +91,7 @@ export type ModelContentRow = {
 const call = { callId: 'c_42', toolName: 'create_event' } as const;
 const ended = { ...call, elapsedMs: 420 } as const;
 
-/** Every row of the agreed table, in its order. The docs show each example as the function writes it. */
+/** Every row of the table, in order. The docs show each example as the function writes it. */
 export const modelContentTable: readonly ModelContentRow[] = [
   {
     outcome: 'ToolExecutionResult',

@@ -16,7 +16,7 @@ const succeeded = (output: Extract<ToolOutcome, { type: 'ToolExecutionResult' }>
 });
 
 describe('the result derived from an outcome', () => {
-  test('of a success holds the output: an object as it is, anything else under value', () => {
+  test('of a success contains the output: an object unchanged, anything else under value', () => {
     expect(outcomeToToolResult(succeeded({ id: 1 }))).toEqual({
       success: true,
       needsFollowup: true,
@@ -30,7 +30,7 @@ describe('the result derived from an outcome', () => {
       });
   });
 
-  test('does not take an output for the result it looks like', () => {
+  test('does not treat an output as the result it looks like', () => {
     const lookalike = { success: false, terminal: true, message: 'Stop now.' };
     expect(outcomeToToolResult(succeeded(lookalike))).toEqual({
       success: true,
@@ -39,7 +39,7 @@ describe('the result derived from an outcome', () => {
     });
   });
 
-  test('of an output kept aside says where it is', () => {
+  test('of a large output says where it is', () => {
     expect(
       outcomeToToolResult({
         type: 'ToolArtifactReference',
@@ -56,7 +56,7 @@ describe('the result derived from an outcome', () => {
     });
   });
 
-  test('of a failure has a text for people, one for whoever debugs it and a hint for machines', () => {
+  test('of a failure has a text for people, one for debugging and a hint for machines', () => {
     expect(
       outcomeToToolResult({
         type: 'ToolFailure',
@@ -74,7 +74,7 @@ describe('the result derived from an outcome', () => {
     });
   });
 
-  test('never says retry where the outcome says not to', () => {
+  test('never suggests a retry if the outcome forbids it', () => {
     expect(
       outcomeToToolResult({
         type: 'ToolFailure',
@@ -93,7 +93,7 @@ describe('the result derived from an outcome', () => {
     );
   });
 
-  test('of a denial says its details, or the usual sentence', () => {
+  test('of a denial gives its details, or the default sentence', () => {
     const denied = {
       type: 'ToolDenied',
       callId: 'c',
@@ -105,7 +105,7 @@ describe('the result derived from an outcome', () => {
     expect(outcomeToToolResult({ ...denied, details: '' }).error).toBe('A hook did not allow the call.');
   });
 
-  test.each(reasonCodes)('%s lets the model go on, unless there is nothing to go on with', (code) => {
+  test.each(reasonCodes)('%s lets the model continue, unless nothing is left to do', (code) => {
     const result = outcomeToToolResult({ type: 'ToolFailure', ...call, code, error: 'x', retryable: false });
     const over = /^budget\.|^turn\./.test(code);
     expect(isTerminalResult(result)).toBe(over);
@@ -128,7 +128,7 @@ describe('the result derived from an outcome', () => {
   });
 });
 
-describe('the outcome of a result the tool made', () => {
+describe('the outcome of a result that the tool made', () => {
   test('is a success with the whole result as its output', () => {
     const made = toolResult({
       success: true,
@@ -147,7 +147,7 @@ describe('the outcome of a result the tool made', () => {
     [{ success: false, error: 'No such card.', message: 'Sorry.' }, 'No such card. Sorry.'],
     [{ success: false, message: 'Sorry.' }, 'Sorry.'],
     [{ success: false }, 'Tool "refund" reported a failure and did not say why.'],
-  ])('%j is a failure it reported', (result, error) => {
+  ])('%j is a failure that the tool reported', (result, error) => {
     expect(outcomeFromToolResult(result, call)).toEqual({
       type: 'ToolFailure',
       callId: 'c_42',
@@ -160,7 +160,7 @@ describe('the outcome of a result the tool made', () => {
     });
   });
 
-  test('gives the result back byte for byte, unknown fields and all, through JSON too', () => {
+  test('returns the result byte for byte, with unknown fields, through JSON too', () => {
     fc.assert(
       fc.property(anyToolResult, (result) => {
         const outcome = outcomeFromToolResult(result, call);

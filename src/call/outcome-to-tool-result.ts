@@ -1,4 +1,7 @@
-/** Between how a call ended and what a tool reports: every outcome has a result, and a tool's own is kept as it is. */
+/**
+ * Converts between outcomes and tool results: every outcome has a result, and a tool's own result is kept
+ * unchanged.
+ */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolExecutionResult, ToolFailure, ToolOutcome } from './outcome.ts';
 import type { ReasonCode } from './reason.ts';
@@ -9,9 +12,8 @@ import { reasonOf } from './reason.ts';
 import { parseToolResult } from './tool-result.ts';
 
 /**
- * The outcome as a ToolResult: the tool's own where it made one, otherwise a derived one. A derived result never
- * ends the turn, so that the model may go on, unless its reason leaves nothing to go on with: an exhausted budget
- * or a turn that is over.
+ * The outcome as a ToolResult: the tool's own, or a derived one. A derived result does not end the turn, so
+ * that the model can continue. Exceptions are an exhausted budget and an ended turn.
  */
 export function outcomeToToolResult(outcome: ToolOutcome): ToolResult {
   switch (outcome.type) {
@@ -44,8 +46,8 @@ export function outcomeToToolResult(outcome: ToolOutcome): ToolResult {
 }
 
 /**
- * An output that is shaped like a ToolResult, as it is and not wrapped in another, where it says what the outcome says.
- * It ends no turn: only what `toolResult()` made does.
+ * An output that has the shape of a ToolResult and agrees with the outcome is used without another wrapper.
+ * It ends no turn: only a result from `toolResult()` does.
  */
 function asPlain(output: JsonValue | undefined, success: boolean): ToolResult | undefined {
   if (!isJsonObject(output) || output['success'] !== success) return undefined;
@@ -57,7 +59,7 @@ function asPlain(output: JsonValue | undefined, success: boolean): ToolResult | 
   }
 }
 
-/** What a body gave, as the result of a success that no tool made. */
+/** The output of a body as a derived result of a success. */
 export const outputToToolResult = (output: JsonValue): ToolResult =>
   asPlain(output, true) ?? { success: true, needsFollowup: true, data: toData(output) };
 
@@ -86,7 +88,7 @@ function unsuccessful(
   };
 }
 
-/** What the call of a tool-made result is known by. */
+/** The identifying fields of the call. */
 export type ResultCall = {
   readonly callId: string;
   readonly toolName: string;
@@ -95,8 +97,9 @@ export type ResultCall = {
 };
 
 /**
- * The outcome of a call whose tool made a result. A success gives the whole result as output, unknown fields and
- * all; a failure is one the tool reported itself. Pass the kept form: the result is shown and stored as it is.
+ * The outcome of a call whose tool made a result. For a success, the whole result is the output, with unknown
+ * fields. A failure is one that the tool reported. Pass the stored form: the result is shown and stored
+ * unchanged.
  */
 export function outcomeFromToolResult(
   result: ToolResult,
@@ -105,7 +108,7 @@ export function outcomeFromToolResult(
   const toolResult = parseToolResult(result);
   const { callId, toolName, elapsedMs, wasCoerced } = call;
   if (toolResult.success)
-    // A result without undefined fields, which parsing left out, is a JSON object.
+    // Parsing left out undefined fields, so the result is a JSON object.
     return {
       type: 'ToolExecutionResult',
       callId,

@@ -10,7 +10,7 @@ import { outcomeFromWire, outcomeToWire } from './outcome-wire.ts';
 const throughText = (value: unknown): unknown => readJsonText(JSON.stringify(value));
 
 describe('an outcome on the wire', () => {
-  test('comes back as it was, also through JSON text', () => {
+  test('is read back unchanged, also through JSON text', () => {
     fc.assert(
       fc.property(anyOutcome, (outcome) => {
         expect(outcomeFromWire(outcomeToWire(outcome))).toEqual(outcome);
@@ -19,7 +19,7 @@ describe('an outcome on the wire', () => {
     );
   });
 
-  test('payloads come back byte for byte', () => {
+  test('payloads are read back byte for byte', () => {
     const payloads = (outcome: object): string =>
       JSON.stringify(['output', 'payloadExtras', 'toolResult'].map((key) => ownValue(outcome, key) ?? null));
     fc.assert(
@@ -29,7 +29,7 @@ describe('an outcome on the wire', () => {
     );
   });
 
-  test('has no key in camelCase but those inside payloads', () => {
+  test('has no camelCase key except inside payloads', () => {
     const payloads = new Set(['output', 'payload_extras', 'tool_result']);
     fc.assert(
       fc.property(anyOutcome, (outcome) => {
@@ -123,7 +123,7 @@ describe('an outcome on the wire', () => {
     elapsed_ms: 1,
   };
 
-  test('a field that is null where it may be absent is absent', () => {
+  test('reads null as an absent field', () => {
     expect(outcomeFromWire({ ...failure, payload_extras: null, model_note: null })).toEqual(
       outcomeFromWire(failure),
     );
@@ -161,12 +161,12 @@ describe('an outcome on the wire', () => {
       { ...failure, elapsed_ms: 10n },
       'An outcome must be JSON; at $.elapsed_ms: a BigInt has no JSON form: pass it as a string.',
     ],
-  ])('refuses %o and says why', (wire, message) => {
+  ])('refuses %o with a reason', (wire, message) => {
     expect(() => outcomeFromWire(wire)).toThrow(TypeError);
     expect(() => outcomeFromWire(wire)).toThrow(message);
   });
 
-  test('refuses or reads whatever it is given, and throws nothing but a TypeError', () => {
+  test('accepts or refuses any value, and throws only a TypeError', () => {
     fc.assert(
       fc.property(
         anyJson,

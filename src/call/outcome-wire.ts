@@ -1,8 +1,8 @@
 /**
- * Where the spelling of outcomes in TypeScript meets that of files and wires: `callId` here, `call_id` there,
- * milliseconds here, `deadline_s` there. ToolResults are spelled the same on both sides and pass as they are.
+ * Converts outcomes between TypeScript and their wire format: `callId` and `call_id`, milliseconds and
+ * `deadline_s`. ToolResults have the same spelling in both and pass unchanged.
  *
- * 1. What is written can be read back as it was.
+ * 1. A written outcome is read back unchanged.
  * 2. Outcomes are a closed set: an unknown type, code or reason is refused by name.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
@@ -13,7 +13,7 @@ import { isReasonCode, reasonCodes } from './reason.ts';
 import type { ToolResult } from './tool-result.ts';
 import { parseToolResult } from './tool-result.ts';
 
-/** An outcome in the spelling of files and wires. */
+/** An outcome in its wire format. */
 export function outcomeToWire(outcome: ToolOutcome): JsonObject {
   const head = { type: outcome.type, call_id: outcome.callId, tool_name: outcome.toolName };
   const note = given({ model_note: outcome.modelNote });
@@ -77,7 +77,7 @@ export function outcomeToWire(outcome: ToolOutcome): JsonObject {
   }
 }
 
-/** Reads an outcome back; refuses with a TypeError that names the field. Fields it does not know are left out. */
+/** Reads an outcome. Throws a TypeError that names the field. Unknown fields are dropped. */
 export function outcomeFromWire(value: unknown): ToolOutcome {
   const fields = new Fields(value, 'An outcome');
   const type = fields.word('type', isOutcomeType, Object.keys(outcomeTypes).filter(isOutcomeType));
@@ -137,7 +137,7 @@ export function outcomeFromWire(value: unknown): ToolOutcome {
 const repeatToWire = ({ inDoubt, blocksTool }: ToolTimeout | ToolFailure): JsonObject =>
   given({ in_doubt: inDoubt, blocks_tool: blocksTool });
 
-/** Neither says anything by its opposite: `in_doubt: false` and `blocks_tool: true` read as absent. */
+/** `in_doubt: false` and `blocks_tool: true` are read as absent. */
 const readRepeat = (fields: Fields): Pick<ToolFailure, 'inDoubt' | 'blocksTool'> => ({
   ...(fields.maybe('in_doubt', (key) => fields.flag(key)) === true && { inDoubt: true }),
   ...(fields.maybe('blocks_tool', (key) => fields.flag(key)) === false && { blocksTool: false }),
@@ -145,7 +145,7 @@ const readRepeat = (fields: Fields): Pick<ToolFailure, 'inDoubt' | 'blocksTool'>
 
 const isTimeoutCode = (value: unknown): value is 'tool.timeout' => value === 'tool.timeout';
 
-/** Whole milliseconds come back whole: dividing and multiplying by a thousand may leave a trace of rounding. */
+/** Whole milliseconds stay whole: dividing and multiplying by a thousand may cause rounding errors. */
 function toMilliseconds(seconds: number): number {
   const milliseconds = seconds * 1_000;
   const whole = Math.round(milliseconds);
@@ -196,7 +196,7 @@ function fileFromWire(value: JsonValue): OutputFile {
   };
 }
 
-/** Written as JSON, a field that is undefined is one that is absent. */
+/** In JSON, an undefined field is absent. */
 export const toolResultToWire = (result: ToolResult): JsonObject =>
   Object.fromEntries(
     Object.entries(result).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),

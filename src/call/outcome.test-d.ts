@@ -6,7 +6,7 @@ import { toolResult } from './tool-result.ts';
 
 declare const outcome: ToolOutcome;
 
-/** Five, and a switch over them needs no default: the compiler knows that it returns. */
+/** There are five, and a switch over them needs no default: the compiler knows that it returns. */
 export function switchesOver(): string {
   switch (outcome.type) {
     case 'ToolExecutionResult':

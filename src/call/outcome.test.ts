@@ -25,7 +25,7 @@ const failure = (code: (typeof reasonCodes)[number], retryable: boolean): ToolOu
 });
 
 describe('what follows from an outcome', () => {
-  test('an error, a retry and a closed tool follow from its type, its field and its code', () => {
+  test('an error, a retry and a blocked tool follow from its type, its field and its code', () => {
     fc.assert(
       fc.property(anyOutcome, (outcome) => {
         const isError = outcome.type === 'ToolTimeout' || outcome.type === 'ToolFailure';
@@ -42,13 +42,13 @@ describe('what follows from an outcome', () => {
   });
 
   test.each(['policy.output', 'tool.fixture_missing', 'tool.indeterminate', 'tool.unknown'] as const)(
-    '%s never closes the tool',
+    '%s never blocks the tool',
     (code) => {
       expect(outcomeBlocksTool(failure(code, false))).toBe(false);
     },
   );
 
-  test('a failure its author marked retryable does not close the tool, one marked final does', () => {
+  test('a failure that its author marked retryable does not block the tool, one marked final does', () => {
     expect(outcomeBlocksTool(failure('tool.invalid_output', true))).toBe(false);
     expect(outcomeBlocksTool(failure('tool.network_error', false))).toBe(true);
   });
@@ -57,7 +57,7 @@ describe('what follows from an outcome', () => {
 describe('unwrap', () => {
   const unwrapped = (outcome: ToolOutcome): unknown => thrownBy(() => unwrap(outcome));
 
-  test('gives the output, or what is known of an output kept aside', () => {
+  test('returns the output, or the reference of a large output', () => {
     expect(
       unwrap({ type: 'ToolExecutionResult', ...head, output: [1, null], elapsedMs: 1, wasCoerced: false }),
     ).toEqual([1, null]);
@@ -132,7 +132,7 @@ describe('unwrap', () => {
     });
   });
 
-  test('gives a value for a success and throws a ToolError for everything else', () => {
+  test('returns a value for a success and throws a ToolError for everything else', () => {
     fc.assert(
       fc.property(anyOutcome, (outcome) => {
         const thrown = unwrapped(outcome);
@@ -145,9 +145,9 @@ describe('unwrap', () => {
 });
 
 describe('the denial reasons', () => {
-  test('each code of a gate belongs to one of them, that of the twin guard to two', () => {
+  test('each code of a gate belongs to one of them, except the twin guard’s, which belongs to two', () => {
     const listed = Object.values(denialReasons).flatMap(({ codes }) => codes);
-    // The twin guard denies outright, or asks a person of whom there may be none.
+    // The twin guard denies at once, or asks a person who may not answer.
     expect(listed.filter((code, at) => listed.indexOf(code) !== at)).toEqual(['call.twin']);
     expect(listed.every((code) => reasonCodes.includes(code))).toBe(true);
     const never = reasonCodes.filter((code) => !listed.includes(code));
@@ -160,7 +160,7 @@ describe('the denial reasons', () => {
       expect(isDenialReason(other)).toBe(false);
   });
 
-  test('cannot be changed by anyone', () => {
+  test('are immutable', () => {
     expect(Object.isFrozen(denialReasons) && Object.isFrozen(denialReasons.budget.codes)).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * How a call ended: exactly one of five, never changed afterwards. A variant carries its own fields and no
- * others, so that a switch over `type` is complete when the compiler says so.
+ * How a call ended: exactly one of five outcomes, which never changes. A variant has its own fields and no
+ * others, so that the compiler can check a switch over `type`.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ReasonCode } from './reason.ts';
@@ -10,10 +10,10 @@ import { freezeJson } from '../base/json.ts';
 import { reasonOf } from './reason.ts';
 import { toToolError } from './tool-error.ts';
 
-/** Content longer than this, in UTF-16 units, is kept as an artifact. A tool may set its own limit. */
+/** Longer content, in UTF-16 units, is stored as an artifact. A tool may set its own limit. */
 export const TOOL_MESSAGE_MAX_CHARS = 12_000;
 
-/** The most characters the summary of an artifact may have. */
+/** The most characters in the summary of an artifact. */
 export const ARTIFACT_SUMMARY_MAX_CHARS = 200;
 
 /** How a call ended. */
@@ -24,33 +24,33 @@ type Ended<Type extends string> = {
   readonly type: Type;
   readonly callId: string;
   readonly toolName: string;
-  /** What else the model should know: what was coerced, edited or warned about. A content part of its own. */
+  /** A note for the model: what was coerced, edited or warned about. A separate content part. */
   readonly modelNote?: string;
 };
 
-/** The body ran and what it gave fits inline. */
+/** The body ran and its output fits inline. */
 export type ToolExecutionResult = Ended<'ToolExecutionResult'> & {
   readonly output: JsonValue;
   readonly elapsedMs: number;
-  /** True where the arguments had to be coerced before the body got them. */
+  /** Were the arguments coerced for the body? */
   readonly wasCoerced: boolean;
   readonly files?: readonly OutputFile[];
-  /** Only where the tool itself made one: what it says about the turn counts. */
+  /** Set only if the tool itself made one. It may then end the turn. */
   readonly toolResult?: ToolResult;
   readonly undo?: UndoHandle;
 };
 
-/** What the call did can be taken back, once, by `runtime.calls.undo`. */
+/** `runtime.calls.undo` can undo the call, once. */
 export type UndoHandle = {
-  /** Until when, in milliseconds since 1970 by the ledger's clock; for ever where nothing is said. */
+  /** Until when, in milliseconds since 1970 by the ledger's clock. Default: no limit. */
   readonly until?: number;
 };
 
-/** What a timeout or a failure says about a repeat of the call. Outcomes recorded before these fields have neither. */
+/** What a timeout or a failure says about a repeat. Older recorded outcomes lack these fields. */
 type Repeat = {
   /** The tool may have taken effect. `retryable` is false then: the twin guard stops an identical call. */
   readonly inDoubt?: true;
-  /** Given where only the doubt forbids a retry. The tool stays open for other arguments. */
+  /** Set if only the unknown effect forbids a retry. The tool stays usable with other arguments. */
   readonly blocksTool?: false;
 };
 
@@ -58,17 +58,17 @@ type Repeat = {
 export type ToolTimeout = Ended<'ToolTimeout'> &
   Repeat & {
     readonly code: 'tool.timeout';
-    /** The deadline that was violated, in milliseconds since 1970. */
+    /** The deadline that was exceeded, in milliseconds since 1970. */
     readonly deadlineMs: number;
     readonly elapsedMs: number;
     readonly retryable: boolean;
     /** The body returned in time, but its result could not be checked before the deadline. It is stored as late. */
     readonly finished?: true;
-    /** What the body had recorded by then, and the files it had attached. */
+    /** What the body had recorded by then, and its attached files. */
     readonly payloadExtras?: JsonObject;
   };
 
-/** The body threw, reported an error or gave something of no use; or there was no body to run. */
+/** The body threw, reported an error or returned an unusable output; or there was no body to run. */
 export type ToolFailure = Ended<'ToolFailure'> &
   Repeat & {
     readonly code: ReasonCode;
@@ -79,20 +79,20 @@ export type ToolFailure = Ended<'ToolFailure'> &
     readonly toolResult?: ToolResult;
   };
 
-/** A gate said no. The body never ran. */
+/** A gate denied the call. The body never ran. */
 export type ToolDenied = Ended<'ToolDenied'> & {
   readonly code: ReasonCode;
   readonly reason: DenialReason;
   readonly details: string;
 };
 
-/** The body ran and what it gave is kept aside, to be read in pieces. */
+/** The body ran and its large output is stored as an artifact, to be read in pieces. */
 export type ToolArtifactReference = Ended<'ToolArtifactReference'> & {
   readonly artifactId: string;
   /** A preview of at most `ARTIFACT_SUMMARY_MAX_CHARS` characters. */
   readonly summary: string;
   readonly sizeBytes: number;
-  /** Of its content as it is kept: `sha256:<hex>`. Ledgers written before it was kept have none. */
+  /** Digest of its stored content: `sha256:<hex>`. Absent in ledgers of earlier versions. */
   readonly digest?: string;
   readonly elapsedMs: number;
   readonly wasCoerced: boolean;
@@ -101,17 +101,17 @@ export type ToolArtifactReference = Ended<'ToolArtifactReference'> & {
   readonly undo?: UndoHandle;
 };
 
-/** An image or a file a tool gave, kept as an artifact. */
+/** An image or a file from a tool, stored as an artifact. */
 export type OutputFile = {
   readonly artifactId: string;
   readonly mimeType: string;
   readonly sizeBytes: number;
-  /** Of its content as it is kept: `sha256:<hex>`. Ledgers written before it was kept have none. */
+  /** Digest of its stored content: `sha256:<hex>`. Absent in ledgers of earlier versions. */
   readonly digest?: string;
   readonly name?: string;
 };
 
-/** When a call ends in which of the five. */
+/** When a call ends with which type. */
 export const outcomeTypes: { readonly [Type in ToolOutcome['type']]: { readonly when: string } } = freezeJson(
   {
     ToolExecutionResult: { when: 'The body ran, succeeded, and its output fits inline.' },
@@ -119,11 +119,11 @@ export const outcomeTypes: { readonly [Type in ToolOutcome['type']]: { readonly 
       when: 'The body was still running at its deadline, or its result could not be checked by then (`finished`).',
     },
     ToolFailure: {
-      when: 'The body threw, reported an error or gave an output that is wrong or may not be shown; or there is no such tool, nobody knows how the call ended, or the ledger could not take it.',
+      when: 'The body threw, reported an error, or returned an output that is wrong or may not be shown. Also: the tool does not exist, the effect of the call is unknown, or the ledger could not store it.',
     },
-    ToolDenied: { when: 'A gate said no. The body never ran.' },
+    ToolDenied: { when: 'A gate denied the call. The body never ran.' },
     ToolArtifactReference: {
-      when: 'The body ran and succeeded; its output is too long to show and is kept as an artifact.',
+      when: 'The body ran and succeeded. Its output is too long to show and is stored as an artifact.',
     },
   },
 );
@@ -132,7 +132,10 @@ export const outcomeTypes: { readonly [Type in ToolOutcome['type']]: { readonly 
 export const isOutcomeType = (value: unknown): value is ToolOutcome['type'] =>
   typeof value === 'string' && Object.hasOwn(outcomeTypes, value);
 
-/** Why a gate said no. The first six are the words of the source documents; the rest came with this runtime. */
+/**
+ * Why a gate denied the call. The first six words are from the source documents; the rest are new in this
+ * runtime.
+ */
 export type DenialReason =
   | 'duplicate'
   | 'blocked'
@@ -146,35 +149,35 @@ export type DenialReason =
   | 'conflict'
   | 'ended';
 
-/** What one denial reason means. */
+/** The meaning of one denial reason. */
 export type Denial = {
   readonly producedBy: string;
-  /** Said where the gate gave no details. */
+  /** The default text if the gate gave no details. */
   readonly sentence: string;
-  /** The reason codes that may come with it, the usual one first. */
+  /** The possible reason codes, the usual one first. */
   readonly codes: readonly [ReasonCode, ...ReasonCode[]];
 };
 
-/** Every denial reason: who produces it, what it says, which codes come with it. */
+/** Every denial reason: what produces it, its text and its codes. */
 export const denialReasons: { readonly [Reason in DenialReason]: Denial } = freezeJson({
   duplicate: {
     producedBy:
-      'The duplicate guard (an idempotent tool with an earlier successful call), the loop guard and, where `rerun` is deny, the twin guard',
-    sentence: 'The same call was made before; its result stands.',
+      'The duplicate guard (an idempotent tool with an earlier successful call), the loop guard and, if `rerun` is deny, the twin guard',
+    sentence: 'The same call was made before. Use its result.',
     codes: ['call.duplicate', 'call.loop', 'call.twin'],
   },
   blocked: {
-    producedBy: "The turn's list of closed tools: the tool failed earlier in a way that may not be retried",
+    producedBy: "The turn's list of blocked tools: the tool failed earlier in a way that may not be retried",
     sentence: 'The tool failed earlier in this turn and cannot be used again.',
     codes: ['call.blocked'],
   },
   pre_hook: {
-    producedBy: 'A hook of the host that blocked the call, or did not answer as a hook must',
+    producedBy: 'A hook of the host that blocked the call, or returned an invalid answer',
     sentence: 'A hook did not allow the call.',
     codes: ['policy.hook'],
   },
   validation: {
-    producedBy: 'The input schema, after coercion and the repair callback had their try',
+    producedBy: 'The input schema, after coercion and the repair callback',
     sentence: "The arguments do not match the tool's input schema.",
     codes: ['tool.invalid_input'],
   },
@@ -184,8 +187,8 @@ export const denialReasons: { readonly [Reason in DenialReason]: Denial } = free
     codes: ['turn.deadline'],
   },
   write_denied: {
-    producedBy: 'The person asked to confirm, who denied the call or answered in its place',
-    sentence: 'The person asked did not allow the call.',
+    producedBy: 'The person who denied the call or answered the model instead',
+    sentence: 'The person who was asked did not approve the call.',
     codes: ['confirmation.rejected', 'confirmation.answered', 'call.twin'],
   },
   contract: {
@@ -199,8 +202,8 @@ export const denialReasons: { readonly [Reason in DenialReason]: Denial } = free
     codes: ['budget.tool_calls_exhausted', 'budget.cost_exhausted'],
   },
   expired: {
-    producedBy: 'A hold nobody decided in time, or a preview that went stale or never became ready',
-    sentence: 'Nobody decided on the call in time.',
+    producedBy: 'A hold without a decision in time, or a preview that expired or never became ready',
+    sentence: 'No person decided about the call in time.',
     codes: ['confirmation.expired', 'preview.failed'],
   },
   conflict: {
@@ -223,37 +226,37 @@ export const isDenialReason = (value: unknown): value is DenialReason =>
 export const outcomeIsError = (outcome: ToolOutcome): outcome is ToolTimeout | ToolFailure =>
   outcome.type === 'ToolTimeout' || outcome.type === 'ToolFailure';
 
-/** True where the outcome itself says that the call may be tried again. */
+/** Does the outcome say that the call may be retried? */
 export const outcomeIsRetryable = (outcome: ToolOutcome): boolean =>
   outcomeIsError(outcome) && outcome.retryable;
 
 /**
- * True where the tool should be closed for the rest of the turn: after a failure or timeout that may not be
- * retried, unless its reason says nothing against the tool itself (see `blocksTool` in the reason table) or only the
- * doubt about this one call forbids a retry.
+ * Should the tool be blocked for the rest of the turn? True after a failure or timeout that may not be
+ * retried. Exceptions: reasons that do not concern the tool itself (see `blocksTool` in the reason table),
+ * and a retry that only the unknown effect forbids.
  */
 export const outcomeBlocksTool = (outcome: ToolOutcome): boolean =>
   outcomeIsError(outcome) && !outcome.retryable && (outcome.blocksTool ?? reasonOf(outcome.code).blocksTool);
 
-/** Added for the model to the error of a call that is in doubt. */
+/** Added for the model to the error of a call with an unknown effect. */
 export const doubtWarning =
   'It may have happened; do not repeat it: a person has to find out first. Calls with other arguments are not affected.';
 
-/** What `retryable` would be if nothing were in doubt. */
+/** The value of `retryable` without regard to an unknown effect. */
 export const retryableButForDoubt = ({ retryable, blocksTool }: ToolTimeout | ToolFailure): boolean =>
   retryable || blocksTool === false;
 
-/** An error text for the model, with the warning where the call is in doubt. */
+/** An error text for the model, with the warning if the effect is unknown. */
 export const withWarning = (error: string, { inDoubt }: { readonly inDoubt?: true }): string =>
   inDoubt === true ? `${endSentence(error)} ${doubtWarning}` : error;
 
-/** What a timeout says to whoever asked. */
+/** The text of a timeout for the caller. */
 export const timeoutMessage = ({ toolName, elapsedMs, finished, retryable }: ToolTimeout): string =>
   finished === true
     ? `Tool "${toolName}" finished, but its result could not be checked before the deadline.${retryable ? '' : ' Do not repeat the call: it ran.'}`
     : `Tool "${toolName}" did not finish before its deadline; it was stopped after ${Math.round(elapsedMs)} ms.`;
 
-/** What an outcome that is no success says, in words; undefined for a success. */
+/** The text of an outcome other than success. Undefined for a success. */
 export function troubleOf(outcome: ToolOutcome): string | undefined {
   switch (outcome.type) {
     case 'ToolFailure':
@@ -269,9 +272,8 @@ export function troubleOf(outcome: ToolOutcome): string | undefined {
 }
 
 /**
- * The output, for code that wants a value or an exception. An output kept aside comes as
- * `{artifactId, summary, sizeBytes}`; everything that is not a success throws a `ToolError` whose `reason` is
- * the outcome's code.
+ * The output, for code that expects a value or an exception. A large output comes as `{artifactId, summary,
+ * sizeBytes}`. Any outcome other than success throws a `ToolError` whose `reason` is the outcome's code.
  */
 export function unwrap(outcome: ToolOutcome): JsonValue {
   switch (outcome.type) {
@@ -306,8 +308,8 @@ export function unwrap(outcome: ToolOutcome): JsonValue {
 }
 
 /**
- * The text a tool has for the user: `message` of its ToolResult, also of a plain object that is shaped like one.
- * Undefined where it has none.
+ * The tool's text for the user: `message` of its ToolResult, or of a plain object with that shape. Undefined
+ * if it has none.
  */
 export function userMessageOf(outcome: ToolOutcome): string | undefined {
   const made = 'toolResult' in outcome ? outcome.toolResult : undefined;

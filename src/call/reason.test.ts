@@ -55,7 +55,7 @@ describe('the reason table', () => {
     },
   );
 
-  test('a failure that may not be retried closes its tool, but for the five that say nothing against it', () => {
+  test('a failure that may not be retried blocks its tool, except for five codes that do not concern it', () => {
     const failures = reasonCodes.filter((code) => !denials.includes(code) || code === 'tool.invalid_input');
     expect(failures.filter((code) => !reasonOf(code).blocksTool)).toEqual([
       'tool.unknown',
@@ -66,12 +66,12 @@ describe('the reason table', () => {
     ]);
   });
 
-  test('a denial never closes a tool', () => {
+  test('a denial never blocks a tool', () => {
     const denialsOnly = denials.filter((code) => code !== 'tool.invalid_input');
     expect(denialsOnly.filter((code) => reasonOf(code).blocksTool)).toEqual([]);
   });
 
-  test('only an exhausted budget and a turn that is over end the turn', () => {
+  test('only an exhausted budget and an ended turn end the turn', () => {
     expect(reasonCodes.filter((code) => reasonOf(code).terminal)).toEqual([
       'budget.tool_calls_exhausted',
       'budget.cost_exhausted',
@@ -86,7 +86,7 @@ describe('the reason table', () => {
       expect(isReasonCode(other)).toBe(false);
   });
 
-  test('cannot be changed by anyone', () => {
+  test('is immutable', () => {
     expect(Object.isFrozen(reasonTable) && Object.values(reasonTable).every(Object.isFrozen)).toBe(true);
   });
 });

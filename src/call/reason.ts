@@ -1,6 +1,6 @@
 /**
- * Why something did not succeed: one stable word per cause, and everything that follows from it. The types, the retry
- * defaults, the blocking of tools, the derived tool results and `docs/reason-codes.md` are all read from this table.
+ * Why a call did not succeed: one stable word per cause, with its consequences. The types, the retry
+ * defaults, the blocking of tools, the derived tool results and `docs/reason-codes.md` all use this table.
  */
 import { freezeJson } from '../base/json.ts';
 import { callReasons, type CallReasonCode } from './reasons/call-reasons.ts';
@@ -11,10 +11,10 @@ import { toolReasons, type ToolReasonCode } from './reasons/tool-reasons.ts';
 
 export type { NextAction, Reason, WhoseMove };
 
-/** The stable machine word for why something did not succeed. */
+/** The stable machine word for why a call did not succeed. */
 export type ReasonCode = ToolReasonCode | PolicyReasonCode | CallReasonCode | PersonReasonCode;
 
-/** Every reason code with its meaning, who can act on it and what follows from it. */
+/** Every reason code with its meaning, who can act on it and its consequences. */
 export const reasonTable: { readonly [Code in ReasonCode]: Reason } = freezeJson({
   ...toolReasons,
   ...policyReasons,
@@ -30,5 +30,5 @@ export function isReasonCode(value: unknown): value is ReasonCode {
   return typeof value === 'string' && Object.hasOwn(reasonTable, value);
 }
 
-/** What a reason code means. */
+/** The meaning of a reason code. */
 export const reasonOf = (code: ReasonCode): Reason => reasonTable[code];

@@ -1,4 +1,4 @@
-/** The whole table of what may happen to a call in which state, written out: `refuse` must allow exactly this. */
+/** The complete table of what may happen to a call in each state: `refuse` must allow exactly this. */
 import { describe, expect, it } from 'vitest';
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
@@ -181,7 +181,10 @@ const preview: Command = {
 const running = [request, rule('allow'), start()];
 const held = [request, rule('ask'), hold()];
 
-/** States by the commands that lead to them. The last event of each has the id `e` and the number of those before it. */
+/**
+ * States, by the commands that lead to them. The last event of each has the id `e` plus the number of events
+ * before it.
+ */
 const approvedInTime: readonly Command[] = [
   request,
   rule('ask'),
@@ -222,7 +225,7 @@ const states = {
   'taken, then handed over again': [request, rule('allow'), start(true), report('claimed'), start(true)],
   'settled by a result': [...running, respond(result)],
   'settled by an artifact': [...running, respond(artifact)],
-  'settled in doubt': [...running, respond(timeout)],
+  'settled and unresolved': [...running, respond(timeout)],
   'settled, found to have succeeded': [...running, respond(timeout), resolve('succeeded')],
   'settled, found to have failed': [...running, respond(timeout), resolve('failed')],
   'settled by a denial': [request, rule('deny'), respond(denial)],
@@ -369,14 +372,14 @@ const legal: Readonly<Record<keyof typeof states, readonly string[]>> = {
   'taken, then handed over again': [...whileRunning, 'claim attempt 2', 'late, attempt 1'],
   'settled by a result': [...afterRun, 'undo'],
   'settled by an artifact': [...afterRun, 'undo'],
-  'settled in doubt': [...afterRun, 'resolve'],
+  'settled and unresolved': [...afterRun, 'resolve'],
   'settled, found to have succeeded': [...afterRun, 'undo'],
   'settled, found to have failed': afterRun,
   'settled by a denial': [...always, 'recall, cached'],
   undone: afterRun,
 };
 
-describe('what may happen to a call', () => {
+describe('allowed commands for a call', () => {
   it.each(Object.keys(states) as (keyof typeof states)[])('that is %s', (state) => {
     const { call, events } = play(states[state]);
     const allowed = Object.entries(commands)
@@ -385,7 +388,7 @@ describe('what may happen to a call', () => {
     expect(allowed.toSorted()).toEqual(legal[state].toSorted());
   });
 
-  it('is refused in words that say why', () => {
+  it('is refused with a reason', () => {
     const refusal = (state: keyof typeof states, name: string): string | undefined => {
       const { call, events } = play(states[state]);
       const decision = decide(call, commands[name] as Command, subjectAt(events.length));
@@ -396,7 +399,7 @@ describe('what may happen to a call', () => {
     expect(refusal('withdrawn', 'approve')).toBe('This was withdrawn already.');
     expect(refusal('to be tried again', 'try again')).toBe('It is tried again already, as retry asked.');
     expect(refusal('failed', 'try again, wrong attempt')).toBe('The next attempt is number 2.');
-    expect(refusal('taken', 'claim')).toBe('w has it in hand.');
+    expect(refusal('taken', 'claim')).toBe('w has claimed it.');
     expect(refusal('undone', 'undo')).toContain('This was undone already, by ann');
     expect(refusal('settled, found to have failed', 'resolve')).toContain(
       'This was resolved already, as failed, by ann',

@@ -2,10 +2,10 @@
  * Every rule about what may happen to a call:
  *
  * 1. A call begins once, with its request.
- * 2. Nothing starts while a person is asked, nor after a person or a gate said no.
- * 3. An attempt begins only after every earlier one has ended or the call is being run again.
- * 4. There is one final outcome. A denial means the body never ran; a result means it did.
- * 5. An attempt that failed is followed by another only where a behavior asked for it.
+ * 2. Nothing starts while a question is open, nor after a person or a gate denied the call.
+ * 3. An attempt starts only after every earlier one has ended, or when the call is rerun.
+ * 4. There is one final outcome. A denial means that the body never ran; a result means that it did.
+ * 5. A failed attempt is followed by another only if a behavior requested it.
  * 6. After the outcome only late results, recalls and resolutions may follow, and none changes it.
  */
 import { describeDecider } from './describe-identity.ts';
@@ -15,7 +15,7 @@ import { isHandoff, takenBy } from './handoff.ts';
 import type { ToolReported } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
 
-/** Why a command may not be; undefined where it may. */
+/** Why a command is illegal, or undefined if it is legal. */
 export function refuse(call: Call | undefined, command: Command): string | undefined {
   if (command.type === 'request') return call && 'This call was requested already.';
   if (call === undefined) return 'This call was never requested.';
@@ -32,7 +32,7 @@ export function refuse(call: Call | undefined, command: Command): string | undef
         ? 'A budget is spent before the body runs or not at all.'
         : undefined;
     case 'hold':
-      if (settled) return 'The call has its outcome; nobody needs to be asked.';
+      if (settled) return 'The call already has its outcome.';
       if (call.status === 'running') return 'The body is running; it is too late to ask.';
       if (call.status === 'held') return 'The call is held already.';
       return undefined;
@@ -42,7 +42,7 @@ export function refuse(call: Call | undefined, command: Command): string | undef
       if (settled) return 'The call has its outcome; there is nothing to preview.';
       return call.status === 'requested' || call.status === 'approved'
         ? undefined
-        : 'What is held or running is not previewed any more.';
+        : 'A held or running call gets no more previews.';
     case 'expire':
       return refuseExpiry(call, command);
     case 'report':
@@ -63,7 +63,7 @@ export function refuse(call: Call | undefined, command: Command): string | undef
       if (call.copiedFrom !== undefined)
         return 'The call is answered by another of the same key; its body may not run.';
       if (call.failed !== undefined && call.retry === undefined)
-        return 'The attempt has failed and nobody asked to try again.';
+        return 'The attempt has failed, and no retry was requested.';
       return undefined;
     case 'respond':
       if (!command.final && call.failed !== undefined) return 'The attempt has ended already.';
@@ -74,7 +74,7 @@ export function refuse(call: Call | undefined, command: Command): string | undef
       if (call.attempt === 0) return 'Nothing can be late: the body never ran.';
       return settled || command.attempt < call.attempt || call.failed !== undefined
         ? undefined
-        : 'The attempt has not ended yet, so nothing of it is late.';
+        : 'The attempt has not ended yet, so its result is not late.';
     case 'resolve':
       return refuseResolution(call);
     case 'fail_to_persist':
@@ -127,7 +127,7 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string
     return 'The decision is about another input than the one that is held.';
   if (asked.revision !== command.revision)
     return 'The decision is about another revision of the preview than the one that is shown.';
-  if (command.by.name === '') return 'A decision needs the name of whoever took it.';
+  if (command.by.name === '') return 'A decision needs the name of the person who made it.';
   if (command.decision !== 'deny' && command.by.type !== 'person')
     return `Only a person can ${command.decision}.`;
   if ((command.decision === 'edit') !== (command.editedDigest !== undefined))
@@ -138,9 +138,9 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string
 }
 
 /**
- * Does this denial still count although the question expired and the rule lets the call run? It does where it was
- * received before the expiry and no attempt has begun. The intent and the denial are appends to the same version of
- * the call, so exactly one of them is stored.
+ * Does this denial still count although the question expired and the rule lets the call run? It does if it
+ * was received before the expiry and no attempt has started. The intent and the denial append to the same
+ * version of the call, so exactly one of them is stored.
  */
 export function mayStillDeny(
   { confirmation, status, attempt, copiedFrom, settled }: Call,
@@ -152,7 +152,7 @@ export function mayStillDeny(
   return isAllowedByExpiry && isBeforeIntent && settled === undefined && receivedAt < confirmation.expiresAt;
 }
 
-/** An approval that nobody made use of in time expires like a question nobody answered. */
+/** An approval that was not used in time expires like an unanswered question. */
 function refuseExpiry(call: Call, command: Command & { type: 'expire' }): string | undefined {
   const asked = call.confirmation;
   if (asked?.confirmationId !== command.confirmationId) return 'This call does not ask that.';
@@ -173,7 +173,7 @@ function refuseUndo({ status, settled, undone, resolution }: Call): string | und
   return undone === undefined ? undefined : `This was undone already, by ${describeDecider(undone.by)}.`;
 }
 
-/** An attempt is handed to one worker, and only that one says how it went. */
+/** An attempt belongs to one worker, and only that worker reports its end. */
 function refuseReport(
   call: Call,
   { what, attempt, worker }: Command & { type: 'report' },
@@ -188,13 +188,13 @@ function refuseReport(
     case 'given':
       return settled || takenBy(call)?.attempt === attempt
         ? undefined
-        : 'Only whoever has the call in hand can say how it went.';
+        : 'Only the worker that claimed the call can report its end.';
     case 'differs':
       return settled ? undefined : 'Nothing was reported yet.';
   }
 }
 
-/** Only the worker who has the call may claim it again, and only by naming the claim that is in force. */
+/** Only the worker that has the call may claim it again, and only by naming its current claim. */
 function refuseSecondClaim(
   taken: ToolReported | undefined,
   { replaces }: ToolReported['what'] & { type: 'claimed' },
@@ -202,10 +202,10 @@ function refuseSecondClaim(
 ): string | undefined {
   if (taken === undefined) return replaces === undefined ? undefined : 'There is no claim to replace.';
   const isSame = taken.what.type === 'claimed' && taken.what.tokenDigest === replaces;
-  return isSame && taken.worker === worker ? undefined : `${taken.worker} has it in hand.`;
+  return isSame && taken.worker === worker ? undefined : `${taken.worker} has claimed it.`;
 }
 
-/** The failures a call may end with although its body never ran. */
+/** The failures that a call may end with although its body never ran. */
 const bodylessFailures: ReadonlySet<string> = new Set([
   'tool.unknown',
   'tool.cancelled',
@@ -222,7 +222,7 @@ function refuseOutcome(call: Call, outcome: ToolOutcome, final: boolean): string
   if (!final && !ran) return 'Only an attempt can end without settling its call.';
   switch (outcome.type) {
     case 'ToolDenied':
-      return ran ? 'The body ran, so the call cannot be denied any more.' : undefined;
+      return ran ? 'The body ran, so the call can no longer be denied.' : undefined;
     case 'ToolFailure':
       return ran || call.copiedFrom !== undefined || bodylessFailures.has(outcome.code)
         ? undefined

@@ -33,7 +33,7 @@ describe('two names of one person', () => {
 });
 
 describe('an identity', () => {
-  it('is one person by what verified them', () => {
+  it('is one person by their verified identity', () => {
     const token = { kind: 'token', id: 't', name: 'a', via: 'bearer' } as const;
     expect(isSameIdentity(token, { ...token, name: 'b', via: 'browser' })).toBe(true);
     expect(isSameIdentity(token, { ...token, id: 'u' })).toBe(false);
@@ -44,7 +44,7 @@ describe('an identity', () => {
     expect(isSameIdentity({ kind: 'self_asserted' }, { kind: 'self_asserted' })).toBe(false);
   });
 
-  it('of a link stands for its maker and its user', () => {
+  it('of a link includes its maker and its user', () => {
     expect(
       namesOf({
         kind: 'link',

@@ -1,14 +1,18 @@
 /**
- * Are two names, or two identities, those of one person? Used to keep the person who asked for a call from approving it.
+ * Do two names, or two identities, belong to one person? Used to keep the requester of a call from approving
+ * it.
  *
- * 1. A wrong "yes" refuses an approval that another person can give. A wrong "no" lets a person approve their own call.
- *    So names are compared loosely: case, accents, spaces, punctuation, invisible characters and characters that look
- *    alike make no difference.
- * 2. Names are never compared loosely to give a right.
+ * 1. A wrong "yes" refuses an approval that another person can give. A wrong "no" lets a person approve their
+ *    own call. So names are compared loosely: case, accents, spaces, punctuation, invisible characters and
+ *    look-alike characters make no difference.
+ * 2. Loose comparison never gives a permission.
  */
 import type { DirectIdentity, Identity } from './identity.ts';
 
-/** Letters of other scripts, and digits, that look like a Latin letter. After NFKC, without accents, in lower case. */
+/**
+ * Letters of other scripts, and digits, that look like a Latin letter. After NFKC, without accents, in lower
+ * case.
+ */
 const lookAlikes: ReadonlyMap<string, string> = new Map(
   Object.entries({
     a: 'аαɑᴀⲁꭺ',
@@ -39,7 +43,7 @@ const lookAlikes: ReadonlyMap<string, string> = new Map(
   }).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
 );
 
-/** What is left of a name once spelling does not count. Empty where a name has no letter and no digit. */
+/** A name without differences in spelling. Empty for a name without letters and digits. */
 export const nameKey = (name: string): string =>
   Array.from(name.normalize('NFKC').toLowerCase().normalize('NFKD'), (char) => lookAlikes.get(char) ?? char)
     .join('')
@@ -48,15 +52,15 @@ export const nameKey = (name: string): string =>
 export function isSameName(left: string | undefined, right: string | undefined): boolean {
   if (left === undefined || right === undefined) return false;
   const key = nameKey(left);
-  // A name made of signs alone has no key: it is compared as it is.
+  // A name without letters and digits has no key, so it is compared exactly.
   return key === '' ? left.trim() === right.trim() : key === nameKey(right);
 }
 
-/** The same name but for case and the forms Unicode calls compatible. Strict enough to find a person by. */
+/** The same name except for case and Unicode compatibility forms. Strict enough to look a person up. */
 export const isSpelledAlike = (left: string, right: string): boolean => plain(left) === plain(right);
 const plain = (name: string): string => name.normalize('NFKC').trim().toLowerCase();
 
-/** Every name an identity stands for. */
+/** Every name in an identity. */
 export function namesOf(identity: Identity): readonly string[] {
   switch (identity.kind) {
     case 'token':
@@ -78,7 +82,7 @@ export function namesOf(identity: Identity): readonly string[] {
   }
 }
 
-/** The direct identities in one: its own, or those of the maker and the user of a link. */
+/** The direct identities in an identity: itself, or those of the maker and the user of a link. */
 export function directOf(identity: Identity): readonly DirectIdentity[] {
   if (identity.kind !== 'link') return [identity];
   return [
@@ -87,7 +91,7 @@ export function directOf(identity: Identity): readonly DirectIdentity[] {
   ];
 }
 
-/** One person by what verified them, whatever their names are. */
+/** The same verified person, whatever their names are? */
 export function isSameIdentity(left: DirectIdentity, right: DirectIdentity): boolean {
   if (left.kind === 'token' && right.kind === 'token') return left.id === right.id;
   if (left.kind === 'provider' && right.kind === 'provider')

@@ -1,4 +1,4 @@
-/** The source document on outcomes, row by row. What departs from it on purpose is in docs/deviations.md. */
+/** The source document on outcomes, row by row. docs/deviations.md lists deliberate deviations. */
 import { describe, expect, test } from 'vitest';
 import { outcomeToModelContent } from './model-content.ts';
 import type { DenialReason, ToolOutcome } from './outcome.ts';
@@ -81,7 +81,7 @@ describe('reason of a denial', () => {
     ['pre_hook', /hook of the host that blocked the call/],
     ['validation', /after coercion and the repair callback/],
     ['deadline', /deadline of the turn.* before the body could start/],
-    ['write_denied', /person asked to confirm, who denied the call/],
+    ['write_denied', /person who denied the call/],
   ] as const)('%s says who produces it', (reason, producedBy) => {
     expect(denialReasons[reason].producedBy).toMatch(producedBy);
   });

@@ -1,4 +1,4 @@
-/** The source document on ToolError: each reason code it lists, under the heading it lists it. */
+/** The source document on ToolError: each reason code it lists, under its heading. */
 import { describe, expect, test } from 'vitest';
 import { thrownBy } from '../../test/thrown-by.ts';
 import { unwrap } from './outcome.ts';

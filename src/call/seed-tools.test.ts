@@ -1,4 +1,4 @@
-/** The source document on tools, row by row. What departs from it on purpose is in docs/deviations.md. */
+/** The source document on tools, row by row. docs/deviations.md lists deliberate deviations. */
 import { describe, expect, test } from 'vitest';
 import { decideToolMode, toolModeTreatments } from '../tool/mode.ts';
 import { parseToolCall } from './tool-call.ts';

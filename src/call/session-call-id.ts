@@ -1,7 +1,7 @@
 /**
- * The id of a call in its session. Providers promise unique ids within one answer of a model at best, and some count
- * from 0 again with every answer. `earlier` is the number of assistant messages before the one of this call that hold
- * the same provider id: whoever has the conversation derives the same id, in any process.
+ * The id of a call in its session. Providers guarantee unique ids at best within one answer of a model, and
+ * some restart from 0 with every answer. `earlier` is the number of earlier assistant messages with the same
+ * provider id. Any process that has the conversation therefore derives the same id.
  */
 export const sessionCallId = (id: string, earlier: number): string =>
   earlier === 0 ? id : `${id}~${earlier + 1}`;

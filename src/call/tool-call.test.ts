@@ -90,12 +90,12 @@ describe('the envelope of a call', () => {
     ],
     ['LangChain or Gemini', { id: 'c', name: 'n', args: {} }, 'arguments: call.args}'],
     ['MCP', { id: 1, method: 'tools/call', params: { name: 'n' } }, 'name: request.params.name'],
-  ])('a call from %s is told how to be mapped', (whose, value, mapping) => {
+  ])('a call from %s gets an explanation how to map it', (whose, value, mapping) => {
     expect(refusalOf(value)).toContain(`It looks like a call from ${whose}: `);
     expect(refusalOf(value)).toContain(mapping);
   });
 
-  test('what is inherited does not count', () => {
+  test('inherited properties do not count', () => {
     expect(refusalOf(Object.create({ id: 'c', name: 'n', arguments: {} }))).toContain(
       'id must be a non-empty string',
     );
@@ -112,7 +112,7 @@ describe('the envelope of a call', () => {
     expect(refusalOf(many)).toContain('and 995 more');
   });
 
-  test('is read once, so that what was checked is what is used', () => {
+  test('is read once, so that the checked value is the used one', () => {
     const reads: string[] = [];
     const shifty = new Proxy(
       { id: 'c', name: 'n', arguments: {} },
@@ -159,12 +159,12 @@ describe('the envelope of a call', () => {
     );
   });
 
-  test('a name is taken as given', () => {
+  test('a name is used as given', () => {
     for (const name of ['Bash\0evil', 'mcp_../../etc/passwd', 'constructor', ' ', '\ud800'])
       expect(parseToolCall({ id: 'c', name, arguments: {} }).name).toBe(name);
   });
 
-  test('throws nothing but call.malformed, whatever it is given', () => {
+  test('throws only call.malformed, for any value', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.anything(), fc.record({ id: fc.string(), name: fc.string(), arguments: fc.anything() })),
@@ -178,7 +178,7 @@ describe('the envelope of a call', () => {
 });
 
 describe('the arguments of a call', () => {
-  test('may be an object or JSON text of one, and mean the same', () => {
+  test('may be an object or its JSON text, with the same meaning', () => {
     const accepted = anyJsonObject.filter((object) => inputOf(object).ok);
     fc.assert(
       fc.property(accepted, (object) => {
@@ -203,7 +203,7 @@ describe('the arguments of a call', () => {
     ['[1]', 'arguments must be a JSON object, found an array in the text'],
     ['"{}"', 'arguments must be a JSON object, found text of 2 characters in the text'],
     ['7', 'arguments must be a JSON object, found number 7 in the text'],
-  ])('%j are none, and never {}', (input, problem) => {
+  ])('%j are invalid, and never {}', (input, problem) => {
     expect(problemWith(input)).toContain(problem);
     expect(parseToolCall({ id: 'c', name: 'n', arguments: input }).input).toMatchObject({
       ok: false,
@@ -211,7 +211,7 @@ describe('the arguments of a call', () => {
     });
   });
 
-  test('that are missing are none', () => {
+  test('that are missing are invalid', () => {
     expect(parseToolCall({ id: 'c', name: 'n' }).input).toEqual({
       ok: false,
       problem: 'arguments must be a JSON object, found nothing',
@@ -219,12 +219,12 @@ describe('the arguments of a call', () => {
     });
   });
 
-  test('with an integer that does not survive parsing are none', () => {
+  test('with an integer that does not survive parsing are invalid', () => {
     const text = '{"account":{"id":9007199254740993}}';
     expect(problemWith(text)).toContain('at $.account.id');
     expect(problemWith(text)).toContain('9007199254740993 does not survive as a number');
     expect(parseToolCall({ id: 'c', name: 'n', arguments: text }).input).toMatchObject({ raw: text });
-    // The same integer after somebody else's JSON.parse: it may have been another one.
+    // The same integer after a foreign JSON.parse: it may have been another one.
     expect(problemWith({ account: { id: 2 ** 53 + 2 } })).toContain('at $.account.id');
   });
 
@@ -241,7 +241,7 @@ describe('the arguments of a call', () => {
       },
       'at $.secret: reading it threw',
     ],
-  ])('that hold %s are none', (_, input, problem) => {
+  ])('that contain %s are invalid', (_, input, problem) => {
     expect(problemWith(input)).toContain(`arguments hold something JSON cannot carry ${problem}`);
     expect(parseToolCall({ id: 'c', name: 'n', arguments: input }).input).toMatchObject({
       ok: false,
@@ -249,7 +249,7 @@ describe('the arguments of a call', () => {
     });
   });
 
-  test('never quote in a problem what they hold', () => {
+  test('are never quoted in a problem', () => {
     expect(problemWith('{"password": "hunter2", }')).not.toContain('hunter2');
     expect(problemWith('my password is hunter2')).not.toContain('hunter2');
   });
@@ -272,7 +272,7 @@ describe('the arguments of a call', () => {
     expect((kept as { admin?: unknown }).admin).toBeUndefined();
   });
 
-  test('are never an object the model did not send', () => {
+  test('are never an object that the model did not send', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         for (const input of [value, JSON.stringify(value)]) {

@@ -1,7 +1,7 @@
 /**
- * The envelope a model's call comes in. It is closed: what is not id, name or arguments is refused, never
- * ignored, so that no two versions read the same call differently. Each property is read once, so that what
- * was checked is what is used.
+ * The envelope of a model's call. It is closed: unknown keys are refused and never ignored, so that no two
+ * versions read the same call differently. Each property is read once, so that the checked value is the used
+ * one.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
@@ -11,7 +11,7 @@ import { formatPath, isJsonObject, parseJson, toJson } from '../base/json.ts';
 import { quote } from '../base/nearest.ts';
 import { describeFound } from './describe-found.ts';
 
-/** What an assistant asks to run. */
+/** A call that an assistant requests. */
 export type ToolCall = {
   /** Unique within the session. */
   readonly id: string;
@@ -19,25 +19,27 @@ export type ToolCall = {
   readonly arguments: JsonObject;
 };
 
-/** A call whose envelope is sound. Its arguments may still be none. */
+/** A call with a valid envelope. Its arguments may still be invalid. */
 export type ParsedToolCall = {
   readonly id: string;
   readonly name: string;
   readonly input: ParsedArguments;
 };
 
-/** Arguments, or why there are none. */
+/** Arguments, or why they are invalid. */
 export type ParsedArguments =
   | { readonly ok: true; readonly arguments: JsonObject }
-  /** `raw` is what came instead, null where JSON cannot hold it. Never `{}`: that would be another call. */
+  /**
+   * `raw` is the value found instead, or null if JSON cannot hold it. Never `{}`: that would be another call.
+   */
   | { readonly ok: false; readonly problem: string; readonly raw: JsonValue };
 
 const longestWord = 1_000;
 const envelopeKeys: ReadonlySet<PropertyKey> = new Set(['id', 'name', 'arguments']);
 
 /**
- * Reads a call as a model or a framework gave it. A wrong envelope throws `call.malformed`, since nobody can be
- * answered without an id and a name. Wrong arguments do not: the model can be told about those.
+ * Parses a call from a model or a framework. A wrong envelope throws `call.malformed`, since without an id
+ * and a name there is no call to answer. Wrong arguments do not throw: the model can be told about them.
  */
 export function parseToolCall(value: unknown): ParsedToolCall {
   const envelope = readEnvelope(value);
@@ -84,7 +86,7 @@ function parseWord(key: 'id' | 'name', value: unknown): string {
     throw malformed(`${key} must be a non-empty string, found ${describeFound(value)}`);
   if (value.length > longestWord)
     throw malformed(`${key} has ${value.length} characters, more than ${longestWord}: ${quote(value)}`);
-  // Two ids that differ only in half a character are the same id to every store.
+  // Stores cannot tell apart two ids that differ only in a lone surrogate.
   if (key === 'id' && !value.isWellFormed())
     throw malformed(`id holds half a character (a lone surrogate), which no store can keep: ${quote(value)}`);
   if (key === 'id' && isDotSegment(value))
@@ -116,13 +118,13 @@ function parseArgumentText(text: string): ParsedArguments {
     );
   const twice = findDuplicateKey(text);
   if (twice !== undefined)
-    return refuse(`the key ${quote(twice)} stands twice in the arguments; each key may stand once`);
+    return refuse(`the key ${quote(twice)} appears twice in the arguments; each key may appear once`);
   return isJsonObject(reading.value)
     ? { ok: true, arguments: reading.value }
     : refuse(`arguments must be a JSON object, found ${describeFound(reading.value)} in the text`);
 }
 
-/** Calls as other APIs write them, by the key that gives them away, and how to map each. */
+/** Call formats of other APIs, by their characteristic key, and how to map each. */
 const foreignShapes: readonly { readonly key: string; readonly whose: string; readonly map: string }[] = [
   {
     key: 'function',
@@ -147,7 +149,7 @@ const foreignShapes: readonly { readonly key: string; readonly whose: string; re
   {
     key: 'args',
     whose: 'LangChain or Gemini',
-    map: '{id: call.id, name: call.name, arguments: call.args}, with an id of your own where there is none',
+    map: '{id: call.id, name: call.name, arguments: call.args}, with your own id if there is none',
   },
   {
     key: 'params',

@@ -6,7 +6,7 @@ import type { ReasonCode } from './reason.ts';
 import { bodyMayClaim, isToolError, ToolError } from './tool-error.ts';
 
 describe('a ToolError', () => {
-  test('says why, whether to retry, and what else is known', () => {
+  test('gives the reason, whether to retry, and the extras', () => {
     const cause = new Error('ECONNRESET');
     const error = new ToolError('tool.network_error', 'The bank did not answer.', {
       extras: { host: 'bank' },
@@ -64,14 +64,14 @@ describe('a ToolError', () => {
     expect(error.payloadExtras).toEqual({
       fine: [1, { two: 2 }],
       when: '1970-01-01T00:00:00.000Z',
-      big: '[not kept: at $: a BigInt has no JSON form: pass it as a string]',
-      nested: '[not kept: at $.run: a function has no JSON form]',
-      loop: '[not kept: at $.self: a value that contains itself has no JSON form]',
-      secret: '[not kept: reading it threw]',
+      big: '[not stored: at $: a BigInt has no JSON form: pass it as a string]',
+      nested: '[not stored: at $.run: a function has no JSON form]',
+      loop: '[not stored: at $.self: a value that contains itself has no JSON form]',
+      secret: '[not stored: reading it threw]',
     });
   });
 
-  test('is made from whatever extras it is given, and they are always JSON', () => {
+  test('accepts any extras, and they are always JSON', () => {
     fc.assert(
       fc.property(fc.anything({ withBigInt: true, withMap: true, withNullPrototype: true }), (extras) => {
         const error = new ToolError('tool.execution_error', 'x', {
@@ -100,7 +100,7 @@ describe('a ToolError', () => {
     expect(Object.getPrototypeOf(payloadExtras)).toBe(Object.prototype);
   });
 
-  test('does not throw for a reason nobody knows: that would hide what went wrong', () => {
+  test('does not throw for an unknown reason, which would hide the original error', () => {
     const error = new ToolError('payment.declined' as ReasonCode, 'The card was declined.');
     expect(error).toMatchObject({ reason: 'payment.declined', retryable: true });
     expect(bodyMayClaim(error.reason)).toBe(false);
@@ -108,7 +108,7 @@ describe('a ToolError', () => {
 });
 
 describe('isToolError', () => {
-  test('knows ours, a subclass, and one of another copy of the package', () => {
+  test('recognizes ours, a subclass, and one of another copy of the package', () => {
     class Declined extends ToolError {}
     expect(isToolError(new ToolError('tool.timeout', 'x'))).toBe(true);
     expect(isToolError(new Declined('tool.reported_error', 'x'))).toBe(true);
@@ -133,12 +133,12 @@ describe('isToolError', () => {
     ['a revoked proxy', proxy],
     ['null', null],
     ['text', 'tool.timeout'],
-  ])('does not take %s for one', (_, value) => {
+  ])('does not accept %s', (_, value) => {
     expect(isToolError(value)).toBe(false);
   });
 });
 
-test('a body may claim what a body can know, and nothing that gates or people say', () => {
+test('a body may claim what a body can know, and no code of gates or people', () => {
   expect(reasonCodes.filter(bodyMayClaim)).toEqual([
     'tool.timeout',
     'tool.network_error',

@@ -7,26 +7,29 @@ import { isReasonCode, reasonOf } from './reason.ts';
 const brand: unique symbol = Symbol.for('quittance.tool-error');
 
 export type ToolErrorOptions = {
-  /** Whether the same call may be tried again. What the reason table says, where this is left out. */
+  /** May the same call be retried? Default: as the reason table says. */
   readonly retryable?: boolean;
-  /** Whatever helps to find the cause. Kept under a key of its own. */
+  /** Anything that helps to find the cause. Stored under its own key. */
   readonly extras?: { readonly [key: string]: unknown };
   readonly cause?: unknown;
-  /** The failure without the reason code and the advice: what a model is told where a body throws the error on. */
+  /** The failure without the reason code and the advice: the model's text if a body rethrows the error. */
   readonly problem?: string;
 };
 
 /**
- * A failure with a reason: what the body of a tool throws when it knows why it failed, and what `unwrap` throws
- * for an outcome that is no success. See `bodyMayClaim` for the reasons a body may give.
+ * A failure with a reason. The body of a tool throws it when it knows why it failed, and `unwrap` throws it
+ * for an outcome other than success. See `bodyMayClaim` for the codes that a body may use.
  */
 export class ToolError extends Error {
   readonly reason: ReasonCode;
   readonly retryable: boolean;
-  /** True where whoever made it said in so many words that trying again is safe; a default says nothing. */
+  /** True if the author stated explicitly that a retry is safe. A default does not count. */
   readonly markedRetryable: boolean;
   readonly payloadExtras: JsonObject;
-  /** The failure in words. The message, unless `unwrap` made the error: its message also says what to do. */
+  /**
+   * The failure in words. Equal to the message, unless `unwrap` made the error: its message also says what to
+   * do.
+   */
   readonly problem: string;
 
   constructor(
@@ -38,7 +41,7 @@ export class ToolError extends Error {
     this.name = 'ToolError';
     this.reason = reason;
     this.problem = problem;
-    // A body in plain JavaScript may give any word. It must not throw here: that would hide what went wrong.
+    // A body in plain JavaScript may give any word. Throwing here would hide the original error.
     this.retryable = retryable ?? reasonOf(isReasonCode(reason) ? reason : 'tool.execution_error').retryable;
     this.markedRetryable = retryable === true;
     this.payloadExtras = toExtras(extras);
@@ -46,18 +49,18 @@ export class ToolError extends Error {
   }
 }
 
-/** The error for code that wants a value: its message names the reason and says what a developer can do about it. */
+/** The error for code that expects a value. Its message names the reason and says what a developer can do. */
 export const toToolError = (reason: ReasonCode, problem: string, options: ToolErrorOptions): ToolError =>
   new ToolError(reason, `${reason}: ${endSentence(problem)} ${reasonOf(reason).whatToDo}`, {
     ...options,
     problem,
   });
 
-/** Narrows to a ToolError, also one of another copy of this package. Never throws, whatever was thrown. */
+/** Narrows to a ToolError, including one from another copy of this package. Never throws. */
 export function isToolError(value: unknown): value is ToolError {
   if (typeof value !== 'object' || value === null) return false;
   try {
-    // Everything is looked at before it is trusted, so a partial view of a stranger is all that is claimed here.
+    // Every property is checked before use, so the cast claims only a partial view.
     const error = value as { readonly [Key in keyof ToolError | typeof brand]?: unknown };
     return (
       error[brand] === true &&
@@ -73,15 +76,15 @@ export function isToolError(value: unknown): value is ToolError {
 }
 
 /**
- * Whether a body may give this reason: tool.timeout, tool.network_error, tool.execution_error,
- * tool.reported_error, tool.invalid_input, tool.invalid_output, tool.fixture_missing (the body of a recorded tool) and
- * tool.indeterminate ("it may have happened, I cannot tell"). Anything else is not for a body to say; the runtime
- * records it as tool.execution_error.
+ * May a body claim this code? Yes for tool.timeout, tool.network_error, tool.execution_error,
+ * tool.reported_error, tool.invalid_input, tool.invalid_output, tool.fixture_missing (the body of a recorded
+ * tool) and tool.indeterminate ("it may have happened, I cannot tell"). The runtime records any other code as
+ * tool.execution_error.
  */
 export const bodyMayClaim = (code: unknown): code is ReasonCode =>
   isReasonCode(code) && reasonOf(code).bodyMayClaim;
 
-/** What JSON can hold of the extras, each by itself: one that cannot be kept leaves a note, not an exception. */
+/** The extras as JSON, one by one: an extra that JSON cannot hold leaves a note, not an exception. */
 function toExtras(extras: ToolErrorOptions['extras']): JsonObject {
   if (typeof extras !== 'object' || extras === null) return {};
   try {
@@ -95,7 +98,7 @@ function toExtra(
   extras: { readonly [key: string]: unknown },
   key: string,
 ): readonly (readonly [string, JsonValue])[] {
-  const note = (problem: string): readonly [string, JsonValue] => [key, `[not kept: ${problem}]`];
+  const note = (problem: string): readonly [string, JsonValue] => [key, `[not stored: ${problem}]`];
   try {
     const value = extras[key];
     if (value === undefined) return [];

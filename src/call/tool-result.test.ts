@@ -49,7 +49,7 @@ describe('isTerminalResult', () => {
     expect(isTerminalResult(junk)).toBe(false);
   });
 
-  test('a follow-up is asked for by true alone', () => {
+  test('only `true` requests a follow-up', () => {
     expect(isTerminalResult({ success: false, needsFollowup: 'true' })).toBe(true);
     expect(isTerminalResult({ success: false, needsFollowup: 1 })).toBe(true);
   });
@@ -63,13 +63,13 @@ describe('isTerminalResult', () => {
 });
 
 describe('a tool result', () => {
-  test('made by the tool is known for one', () => {
+  test('from the tool is recognized', () => {
     const made = toolResult({ success: true, terminal: true, message: 'Done.' });
     expect(isToolMadeResult(made)).toBe(true);
     expect(made).toEqual({ success: true, terminal: true, message: 'Done.' });
   });
 
-  test('is known also when another copy of the package made it', () => {
+  test('is recognized when another copy of the package made it', () => {
     const other = Object.defineProperty({ success: true }, Symbol.for('quittance.tool-result'), {
       value: true,
     });
@@ -85,16 +85,16 @@ describe('a tool result', () => {
     ['the mark alone', Object.defineProperty({}, Symbol.for('quittance.tool-result'), { value: true })],
     ['null', null],
     ['text', 'success'],
-  ])('%s is none the tool made', (_, value) => {
+  ])('%s is not one from the tool', (_, value) => {
     expect(isToolMadeResult(value)).toBe(false);
   });
 
-  test('no JSON text makes one', () => {
+  test('JSON text never makes one', () => {
     fc.assert(fc.property(fc.json(), (text) => !isToolMadeResult(JSON.parse(text))));
     expect(isToolMadeResult(JSON.parse('{"success":true,"Symbol(quittance.tool-result)":true}'))).toBe(false);
   });
 
-  test('is a copy of what it was made from', () => {
+  test('is a copy of its source', () => {
     const data = { list: [1] };
     const made = toolResult({ success: true, data });
     data.list.push(2);
@@ -110,7 +110,7 @@ describe('a tool result', () => {
     );
   });
 
-  test('leaves out what is undefined', () => {
+  test('drops undefined fields', () => {
     expect(Object.keys(parseToolResult({ success: true, message: undefined }))).toEqual(['success']);
   });
 
@@ -130,7 +130,7 @@ describe('a tool result', () => {
     [{ success: false, error: false }, '"error" of a tool result must be a string, found boolean false.'],
     [{ success: true, data: [1] }, '"data" of a tool result must be an object, found an array.'],
     [{ success: true, extra: Number.NaN }, 'A tool result must be JSON; at $.extra: NaN has no JSON form.'],
-  ])('%j is refused with the field that is wrong', (value, message) => {
+  ])('%j is refused with the name of the wrong field', (value, message) => {
     expect(() => parseToolResult(value)).toThrow(new TypeError(message));
   });
 });

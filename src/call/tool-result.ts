@@ -1,26 +1,25 @@
 /**
- * What a tool reports about itself and the turn. The type is open: fields this version does not know are kept
- * as they came.
+ * What a tool reports about itself and the turn. The type is open: unknown fields are kept.
  *
- * Only a result the tool itself made may end a turn. The mark that says so is a symbol, which no JSON carries:
- * a value that merely looks like a result, from a model or a remote service, never bears it.
+ * Only a result that the tool itself made may end a turn. It is marked with a symbol, which JSON cannot
+ * carry. A value from a model or a remote service that merely looks like a result never has the mark.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject, toJson } from '../base/json.ts';
 import { describeFound } from './describe-found.ts';
 
 export type ToolResult = {
-  /** Whether the tool did what was asked. */
+  /** Did the tool do what was requested? */
   readonly success: boolean;
-  /** Says that the turn is over with this result. */
+  /** The turn ends with this result. */
   readonly terminal?: boolean;
-  /** Asks for another round of the model, also after a failure. */
+  /** Requests another round of the model, even after a failure. */
   readonly needsFollowup?: boolean;
-  /** A hint for machines about what to do next. */
+  /** A hint for machines about the next step. */
   readonly nextAction?: string;
   /** Text for the user. */
   readonly message?: string;
-  /** Text for whoever debugs it. */
+  /** Text for debugging. */
   readonly error?: string;
   readonly data?: JsonObject;
   readonly [unknown: string]: JsonValue | undefined;
@@ -39,8 +38,8 @@ const knownFields: { readonly [field: string]: 'boolean' | 'string' | 'object' }
 };
 
 /**
- * Makes the result a tool's body returns when it has something to say about the turn. A copy: what happens to
- * `fields` afterwards changes nothing. Make it last: a spread of it is a plain object without the mark.
+ * Creates the result that a body returns to control the turn. It is a copy: later changes of `fields` have no
+ * effect. Call it last: a spread of the result is a plain object without the mark.
  */
 export function toolResult(fields: ToolResult): ToolResult {
   const result = parseToolResult(fields);
@@ -48,7 +47,10 @@ export function toolResult(fields: ToolResult): ToolResult {
   return result;
 }
 
-/** True for what `toolResult` made, also by another copy of this package. Never true for parsed JSON. */
+/**
+ * True for a result of `toolResult`, including one from another copy of this package. Never true for parsed
+ * JSON.
+ */
 export function isToolMadeResult(value: unknown): value is ToolResult {
   return ownOf(value, brand) === true && typeof ownOf(value, 'success') === 'boolean';
 }
@@ -67,8 +69,8 @@ export function parseToolResult(value: unknown): ToolResult {
 }
 
 /**
- * The completion rule: a result is terminal when it says so, or when it failed and asks for no follow-up.
- * Strict about types, own properties only, false for whatever is no result. Never throws.
+ * The completion rule: a result is terminal if it says so, or if it failed and requests no follow-up. Strict
+ * about types, own properties only, false for anything else. Never throws.
  */
 export function isTerminalResult(result: unknown): boolean {
   return (
@@ -94,7 +96,7 @@ function describeWrongField(value: JsonObject): string {
   return `"${field}" of a tool result must be ${knownFields[field] === 'object' ? 'an object' : `a ${knownFields[field]}`}, found ${describeFound(held)}.`;
 }
 
-/** An own property of anything at all, or undefined; what throws when looked at has none. */
+/** An own property of any value, or undefined. Also undefined if reading it throws. */
 function ownOf(value: unknown, key: PropertyKey): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   try {

@@ -67,7 +67,7 @@ export const sessionColumns: readonly Column[] = [
   { title: 'OPEN', align: 'right' },
   { title: 'FAILED', align: 'right' },
   { title: 'DENIED', align: 'right' },
-  { title: 'IN DOUBT', align: 'right' },
+  { title: 'UNRESOLVED', align: 'right' },
   { title: 'FIRST', optional: 2 },
   { title: 'LAST', optional: 1 },
 ];

@@ -34,7 +34,7 @@ export const filterOptions: Options = {
   },
   until: { value: 'TIME', help: 'Only calls requested before this time' },
   text: { value: 'TEXT', help: 'Only calls with this text in their id, tool, code or message' },
-  unresolved: { help: 'Only calls whose effect is in doubt and not resolved' },
+  unresolved: { help: 'Only calls whose effect is unknown and not resolved yet' },
 };
 
 /** Options of paged lists. */

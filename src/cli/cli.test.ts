@@ -178,7 +178,7 @@ test('rebuild restores the read tables exactly', async () => {
   expect((await on('calls', '--json', '--all')).out).toBe(before.out);
 });
 
-test('reconcile lists calls in doubt and accepts one resolution', async () => {
+test('reconcile lists unresolved calls and accepts one resolution', async () => {
   const copy = join(folder, 'reconcile.db');
   for (const name of readdirSync(folder).filter((each) => each.startsWith('ledger.db')))
     cpSync(join(folder, name), join(folder, name.replace('ledger.db', 'reconcile.db')), { recursive: true });
@@ -199,7 +199,7 @@ test('reconcile lists calls in doubt and accepts one resolution', async () => {
   ];
   expect(await there(...found)).toMatchObject({ code: 0, err: '' });
   expect(await there(...found)).toMatchObject({ code: 1, out: '' });
-  expect(await there('reconcile')).toMatchObject({ code: 0, out: '', err: 'No calls are in doubt.\n' });
+  expect(await there('reconcile')).toMatchObject({ code: 0, out: '', err: 'No unresolved calls.\n' });
   expect((await there('show', 'call_failed')).out).toMatch(
     /safe_to_retry, by Ada \(typed by OS user[^]*\n +reason +It never left\./,
   );

@@ -13,7 +13,7 @@ const worstFirst: readonly string[] = [
   'irreversible',
   'destructive',
   'may have happened already',
-  'hidden because the same value stands under a secret name',
+  'hidden because the same value has a secret name elsewhere',
   'unknown kind of tool',
   'touches this machine',
   'reaches outside',

@@ -188,7 +188,7 @@ describe('a decision from another process', () => {
   test('outlives the holder: a denial ends the call, an approval waits for a process with the tool', async () => {
     const { path, on, digestOf, holder } = await hold('call_delete', 'call_refund');
     await holder.die();
-    expect(await on('reconcile')).toMatchObject({ code: 0, err: 'No calls are in doubt.\n' });
+    expect(await on('reconcile')).toMatchObject({ code: 0, err: 'No unresolved calls.\n' });
     expect((await on('deny', 'cnf_none', '--by', 'Ada')).err).toMatch(
       /There is no question and no call "cnf_none"\.\n {2}try: quittance pending\n/,
     );

@@ -11,7 +11,7 @@ export function programHelp(commands: readonly CliCommand[], page: Page): string
   const title = (text: string): string => page.paint('bold', text);
   return [
     ...wrap(
-      'quittance: inspect a ledger of tool calls, decide held calls, verify the ledger, resolve calls in doubt, and test contracts.',
+      'quittance: inspect a ledger of tool calls, decide held calls, verify the ledger, resolve calls with an unknown effect, and test contracts.',
       page.textWidth,
     ),
     '',

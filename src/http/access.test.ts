@@ -1,4 +1,4 @@
-/** Who is let in, decided from headers alone: the same rules that the server applies to every request. */
+/** Access control from headers alone: the same rules that the server applies to every request. */
 import { describe, expect, test } from 'vitest';
 import type { AccessOptions, OpenedLogin } from './access.ts';
 import { Access, pageKeyHeader, refuseOtherSites } from './access.ts';
@@ -53,7 +53,7 @@ describe('the name of the server', () => {
 });
 
 describe('a bearer token', () => {
-  test('of the process is that of an admin, and one of the file has the role it was made with', async () => {
+  test('of the process has the role admin, and one from the file has the role it was made with', async () => {
     const { access, tokens } = open();
     expect(access.identify('POST', bearer('qt_local'))).toMatchObject({
       name: 'ops',
@@ -78,7 +78,7 @@ describe('a bearer token', () => {
     });
   });
 
-  test('that is unknown, revoked, over or malformed lets no one in, also beside a good cookie', async () => {
+  test('that is unknown, revoked, expired or malformed is refused, even with a valid cookie', async () => {
     const { access, tokens, wait } = open();
     const short = tokens.create({ name: 'Bob', role: 'viewer', expiresInMs: 50 });
     const gone = tokens.create({ name: 'Eve', role: 'viewer' });
@@ -98,7 +98,7 @@ describe('a bearer token', () => {
 });
 
 describe('a login', () => {
-  test('by a token lasts half a day, and is the token’s', async () => {
+  test('by a token lasts half a day, and belongs to the token', async () => {
     const { access, tokens, wait } = open();
     const { token, record } = tokens.create({ name: 'Ada', role: 'approver' });
     const login = await access.loginByToken(token);
@@ -118,7 +118,7 @@ describe('a login', () => {
     expect(await access.loginByToken('qt_other')).toBeUndefined();
   });
 
-  test('is sent over TLS alone where the server says so', async () => {
+  test('is sent over TLS only if the server says so', async () => {
     expect((await open({ secure: true }).access.loginByToken('qt_local'))?.cookie).toMatch(/; Secure$/);
   });
 
@@ -130,7 +130,7 @@ describe('a login', () => {
     const own = mine ? cookieOf(mine) : '';
     expect(access.identify('GET', headers(own, undefined))).toBe(anonymous);
     expect(access.identify('GET', headers(own, other?.pageKey))).toBe(anonymous);
-    // Forty cookies of other names do not use up the places, and empty ones of ours are passed over.
+    // Forty cookies of other names do not count towards the limit, and empty ones of ours are skipped.
     const others = Array.from({ length: 40 }, (_, n) => `other_name_${n}=qt_${n}`).join('; ');
     const empty = Array.from({ length: 40 }, () => 'quittance_4747=').join('; ');
     expect(access.identify('GET', headers(`${others}; ${empty}; ${own}`, mine?.pageKey)).name).toBe('ops');
@@ -140,7 +140,7 @@ describe('a login', () => {
     expect(access.identify('GET', headers(`${full(32)};${own}`, mine?.pageKey))).toBe(anonymous);
   });
 
-  test('ends with logging out, and only by the browser that has both secrets', async () => {
+  test('ends at logout, and only the browser that has both secrets can log out', async () => {
     const { access } = open();
     const login = await access.loginByToken('qt_local');
     await access.logout(new Headers({ cookie: login ? cookieOf(login) : '' }));
@@ -149,7 +149,7 @@ describe('a login', () => {
     expect(access.identify('GET', inBrowser(login))).toBe(anonymous);
   });
 
-  test('of a process under another name is no login', async () => {
+  test('of a process under another name is invalid', async () => {
     const { access, tokens } = open();
     const login = await access.loginByToken('qt_local');
     for (const local of [{ token: 'qt_local', name: 'eve' }, undefined])
@@ -169,7 +169,7 @@ describe('a login', () => {
 });
 
 describe('a one-time code', () => {
-  test('logs in once, within a quarter of an hour, and says before whom', async () => {
+  test('logs in once, within 15 minutes, and shows the name before', async () => {
     const { access, tokens, wait } = open();
     const { record } = tokens.create({ name: 'Ada', role: 'viewer' });
     const [own, hers, late] = [access.makeCode(), access.makeCode(record.tokenId), access.makeCode()];
@@ -187,7 +187,7 @@ describe('a one-time code', () => {
     expect([access.nameOfCode(late), await access.loginByCode(late)]).toEqual([undefined, undefined]);
   });
 
-  test('is kept while others are made, until its time is up', async () => {
+  test('stays valid while others are made, until it expires', async () => {
     const { access, wait } = open();
     const first = access.makeCode();
     wait(899_999);
@@ -207,7 +207,7 @@ describe('a request by cookie', () => {
     ['changes from this origin over TLS', 'POST', { origin: `https://${host.toUpperCase()}` }],
     ['changes from the same origin, as the browser says', 'POST', { 'sec-fetch-site': 'same-origin' }],
     ['changes as typed by the user', 'POST', { 'sec-fetch-site': 'none' }],
-  ])('is taken where it %s', (_, method, headers) => {
+  ])('is accepted if it %s', (_, method, headers) => {
     expect(refusal(method, headers)).toBeUndefined();
   });
 
@@ -223,11 +223,11 @@ describe('a request by cookie', () => {
     ],
     ['comes from an origin without a name', 'POST', { origin: 'null' }],
     ['comes from a longer origin', 'POST', { origin: `http://${host}/x` }],
-  ])('is refused where it %s', (_, method, headers) => {
+  ])('is refused if it %s', (_, method, headers) => {
     expect(refusal(method, headers)).toBe('http.cross_site');
   });
 
-  test('is held against this for every login', async () => {
+  test('needs these checks for every login', async () => {
     const { access } = open();
     const login = await access.loginByToken('qt_local');
     const evil = inBrowser(login, { origin: 'http://evil.example' });
@@ -251,7 +251,7 @@ describe('the holder of a token', () => {
     expect(open({ local: undefined }).access.holderOf(tokenId)).toBeUndefined();
   });
 
-  test('is found by name, as a token or a person, however it is spelled', async () => {
+  test('is found by name, as a token or a person, in any spelling', async () => {
     const { access, tokens, wait } = open();
     tokens.create({ name: 'Ada', role: 'approver' });
     tokens.create({ name: 'Ada’s phone', role: 'viewer', person: 'Ada' });
@@ -264,7 +264,7 @@ describe('the holder of a token', () => {
     expect([names('Bob'), names('Eve')]).toEqual([[], []]);
   });
 
-  test('is recorded with how they came in', async () => {
+  test('is recorded with how they were identified', async () => {
     const actor: Actor = { ...anonymous, name: 'Ada', tokenId: 't', role: 'viewer', by: 'cookie' };
     expect(identityOf(actor)).toEqual({ kind: 'token', id: 't', name: 'Ada', via: 'browser' });
     expect(identityOf({ ...actor, by: 'token', person: 'ada' })).toEqual({
@@ -286,7 +286,7 @@ describe('a role', () => {
     ['approver', ['approver', 'admin']],
     ['operator or approver', ['operator', 'approver', 'admin']],
     ['admin', ['admin']],
-  ])('that may do what needs %s is one of %j', (needed, may) => {
+  ])('that allows what needs %s is one of %j', (needed, may) => {
     const { access } = open();
     for (const role of roles) {
       const actor: Actor = { ...anonymous, name: 'Ada', role };
@@ -296,7 +296,7 @@ describe('a role', () => {
     }
   });
 
-  test('that does not suffice is named in the refusal, with the one to ask for', async () => {
+  test('that does not suffice is named in the refusal, with the required one', async () => {
     const { access } = open();
     const refusal = (needed: Needed): unknown => {
       try {
@@ -325,7 +325,7 @@ describe('the principals of a token', () => {
   const refused = (principal: object | undefined, list: TokenPrincipals | undefined = listed): boolean =>
     codeOf(() => refusePrincipal('t', list, principal as never)) === 'http.forbidden';
 
-  test('are all it may speak for', async () => {
+  test('are the only ones it may act for', async () => {
     expect(refused({ userId: 'ann' })).toBe(false);
     expect(refused({ userId: 'bob', role: 'anything' })).toBe(false);
     expect(refused({ userId: 'ann', orgId: undefined })).toBe(false);
@@ -350,7 +350,7 @@ describe('the principals of a token', () => {
       expect([principal, refused(principal)]).toEqual([principal, true]);
   });
 
-  test('are read as lists by field, and anything else is not understood', async () => {
+  test('are read as lists by field, and anything else is refused', async () => {
     expect(readTokenPrincipals({ userId: ['ann'] })).toEqual({ userId: ['ann'] });
     expect(readTokenPrincipals({ claims: { team: ['ops'], level: [1] } })).toBeDefined();
     for (const wrong of [
@@ -371,8 +371,8 @@ describe('the principals of a token', () => {
 });
 
 describe('a rate limit', () => {
-  test('lets each asker send its burst, and says when to come back', async () => {
-    // So slow that no time the test takes fills the bucket.
+  test('lets each caller send its burst, and says when to retry', async () => {
+    // So slow that the test itself never refills the bucket.
     const limit = new RateLimit({ perSecond: 0.001, burst: 3 });
     const take = (asker: string): unknown => codeOf(() => limit.take(asker));
     expect(['a', 'a', 'a', 'b'].map(take)).toEqual([undefined, undefined, undefined, undefined]);

@@ -13,7 +13,7 @@ export type Actor = {
   readonly person: string | undefined;
   /** The principals it may request calls for. Undefined: any. */
   readonly principals: TokenPrincipals | undefined;
-  readonly by: 'token' | 'cookie' | 'nobody';
+  readonly by: 'token' | 'cookie' | 'anonymous';
   readonly expiresAt: number | undefined;
 };
 
@@ -26,7 +26,7 @@ export const anonymous: Actor = {
   tokenId: '',
   person: undefined,
   principals: undefined,
-  by: 'nobody',
+  by: 'anonymous',
   expiresAt: undefined,
 };
 

@@ -3,7 +3,7 @@ import { Asking } from './asking.ts';
 
 const never = new AbortController().signal;
 
-test('an answer is told to all who wait for it, and to those who come later', async () => {
+test('all waiters get an answer, and so do later ones', async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   let ends = 0;
   const asking = new Asking(promise, () => ends++);
@@ -16,7 +16,7 @@ test('an answer is told to all who wait for it, and to those who come later', as
   await expect.poll(() => ends).toBe(1);
 });
 
-test('a failure is told to all who wait, and to those who come later', async () => {
+test('all waiters get a failure, and so do later ones', async () => {
   const { promise, reject } = Promise.withResolvers<string>();
   const asking = new Asking(promise, () => undefined);
   const waiting = asking.whenAnswered(never);
@@ -25,7 +25,7 @@ test('a failure is told to all who wait, and to those who come later', async () 
   await expect(asking.whenAnswered(never)).rejects.toThrow('no');
 });
 
-test('whoever stops waiting is let go, and the others are not', async () => {
+test('a waiter that stops is removed, and the others stay', async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   const asking = new Asking(promise, () => undefined);
   const stop = new AbortController();

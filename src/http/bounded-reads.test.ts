@@ -26,7 +26,7 @@ async function ledgerOf(lengths: readonly number[]): Promise<Ledger> {
   return ledger;
 }
 
-test('a call larger than a request may read is not read, and the caller hears how large it is', async () => {
+test('a call larger than a request may read is not read, and the refusal states its size', async () => {
   const reads = new BoundedReads(await ledgerOf([10, 1_100_000]), limits);
   expect(await reads.call({ sessionId: 's', callId: 'c0' })).toMatchObject({ events: expect.any(Array) });
   expect(await reads.call({ sessionId: 's', callId: 'c1' })).toBe('large');
@@ -36,7 +36,7 @@ test('a call larger than a request may read is not read, and the caller hears ho
   });
 });
 
-test('a page of entries ends where it has become large enough, and goes on from there', async () => {
+test('a page of entries ends when it is large enough, and the next page continues there', async () => {
   const ledger = await ledgerOf(Array.from({ length: 30 }, () => 150_000));
   const filter = {};
   const first = await readings.events(new BoundedReads(ledger, limits), { after: 0, limit: 1_000, filter });
@@ -66,7 +66,7 @@ test('entries that are too large are named instead of sent, in pages of entries 
   expect(new Set(audit.records.map(({ callId }) => callId))).toEqual(new Set(['c0', 'c2']));
 });
 
-test('the others get a turn after some reads, and after some bytes', async () => {
+test('other requests get a turn after some reads, and after some bytes', async () => {
   const many = new BoundedReads(await ledgerOf(Array.from({ length: 100 }, () => 1)), limits);
   await readings.timeline(many, { sessionId: 's', limit: 100, cursor: undefined });
   expect(many.pauses).toBeGreaterThanOrEqual(5);

@@ -18,7 +18,7 @@ const answer = (value: unknown): string[] => [
   ...new Set(check(value).map(({ path, message }) => `${path.join('.')} ${message}`)),
 ];
 
-test('what is one of several things is told what it lacks to be the one it is meant to be', () => {
+test('a value that matches no alternative gets the issues of the closest one', () => {
   expect(answer({ decision: 'deny' })).toEqual([]);
   expect(answer({ decision: 'edit', digest: 'd' })).toEqual(['arguments is required']);
   expect(answer({ decision: 'approve', digest: 'd', by: 'Mallory' })).toEqual(['by is not a known property']);

@@ -23,7 +23,7 @@ if (parentPort !== null) {
     workOnContracts(order).then(
       (text) => port.postMessage({ type: 'answer', text } satisfies ContractThreadAnswer),
       (error: unknown) => {
-        if (!isQuittanceError(error)) throw error; // ends the thread; the desk starts another one
+        if (!isQuittanceError(error)) throw error; // ends the thread; `ContractThreads` starts another one
         port.postMessage({ type: 'refused', error: toSent(error) } satisfies ContractThreadAnswer);
       },
     );

@@ -72,7 +72,7 @@ export class ContractThreads {
           worker.off('message', answered);
           over.signal.removeEventListener('abort', tooLong);
           reject(
-            isOutOfMemory(error) ? tooLarge(`take more than ${memoryMb} MB of memory`) : (error as Error), // of a worker
+            isOutOfMemory(error) ? tooLarge(`take more than ${memoryMb} MB of memory`) : (error as Error), // in a worker
           );
         };
         const tooLong = (): void => {

@@ -44,8 +44,8 @@ export async function workOnContracts(order: ContractOrder): Promise<string> {
 }
 
 /**
- * Loads documents a caller typed. They are judged in a world without an environment and may run nothing: a caller must
- * not learn from rules what the server's process knows.
+ * Loads documents that a caller typed. They are judged without an environment and may run nothing: a caller
+ * must not learn from rules what the server's process knows.
  */
 export function loadTyped(documents: Documents): LoadedContracts {
   const options = { env: {}, exec: false } as const;
@@ -103,7 +103,7 @@ export function problemsOf(error: unknown): readonly ContractsProblem[] {
   return Array.isArray(listed) ? (listed as unknown as readonly ContractsProblem[]) : [];
 }
 
-/** An error of ours on its way from one thread to another. */
+/** An error that is sent from one thread to another. */
 export type SentError = {
   readonly code: QuittanceError['code'];
   readonly message: string;

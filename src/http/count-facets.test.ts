@@ -9,7 +9,7 @@ const row = {
   status: 'settled',
   mode: 'read',
   toolName: 'get',
-} as CallSummary; // all that is counted of one
+} as CallSummary; // the only fields that are counted
 
 /** Lists `fitting` calls, `found` of them at a time. */
 function listing(fitting: number, found: number): { asked: number; queries: Queries } {
@@ -17,7 +17,7 @@ function listing(fitting: number, found: number): { asked: number; queries: Quer
   const listed = {
     asked: 0,
     queries: {
-      ...createMemoryLedger().queries, // nothing else is asked under a filter
+      ...createMemoryLedger().queries, // no other query is used with a filter
       async findCalls({ limit = 50 }: CallQuery): Promise<Page<CallSummary>> {
         listed.asked++;
         const rows = Array.from({ length: Math.min(left, found, limit) }, () => row);
@@ -35,7 +35,7 @@ const reading = <Ledger>(ledger: Ledger): { ledger: Ledger; pause: () => Promise
 });
 
 describe('counting under filters', () => {
-  test('is exact where all of them were counted, even if that were just as many as are counted', async () => {
+  test('is exact if all matching calls were counted, even if their number equals the cap', async () => {
     expect(await countFacets(reading(listing(3_000, 500)), { mode: 'read' })).toMatchObject({
       total: 3_000,
       exact: true,
@@ -44,7 +44,7 @@ describe('counting under filters', () => {
     });
   });
 
-  test('says that enough were counted', async () => {
+  test('says that the cap of counted calls was reached', async () => {
     expect(await countFacets(reading(listing(100_000, 500)), { mode: 'read' })).toMatchObject({
       total: 3_000,
       exact: false,
@@ -53,7 +53,7 @@ describe('counting under filters', () => {
     });
   });
 
-  test('says that enough were looked at, where few of them fit', async () => {
+  test('says that the cap of read calls was reached, if few of them match', async () => {
     const ledger = listing(100_000, 7);
     expect(await countFacets(reading(ledger), { mode: 'read' })).toMatchObject({
       total: 21,

@@ -56,11 +56,12 @@ export type HttpServerOptions = {
   /** The public URL, if it is not host and port. With https, cookies are sent over TLS only. */
   readonly publicUrl?: string;
   /**
-   * Proxies in front of the server, as addresses or networks: `127.0.0.1`, `10.0.0.0/8`. Only what they say about the
-   * address of a caller is believed. Without any, limits for callers without a token count the address of the socket.
+   * Proxies in front of the server, as addresses or networks: `127.0.0.1`, `10.0.0.0/8`. Only their
+   * statements about the address of a caller are trusted. Without proxies, limits for callers without a token
+   * use the address of the socket.
    */
   readonly trustProxies?: readonly string[];
-  /** Where trusted proxies name the caller. `x-forwarded-for` by default. */
+  /** The header in which trusted proxies name the caller. Default: `x-forwarded-for`. */
   readonly proxyHeader?: ProxyHeader;
   /** Name recorded for decisions made with the local token. Without it, there is no local token. */
   readonly localName?: string;
@@ -77,29 +78,30 @@ export type HttpLimits = {
   /** The largest body of a request, in bytes. 1 MiB. */
   readonly bodyBytes?: number;
   /**
-   * The largest body of a request for a call, of a decision and of a resolution, in bytes. 64 KiB. Reports of workers
-   * may have four times as much. Rules judge all of it on the event loop: a larger limit lets one call hold up others.
+   * The largest body of a request for a call, a decision or a resolution, in bytes. Default: 64 KiB. Reports
+   * of workers may be four times as large. Rules judge all of it on the event loop, so a larger limit lets
+   * one call delay others.
    */
   readonly callBytes?: number;
   /** The largest body of a request without a valid token, in bytes. 16 KiB. */
   readonly strangerBodyBytes?: number;
-  /** How long contracts that a caller typed may take to read and explain. 5 seconds. */
+  /** How long documents that a caller typed may take to read and explain. Default: 5 seconds. */
   readonly contractMs?: number;
-  /** Bytes of bodies over 64 KiB, of one token. 8 MiB a second, 16 MiB at once. */
+  /** Bytes of bodies over 64 KiB per token. Default: 8 MiB a second, 16 MiB at once. */
   readonly bodyRate?: Rate;
-  /** Requests of one token. 1000 a second, 2000 at once. */
+  /** Requests per token. Default: 1000 a second, 2000 at once. */
   readonly rate?: Rate;
-  /** Requests from one address without a token. 20 a second, 60 at once. */
+  /** Requests per address without a token. Default: 20 a second, 60 at once. */
   readonly strangerRate?: Rate;
-  /** Connections that follow the ledger. 2000. */
+  /** Connections that follow the ledger. Default: 2000. */
   readonly followers?: number;
-  /** How long a client may leave its answer unread. 30 seconds. */
+  /** How long a client may leave its answer unread. Default: 30 seconds. */
   readonly stallMs?: number;
-  /** How often a follower receives a heartbeat. 15 seconds. */
+  /** How often a follower receives a heartbeat. Default: 15 seconds. */
   readonly heartbeatMs?: number;
-  /** Open connections. 4096. */
+  /** Open connections. Default: 4096. */
   readonly connections?: number;
-  /** Open connections from one address, trusted proxies excepted. Three quarters of all. */
+  /** Open connections per address, except trusted proxies. Default: three quarters of all. */
   readonly connectionsPerAddress?: number;
   readonly timeouts?: Partial<ListenTimeouts>;
 };
@@ -148,7 +150,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   checkNames(options);
   if (options.localName !== undefined) checkTokenName(options.localName);
   const { ledger, ledgerUrl, host: given = '127.0.0.1', limits = {}, localName } = options;
-  // The name stands for two addresses, and another program may listen on the other one.
+  // This name has two addresses, and another program may listen on the other one.
   const host = given === 'localhost' ? '127.0.0.1' : given;
   const { stallMs = defaultStallMs, connections = 4_096 } = limits;
   const isProxy = createIsProxy({ proxies: options.trustProxies ?? [] });

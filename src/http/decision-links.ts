@@ -16,7 +16,7 @@ import { refuseLargeQuestion } from './large-calls.ts';
 import { HttpRefusal } from './problem.ts';
 import type { Service } from './service.ts';
 
-/** Makes a link with the rights of the signed-in person. */
+/** Makes a link with the permissions of the signed-in person. */
 export async function makeDecisionLink(
   service: Service,
   actor: Actor,
@@ -52,7 +52,7 @@ function approverNamed({ access }: Service, name: string): Actor | undefined {
 
 const isApprover = ({ role }: Actor): boolean => allows(role, 'approver');
 
-/** The rights of a link. Throws if it is not a link, has expired or is no longer valid. */
+/** The permissions of a link. Throws if it is not a link, has expired or is no longer valid. */
 export function readDecisionLink(service: Service, token: string): TokenClaims {
   const claims = readSignedToken(token, createSeal(service.ledger.sealKey).tokenKey);
   if (claims === undefined || service.ledger.now() >= claims.expiresAt)
@@ -66,7 +66,7 @@ export function readDecisionLink(service: Service, token: string): TokenClaims {
     if (stands !== true)
       throw new QuittanceError(
         'confirmation.forbidden',
-        `This link rests on the token of ${person.name}: ${stands}.`,
+        `This link depends on the token of ${person.name}: ${stands}.`,
       );
   }
   return claims;

@@ -4,7 +4,7 @@ import { HttpRefusal } from './problem.ts';
 
 const limits = { running: 1, waiting: 10, waitingPerCaller: 3, restAfterMs: 10_000, restTimes: 1 };
 
-/** Work that ends when told, and notes when it began. */
+/** Work that ends when the test releases it, and notes when it started. */
 function gate(): {
   readonly work: (name: string) => () => Promise<void>;
   readonly began: string[];
@@ -36,7 +36,7 @@ test('a caller with many requests delays another by one piece of work', async ()
   expect(began).toEqual(['hostile 1', 'honest', 'hostile 2', 'hostile 3', 'hostile 4']);
 });
 
-test('a caller whose line is full is refused with 429 and told how long to wait; others are not', async () => {
+test('a caller whose queue is full is refused with 429 and a retry time; others are not', async () => {
   const queue = new FairQueue('stats', limits);
   const { work, next } = gate();
   const all = [1, 2, 3, 4].map(() => queue.run('hostile', undefined, work('')));
@@ -49,7 +49,7 @@ test('a caller whose line is full is refused with 429 and told how long to wait;
   await Promise.all(all);
 });
 
-test('all lines together are bounded too', async () => {
+test('all queues together are limited too', async () => {
   const queue = new FairQueue('work', { ...limits, waiting: 2 });
   const { work, next } = gate();
   const all = ['a', 'b', 'c'].map((caller) => queue.run(caller, undefined, work(caller)));
@@ -60,7 +60,7 @@ test('all lines together are bounded too', async () => {
   await Promise.all(all);
 });
 
-test('work whose caller goes away before its turn is not done, and its place is free', async () => {
+test('work whose caller disconnects before its turn is dropped, and its slot is free', async () => {
   const queue = new FairQueue('work', limits);
   const { work, began, next } = gate();
   const first = queue.run('a', undefined, work('first'));
@@ -74,13 +74,13 @@ test('work whose caller goes away before its turn is not done, and its place is 
   expect(began).toEqual(['first']);
 });
 
-test('work that fails frees its place', async () => {
+test('work that fails frees its slot', async () => {
   const queue = new FairQueue('work', limits);
   await expect(queue.run('a', undefined, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await queue.run('a', undefined, () => Promise.resolve(1))).toBe(1);
 });
 
-test('after long work a caller rests while another goes on', async () => {
+test('after long work a caller rests while another continues', async () => {
   const queue = new FairQueue('work', { ...limits, restAfterMs: 0, restTimes: 1 });
   const began: string[] = [];
   const take = (name: string) => async (): Promise<void> => {
@@ -89,7 +89,7 @@ test('after long work a caller rests while another goes on', async () => {
   };
   const hostile = [1, 2].map((n) => queue.run('hostile', undefined, take(`hostile ${n}`)));
   await hostile[0];
-  // The caller's line rests now. Another caller that comes later goes first.
+  // The caller's queue rests now. Another caller that comes later goes first.
   await queue.run('honest', undefined, take('honest'));
   await hostile[1];
   expect(began).toEqual(['hostile 1', 'honest', 'hostile 2']);

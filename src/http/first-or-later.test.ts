@@ -3,12 +3,12 @@ import { firstOrLater } from './first-or-later.ts';
 
 const never = new Promise<never>(() => undefined);
 
-describe('waiting for the first of several things', () => {
+describe('waiting for the first of several promises', () => {
   it.each<[what: string, wait: () => Promise<unknown>, mostMs: number]>([
     ['one of them comes', () => Promise.resolve(), 60_000],
     ['the time is up', () => never, 1],
     ['one of them fails', () => Promise.reject(new Error('closed')), 60_000],
-  ])('lets go of the others when %s', async (_, wait, mostMs) => {
+  ])('ends the other waits when %s', async (_, wait, mostMs) => {
     let given: AbortSignal | undefined;
     const waiting = firstOrLater(
       (signal) => {
@@ -22,7 +22,7 @@ describe('waiting for the first of several things', () => {
     expect(given?.aborted).toBe(true);
   });
 
-  it('lets go of all of them when whoever asked is gone', async () => {
+  it('ends all waits when the client disconnects', async () => {
     const asker = new AbortController();
     let given: AbortSignal | undefined;
     const waiting = firstOrLater(

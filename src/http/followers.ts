@@ -165,7 +165,10 @@ export class Followers {
     return piece;
   }
 
-  /** Is this new, or may the caller read more of the past now? Reading is on the event loop, a piece at a time. */
+  /**
+   * Is this a new entry, or may the caller read more old ones now? Reads run on the event loop, a piece at a
+   * time.
+   */
   async #mayRead(after: number, caller: string): Promise<boolean> {
     this.#lastPosition ??= await this.#entries.lastPosition();
     if (this.#lastPosition - after <= newEntries) return true;

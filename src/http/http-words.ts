@@ -39,7 +39,7 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
   'call.resolved': { status: 409 },
   'confirmation.unknown': {
     status: 404,
-    remedy: 'GET /v1/confirmations?status=pending lists those that wait.',
+    remedy: 'GET /v1/confirmations?status=pending lists the open ones.',
   },
   'confirmation.decided': { status: 409 },
   'confirmation.mismatch': { status: 409, remedy: 'GET /v1/confirmations/{confirmationId} shows it.' },
@@ -50,7 +50,7 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
   },
   'grant.unknown': {
     status: 404,
-    remedy: 'GET /v1/grants?sessionId=… lists those there are.',
+    remedy: 'GET /v1/grants?sessionId=… lists the existing ones.',
   },
   'handoff.unknown': {
     status: 404,

@@ -3,7 +3,7 @@ import { createMemoryLedger } from 'quittance/ledger';
 import { expect, test } from 'vitest';
 import { runJobWork } from './job-work.ts';
 
-test('a verification that was stopped says of no ledger that it is as it was written', async () => {
+test('a stopped verification never reports an unchanged ledger', async () => {
   const ledger = createMemoryLedger();
   const runtime = createRuntime({ tools: [defineTool({ name: 'get_time', run: () => 12 })], ledger });
   await runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'get_time', arguments: {} });

@@ -43,7 +43,7 @@ const welcome = ({ cookie, pageKey }: OpenedLogin): Response =>
   });
 
 const staleLink =
-  'This link was used, or is too old. It is good once. Log in with a token, or start the server again for another link.';
+  'This link was used or has expired. A link works once. Log in with a token, or restart the server for another link.';
 
 export type PageRoutesOptions = {
   readonly access: Access;

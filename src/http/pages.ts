@@ -1,4 +1,7 @@
-/** The few pages the server itself has. No scripts but one, which comes from a file of its own; nothing that was kept is in them. */
+/**
+ * The few pages of the server itself. Each has at most one script, which is a separate file. They contain no
+ * data of the ledger.
+ */
 import { createTextMarks, createTextPatterns } from '../base/text-marks.ts';
 import { createNameNotes } from '../view/name-notes.ts';
 
@@ -61,7 +64,7 @@ ${problem === undefined ? '' : `<p role="alert">${problem}</p>`}
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <button type="submit">Log in</button>
 </form>
-<p>The terminal that runs <code>quittance serve</code> shows a link to log in with. A token of your own is made with:</p>
+<p>The terminal that runs <code>quittance serve</code> shows a login link. To create your own token:</p>
 <pre>quittance tokens create --name "Ada" --role approver</pre>`,
   );
 
@@ -70,7 +73,7 @@ export const confirmLoginPage = (name: string, code: string): string =>
   page(
     'Log in to Quittance',
     `<h1>Log in</h1>
-<p>This link logs this browser in as <strong>${escapeHtml(name)}</strong>. It is good once.</p>
+<p>This link logs this browser in as <strong>${escapeHtml(name)}</strong>. It works once.</p>
 <form method="post" action="/login">
 <input type="hidden" name="code" value="${escapeHtml(code)}">
 <button type="submit" autofocus>Log in as ${escapeHtml(name)}</button>
@@ -99,15 +102,15 @@ export const loginScript: string = `'use strict';
 export const noConsolePage: string = page(
   'Quittance',
   `<h1>The console is not built</h1>
-<p>The server runs, and its API is there: <a href="/openapi.json">openapi.json</a>. The console is a part of the package; in a checkout it is built with:</p>
+<p>The server is running. <a href="/openapi.json">openapi.json</a> describes its API. The package contains the console. In a checkout, build it with:</p>
 <pre>npm run build</pre>`,
 );
 
 export const decidePage: string = page(
   'Decide about a call',
   `<h1>Decide about a call</h1>
-<noscript><p>This page needs JavaScript: what it is about stands behind the # of its address, which no server sees.</p></noscript>
-<div id="question" aria-live="polite"><p>Reading…</p></div>
+<noscript><p>This page needs JavaScript, because browsers do not send the part of the address after the # to the server.</p></noscript>
+<div id="question" aria-live="polite"><p>Loading…</p></div>
 <script src="/quittance-decide.js" defer></script>`,
 );
 
@@ -116,16 +119,17 @@ export const decideScript: string = `'use strict';
 (() => {
   const place = document.getElementById('question');
   const token = location.hash.slice(1);
-  // A person who is logged in decides as who they are. Without the key of this origin the cookie counts for nothing.
+  // A signed-in person decides under their own name. Without the key of this origin the cookie does not
+  // count.
   const pageKey = localStorage.getItem('quittance.page-key');
   history.replaceState(null, '', location.pathname);
-  // Another link in the same tab changes nothing but what stands behind the #.
+  // Another link in the same tab changes only the part after the #.
   addEventListener('hashchange', () => location.reload());
-  // The same marks as everywhere: the source of the functions that the program uses.
+  // The same marks as everywhere: this is the source of the functions that the program uses.
   const marks = (${String(createTextMarks)})((${String(createTextPatterns)})());
   const safe = (text) => marks.splitText(text).map((piece) => piece.text).join('');
   const noteNames = (${String(createNameNotes)})(safe);
-  // Every piece apart from the others: what is read from right to left cannot move what stands beside it.
+  // Every piece is isolated, so that right-to-left text cannot move its neighbors.
   const draw = (parent, text) => {
     for (const piece of marks.splitText(text))
       if (piece.kind === 'plain') parent.append(piece.text);
@@ -151,7 +155,7 @@ export const decideScript: string = `'use strict';
       body: JSON.stringify(body),
     });
     const read = await answer.json();
-    if (!answer.ok) throw new Error(read.detail ?? 'That did not work.');
+    if (!answer.ok) throw new Error(read.detail ?? 'The request failed.');
     return read;
   };
   const fail = (error) => {
@@ -162,7 +166,7 @@ export const decideScript: string = `'use strict';
     clear();
     add('p', 'This was ' + status + (by === undefined ? '' : ' by ' + by.name + (by.identity === undefined || by.identity.kind === 'self_asserted' || (by.identity.holder && by.identity.holder.kind === 'typed') ? ' (self-asserted name)' : '')) + '.');
   };
-  // Lines of a text; longer runs of spaces inside a line are counted.
+  // The lines of a text. Longer runs of spaces inside a line are counted.
   const drawLines = (parent, text, longestRun) => {
     text.split(/\\r?\\n/).forEach((line, index) => {
       if (index > 0) parent.append('\\n');
@@ -182,13 +186,14 @@ export const decideScript: string = `'use strict';
   };
   const block = (name) => {
     const node = add('pre', '');
-    // What scrolls is reached by keyboard.
+    // Scrollable content must be reachable by keyboard.
     node.tabIndex = 0;
     node.setAttribute('role', 'group');
     node.setAttribute('aria-label', name);
     return node;
   };
-  // A name or a text in quotes, on a ground of its own: a text that imitates lines of JSON stays on it.
+  // A name or a text in quotes, on its own background, so that a text that imitates lines of JSON stays
+  // recognizable.
   const quoted = (parent, text, kind) => {
     const node = document.createElement('bdi');
     const json = JSON.stringify(text);
@@ -254,16 +259,16 @@ export const decideScript: string = `'use strict';
     add('h2', question.shown.toolName);
     if (question.risk.length > 0) add('p', question.risk.join(', ')).className = 'muted';
     if (question.preview) {
-      add('h3', 'What it would do');
-      drawPreview(block('What it would do'), question.preview.preview);
+      add('h3', 'Preview');
+      drawPreview(block('Preview'), question.preview.preview);
     } else if (question.comparison) {
       const { callId, fields, more } = question.comparison;
       add('h3', 'Compared with the last call');
-      add('p', 'The tool shows no preview. The arguments are compared with those of call ' + callId + ' on the same resource.');
-      if (fields.length === 0) add('p', 'They are the same.');
+      add('p', 'This tool has no preview. The arguments are compared with those of call ' + callId + ' on the same resource.');
+      if (fields.length === 0) add('p', 'No differences.');
       else drawPreview(block('Compared with the last call'), { kind: 'fields', fields });
       if (more > 0) add('p', 'And ' + more + ' more differences.');
-    } else add('p', 'No preview: the tool shows none, and there is no earlier call on the same resource to compare with.').className = 'muted';
+    } else add('p', 'No preview: this tool has none, and there is no earlier call on the same resource to compare with.').className = 'muted';
     add('h3', 'Arguments');
     drawJson(block('Arguments'), question.effectiveInput, '');
     for (const artifact of question.artifacts ?? []) {
@@ -272,7 +277,7 @@ export const decideScript: string = `'use strict';
     }
     if (question.expiresAt) {
       const until = new Date(question.expiresAt).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
-      add('p', 'Until ' + until + ', then it is ' + (question.timeoutEffect === 'allow' ? 'allowed.' : 'denied.'));
+      add('p', 'Expires ' + until + '. The call is then ' + (question.timeoutEffect === 'allow' ? 'allowed.' : 'denied.'));
     }
     const form = add('form', '');
     const field = (id, words) => {
@@ -283,11 +288,11 @@ export const decideScript: string = `'use strict';
       return input;
     };
     const who = question.signedInAs ?? question.named;
-    if (who !== undefined) add('p', 'You decide as ' + who + (question.signedInAs === undefined ? ', the person this link names.' : ', who is logged in here.'), form);
-    else if (question.madeBy === undefined) add('p', 'This link names no one. Log in before you decide.', form);
-    else add('p', 'The decision is kept under your name and that of ' + question.madeBy + ', who made this link.', form);
-    const by = who === undefined && question.madeBy !== undefined ? field('by', 'Your name (nothing verifies it)') : undefined;
-    const reason = field('reason', 'Why (optional)');
+    if (who !== undefined) add('p', 'You decide as ' + who + (question.signedInAs === undefined ? ', the person named in this link.' : ' (signed in).'), form);
+    else if (question.madeBy === undefined) add('p', 'This link names no person. Log in before you decide.', form);
+    else add('p', 'The decision is recorded under your name and that of ' + question.madeBy + ', who made this link.', form);
+    const by = who === undefined && question.madeBy !== undefined ? field('by', 'Your name (not verified)') : undefined;
+    const reason = field('reason', 'Reason (optional)');
     for (const decision of new Set(question.allowed)) {
       const button = add('button', decision === 'approve' ? 'Approve' : 'Deny', form);
       button.type = 'button';
@@ -301,7 +306,7 @@ export const decideScript: string = `'use strict';
       });
     }
   };
-  if (token === '') fail(new Error('The link is not complete: what it is about stands behind the #.'));
+  if (token === '') fail(new Error('The link is incomplete: the part after the # is missing.'));
   else post('/v1/decisions/read', { token }).then(show, fail);
 })();
 `;

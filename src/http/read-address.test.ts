@@ -61,12 +61,12 @@ describe('the address of a caller', () => {
     expect(reader(['10.0.0.0/8'], 'forwarded')('10.0.0.7', header)).toBe(address);
   });
 
-  test('a proxy that is no address or network is refused at the start', () => {
+  test('a proxy that is not an address or network is refused at the start', () => {
     for (const wrong of ['example.org', '10.0.0.0/33', '10.0.0.0/', '*', '0.0.0.0/0', '::/0', ''])
       expect(() => createIsProxy({ proxies: [wrong] })).toThrow(/A trusted proxy must be an address/);
   });
 
-  test('limits count the network that one caller has with IPv6', () => {
+  test('limits count the whole network of one IPv6 caller', () => {
     expect(limitKey('1.2.3.4')).toBe('1.2.3.4');
     expect(limitKey('2001:db8:0:1:aaaa::1')).toBe(limitKey('2001:db8:0:1:bbbb:0:0:2'));
     expect(limitKey('2001:db8::1')).toBe('2001:db8:0:0::/64');

@@ -120,10 +120,10 @@ export async function reloadContracts({
     : { ok: false, changed: false, policyVersion: before, problems: problemsOf(result.error), warnings: [] };
 }
 
-/** What session rules are judged by: the numbers this session has used up. */
+/** The counters for session rules: what this session has used so far. */
 async function readCounters(ledger: Ledger, sessionId: string, toolName: string): Promise<ExplainCounters> {
   const [prefix] = sessionCounterPrefixes(sessionId);
-  const metrics = Object.keys(sessionMetrics) as SessionMetric[]; // the keys of a table of all of them
+  const metrics = Object.keys(sessionMetrics) as SessionMetric[]; // the keys of a complete table
   const counters = await ledger.claims.readCounters(
     metrics.map((metric) => `${prefix}contract/${counterNameOf(metric, toolName)}`),
   );

@@ -1,4 +1,4 @@
-/** Pages of the ledger in commit order: entries, and audit records made of them. */
+/** Pages of the ledger in commit order: entries, and the audit records made from them. */
 import type { ToolAuditRecord } from '../call/audit.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import { readStored } from '../ledger/feed.ts';
@@ -10,7 +10,7 @@ import type { BoundedReads } from './bounded-reads.ts';
 import type { FollowFilter } from './follow-filter.ts';
 import { pick } from './follow-filter.ts';
 
-/** How many entries one request looks at. */
+/** How many entries one request reads. */
 const entriesAtOnce = 1_000;
 const readAtOnce = 50;
 
@@ -41,7 +41,10 @@ export async function readFeedPage(
   return { entries, position, more, ...(large.length > 0 && { large }) };
 }
 
-/** A record is made of its call's events, so the calls an entry is about are read; each record belongs to one entry. */
+/**
+ * A record is computed from its call's events, so the calls of an entry are read. Each record belongs to one
+ * entry.
+ */
 export async function readAudit(
   reads: BoundedReads,
   { after = 0, sessionId, callId, kind, limit = 100 }: AuditQuery,
@@ -87,7 +90,7 @@ export async function readAudit(
 
 type Read = Omit<FeedEntry, 'previous'> | EntrySize;
 
-/** Entries after a position, as many as are left to want; one that is too large to read comes as its size. */
+/** Entries after a position, up to the number wanted. For an entry that is too large, only its size. */
 async function* readOn(
   reads: BoundedReads,
   after: number,

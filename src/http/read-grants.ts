@@ -1,4 +1,4 @@
-/** Standing permissions: of one session, or of the newest ones. */
+/** Grants of one session, or of the newest ones. */
 import type { GrantView } from '../runtime/host/grant-view.ts';
 import { listGrants } from '../runtime/grants/grants.ts';
 import type { GrantList, GrantListQuery } from './api/confirmation.ts';

@@ -8,7 +8,7 @@ export async function readHeads(
   { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
 ): Promise<HeadPage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor);
-  // One more than asked for tells whether there are more.
+  // One more than requested shows whether there are more.
   const found = await ledger.integrity.findHeads({ after, limit: limit + 1 });
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
@@ -27,7 +27,7 @@ function decodeCursor(cursor: string): string {
     const sessionId: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (typeof sessionId === 'string') return sessionId;
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new HttpRefusal('http.bad_request', 'cursor must be the "next" of the page before.');
 }

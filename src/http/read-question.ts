@@ -1,4 +1,4 @@
-/** One question to a person, as it stands. */
+/** One question to a person in its current state. */
 import { QuittanceError } from '../base/error.ts';
 import type { ConfirmationDecided } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
@@ -21,7 +21,7 @@ export async function readQuestion(
       { confirmationId },
     );
   if (view.confirmationId === confirmationId) return view;
-  // The call has asked another question since: this one is shown as it ended.
+  // The call has asked another question since, so this one is shown as it ended.
   const made = stored.events.find(
     (each): each is ConfirmationDecided =>
       each.type === 'confirmation.decided' &&

@@ -1,4 +1,4 @@
-/** Whether the server can do what it is for. Who asks may be anybody: they hear that something is wrong, and no more. */
+/** Can the server do its work? Anyone may ask, so the answer gives no details. */
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';

@@ -38,7 +38,7 @@ function toValue(given: string, { type }: JsonObject): JsonValue {
 
 export type BodyLimits = {
   readonly bytes: number;
-  /** JSON values, counting those inside of others. */
+  /** JSON values, including nested ones. */
   readonly values: number;
 };
 
@@ -80,7 +80,7 @@ export async function readBody(
   if (twice !== undefined)
     throw new HttpRefusal(
       'http.bad_request',
-      `The key ${JSON.stringify(twice.slice(0, 100))} stands twice in the body. Send it once.`,
+      `The key ${JSON.stringify(twice.slice(0, 100))} appears twice in the body. Send it once.`,
     );
   refuseIssues('The body', check(read.value));
   return read.value;
@@ -88,7 +88,7 @@ export async function readBody(
 
 /** Does a JSON text hold more values than this? Stops as early as possible and does not parse. */
 export function hasMoreValues(text: string, most: number): boolean {
-  // A value takes two characters at least, its separator among them.
+  // A value takes at least two characters, including its separator.
   if (text.length < most * 2) return false;
   let values = 1;
   for (let at = 0; at < text.length; at++) {
@@ -103,7 +103,7 @@ export function hasMoreValues(text: string, most: number): boolean {
 
 const [quote, comma, bracket, brace, backslash] = [34, 44, 91, 123, 92];
 
-/** Where the string that begins here ends; -1 where it does not. */
+/** The end of the string that starts here, or -1. */
 function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

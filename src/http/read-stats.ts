@@ -14,16 +14,16 @@ import { readBudgets } from './read-budgets.ts';
 import { Latencies, noOutcomeCounts, countedOutcome } from './count-outcomes.ts';
 import type { MutableCounts } from './count-outcomes.ts';
 
-/** What a caller said of a span: the last day where nothing was said. */
+/** The requested span. Default: the last day. */
 export type AskedSpan = Omit<StatsRange, 'since' | 'until'> & {
   readonly since: number | undefined;
   readonly until: number | undefined;
 };
 
-/** The end is rounded up, so that counts of calls a moment apart are of the same span. */
+/** The end is rounded up, so that requests a moment apart have the same span and share an answer. */
 const roundMs = 2_000;
 
-/** Fills in what was left out. */
+/** Fills in the defaults. */
 export function spanOf(
   asked: { readonly since?: number | undefined; readonly until?: number | undefined },
   now: number,
@@ -36,7 +36,7 @@ export type StatsRange = {
   readonly since: number;
   readonly until: number;
   readonly buckets: number;
-  /** Of this tool alone. */
+  /** Only this tool. */
   readonly toolName: string | undefined;
 };
 
@@ -48,7 +48,7 @@ const mostSteps = 2_000;
 
 const dayMs = 24 * hourMs;
 const longestMs = 30 * dayMs;
-/** Widths of buckets that people can read off a clock. */
+/** Bucket widths that people can read off a clock. */
 const widths = [
   1_000,
   5_000,
@@ -210,7 +210,10 @@ async function countHours(
   return true;
 }
 
-/** A time in pieces that begin and end with days, where they are days long, since those are counted as a whole. */
+/**
+ * Cuts a time span into pieces. Pieces of a day or more start and end with days, because days are counted as
+ * a whole.
+ */
 function* cut(since: number, until: number, pieceMs: number): Generator<readonly [number, number], void> {
   for (let from = Math.floor(since / hourMs) * hourMs; from < until;) {
     const to = Math.min((Math.floor(from / pieceMs) + 1) * pieceMs, until);
@@ -234,7 +237,7 @@ async function readNow(reads: BoundedReads): Promise<Stats['now']> {
   };
 }
 
-/** Of the calls that run, those that another process runs or is to run: their events alone tell. */
+/** The number of running calls that another process runs. Only their events tell. */
 async function countHandedOff(
   reads: BoundedReads,
 ): Promise<{ readonly count: number; readonly exact: boolean }> {

@@ -1,4 +1,4 @@
-/** The calls of a session as bars in time, side by side where they overlapped. */
+/** The calls of a session as bars in time, in parallel lanes if they overlap. */
 import type { Call } from '../call/call.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
@@ -21,7 +21,7 @@ export async function readTimeline(
   for (const row of rows) {
     const stored = reads.isSpent ? 'large' : await reads.call(row);
     if (stored === 'large') {
-      // Too much to read: what the list knows of it is shown as one bar.
+      // Too large to read: one bar shows the facts from the list.
       bars.push({ call: row, spans: roughSpans(row), related: [] });
       continue;
     }
@@ -55,12 +55,12 @@ const toBar = (
   events: readonly Pick<QuittanceEvent, 'type' | 'at'>[],
 ): Omit<TimelineCall, 'lane'> => ({ call: row, spans: spansOf(events), related: relatedTo(call) });
 
-/** From its request to its end, where its events are too many to read. */
+/** From its request to its end, if it has too many events to read. */
 const roughSpans = ({ requestedAt, settledAt, attempts }: CallSummary): readonly TimelineSpan[] => [
   { kind: 'running', attempt: attempts, from: requestedAt, to: settledAt },
 ];
 
-/** What a call did from one of its events to the next. Events beyond its end, such as late results, add nothing. */
+/** The phases of a call between its events. Events after its end, such as late results, add nothing. */
 export function spansOf(events: readonly Pick<QuittanceEvent, 'type' | 'at'>[]): readonly TimelineSpan[] {
   const spans: TimelineSpan[] = [];
   let kind: TimelineSpan['kind'] | undefined;

@@ -1,6 +1,6 @@
 /**
- * Reads the ledger for requests with its own handle, so that the server can go on. Several readings take turns. The
- * thread ends itself on request: a thread with an open database must not be terminated.
+ * Reads the ledger for requests with its own handle, so that the server stays responsive. Several readings
+ * take turns. The thread ends itself on request: a thread with an open database must not be terminated.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
@@ -23,17 +23,17 @@ export type ReaderThreadOrder = {
   readonly id: number;
   readonly name: ReadingName;
   readonly input: InputOf<ReadingName>;
-  /** By the clock of the server's ledger, which is that of everything here. */
+  /** By the clock of the server's ledger. */
   readonly now: number;
 };
 export type ReaderThreadAnswer = {
   readonly id: number;
   readonly answered: Answered;
-  /** What went wrong in the server itself, for its log. */
+  /** The error of the server itself, for its log. */
   readonly failure: string | undefined;
 };
 
-/** What a reading comes to, refusals among it. */
+/** The answer of a reading, or its refusal. */
 export async function answerReading(
   reads: BoundedReads,
   { name, input }: Pick<ReaderThreadOrder, 'name' | 'input'>,

@@ -1,6 +1,6 @@
 /**
- * Everything that is read from the ledger for a request and may be much. Each reading needs nothing but a ledger and
- * what it is given, so it runs in a thread as well as here.
+ * All readings of the ledger for requests that may be large. Each needs only a ledger and its input, so it
+ * runs in a thread or here.
  */
 import type { CallQuery, Page, SessionQuery, SessionSummary } from '../ledger/call-query.ts';
 import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
@@ -54,7 +54,7 @@ export type Readings = {
   readonly unresolved: Reading<
     {
       readonly query: Pick<CallQuery, 'sessionId' | 'toolName' | 'limit' | 'cursor'>;
-      /** Tools that can be asked what became of a call. */
+      /** Tools with a `reconcile`. */
       readonly askable: readonly string[];
     },
     UnresolvedPage
@@ -90,7 +90,7 @@ export const readings: Readings = {
       (stored, { confirmationId }) => {
         const call = foldStored(stored);
         const view = call && toConfirmationView(call);
-        // A question that the call has replaced by another is not listed any more.
+        // A question that the call has replaced is no longer listed.
         return view?.confirmationId === confirmationId ? view : undefined;
       },
     ),
@@ -118,7 +118,7 @@ export const readings: Readings = {
 
 const rowsAtOnce = 20;
 
-/** A page whose rows are views of whole calls: it ends early where it has become large enough. */
+/** A page whose rows are views of whole calls. It ends early when it is large enough. */
 async function readEach<Row extends CallRef, View>(
   reads: BoundedReads,
   { limit, cursor: given }: { readonly limit?: number | undefined; readonly cursor?: string | undefined },

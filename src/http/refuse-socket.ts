@@ -1,4 +1,4 @@
-/** Refusals of what never became a request: Node could not read it, or did not get it in time. */
+/** Refuses input that never became a request: Node could not parse it, or did not get it in time. */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { HttpRefusal, toProblem } from './problem.ts';

@@ -4,13 +4,13 @@ import { Remembered } from './remembered.ts';
 const limits = { freshMs: 1e9, staleMs: 1e9, most: 3, mostPerCaller: 2 };
 const keepAll = (): boolean => true;
 
-/** Answers that come when told. */
+/** Answers that the test releases. */
 function source(): { readonly make: () => Promise<number>; readonly made: () => number } {
   let made = 0;
   return { make: () => Promise.resolve(++made), made: () => made };
 }
 
-test('callers who ask for the same share one answer', async () => {
+test('callers that ask for the same share one answer', async () => {
   const remembered = new Remembered<number>(limits);
   const { make, made } = source();
   expect(await remembered.get('a', 'ada', make, keepAll)).toBe(1);
@@ -18,7 +18,7 @@ test('callers who ask for the same share one answer', async () => {
   expect(made()).toBe(1);
 });
 
-test('an answer that is a little old is given once more while the next is made', async () => {
+test('a slightly old answer is served once more while the next one is made', async () => {
   const remembered = new Remembered<number>({ ...limits, freshMs: 0 });
   const { make, made } = source();
   expect(await remembered.get('a', 'ada', make, keepAll)).toBe(1);
@@ -27,14 +27,14 @@ test('an answer that is a little old is given once more while the next is made',
   expect(await remembered.get('a', 'ada', make, keepAll)).toBe(2);
 });
 
-test('one that is too old is made again first', async () => {
+test('an answer that is too old is made again first', async () => {
   const remembered = new Remembered<number>({ ...limits, freshMs: 0, staleMs: 0 });
   const { make } = source();
   expect(await remembered.get('a', 'ada', make, keepAll)).toBe(1);
   expect(await remembered.get('a', 'ada', make, keepAll)).toBe(2);
 });
 
-test('a caller who asks for many things drives out their own answers, not those of others', async () => {
+test('a caller with many different requests evicts its own answers, not those of others', async () => {
   const remembered = new Remembered<number>(limits);
   const honest = source();
   await remembered.get('honest', 'ada', honest.make, keepAll);
@@ -43,7 +43,7 @@ test('a caller who asks for many things drives out their own answers, not those 
   expect(honest.made()).toBe(1);
 });
 
-test('what is too large, or failed, is not kept', async () => {
+test('an answer that is too large, or a failure, is not cached', async () => {
   const remembered = new Remembered<number>(limits);
   const { make, made } = source();
   await remembered.get('a', 'ada', make, () => false);

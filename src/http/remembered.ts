@@ -13,7 +13,7 @@ export type RememberedLimits = {
   readonly freshMs: number;
   readonly staleMs: number;
   readonly most: number;
-  /** Of one caller: one who asks for a thousand different things drives out their own answers only. */
+  /** Per caller: a caller with a thousand different requests evicts only its own answers. */
   readonly mostPerCaller: number;
 };
 
@@ -25,7 +25,7 @@ export class Remembered<Answer> {
     this.#limits = limits;
   }
 
-  /** `mayKeep`: whether an answer is small enough to be kept. */
+  /** `mayKeep`: is an answer small enough for the cache? */
   get(
     key: string,
     owner: string,

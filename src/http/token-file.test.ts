@@ -19,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = (): TokenFile => new TokenFile(path, () => now);
 
-test('a token is known to every process that reads the file, until it is revoked', () => {
+test('a token is valid in every process that reads the file, until it is revoked', () => {
   const [mine, other] = [open(), open()];
   const { token, record } = mine.create({ name: 'Ada', role: 'approver' });
   expect(other.findToken(token)).toMatchObject({ name: 'Ada', role: 'approver', tokenId: record.tokenId });
@@ -28,7 +28,7 @@ test('a token is known to every process that reads the file, until it is revoked
   expect(mine.revoke('Ada')).toBeUndefined();
 });
 
-test('a token ends with its time, and so does a browser that came in with it', () => {
+test('a token ends with its time, and so does a browser login made with it', () => {
   const tokens = open();
   const { token, record } = tokens.create({ name: 'Ada', role: 'admin', expiresInMs: 100 });
   const { secret, pageKey } = tokens.openLogin(record.tokenId, 10_000);
@@ -38,7 +38,7 @@ test('a token ends with its time, and so does a browser that came in with it', (
   expect(tokens.findLogin(secret, pageKey)).toBeUndefined();
 });
 
-test('browsers are out when they log out, when their time is up and when their token is revoked', () => {
+test('browser logins end at logout, at their expiry and when their token is revoked', () => {
   const tokens = open();
   const { record } = tokens.create({ name: 'Ada', role: 'admin' });
   const logIn = (ms: number): NewLogin => tokens.openLogin(record.tokenId, ms);
@@ -53,7 +53,7 @@ test('browsers are out when they log out, when their time is up and when their t
   expect(isIn(third)).toBe(false);
 });
 
-test('two tokens never have one name: a decision must say whose it was', () => {
+test('two tokens never have the same name: a decision must name its person', () => {
   const tokens = open();
   tokens.create({ name: 'Ada', role: 'viewer' });
   expect(() => tokens.create({ name: 'Ada', role: 'admin' })).toThrow('There is a token named "Ada" already');
@@ -61,13 +61,13 @@ test('two tokens never have one name: a decision must say whose it was', () => {
     expect(() => tokens.create({ name, role: 'viewer' })).toThrow('A token needs a name');
 });
 
-test('nobody but the owner of the file can read it, however often it is written', () => {
+test('only the owner of the file can read it, however often it is written', () => {
   const tokens = open();
   for (const name of ['a', 'b']) tokens.create({ name, role: 'viewer' });
   expect(statSync(path).mode & 0o777).toBe(0o600);
 });
 
-test('a file that is not as we write it lets nobody in, and says so', () => {
+test('a malformed file lets no one in, and the error says so', () => {
   const { token } = open().create({ name: 'Ada', role: 'admin' });
   for (const content of [
     '',
@@ -75,7 +75,7 @@ test('a file that is not as we write it lets nobody in, and says so', () => {
     '[]',
     '{"version":2}',
     '{"version":1,"tokens":[{"name":"x"}],"logins":[]}',
-    // Roles are the four there are, and nothing that every object has.
+    // Only the four roles count, not the properties that every object has.
     '{"version":1,"tokens":[{"tokenId":"1","name":"x","role":"constructor","hash":"00"}],"logins":[]}',
   ]) {
     writeFileSync(path, content);
@@ -83,7 +83,7 @@ test('a file that is not as we write it lets nobody in, and says so', () => {
   }
 });
 
-test('a token whose end cannot be read is over', () => {
+test('a token with an unreadable expiry has expired', () => {
   const { token } = open().create({ name: 'Ada', role: 'admin', expiresInMs: 100 });
   expect(open().findToken(token)?.name).toBe('Ada');
   for (const end of ['null', '"never"', '"9999"']) {
@@ -92,7 +92,7 @@ test('a token whose end cannot be read is over', () => {
   }
 });
 
-test('no token is lost where several processes make some at once', async () => {
+test('no token is lost if several processes make tokens at once', async () => {
   const make = (name: string): Promise<unknown> =>
     promisify(execFile)(process.execPath, [
       '--input-type=module',
@@ -105,14 +105,14 @@ test('no token is lost where several processes make some at once', async () => {
   expect(open().list()).toHaveLength(75);
 });
 
-test('a lock that somebody died with is taken away', () => {
+test('a lock left by a dead process is removed', () => {
   writeFileSync(`${path}.lock`, '');
   const longAgo = new Date(Date.now() - 60_000);
   utimesSync(`${path}.lock`, longAgo, longAgo);
   expect(open().create({ name: 'Ada', role: 'viewer' }).record.name).toBe('Ada');
 });
 
-test('whoever logs in again and again pushes out themselves, and nobody else', () => {
+test('repeated logins replace only logins of the same token', () => {
   const tokens = open();
   const [ada, eve] = ['Ada', 'Eve'].map((name) => tokens.create({ name, role: 'viewer' }).record.tokenId);
   const { secret, pageKey } = tokens.openLogin(ada ?? '', 10_000);
@@ -123,7 +123,7 @@ test('whoever logs in again and again pushes out themselves, and nobody else', (
   );
 });
 
-test('whoever remembers who is in can tell that it may have changed', () => {
+test('a cache of logins can tell that they may have changed', () => {
   for (const tokens of [open(), new TokenFile(undefined, () => now)]) {
     const before = tokens.revision;
     expect(tokens.revision).toBe(before);

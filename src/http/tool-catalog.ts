@@ -48,7 +48,7 @@ export function toolsFromCatalog(catalog: JsonValue): readonly AnyTool[] {
       throw invalid(
         `tools[${index}] has a field ${JSON.stringify(unknown)}. Known ones: ${[...names].join(', ')}.`,
       );
-    const { input, output, ...rest } = item as unknown as CatalogTool; // defineTool looks at every field
+    const { input, output, ...rest } = item as unknown as CatalogTool; // defineTool checks every field
     for (const [field, schema] of Object.entries({ input, output }))
       if (schema !== undefined && !isJsonObject(schema))
         throw invalid(`tools[${index}].${field} must be a JSON Schema, as an object.`);

@@ -6,7 +6,7 @@ import { Metrics } from './metrics.ts';
 import type { Service } from './service.ts';
 import { writeMetrics } from './write-metrics.ts';
 
-test('no count shrinks because another tool becomes more common than those that are counted together', async () => {
+test('no count decreases when another tool becomes more frequent than those counted together', async () => {
   const calls = new Map(Array.from({ length: 250 }, (_, index) => [`tool_${index}`, 1_000 - index]));
   const tallyCalls = () =>
     Promise.resolve(
@@ -23,7 +23,7 @@ test('no count shrinks because another tool becomes more common than those that 
     queries: { tallyCalls, findConfirmations: () => Promise.resolve({ rows: [] }) },
     entries: { lastPosition: () => Promise.resolve(9) },
   } as unknown as Ledger;
-  // All that the page is made of.
+  // Only the parts that the page uses.
   const service = {
     reader: {
       value: (_: 'counts', { common }: { common: readonly string[] }) => countLedger(ledger, common),

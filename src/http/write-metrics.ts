@@ -24,7 +24,7 @@ export async function writeMetrics(
     ...merged
       .filter(({ outcome }) => outcome === '')
       .map(({ toolName, calls }) => `quittance_calls_open{tool="${toolName}"} ${calls}`),
-    ...family('quittance_calls_unresolved', 'gauge', 'Calls whose effect is in doubt.'),
+    ...family('quittance_calls_unresolved', 'gauge', 'Unresolved calls: their effect is unknown.'),
     `quittance_calls_unresolved ${unresolved}`,
     ...family('quittance_cost_micros_total', 'counter', 'What calls cost.'),
     `quittance_cost_micros_total ${costMicros}`,

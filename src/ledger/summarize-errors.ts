@@ -48,7 +48,7 @@ const order: { readonly [Move in ErrorGroup['whoseMove']]: number } = {
   're-record': 3,
   budget: 4,
   'a person': 5,
-  nobody: 6,
+  'no action': 6,
   unknown: 7,
 };
 

@@ -1,5 +1,5 @@
 /**
- * Compares the derived data with the entries: claims, counters, states, effects in doubt, sealed inputs, artifacts.
+ * Compares the derived data with the entries: claims, counters, states, unresolved effects, sealed inputs, artifacts.
  * It compares the rows themselves, because the ledger's queries overrule a changed row by the entries.
  */
 import { canonicalJson } from '../base/canonical.ts';
@@ -62,7 +62,7 @@ async function lookSafely(look: Subject['look']): Promise<string | undefined> {
 const isUnreadable = (error: unknown): boolean =>
   error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError;
 
-/** Compares claims, counters, states and effects in doubt with the fold, row by row. */
+/** Compares claims, counters, states and unresolved effects with the fold, row by row. */
 async function compareRows(
   ledger: Ledger,
   fold: SideFold,
@@ -123,7 +123,7 @@ async function compareRows(
       look(
         idOf('unsettled', sessionId, callId),
         { sessionId, callId },
-        'The effect of the call is in doubt, but it is not listed as such.',
+        'The call is unresolved, but it is not listed as such.',
       );
   return problems;
 }
@@ -161,7 +161,7 @@ function compareEffect(
   const due = fold.unsettled.get(foldKey(row.sessionId, row.callId));
   return due?.toolName === row.toolName && due.inputDigest === row.inputDigest
     ? undefined
-    : 'The calls listed as in doubt are not those in the entries.';
+    : 'The calls listed as unresolved are not those in the entries.';
 }
 
 function compareState(

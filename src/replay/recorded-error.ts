@@ -4,7 +4,7 @@ import { ToolError } from '../call/tool-error.ts';
 
 /**
  * The error that a recorded tool throws. Unlike a tool's own error, it separates two facts. `retryable` is as
- * recorded. The effect is never in doubt, because nothing ran.
+ * recorded. The effect is never unknown, because nothing ran.
  */
 export class RecordedError extends ToolError {
   override readonly retryable: boolean;

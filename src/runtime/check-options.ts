@@ -77,7 +77,7 @@ export function checkRuntimeOptions(options: RuntimeOptions<readonly AnyTool[]>)
     refuse('behaviors must be an array of behaviors, e.g. [retry()].');
   for (const [index, behavior] of (options.behaviors ?? []).entries())
     if (typeof behavior?.spec !== 'object' || typeof behavior.handler !== 'function')
-      refuse(`behaviors[${index}] is no behavior: { spec, handler }, or what retry() gives.`);
+      refuse(`behaviors[${index}] is not a behavior: { spec, handler }, or the result of retry().`);
   const hooks = options.onPreToolUse ?? [];
   if (![hooks].flat().every((hook) => typeof hook === 'function'))
     refuse('onPreToolUse must be a function or an array of functions.');

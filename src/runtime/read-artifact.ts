@@ -26,7 +26,7 @@ export function createReadArtifact(ledger: Ledger, inlineLimit: number): AnyTool
     name: readArtifactName,
     displayName: 'Read artifact',
     description:
-      'Reads a piece of a stored output. Give offset and limit in characters, or search for a text to find where it stands.',
+      'Reads a piece of a stored output. Give offset and limit in characters, or search for a text to find its position.',
     mode: 'read',
     // A piece always fits, however small the host's limit is.
     inlineLimit: Number.MAX_SAFE_INTEGER,

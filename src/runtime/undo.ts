@@ -119,7 +119,7 @@ async function nextAttempt(engine: Engine, call: Call, by: string): Promise<numb
       spent(`Call ${callId} was undone already, by ${other}: call ${undoId}.`);
     } else if (settled.unsettledEffect && resolution === undefined)
       spent(
-        `${other} tried to undo call ${callId}, and nobody knows whether that took effect. Find out, and say so with runtime.calls.reconcile({ sessionId, callId: ${JSON.stringify(undoId)} }, …).`,
+        `${other} tried to undo call ${callId}, and it is unknown whether that took effect. Find out, and record it with runtime.calls.reconcile({ sessionId, callId: ${JSON.stringify(undoId)} }, …).`,
       );
   }
 }
@@ -137,7 +137,7 @@ function checkRequest(request: UndoRequest): void {
   if (typeof request.by !== 'string' || request.by.trim() === '')
     throw new QuittanceError(
       'config.invalid',
-      'runtime.calls.undo: by must be the name of whoever wants it.',
+      'runtime.calls.undo: by must be the name of the person who requests it.',
     );
   if (request.reason !== undefined && typeof request.reason !== 'string')
     throw new QuittanceError('config.invalid', 'runtime.calls.undo: reason must be a text.');

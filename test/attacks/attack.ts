@@ -1,4 +1,4 @@
-/** One attempt to get past the rules: a call under a document as a user would write it, through a runtime. */
+/** One attempt to bypass the rules: a call under a document as a user would write it, through a runtime. */
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../src/base/json.ts';
@@ -14,23 +14,23 @@ export type Attack = {
   readonly document: keyof typeof documents;
   readonly tool: string;
   readonly input: JsonObject;
-  /** What the tool gave, for rules about outputs. */
+  /** The tool's output, for rules on outputs. */
   readonly output?: JsonValue;
   readonly resources?: ToolResources;
   /** Links to make in the project folder, by name. */
   readonly links?: Readonly<Record<string, string>>;
   readonly workingDirectory?: string;
-  /** Why nothing here can stop it, for what gets through. */
+  /** Why nothing here can stop it, for an attempt that succeeds. */
   readonly outOfReach?: string;
 };
 
-/** What must not be in an output that was cleaned. */
+/** A redacted output must not contain this. */
 export const secret = 'sk-attack-0123456789abcdef';
 
 /** Stands for the project folder in documents and arguments; its parent is the home directory. */
 export const project = '/home/user/project';
 
-/** What the rules alone say, for calls that no runtime would take: the name of the tool is no tool's name. */
+/** The ruling of the rules alone, for calls that no runtime would accept because the tool name is invalid. */
 export async function judgeByRules({ document, tool, input }: Attack, door: Door): Promise<Verdict> {
   const { decision } = await door.contracts
     .contractsFromYamlString(documents[document])
@@ -38,7 +38,9 @@ export async function judgeByRules({ document, tool, input }: Attack, door: Door
   return decision === 'allow' ? 'through' : decision === 'ask' ? 'asked' : 'held';
 }
 
-/** Makes the call in a runtime. Through means that the body ran, or that its output left with the secret. */
+/**
+ * Makes the call in a runtime. `through` means that the body ran, or that its output left with the secret.
+ */
 export async function makeCall(attack: Attack, door: Door): Promise<Verdict> {
   const place = prepareFolder(attack, door);
   const contracts = door.contracts.contractsFromYamlString(place(documents[attack.document]), {
@@ -66,7 +68,7 @@ function prepareFolder({ links }: Attack, door: Door): (text: string) => string 
 }
 
 type Contracts = ReturnType<Door['contracts']['contractsFromTemplate']>;
-/** Compiled once for each way in: compiling takes longer than judging. */
+/** Compiled once per entry point: compiling takes longer than judging. */
 const loaded = new WeakMap<object, Map<string, Contracts>>();
 
 /** A template for the project folder `/project`. */
@@ -81,7 +83,7 @@ export function loadTemplate(template: string, { contracts }: Door): Contracts {
   return made;
 }
 
-/** The same for a document of its own. */
+/** The same for a custom document. */
 export function loadDocument(document: string, { contracts }: Door): Contracts {
   const known = loaded.get(contracts) ?? new Map<string, Contracts>();
   loaded.set(contracts, known);
@@ -104,8 +106,8 @@ export type ToolCallAttempt = {
 };
 
 /**
- * One call in a runtime of its own, whose approver denies. Held means that the rules held it: the runtime also protects
- * its own files, which would hide a hole in a rule wherever the tests run beside those files.
+ * One call in its own runtime, whose approver denies. `held` means that the rules held it. The runtime also
+ * protects its own files, which would hide a hole in a rule if the tests ran in their folder.
  */
 export async function callTool(attempt: ToolCallAttempt): Promise<Verdict> {
   const { createRuntime, defineTool } = attempt.door.quittance;

@@ -54,7 +54,7 @@ describe('the classes', () => {
     ).toEqual(counts);
   });
 
-  test('are tried against rules that let good calls through', async () => {
+  test('are tried against rules that allow good calls', async () => {
     const project = '/home/user/project';
     const good: readonly Pick<Attack, 'document' | 'tool' | 'input'>[] = [
       { document: 'files', tool: 'Write', input: { file_path: `${project}/a.txt`, content: 'and/or' } },

@@ -1,4 +1,4 @@
-/** Commands that run a program which is not listed: wrappers × quoting × shapes of arguments, generated. */
+/** Commands that run an unlisted program: wrappers × quoting × shapes of arguments, generated. */
 import type { JsonObject } from '../../src/base/json.ts';
 import { attackClass, type Door, type Family, type Verdict } from './attack-class.ts';
 import { callTool, loadDocument, project } from './attack.ts';
@@ -39,7 +39,7 @@ const quote = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 const line = (words: readonly string[]): string => words.map(quote).join(' ');
 
-/** Programs that run the words behind them. `$` stands for the program that is not listed, with its arguments. */
+/** Programs that run the words after them. `$` stands for the unlisted program with its arguments. */
 const wrappers: readonly (readonly string[])[] = [
   ['env', '$'],
   ['env', '-i', '$'],
@@ -117,7 +117,7 @@ const wrappers: readonly (readonly string[])[] = [
   ['env', 'sudo', 'nice', '$'],
 ];
 
-/** Programs that give a text to a shell. */
+/** Programs that pass a text to a shell. */
 const texts: readonly (readonly string[])[] = [
   ['sh', '-c', '$'],
   ['bash', '-c', '$'],
@@ -163,7 +163,7 @@ const wrapped = [
   ...texts.map((pattern) => fill(pattern, payload, true)),
 ];
 
-/** Letters of the first word in quotes or behind backslashes, so that no text search finds it. */
+/** Puts letters of the first word in quotes or after backslashes, so that no text search finds it. */
 const disguises: readonly ((word: string) => string)[] = [
   (word) => `'${word}'`,
   (word) => `"${word}"`,
@@ -173,7 +173,7 @@ const disguises: readonly ((word: string) => string)[] = [
   (word) => Array.from(word, (letter) => `\\${letter}`).join(''),
 ];
 
-/** One command in the shapes that tools take it in. */
+/** One command in the argument shapes of various tools. */
 const shapes: readonly (readonly [name: string, shape: (words: readonly string[]) => JsonObject])[] = [
   ['list', (words) => ({ command: [...words] })],
   ['command-args', ([first = '', ...rest]) => ({ command: first, args: rest })],

@@ -1,4 +1,4 @@
-/** The documents the attempts are made against. */
+/** The documents that the attempts are made against. */
 const head = (name: string): string => `apiVersion: edictum/v1
 kind: Ruleset
 metadata: {name: ${name}}

@@ -1,6 +1,6 @@
 /**
- * Ordinary calls for each template, which should not be refused. One call a line in `ordinary/<template>.txt`:
- * `$ git status` is a call of `Bash`, anything else is `{"tool": …, "args": …}`.
+ * Ordinary calls for each template, which should not be refused. One call per line in
+ * `ordinary/<template>.txt`: `$ git status` is a call of `Bash`, anything else is `{"tool": …, "args": …}`.
  */
 import { readFileSync } from 'node:fs';
 import type { JsonObject } from '../../src/base/json.ts';
@@ -16,7 +16,7 @@ export type OrdinaryResult = {
   readonly asked: readonly string[];
 };
 
-/** Who asks: the devops template lets nobody without a role and a ticket change production. */
+/** The caller: the devops template lets only a principal with a role and a ticket change production. */
 const principal = { userId: 'ada', role: 'sre', ticketRef: 'OPS-7' };
 const verdicts = { allow: 'through', ask: 'asked', block: 'held' } as const;
 
@@ -24,8 +24,8 @@ const verdicts = { allow: 'through', ask: 'asked', block: 'held' } as const;
 export const mostRefused = 0.02;
 
 /**
- * `rules` asks the rules alone: a runtime that runs from its source protects that source, and relative paths of the
- * corpus would lie in it.
+ * `rules` asks the rules alone: a runtime that runs from its source protects that source, and relative paths
+ * of the corpus would be in it.
  */
 export async function runOrdinary(
   template: (typeof templates)[number],
@@ -58,7 +58,7 @@ const readCalls = (template: string): readonly string[] =>
 
 function parseCall(line: string): { readonly tool: string; readonly input: JsonObject } {
   if (line.startsWith('$ ')) return { tool: 'Bash', input: { command: line.slice(2) } };
-  // The files hold exactly these two members.
+  // The files contain exactly these two members.
   const { tool, args } = JSON.parse(line) as { readonly tool: string; readonly args: JsonObject };
   return { tool, input: args };
 }

@@ -1,4 +1,7 @@
-/** What gets through, and why nothing at this boundary can stop it. Here so that it is known, and stays true. */
+/**
+ * Attempts that succeed, and why nothing at this boundary can stop them. Listed so that they are known, and
+ * stay true.
+ */
 import { project, type Attack } from './attack.ts';
 
 export const outOfReach: readonly Attack[] = [

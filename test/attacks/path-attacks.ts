@@ -11,7 +11,7 @@ const write = (id: string, tries: string, input: JsonObject, more: Partial<Attac
 });
 const path = (id: string, tries: string, file_path: string, more?: Partial<Attack>): Attack =>
   write(id, tries, { file_path }, more);
-/** Beside a path that is fine. */
+/** Next to an allowed path. */
 const beside = (id: string, tries: string, input: JsonObject, more?: Partial<Attack>): Attack =>
   write(id, tries, { file_path: `${project}/a.txt`, ...input }, more);
 

@@ -7,7 +7,7 @@ import { callTool, loadTemplate, makeCall, project } from './attack.ts';
 
 type Attempt = { readonly name: string; readonly input: JsonObject };
 
-/** Where a text may stand. Beside it the call names a file that is allowed. */
+/** Positions for a text. The call also names an allowed file. */
 const positions: readonly (readonly [name: string, place: (text: string) => JsonObject])[] = [
   ['path', (text) => ({ file_path: text })],
   ['nested', (text) => ({ file_path: `${project}/a`, more: { deep: [{ where: text }] } })],
@@ -72,7 +72,7 @@ const hex = (address: string): readonly [high: string, low: string] => {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   return [((a << 8) | b).toString(16), ((c << 8) | d).toString(16)];
 };
-/** An IPv4 address inside of IPv6 addresses, and in other spellings of its own. */
+/** An IPv4 address inside IPv6 addresses, and in other spellings. */
 const spellings = (address: string): readonly string[] => {
   const [high, low] = hex(address);
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
@@ -141,7 +141,7 @@ const inTemplate = ({ template, tool, input }: TemplateAttempt, door: Door): Pro
     input,
   });
 
-/** Arguments whose names say nothing, at several depths. */
+/** Arguments with meaningless names, at several depths. */
 const unnamed: readonly (readonly [name: string, place: (text: string) => JsonObject])[] = [
   ['x', (text) => ({ x: text })],
   ['nested', (text) => ({ a: { b: { c: text } } })],

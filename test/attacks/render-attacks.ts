@@ -1,4 +1,4 @@
-/** The page docs/attacks.md, from the classes and what became of them. */
+/** The page docs/attacks.md, from the classes and their results. */
 import { outOfReach } from './out-of-reach.ts';
 import type { OrdinaryResult } from './ordinary.ts';
 import type { ClassResult } from './run-classes.ts';

@@ -1,4 +1,4 @@
-/** Makes every attempt of every class and counts what became of it. */
+/** Makes every attempt of every class and counts the results. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export type ClassResult = {
   readonly through: readonly string[];
 };
 
-/** The door without what the harness gives to each class. */
+/** The door without the parts that the harness gives to each class. */
 export type PackageDoor = Omit<Door, 'newFolder'>;
 
 export async function* runFamilies(

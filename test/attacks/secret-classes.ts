@@ -1,13 +1,13 @@
-/** Attempts to get a secret written down in clear: into the ledger, an artifact, or what is told. */
+/** Attempts to get a secret stored in plain text: in the ledger, an artifact, or a reply. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../src/base/json.ts';
 import type { AttackClass, Door, Family, Verdict } from './attack-class.ts';
 import { attackClass } from './attack-class.ts';
 
-/** Known for a secret only by where it stands. */
+/** A secret only by its position. */
 const secret = 'correct-horse-battery';
-/** Of a base64 text that holds it, whatever stands before it. */
+/** Of a base64 text that contains it, at any offset. */
 const traces = [secret, ...[0, 1, 2].map((offset) => base64(`${'x'.repeat(offset)}${secret}`).slice(4, 20))];
 
 function base64(text: string): string {
@@ -17,11 +17,11 @@ function base64(text: string): string {
 type Leak = {
   readonly name: string;
   readonly args: JsonObject;
-  /** What the tool does with it; gives it back unless told. */
+  /** What the tool does with it. By default it returns it. */
   readonly run?: (args: Record<string, unknown>) => unknown;
 };
 
-/** Makes the call on a ledger on disk, then looks at every byte of its folder and at all that was told. */
+/** Makes the call on a ledger on disk, then searches every byte of its folder and every reply. */
 async function attempt({ args, run = (given) => given }: Leak, door: Door): Promise<Verdict> {
   const folder = door.newFolder();
   const ledger = await door.ledger.openLedger(join(folder, 'ledger.db'));

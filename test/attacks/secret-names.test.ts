@@ -1,4 +1,4 @@
-/** Ids and names that look like secrets: taken, kept exact, and masked wherever people read them. */
+/** Ids and names that look like secrets: accepted, stored exactly, and masked wherever people read them. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -104,7 +104,7 @@ describe('[secrets-stay-out] an id of a session, a call or a tool that looks lik
     [['diff', `${session}x`, other], /no session/],
     [['cassette', 'export', `${session}x`, '--out', join(folder, 'x.json')], /no /],
     [['grants', 'revoke', 'grant_x', '--session', session, '--by', 'Ada'], /./],
-  ])('is masked on the command line, which takes the mask: %j', async (args, expected) => {
+  ])('is masked on the command line, which accepts the mask: %j', async (args, expected) => {
     const { out, err } = await runInProcess(args, { ledger: path, columns: 220 });
     const printed = `${out}\n${err}`;
     expect(printed).toMatch(expected);

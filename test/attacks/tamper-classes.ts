@@ -1,11 +1,14 @@
-/** Attacks with write access to the ledger file while no process has it open: rows changed, deleted, put right. */
+/**
+ * Attacks with write access to the ledger file while no process has it open: rows changed, deleted,
+ * recomputed.
+ */
 import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { attackClass, type AttackClass, type Door, type Family, type Verdict } from './attack-class.ts';
 
 type Attempt = { readonly name: string; readonly sql: string };
 
-/** Makes calls in a ledger, changes its file, and makes the last one: `held` where its body does not run. */
+/** Makes calls in a ledger, changes its file, and makes the last call: `held` if its body does not run. */
 async function makeAttempt(
   door: Door,
   sql: string,
@@ -41,7 +44,7 @@ async function makeAttempt(
         await ledger.close();
       }
     } catch (error) {
-      if (!isLast) throw error; // a refused file or call is what the last one is about
+      if (!isLast) throw error; // a refused file or call is the point of the last one
     }
   }
   return ran.length === 0 ? 'held' : 'through';

@@ -1,12 +1,12 @@
 /**
- * A process with behaviors on a ledger. What its tool does is written to a file that outlives it; where it is to be
- * killed, it says so and goes no further.
+ * A process with behaviors on a ledger. The effects of its tool go to a file that outlives it. At the point
+ * where it is to be killed, it says so and stops there.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 
-/** What the test wants of it. */
+/** The instructions from the test. */
 export type Errand = {
   readonly ledger: string;
   readonly world: string;
@@ -15,7 +15,7 @@ export type Errand = {
   readonly halt?:
     'in backoff' | 'before asking' | 'in the behavior' | 'after the effect' | 'in the retry behavior';
   readonly play: 'attempts' | 'own retry' | 'redelivery' | 'poison';
-  /** Begins the work; others find it on the ledger. */
+  /** Starts the work; others find it on the ledger. */
   readonly begin: boolean;
   /** The calls it makes in the play about poison. */
   readonly calls?: readonly string[];
@@ -29,7 +29,7 @@ const noted = (line: string): number =>
     .split('\n')
     .filter((other) => other === line).length;
 
-/** Says that it is where it is to be killed, and waits for that. */
+/** Reports that it has reached the point where it is to be killed, and waits. */
 async function halt(where: Errand['halt']): Promise<void> {
   if (errand.halt !== where) return;
   process.send?.('here');
@@ -126,7 +126,7 @@ if (errand.play === 'poison') {
     arguments: {},
   });
 else await runtime.recover();
-// Behaviors keep no process alive by themselves.
+// Behaviors do not keep a process alive by themselves.
 const awake = setInterval(() => undefined, 1_000);
 await done.promise;
 clearInterval(awake);

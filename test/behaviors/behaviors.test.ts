@@ -1,4 +1,4 @@
-/** Behaviors: named code that is given events after they are kept. */
+/** Behaviors: named code that gets events after they are stored. */
 import type { Runtime } from 'quittance';
 import type { EmittedEvent } from 'quittance/events';
 import { createRuntime, defineTool, ToolError } from 'quittance';
@@ -18,14 +18,14 @@ const fail = defineTool({
   },
 });
 
-/** Events of a type a behavior made up. */
+/** Events of a custom type. */
 const emitted = async (runtime: Pick<Runtime, 'events'>, type: string): Promise<readonly EmittedEvent[]> =>
   (await runtime.events.list({ sessionId: 's' })).filter(
     (event) => (event.type as string) === type,
   ) as unknown as readonly EmittedEvent[];
 
 describe('a behavior', () => {
-  it('is given every event it is on, once, in order, after it is kept', async () => {
+  it('gets every event of its types, once, in order, after it is stored', async () => {
     const { runtime, turn, ledger } = setStage({ tools: [get] });
     const heard: string[] = [];
     const behavior = runtime.events.on(
@@ -42,7 +42,7 @@ describe('a behavior', () => {
     expect(heard).toEqual(['tool.requested a', 'tool.responded a', 'tool.requested b', 'tool.responded b']);
   });
 
-  it('hears what its types say, and TypeScript knows', () => {
+  it('gets events of its types, and TypeScript knows them', () => {
     const { runtime } = setStage({ tools: [get] });
     runtime.events.on({ name: 'one', on: 'tool.held' }, (event) => {
       expectTypeOf(event.confirmationId).toEqualTypeOf<string>();
@@ -82,7 +82,7 @@ describe('a behavior', () => {
     expect(heard).toEqual(expected);
   });
 
-  it('that fails leaves an event, and nobody else hears of it', async () => {
+  it('that fails leaves an event, and affects nothing else', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const listen = runtime.events.on({ name: 'listen', on: 'tool.responded' }, () => {
       throw new TypeError('cannot read password=hunter2hunter2');
@@ -109,7 +109,7 @@ describe('a behavior', () => {
     expect(others).toEqual(['a']);
   });
 
-  it('that lets the ToolError of a tool it called escape fails with its reason and its extras', async () => {
+  it('that lets the ToolError of a called tool escape fails with its reason and extras', async () => {
     const { runtime, turn } = setStage({ tools: [get, fail] });
     const behavior = runtime.events.on(
       { name: 'fetcher', on: 'tool.responded', where: { callId: 'a' } },
@@ -127,7 +127,7 @@ describe('a behavior', () => {
     ]);
   });
 
-  it('that does not come back is given up, and the next event is delivered', async () => {
+  it('that never returns is abandoned, and the next event is delivered', async () => {
     const { runtime, turn, clock } = setStage({ tools: [get] });
     const heard: string[] = [];
     let signal: AbortSignal | undefined;
@@ -158,7 +158,7 @@ describe('a behavior', () => {
     expect(await eventsOf(runtime, 'behavior.failed')).toMatchObject([{ reason: 'behavior.timeout' }]);
   });
 
-  it('hears nothing more once it is off, and goes on where it stopped', async () => {
+  it('gets nothing after off(), and continues where it stopped', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const heard: string[] = [];
     const listen = (): ReturnType<typeof runtime.events.on> =>
@@ -173,7 +173,7 @@ describe('a behavior', () => {
     expect(heard).toEqual(['a', 'b']);
   });
 
-  it('that is new hears what comes, or, where it says so, all there is', async () => {
+  it('that is new gets new events, or on request all stored ones', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     await turn.call(envelope('a', 'get_it', { n: 1 }));
     const heard: string[] = [];
@@ -204,12 +204,12 @@ describe('a behavior', () => {
       { name: 'x', on: 'tool.held', ephemeral: true, from: 'start' },
       /only a durable behavior has a position/,
     ],
-  ])('is refused where it could hear nothing: %j', (spec, message) => {
+  ])('is refused if it could never get an event: %j', (spec, message) => {
     const { runtime } = setStage({ tools: [] });
     expect(() => runtime.events.on(spec as never, () => undefined)).toThrow(message);
   });
 
-  it('has a name nobody else has', () => {
+  it('has a unique name', () => {
     const { runtime } = setStage({ tools: [] });
     runtime.events.on({ name: 'x', on: 'tool.held' }, () => undefined);
     expect(() => runtime.events.on({ name: 'x', on: 'tool.late' }, () => undefined)).toThrow(
@@ -219,7 +219,7 @@ describe('a behavior', () => {
 });
 
 describe('what a behavior emits', () => {
-  it('stands in the session of its event, caused by it, without secrets, and others hear of it', async () => {
+  it('is in the session of its event, with that event as its cause, without secrets, and reaches others', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const heard: EmittedEvent[] = [];
     const alert = runtime.events.on(
@@ -239,7 +239,7 @@ describe('what a behavior emits', () => {
     expect(heard).toEqual([event]);
   });
 
-  it('is not kept where the behavior fails after all', async () => {
+  it('is dropped if the behavior fails afterwards', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const flag = runtime.events.on({ name: 'flag', on: 'tool.responded' }, (_, context) => {
       context.emit('order.flagged', {});
@@ -267,7 +267,7 @@ describe('what a behavior emits', () => {
     expect((await eventsOf(runtime, 'behavior.failed'))[0]?.message).toMatch(message);
   });
 
-  it('cannot go round in circles: behaviors that set each other off are stopped, and it is said once', async () => {
+  it('cannot loop: behaviors that trigger each other are stopped, and it is reported once', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     let runs = 0;
     const ping = runtime.events.on({ name: 'ping', on: ['tool.responded', 'game.pong'] }, (_, context) => {
@@ -287,7 +287,7 @@ describe('what a behavior emits', () => {
     expect(await eventsOf(runtime, 'behavior.failed')).toMatchObject([{ reason: 'behavior.depth' }]);
   });
 
-  it('cannot go round in circles through the tools behaviors call either', async () => {
+  it('cannot loop through the tools that behaviors call either', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const again = runtime.events.on({ name: 'again', on: 'tool.responded' }, (event, context) =>
       context.call({ name: 'get_it', arguments: { after: event.id } }),
@@ -298,7 +298,7 @@ describe('what a behavior emits', () => {
     expect(await eventsOf(runtime, 'behavior.failed')).toMatchObject([{ reason: 'behavior.depth' }]);
   });
 
-  it('comes to a halt where a behavior fails on every failure, its own included', async () => {
+  it('stops if a behavior fails on every failure, including its own', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const doomed = runtime.events.on({ name: 'doomed', on: ['tool.responded', 'behavior.failed'] }, () => {
       throw new Error('again');
@@ -309,8 +309,8 @@ describe('what a behavior emits', () => {
   });
 });
 
-describe('the retry of what a behavior could not handle', () => {
-  it('gives it the same event again, by the event a failure leaves', async () => {
+describe('the retry of an event that a behavior could not handle', () => {
+  it('delivers the same event again, by the event that a failure leaves', async () => {
     let broken = 2;
     const flaky = defineTool({
       name: 'get_flaky',
@@ -330,7 +330,7 @@ describe('the retry of what a behavior could not handle', () => {
         context.emit('report.sent', {});
       },
     );
-    // As the page on tool errors has it.
+    // As on the page about tool errors.
     const toolRetry = runtime.events.on(
       {
         name: 'tool_retry',
@@ -366,7 +366,7 @@ describe('the retry of what a behavior could not handle', () => {
     ]);
   });
 
-  it('gives up when the retry does, and leaves every failure on record', async () => {
+  it('ends when the retry behavior gives up, and leaves every failure on record', async () => {
     const { runtime, turn } = setStage({ tools: [get, fail] });
     const report = runtime.events.on(
       { name: 'report', on: 'tool.responded', where: { callId: 'a' } },
@@ -383,7 +383,7 @@ describe('the retry of what a behavior could not handle', () => {
     expect((await eventsOf(runtime, 'behavior.failed')).map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
   });
 
-  it('does not do twice what had succeeded before the failure', async () => {
+  it('does not repeat what succeeded before the failure', async () => {
     let paid = 0;
     let broken = true;
     const pay = defineTool({ name: 'pay', mode: 'external', run: () => ++paid });
@@ -439,7 +439,7 @@ describe('the retry of what a behavior could not handle', () => {
 });
 
 describe('an ephemeral behavior', () => {
-  it('hears what happens from now on in every runtime, and leaves no position behind', async () => {
+  it('gets new events in every runtime, and leaves no position behind', async () => {
     const ledger = createMemoryLedger();
     const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
     const heard: string[] = [];
@@ -457,7 +457,7 @@ describe('an ephemeral behavior', () => {
 });
 
 describe('a durable behavior', () => {
-  it('is run by one runtime at a time, and by the next when that one closes', async () => {
+  it('runs in one runtime at a time, and in the next when that one closes', async () => {
     const ledger = createMemoryLedger();
     const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
     const heard: string[] = [];
@@ -478,7 +478,7 @@ describe('a durable behavior', () => {
     await two.close();
   });
 
-  it('is given an event again whose handling a closing runtime cut short', async () => {
+  it('gets an event again if a closing runtime interrupted its handling', async () => {
     const ledger = createMemoryLedger();
     const one = createRuntime({ tools: [get], ledger });
     const entered = deferred();
@@ -501,7 +501,7 @@ describe('a durable behavior', () => {
   });
 });
 
-it('what a behavior emits is there once, although its process dies the moment it is kept', async () => {
+it('an emitted event exists once, even if the process dies right after storing it', async () => {
   const clock = createManualClock();
   const mortal = createMortalLedger(clock);
   const { inner } = mortal;
@@ -527,7 +527,7 @@ it('what a behavior emits is there once, although its process dies the moment it
   await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
   await died.promise;
   const cursor = await inner.cursors.read('flag');
-  await inner.cursors.release('flag', cursor?.holder ?? ''); // as when its owner is found to be gone
+  await inner.cursors.release('flag', cursor?.holder ?? ''); // as when its owner is found dead
   const two = createRuntime({ tools: [get], ledger: inner, clock });
   const again = flag(two);
   await two.turn({ sessionId: 's' }).call(envelope('b', 'get_it', { n: 2 }));
@@ -552,7 +552,7 @@ it('a behavior that never stops does not keep a runtime from closing', async () 
 });
 
 describe('tail', () => {
-  it('gives every event from any position on, and then as they come', async () => {
+  it('returns every event from any position on, then new ones', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     await turn.call(envelope('a', 'get_it', { n: 1 }));
     const seen: { position: number; type: string }[] = [];

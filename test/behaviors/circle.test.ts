@@ -1,11 +1,11 @@
-/** Behaviors that set each other off for ever, whatever becomes of their processes, are cut. */
+/** Behaviors that trigger each other for ever are stopped, even if their processes die. */
 import { createRuntime, defineTool } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { expect, it } from 'vitest';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { deferred, envelope } from '../stage.ts';
 
-it('a circle of behaviors is cut although its process is killed each time around', async () => {
+it('a loop of behaviors is stopped even if its process is killed in each round', async () => {
   const clock = createManualClock();
   const mortal = createMortalLedger(clock);
   let rounds = 0;
@@ -14,7 +14,7 @@ it('a circle of behaviors is cut although its process is killed each time around
     const { ledger, kill } = mortal.open();
     const inBody = deferred();
     let ran = 0;
-    // Each process ends the call the last one left behind, and dies in the body of the call that follows from it.
+    // Each process ends the call that the last one left, and dies in the body of the next call.
     const step = defineTool({
       name: 'step',
       mode: 'external',

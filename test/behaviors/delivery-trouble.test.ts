@@ -1,4 +1,4 @@
-/** What behaviors are given when the ledger, the host or other behaviors are in their way. */
+/** Delivery to behaviors when the ledger, the host or other behaviors fail. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ const onDisk = (): Promise<Ledger> => {
   return openLedger(join(folder, 'ledger.db'));
 };
 
-it('a ledger in trouble at the moment a behavior is registered only makes it begin later', async () => {
+it('a ledger failure during the registration of a behavior only delays its start', async () => {
   const clock = createManualClock();
   const inner = createMemoryLedger({ clock });
   let trouble = 1;
@@ -57,7 +57,7 @@ it('a ledger in trouble at the moment a behavior is registered only makes it beg
 });
 
 describe('an entry that cannot be read', () => {
-  it('keeps the behaviors before it, of which the host and whoever waits are told; nothing is skipped', async () => {
+  it('stops the behaviors before it; the host and waiters get the error, and nothing is skipped', async () => {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
     let damaged: number | undefined;
@@ -111,7 +111,7 @@ describe('an entry that cannot be read', () => {
 });
 
 describe('caughtUp', () => {
-  it('waits for what a behavior that comes back has missed, on disk too', async () => {
+  it('waits for events that a returning behavior has missed, also on disk', async () => {
     const ledger = await onDisk();
     const runtime = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];
@@ -131,7 +131,7 @@ describe('caughtUp', () => {
     await ledger.close();
   });
 
-  it('waits for whoever runs the behavior, also for what was kept before this process came', async () => {
+  it('waits for the process that runs the behavior, including events stored before this process started', async () => {
     const ledger = createMemoryLedger();
     const [one, two] = [createRuntime({ tools: [get], ledger }), createRuntime({ tools: [get], ledger })];
     const go = deferred();
@@ -155,7 +155,7 @@ describe('caughtUp', () => {
   });
 });
 
-it('a behavior that is forgotten while it runs goes on from where it is', async () => {
+it('a behavior whose cursor is deleted while it runs continues from its position', async () => {
   const { runtime, turn, ledger } = setStage({ tools: [get] });
   const heard: string[] = [];
   const listen = runtime.events.on({ name: 'listen', on: 'tool.responded' }, (event, context) => {
@@ -177,7 +177,7 @@ it('a behavior that is forgotten while it runs goes on from where it is', async 
   await runtime.close();
 });
 
-it('a handler that does not stop lets the next runtime on the same ledger go on', async () => {
+it('a handler that does not stop lets the next runtime on the same ledger continue', async () => {
   const clock = createManualClock();
   const ledger = createMemoryLedger({ clock });
   const one = createRuntime({ tools: [get], ledger, clock, cancelGraceMs: 100 });
@@ -203,8 +203,8 @@ it('a handler that does not stop lets the next runtime on the same ledger go on'
   await two.close();
 });
 
-describe('a behavior that is to be given an event again', () => {
-  it('is given it also where the event stands in the ledger’s own chain', async () => {
+describe('a behavior with a redelivery request', () => {
+  it('gets the event even if it is in the ledger’s own chain', async () => {
     const { runtime, turn, ledger } = setStage({ tools: [get] });
     await turn.call(envelope('a', 'get_it'));
     const seen: number[] = [];
@@ -226,7 +226,7 @@ describe('a behavior that is to be given an event again', () => {
     await runtime.close();
   });
 
-  it('is not given it before its time because the runtime closes', async () => {
+  it('does not get it before its time because the runtime closes', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const seen: number[] = [];
     const flaky = runtime.events.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
@@ -244,7 +244,7 @@ describe('a behavior that is to be given an event again', () => {
     expect(seen).toEqual([1]);
   });
 
-  it('is given it once, however many ask and however often', async () => {
+  it('gets it once, however many requests there are', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const seen: number[] = [];
     const flaky = runtime.events.on({ name: 'flaky', on: 'tool.responded' }, (_, context) => {
@@ -269,7 +269,7 @@ describe('a behavior that is to be given an event again', () => {
   });
 });
 
-it('a session that is dropped while a behavior handles an event of it does not hold the behavior up', async () => {
+it('a session that is dropped while a behavior handles its event does not stop the behavior', async () => {
   const { runtime, turn, ledger } = setStage({ tools: [get] });
   let runs = 0;
   const entered = deferred();
@@ -327,7 +327,7 @@ describe('a behavior', () => {
       Object.assign(new ToolError('tool.timeout', 'slow'), { payloadExtras: { big: 1n } }),
     ],
     ['a tool error whose reason is a reserved word', new ToolError('__proto__' as never, 'm')],
-  ])('that throws %s leaves one failure that can be read, and goes on', async (_, thrown) => {
+  ])('that throws %s leaves one readable failure, and continues', async (_, thrown) => {
     const ledger = await onDisk();
     const runtime = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];
@@ -375,7 +375,7 @@ describe('a behavior', () => {
       })(),
     ],
     ['a lot', { text: 'x'.repeat(20_000_000) }],
-  ])('that emits %s either has it kept or fails, once', async (_, data) => {
+  ])('that emits %s either has it stored or fails, once', async (_, data) => {
     const ledger = await onDisk();
     const runtime = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];

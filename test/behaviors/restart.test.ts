@@ -1,4 +1,4 @@
-/** Retries and behaviors of processes that are killed in the middle: what another process makes of it. */
+/** Retries and behaviors of processes that are killed in the middle, and how another process continues. */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a process and resolves with what it says. */
+/** Starts a process and resolves with its output. */
 function run(errand: Omit<Errand, 'ledger' | 'world'>): Promise<string> & { readonly child: ChildProcess } {
   const told: Errand = { ledger: join(folder, 'ledger.db'), world: join(folder, 'world'), ...errand };
   const child = fork(join(import.meta.dirname, 'actor.ts'), [JSON.stringify(told)], {
@@ -76,7 +76,7 @@ const triedTwice = [
 ];
 
 describe('a call whose process is killed', () => {
-  it('while it waits to be tried again is tried again by the next process, when it is due', async () => {
+  it('while it waits for a retry is retried by the next process, when it is due', async () => {
     await killedAt({ play: 'attempts', failures: 1, halt: 'in backoff', begin: true });
     expect(world()).toEqual(['run']);
     expect(await run({ play: 'attempts', failures: 1, begin: false })).toBe('done');
@@ -105,14 +105,14 @@ describe('a call whose process is killed', () => {
     expect(ofCall(await events(), 'c')).toEqual(triedTwice);
   });
 
-  it('before its behavior has answered is offered to that of the next process', async () => {
+  it('before its behavior has answered is offered to the behavior of the next process', async () => {
     await killedAt({ play: 'own retry', failures: 1, halt: 'before asking', begin: true });
     expect(await run({ play: 'own retry', failures: 1, begin: false })).toBe('done');
     expect(world()).toEqual(['run', 'asked', 'asked', 'run']);
     expect(ofCall(await events(), 'c')).toEqual(triedTwice);
   });
 
-  it('between two attempts ends with the failure it had where nobody asks for another', async () => {
+  it('between two attempts ends with its last failure if no retry is requested', async () => {
     await killedAt({ play: 'own retry', failures: 1, halt: 'before asking', begin: true });
     expect(await run({ play: 'redelivery', failures: 0, begin: true })).toBe('done');
     const all = await events();
@@ -125,7 +125,7 @@ describe('a call whose process is killed', () => {
 });
 
 describe('a behavior whose process is killed', () => {
-  it('is given the same event by the next process, and no tool of it is called twice', async () => {
+  it('gets the same event in the next process, and none of its tool calls is repeated', async () => {
     await killedAt({ play: 'redelivery', failures: 0, halt: 'after the effect', begin: true });
     expect(await run({ play: 'redelivery', failures: 0, begin: false })).toBe('done');
     expect(world()).toEqual(['report 1', 'paid', 'report 1', 'run']);
@@ -133,7 +133,7 @@ describe('a behavior whose process is killed', () => {
     expect(all.filter(({ type }) => (type as string) === 'report.sent')).toHaveLength(1);
   });
 
-  it('before what it emitted was kept emits it once', async () => {
+  it('before its emitted event was stored emits it once', async () => {
     await killedAt({ play: 'redelivery', failures: 0, halt: 'in the behavior', begin: true });
     expect((await events()).filter(({ type }) => (type as string) === 'report.sent')).toHaveLength(0);
     expect(await run({ play: 'redelivery', failures: 0, begin: false })).toBe('done');
@@ -160,7 +160,7 @@ describe('a behavior whose process is killed', () => {
   });
 });
 
-it('one of two processes runs a durable behavior, and the other goes on when it is killed', async () => {
+it('one of two processes runs a durable behavior, and the other continues when it is killed', async () => {
   const first = run({ play: 'redelivery', failures: 0, halt: 'after the effect', begin: true });
   expect(await first).toBe('here');
   const second = run({ play: 'redelivery', failures: 0, begin: false });
@@ -176,7 +176,7 @@ describe('a durable behavior whose handler ends the process', () => {
     run({ play: 'poison', failures: 0, begin: calls.length > 0, calls });
   const poisoned = (): number => world().filter((line) => line === 'heard poison').length;
 
-  it('is given the event by three processes; then the failure is kept and the rest is delivered', async () => {
+  it('gets the event in three processes; then the failure is stored and the rest is delivered', async () => {
     await expect(start('before', 'poison')).rejects.toThrow('SIGKILL');
     for (let process = 2; process <= 3; process++) await expect(start()).rejects.toThrow('SIGKILL');
     expect(poisoned()).toBe(3);

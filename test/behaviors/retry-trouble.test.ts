@@ -1,5 +1,5 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
-/** Retries in the way of closing runtimes, changing rules, dying processes, hostile predicates and clocks that jump. */
+/** Retries during closing runtimes, changing rules, dying processes, hostile predicates and clock jumps. */
 import type { AnyTool, JsonObject, Runtime } from 'quittance';
 import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
@@ -16,13 +16,13 @@ const noRoute = (): never => {
 };
 const broken = defineTool({ name: 'get_it', mode: 'read', run: noRoute });
 
-/** Lets everything happen that is on its way. */
+/** Lets all pending work finish. */
 const settle = async (): Promise<void> => {
   for (let n = 0; n < 20; n++) await quiet();
 };
 
 describe('a predicate of a retry behavior', () => {
-  it('that throws leaves a failure, and the call ends as it would have', async () => {
+  it('that throws leaves a failure, and the call ends as without it', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     runtime.events.on(
       {
@@ -44,7 +44,7 @@ describe('a predicate of a retry behavior', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('that writes to the event changes nothing of what is kept or told', async () => {
+  it('that writes to the event changes nothing stored or returned', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     runtime.events.on(
       {
@@ -78,7 +78,7 @@ describe('a predicate of a retry behavior', () => {
   });
 });
 
-describe('while a retry behavior makes up its mind', () => {
+describe('while a retry behavior decides', () => {
   const undecided = (runtime: Runtime, signals: AbortSignal[]): void => {
     runtime.events.on(
       { name: 'mine', on: 'tool.responded', retries: true, timeoutMs: 3_600_000 },
@@ -101,7 +101,7 @@ describe('while a retry behavior makes up its mind', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('a call that is cancelled ends at once with the failure it had', async () => {
+  it('a cancelled call ends at once with its last failure', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     const signals: AbortSignal[] = [];
     undecided(runtime as never, signals);
@@ -114,7 +114,7 @@ describe('while a retry behavior makes up its mind', () => {
   });
 });
 
-it('a retry behavior holds nobody up beyond the turn', async () => {
+it('a retry behavior delays no call beyond its turn', async () => {
   const { runtime, clock } = setStage({ tools: [broken] });
   runtime.events.on(
     { name: 'mine', on: 'tool.responded', retries: true },
@@ -145,7 +145,7 @@ describe('rules that change between two attempts', () => {
     then: { action: 'warn', message: 'odd' },
   };
 
-  /** How often the body runs where its first attempt fails and then other rules come into force. */
+  /** How often the body runs if its first attempt fails and then other rules come into force. */
   const runsUnder = async (
     after: string,
     tool: Partial<Parameters<typeof defineTool>[0]>,
@@ -185,11 +185,11 @@ describe('rules that change between two attempts', () => {
   const harmless = text([{ ...calm, id: 'other' }]);
   const withdrawn = text([calm], { tools: { post_it: { side_effect: 'write', idempotent: false } } });
 
-  it('and say the same of the call let it be tried again', async () => {
+  it('and rule the same allow a retry', async () => {
     expect(await runsUnder(harmless, { idempotent: true })).toMatchObject({ runs: 2 });
   });
 
-  it('and say nothing about the call leave it what the body said of its failure', async () => {
+  it('and do not mention the call leave the body’s statement about its failure in force', async () => {
     expect(await runsUnder(harmless, {}, true)).toMatchObject({ runs: 2 });
   });
 
@@ -197,14 +197,14 @@ describe('rules that change between two attempts', () => {
     ['block it', text([calm, pre('block')]), /rules that came since would stop it/],
     ['ask a person', text([calm, pre('ask')]), /rules that came since would ask a person/],
     ['withdraw that it may run twice', withdrawn, /rules have withdrawn that it may run twice/],
-  ])('and %s end it with the failure it had', async (_, after, why) => {
+  ])('and %s end it with its last failure', async (_, after, why) => {
     const { runs, log } = await runsUnder(after, { idempotent: true });
     expect(runs).toBe(1);
     expect(log).toMatch(why);
   });
 });
 
-it('a late result that comes between two attempts is kept at once', async () => {
+it('a late result between two attempts is stored at once', async () => {
   const clock = createManualClock();
   const late = deferred<unknown>();
   const tool = defineTool({ name: 'get_it', mode: 'read', timeoutMs: 100, run: () => late.promise });
@@ -221,7 +221,7 @@ it('a late result that comes between two attempts is kept at once', async () => 
   await expectSettledOnce(runtime);
 });
 
-it('a clock that is set back does not put a retry off', async () => {
+it('a clock that is set back does not delay a retry', async () => {
   let runs = 0;
   const tool = defineTool({
     name: 'get_it',
@@ -239,7 +239,7 @@ it('a clock that is set back does not put a retry off', async () => {
   await expectSettledOnce(runtime);
 });
 
-it('a retry behavior that failed is not given its event again, and whoever asks for that is told', async () => {
+it('a retry behavior that failed does not get its event again, and a request for that gets an error', async () => {
   const { runtime, turn } = setStage({ tools: [broken] });
   runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, () => {
     throw new ToolError('tool.timeout', 'no answer from the switchboard');
@@ -263,7 +263,7 @@ it('a retry behavior that failed is not given its event again, and whoever asks 
 });
 
 describe('a turn that ends', () => {
-  it('while a call of it waits to be tried again ends the call with the failure it had, at once', async () => {
+  it('while one of its calls waits for a retry ends the call with its last failure, at once', async () => {
     const { runtime, turn } = setStage({ tools: [broken], behaviors: [slow] });
     const asked = turn.call(envelope('c', 'get_it'));
     await settle();
@@ -273,7 +273,7 @@ describe('a turn that ends', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('while a behavior thinks about another attempt waits for it no longer', async () => {
+  it('while a behavior decides about a retry no longer waits for it', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     const entered = deferred<AbortSignal>();
     runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, (_, { signal }) => {
@@ -288,7 +288,7 @@ describe('a turn that ends', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('while the body runs lets it end, and has it not tried again', async () => {
+  it('while the body runs lets it end, and does not retry it', async () => {
     const entered = deferred();
     const failing = deferred();
     const tool = defineTool({
@@ -312,7 +312,7 @@ describe('a turn that ends', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('leaves what a person approved alone: that is tried again as it would have been', async () => {
+  it('leaves an approved call alone: it is retried as usual', async () => {
     let runs = 0;
     const tool = defineTool({
       name: 'wipe',
@@ -338,8 +338,8 @@ describe('a turn that ends', () => {
   });
 });
 
-describe('a call that is gone on with by another process', () => {
-  /** A runtime that is killed while the call waits to be tried again, and the ledger it leaves behind. */
+describe('a call that another process continues', () => {
+  /** A runtime that is killed while the call waits for a retry, and the ledger it leaves. */
   const leftBetweenAttempts = async (
     tool: Parameters<typeof createRuntime>[0]['tools'][number],
     budgets?: readonly { scope: string; costMicros: number }[],
@@ -354,7 +354,7 @@ describe('a call that is gone on with by another process', () => {
     return { ledger: mortal.open().ledger, other: mortal.open().ledger, clock };
   };
 
-  /** Has runtimes go on with what they find, and the time pass that they wait for. */
+  /** Lets runtimes continue what they find, and advances the clock that they wait for. */
   const recover = async (
     runtimes: readonly { recover(): Promise<unknown> }[],
     clock: ReturnType<typeof createManualClock>,
@@ -367,7 +367,7 @@ describe('a call that is gone on with by another process', () => {
     await recovering;
   };
 
-  /** The call, gone on with to its end by another runtime that has the tool. */
+  /** The call after another runtime with the tool has ended it. */
   const goneOnWith = async (
     tool: AnyTool,
     { ledger, clock }: Pick<Awaited<ReturnType<typeof leftBetweenAttempts>>, 'ledger' | 'clock'>,
@@ -383,7 +383,7 @@ describe('a call that is gone on with by another process', () => {
     return { tool: defineTool({ name: 'get_it', mode: 'read', run }), runs: () => runs };
   };
 
-  it('is not tried again where its tool says no more that it may run twice', async () => {
+  it('is not retried if its tool no longer allows a rerun', async () => {
     let runs = 0;
     const tool = (idempotent: boolean) =>
       defineTool({
@@ -399,7 +399,7 @@ describe('a call that is gone on with by another process', () => {
     expect(runs).toBe(1);
   });
 
-  it('is tried again where the author of the tool said of that failure that it is safe', async () => {
+  it('is retried if the tool’s author declared a retry after that failure safe', async () => {
     let runs = 0;
     const tool = defineTool({
       name: 'post_it',
@@ -413,7 +413,7 @@ describe('a call that is gone on with by another process', () => {
     expect(runs).toBe(2);
   });
 
-  it('is not tried again where nobody knows any more what its turn had to spend', async () => {
+  it('is not retried if the budget of its turn is no longer known', async () => {
     let runs = 0;
     const tool = defineTool({
       name: 'get_it',
@@ -432,7 +432,7 @@ describe('a call that is gone on with by another process', () => {
     ]);
   });
 
-  it('is left to those that have its tool by those that do not', async () => {
+  it('is left by runtimes without its tool to those that have it', async () => {
     const { tool, runs } = getOnce();
     const { ledger, other, clock } = await leftBetweenAttempts(tool);
     const without = createRuntime({ tools: [], ledger: other, clock, behaviors: [slow] });
@@ -443,7 +443,7 @@ describe('a call that is gone on with by another process', () => {
     expect(await asked).toMatchObject({ output: 'done' });
   });
 
-  it('ends with the failure it had where nobody with its tool comes within an hour', async () => {
+  it('ends with its last failure if no runtime with its tool appears within an hour', async () => {
     const { tool, runs } = getOnce();
     const { ledger, clock } = await leftBetweenAttempts(tool);
     const without = createRuntime({ tools: [], ledger, clock, behaviors: [slow] });
@@ -458,7 +458,7 @@ describe('a call that is gone on with by another process', () => {
     await expectSettledOnce(without);
   });
 
-  it('is tried by one of two runtimes that share what is left of it', async () => {
+  it('is retried by one of two runtimes that share its ledger', async () => {
     const { tool, runs } = getOnce();
     const { ledger, clock } = await leftBetweenAttempts(tool);
     const both = [1, 2].map(() => createRuntime({ tools: [tool], ledger, clock, behaviors: [slow] }));
@@ -469,7 +469,7 @@ describe('a call that is gone on with by another process', () => {
 });
 
 describe('a behavior that calls tools', () => {
-  it('and is given its event again rejoins the call that still waits for a person', async () => {
+  it('and gets its event again rejoins the call that is still held', async () => {
     const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
     let runs = 0;
     const pay = defineTool({ name: 'pay', mode: 'local', run: () => ++runs });
@@ -495,7 +495,7 @@ describe('a behavior that calls tools', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('and does not wait for one that fails does not bring the process down', async () => {
+  it('and does not await a failing call does not crash the process', async () => {
     const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
     const fails = defineTool({ name: 'get_none', mode: 'read', run: noRoute });
     const unhandled: unknown[] = [];

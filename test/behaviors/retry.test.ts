@@ -1,4 +1,4 @@
-/** Retries: the same call tried again, by a behavior, where its tool allows it. */
+/** Retries: a behavior makes the same call run again, if its tool allows it. */
 import type { AnyTool, ReasonCode } from 'quittance';
 import type { Behavior } from 'quittance/events';
 import { defineTool, retry, ToolError } from 'quittance';
@@ -16,7 +16,7 @@ import {
   setStage,
 } from '../stage.ts';
 
-/** A tool that fails for the reasons given, one a time, and then succeeds. */
+/** A tool that fails for the given reasons, one at a time, and then succeeds. */
 function flaky(
   reasons: readonly ReasonCode[],
   traits: Partial<Parameters<typeof defineTool>[0]> = { mode: 'read' },
@@ -38,7 +38,7 @@ function flaky(
   return { tool, keys, attempts };
 }
 
-/** Moves the clock on until the call is told. */
+/** Advances the clock until the call returns. */
 async function settled<Value>(clock: { advance(ms: number): void }, asked: Promise<Value>): Promise<Value> {
   let done = false;
   void asked.then(
@@ -52,8 +52,8 @@ async function settled<Value>(clock: { advance(ms: number): void }, asked: Promi
   return asked;
 }
 
-describe('a call that fails for a passing reason', () => {
-  it('is tried again, and its caller hears one outcome, after the last attempt', async () => {
+describe('a call that fails for a temporary reason', () => {
+  it('is retried, and its caller gets one outcome, after the last attempt', async () => {
     const { tool, keys, attempts } = flaky(['tool.network_error', 'tool.timeout']);
     const { runtime, turn, clock } = setStage({ tools: [tool], behaviors: [retry()] });
     const outcome = await settled(clock, turn.call(envelope('c', 'fetch_rates')));
@@ -82,7 +82,7 @@ describe('a call that fails for a passing reason', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('has every attempt in the trace with what caused it', async () => {
+  it('has every attempt in the trace with its cause', async () => {
     const { tool } = flaky(['tool.network_error']);
     const { runtime, turn, clock } = setStage({ tools: [tool], behaviors: [retry({ name: 'again' })] });
     await settled(clock, turn.call(envelope('c', 'fetch_rates')));
@@ -93,14 +93,14 @@ describe('a call that fails for a passing reason', () => {
     expect(second).toMatchObject({ cause: asked?.id, attempt: 2 });
   });
 
-  it('ends with its last failure when the attempts are used up, told once', async () => {
+  it('ends with its last failure when the attempts are used up, returned once', async () => {
     const { tool, attempts } = flaky(Array.from({ length: 9 }, () => 'tool.network_error' as const));
     const { runtime, turn, clock } = setStage({ tools: [tool], behaviors: [retry({ attempts: 4 })] });
     const outcome = await settled(clock, turn.call(envelope('c', 'fetch_rates')));
     expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'tool.network_error' });
     expect(attempts).toEqual([1, 2, 3, 4]);
     const ends = await eventsOf(runtime, 'tool.responded');
-    // Nobody could have asked for a fifth, so the fourth is final at once.
+    // A fifth attempt could not be requested, so the fourth is final at once.
     expect(ends.map(({ attempt, final }) => [attempt, final])).toEqual([
       [1, false],
       [2, false],
@@ -110,7 +110,7 @@ describe('a call that fails for a passing reason', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('waits longer each time, never longer than allowed, and by the injected clock', async () => {
+  it('waits longer each time, up to the maximum, by the injected clock', async () => {
     const { tool } = flaky(Array.from({ length: 6 }, () => 'tool.network_error' as const));
     const { runtime, turn, clock } = setStage({
       tools: [tool],
@@ -124,7 +124,7 @@ describe('a call that fails for a passing reason', () => {
       expect(started[index + 1]?.at).toBeGreaterThanOrEqual(notBefore ?? 0);
   });
 
-  it('is spread by jitter within its bounds, so that calls that fail together come back apart', async () => {
+  it('is spread by jitter within its bounds, so that calls that fail together are retried apart', async () => {
     const { tool } = flaky(Array.from({ length: 20 }, () => 'tool.network_error' as const));
     const { runtime, turn, clock } = setStage({
       tools: [tool],
@@ -145,7 +145,7 @@ describe('a call that fails for a passing reason', () => {
     }
   });
 
-  it('is tried on the terms of its tool', async () => {
+  it('is retried with the settings of its tool', async () => {
     const fetching = flaky(['tool.network_error', 'tool.network_error', 'tool.network_error']);
     const other = flaky(['tool.network_error'], { name: 'get_other', mode: 'read' });
     const picky = flaky(['tool.execution_error'], { name: 'get_picky', mode: 'read' });
@@ -173,7 +173,7 @@ describe('a call that fails for a passing reason', () => {
     expect([fetching.attempts, other.attempts, picky.attempts]).toEqual([[1, 2, 3, 4], [1], [1, 2]]);
   });
 
-  it('is charged for each attempt, counted as one call, and its outcome says what all of them cost', async () => {
+  it('is charged for each attempt, counted as one call, and its outcome has the total cost', async () => {
     const { tool } = flaky(['tool.network_error'], { mode: 'read', costMicros: 30 });
     const { runtime, ledger, turn, clock } = setStage({
       tools: [tool],
@@ -191,7 +191,7 @@ describe('a call that fails for a passing reason', () => {
     expect(call?.settled?.costMicros).toBe(60);
   });
 
-  it('is not tried again where the budget has too little left, and says so', async () => {
+  it('is not retried if the budget has too little left, and the log says so', async () => {
     const { tool, attempts } = flaky(['tool.network_error'], { mode: 'read', costMicros: 60 });
     const { runtime, turn, clock } = setStage({
       tools: [tool],
@@ -228,7 +228,7 @@ describe('a body that must not run twice', () => {
   it.each([
     ['idempotent', { mode: 'external', idempotent: true } as const],
     ['only reading', { mode: 'read' } as const],
-  ])('runs again where its tool is declared %s', async (_, traits) => {
+  ])('runs again if its tool is declared %s', async (_, traits) => {
     const { tool, attempts } = flaky(['tool.network_error'], traits);
     const { turn, clock } = setStage({ tools: [tool], behaviors: [retry()] });
     expect(await settled(clock, turn.call(envelope('c', 'fetch_rates')))).toMatchObject({
@@ -237,7 +237,7 @@ describe('a body that must not run twice', () => {
     expect(attempts).toEqual([1, 2]);
   });
 
-  it('runs again where its author says of this failure that trying again is safe', async () => {
+  it('runs again if its author declares a retry after this failure safe', async () => {
     let runs = 0;
     const tool = defineTool({
       name: 'pay',
@@ -253,7 +253,7 @@ describe('a body that must not run twice', () => {
     expect(runs).toBe(2);
   });
 
-  it('does not run again for a failure that does not pass, whatever the reasons of a retry say', async () => {
+  it('does not run again for a permanent failure, whatever reasons the retry behavior lists', async () => {
     const { tool, attempts } = flaky(['tool.invalid_output']);
     const { turn, clock } = setStage({
       tools: [tool],
@@ -269,7 +269,7 @@ describe('a body that must not run twice', () => {
 describe('between two attempts', () => {
   const slow = (): Behavior => retry({ initialMs: 60_000, maxMs: 60_000, jitter: 0 });
 
-  it('a cancelled call ends at once with the failure it had', async () => {
+  it('a cancelled call ends at once with its last failure', async () => {
     const { tool, attempts } = flaky(['tool.network_error']);
     const { runtime, turn } = setStage({ tools: [tool], behaviors: [slow()] });
     const asked = turn.call(envelope('c', 'fetch_rates'));
@@ -280,7 +280,7 @@ describe('between two attempts', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('a call whose turn would be over before the next one ends at once', async () => {
+  it('a call whose turn would end before the next attempt ends at once', async () => {
     const { tool, attempts } = flaky(['tool.network_error']);
     const { runtime } = setStage({ tools: [tool], behaviors: [slow()] });
     const turn = runtime.turn({ sessionId: 's', timeoutMs: 10_000 });
@@ -289,7 +289,7 @@ describe('between two attempts', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('a runtime that closes ends its calls with the failure they had', async () => {
+  it('a runtime that closes ends its calls with their last failure', async () => {
     const { tool } = flaky(['tool.network_error']);
     const { runtime, turn } = setStage({ tools: [tool], behaviors: [slow()] });
     const asked = turn.call(envelope('c', 'fetch_rates'));
@@ -298,7 +298,7 @@ describe('between two attempts', () => {
     expect(await asked).toMatchObject({ code: 'tool.network_error' });
   });
 
-  it('whoever asks for the same call joins it', async () => {
+  it('a repeat of the same call joins it', async () => {
     const { tool, attempts } = flaky(['tool.network_error']);
     const { runtime, turn, clock } = setStage({ tools: [tool], behaviors: [slow()] });
     const first = turn.call(envelope('c', 'fetch_rates'));
@@ -310,7 +310,7 @@ describe('between two attempts', () => {
     expect(attempts).toEqual([1, 2]);
   });
 
-  it('the late result of an attempt that timed out is kept with its number, and changes nothing', async () => {
+  it('the late result of an attempt that timed out is stored with its number, and changes nothing', async () => {
     const clock = createManualClock();
     const late = deferred<unknown>();
     let runs = 0;
@@ -340,8 +340,8 @@ describe('between two attempts', () => {
   });
 });
 
-describe('a retry behavior of the user’s own', () => {
-  it('works as the shipped one does, by the event', async () => {
+describe('a custom retry behavior', () => {
+  it('works like the built-in one, by the event', async () => {
     const { tool, attempts } = flaky(['tool.execution_error']);
     const { runtime, turn, clock } = setStage({ tools: [tool] });
     runtime.events.on(
@@ -363,7 +363,7 @@ describe('a retry behavior of the user’s own', () => {
     expect((await eventsOf(runtime, 'retry.requested')).map(({ by }) => by)).toEqual(['mine']);
   });
 
-  it('that asks for nothing leaves the call with a final outcome of its own, charged once', async () => {
+  it('that requests nothing leaves the call with its final outcome, charged once', async () => {
     const { tool } = flaky(['tool.execution_error'], { mode: 'read', costMicros: 30 });
     const { runtime, turn, ledger } = setStage({
       tools: [tool],
@@ -387,7 +387,7 @@ describe('a retry behavior of the user’s own', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('that never answers holds the call up no longer than it may', async () => {
+  it('that never answers delays the call no longer than its time limit', async () => {
     const { tool } = flaky(['tool.execution_error']);
     const { runtime, turn, clock } = setStage({ tools: [tool] });
     runtime.events.on(
@@ -403,7 +403,7 @@ describe('a retry behavior of the user’s own', () => {
     ]);
   });
 
-  it('that throws fails by itself, and the call ends as it would have', async () => {
+  it('that throws fails by itself, and the call ends as without it', async () => {
     const { tool } = flaky(['tool.execution_error']);
     const { runtime, turn } = setStage({ tools: [tool] });
     runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, () => {
@@ -422,7 +422,7 @@ describe('a retry behavior of the user’s own', () => {
     });
   });
 
-  it('cannot have another call tried again, nor skip an attempt', async () => {
+  it('cannot retry another call, nor skip an attempt', async () => {
     const { tool } = flaky(['tool.execution_error', 'tool.execution_error']);
     const { runtime, turn } = setStage({ tools: [tool] });
     runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, (event, context) => {
@@ -440,7 +440,7 @@ describe('a retry behavior of the user’s own', () => {
     expect(await eventsOf(runtime, 'retry.requested')).toEqual([]);
   });
 
-  it('is told in so many words when it did not say that it retries', async () => {
+  it('gets an explicit error if it did not declare that it retries', async () => {
     const { tool } = flaky(['tool.execution_error']);
     const { runtime, turn } = setStage({ tools: [tool] });
     const mine = runtime.events.on({ name: 'mine', on: 'tool.responded' }, (event, context) => {
@@ -461,12 +461,12 @@ describe('retry', () => {
     [{ jitter: 2 }, /jitter must be a number from 0 to 1, found 2/],
     [{ factor: Number.NaN }, /factor must be a number of at least 1/],
     [{ tools: { pay: { attemps: 3 } } }, /retry for the tool "pay".*attemps/],
-  ])('refuses terms that cannot work: %j', (options, message) => {
+  ])('refuses settings that cannot work: %j', (options, message) => {
     expect(() => retry(options as never)).toThrow(message);
   });
 });
 
-it('what rules found in the output of a failed attempt is not said of the next one', async () => {
+it('rulings about the output of a failed attempt do not carry over to the next one', async () => {
   const contracts = contractsFromYamlString(`
 apiVersion: edictum/v1
 kind: Ruleset

@@ -10,13 +10,13 @@ import { promisify } from 'node:util';
 import { isPackageBuilt } from '../frameworks/suite/package-arguments.ts';
 import { browserPathName, unpackBrowser } from '../browser.ts';
 
-/** Where it was built, for those who open it. */
+/** The folder of the build, for tests that open it. */
 export const consoleFolderName = 'QUITTANCE_TEST_CONSOLE';
 
 const root = join(import.meta.dirname, '../..');
 
 export default async function setup(): Promise<() => void> {
-  // Unpacked once, before workers start: two that unpack at the same time find a file that is being written.
+  // Unpacked once, before workers start: two at the same time would find a half-written file.
   process.env[browserPathName] = await unpackBrowser(
     join(root, `node_modules/.cache/chromium-${browserVersion()}`),
   );
@@ -36,7 +36,7 @@ export default async function setup(): Promise<() => void> {
     '--logLevel',
     'error',
   ];
-  // In a process of its own: here the React that is made for tests would be bundled, which is slow.
+  // In a separate process: this one would bundle React’s test build, which is slow.
   const env = { ...process.env, NODE_ENV: 'production' };
   await promisify(execFile)(process.execPath, [vite, ...args], { cwd: root, env });
   process.env[consoleFolderName] = folder;

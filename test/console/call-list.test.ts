@@ -48,45 +48,45 @@ describe('a list of calls', () => {
     expect(appendCallPage(list, page([4])).next).toBeUndefined();
   });
 
-  test('takes new calls at its top and keeps what was read below', () => {
+  test('adds new calls at its top and keeps the rest', () => {
     const renewed = renewHead(list, page([11, 10, 9], 'after 9'));
     expect(ids(renewed)).toEqual([11, 10, 9, 8, 7, 6, 5]);
     expect(renewed.next).toBe('after 5');
   });
 
-  test('drops calls that no longer fit, as far down as the new head tells', () => {
+  test('drops calls that no longer match, as far down as the new head reaches', () => {
     expect(ids(renewHead(list, page([10, 9, 7], 'after 7')))).toEqual([10, 9, 7, 6, 5]);
   });
 
-  test('is read anew where more arrived than fits a page', () => {
+  test('is read again if more arrived than fit on a page', () => {
     const renewed = renewHead(list, page([30, 29, 28], 'after 28'));
     expect(ids(renewed)).toEqual([30, 29, 28]);
     expect(renewed.next).toBe('after 28');
   });
 
-  test('is the page where the page is all there is', () => {
+  test('is the page if the page is complete', () => {
     expect(ids(renewHead(list, page([9])))).toEqual([9]);
     expect(ids(renewHead(list, page([])))).toEqual([]);
   });
 
-  test('keeps what a search found further back when its head is read again', () => {
+  test('keeps results of a search further back when its head is read again', () => {
     const found = appendCallPage(renewHead(noCalls, page([], 'a', 900)), page([40], 'b', 30));
     const renewed = renewHead(found, page([950], 'c', 901));
     expect(ids(renewed)).toEqual([950, 40]);
     expect(renewed.next).toBe('b');
-    // Even where it found nothing yet, it does not begin again.
+    // Even without results so far, it does not start again.
     expect(renewHead(renewHead(noCalls, page([], 'a', 900)), page([], 'z', 905)).next).toBe('a');
   });
 
-  test('counts what is new without moving anything', () => {
+  test('counts new calls without moving anything', () => {
     expect(countNew(list, page([11, 10, 9], 'x'))).toBe(2);
   });
 
-  test('shows a call as it is now where it stands', () => {
+  test('updates a call in its place', () => {
     const changed = replaceCall(list, call(6, { outcome: 'ToolFailure' }));
     expect(changed.rows[3]?.outcome).toBe('ToolFailure');
     expect(replaceCall(list, call(99))).toBe(list);
-    // An id is of its session only.
+    // An id belongs to its session only.
     expect(replaceCall(list, call(6, { sessionId: 'other' }))).toBe(list);
   });
 });

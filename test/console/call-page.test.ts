@@ -27,7 +27,7 @@ beforeAll(async () => {
   await shop.runtime.close();
 });
 const eventsOf = (callId: string): readonly CallEvent[] => calls.get(callId) ?? [];
-/** Without what a slow machine takes beside the gates. */
+/** Without the overhead of a slow machine besides the gates. */
 const barsOf = (callId: string): readonly Bar[] =>
   toWaterfall(eventsOf(callId)).filter(({ name }) => name !== 'overhead');
 
@@ -53,7 +53,7 @@ describe('the waterfall', () => {
     expect(bars[0]?.note).toBe('denied by the rule no-large-refunds');
   });
 
-  test('shows how long a person was waited for, who decided, and the gates after that', () => {
+  test('shows how long the call was held, who decided, and the gates after that', () => {
     const bars = barsOf('call_edited');
     expect(bars.find(({ name }) => name === 'held')).toMatchObject({
       kind: 'wait',
@@ -62,7 +62,7 @@ describe('the waterfall', () => {
     expect(bars.map(({ name }) => name)).toContain('gates again');
   });
 
-  test('adds up: what the gates took together is what each took, and the rest', () => {
+  test('adds up: the total of the gates is the sum of each, and the rest', () => {
     const slow = eventsOf('call_read').map((event, index) =>
       event.type === 'tool.decided'
         ? { ...event, at: (eventsOf('call_read')[0]?.at ?? 0) + 40 + index }
@@ -77,7 +77,7 @@ describe('the waterfall', () => {
       );
   });
 
-  test('tells of a preview after the gates that made it, and of the body within its attempt', () => {
+  test('shows a preview after the gates that made it, and the body within its attempt', () => {
     const names = barsOf('call_preview').map(({ name }) => name);
     expect(names.slice(0, gateOrder.length + 2)).toEqual(['gates', ...gateOrder, 'preview shown']);
     const attempt = eventsOf('call_coerced').map((event) =>
@@ -90,11 +90,11 @@ describe('the waterfall', () => {
     );
   });
 
-  test('shows a hold that lasts as open', () => {
+  test('shows an open hold as open', () => {
     expect(barsOf('call_held').at(-1)).toMatchObject({ name: 'held', ms: undefined, tone: 'attention' });
   });
 
-  test('shows attempts in the order they began, with waits between them', () => {
+  test('shows attempts in the order they started, with waits between them', () => {
     const steps = barsOf('call_retried').filter(({ kind }) => kind === 'attempt' || kind === 'wait');
     expect(steps.map(({ name }) => name)).toEqual([
       'attempt 1',
@@ -105,12 +105,12 @@ describe('the waterfall', () => {
     ]);
   });
 
-  test('shows that the call was asked for again', () => {
+  test('shows that the call was repeated', () => {
     expect(barsOf('call_coerced').at(-1)).toMatchObject({ name: 'requested again', kind: 'moment' });
   });
 });
 
-describe('the scale of time', () => {
+describe('the time scale', () => {
   const bar = (from: number, ms: number | undefined, kind: Bar['kind'] = 'attempt'): Bar => ({
     name: 'x',
     kind,
@@ -120,13 +120,13 @@ describe('the scale of time', () => {
     tone: 'quiet',
   });
 
-  test('draws what took as long as long, from 0 to 1', () => {
+  test('draws equal durations with equal lengths, from 0 to 1', () => {
     const scale = createCallScale([bar(0, 10), bar(10, 30)], 0);
     expect([scale.at(0), scale.at(10), scale.at(40)]).toEqual([0, 0.25, 1]);
     expect(scale.isBroken).toBe(false);
   });
 
-  test('draws a wait of hours short enough to see what happened around it', () => {
+  test('draws a wait of hours short enough to show what happened around it', () => {
     const scale = createCallScale([bar(0, 10), bar(10, 3_600_000, 'wait'), bar(3_600_010, 10)], 0);
     expect(scale.isBroken).toBe(true);
     expect(scale.at(10)).toBeGreaterThan(0.2);
@@ -134,15 +134,15 @@ describe('the scale of time', () => {
     expect(scale.at(1_800_000)).toBeGreaterThan(scale.at(10));
   });
 
-  test('stands no time at all, and time that lasts', () => {
+  test('handles zero duration, and open durations', () => {
     expect(createCallScale([], 0).at(5)).toBeLessThanOrEqual(1);
     expect(createCallScale([bar(0, 0)], 0).at(0)).toBe(0);
     expect(createCallScale([bar(0, undefined)], 50).at(25)).toBeCloseTo(0.5);
   });
 });
 
-describe('the way of the arguments', () => {
-  test('leads through mending, and says by which rule', () => {
+describe('the path of the arguments', () => {
+  test('shows coercion and repair, with the rule', () => {
     const { stages, changes, hidden, isAsApproved, isAsRequested } = toInputPath(eventsOf('call_coerced'));
     const [requested, coerced, approved, executed] = stages;
     expect(requested.value).toMatchObject({ cents: '1200' });
@@ -158,7 +158,7 @@ describe('the way of the arguments', () => {
     expect(toInputPath(eventsOf('call_held')).isAsRequested).toBeUndefined();
   });
 
-  test('shows an edit, and that what ran is what was approved', () => {
+  test('shows an edit, and that the approved input ran', () => {
     const { stages, isAsApproved } = toInputPath(eventsOf('call_edited'));
     expect(stages[2]).toMatchObject({ status: 'there', note: 'edited by Ada (self-asserted name)' });
     expect(stages[3].value).toEqual({ customer: 'Samuel Okoro', note: 'keep the invoices' });
@@ -166,7 +166,7 @@ describe('the way of the arguments', () => {
     expect(isAsApproved).toBe(true);
   });
 
-  test('says so where what ran is not what was approved', () => {
+  test('reports if the executed input is not the approved one', () => {
     const forged = eventsOf('call_approved').map((event) =>
       event.type === 'confirmation.decided' ? { ...event, inputDigest: 'sha256:other' } : event,
     );
@@ -186,7 +186,7 @@ describe('the way of the arguments', () => {
 });
 
 describe('attempts', () => {
-  test('are all there, with how each ended', () => {
+  test('are all listed, each with its end', () => {
     const attempts = attemptsOf(eventsOf('call_retried'));
     expect(attempts.map(({ ended }) => ended?.outcome.type)).toEqual([
       'ToolFailure',
@@ -196,18 +196,18 @@ describe('attempts', () => {
     expect(attempts.map(({ costMicros }) => costMicros)).toEqual([1_500, 1_500, 1_500]);
   });
 
-  test('say what was touched and logged', () => {
+  test('show targets and log lines', () => {
     const [attempt] = attemptsOf(eventsOf('call_coerced'));
     expect(attempt?.reached).toEqual(['https://pay.example.com/v1/refunds']);
     expect(attempt?.log[0]?.message).toBe('The bank took it');
   });
 
-  test('are none where the body never ran', () => {
+  test('are empty if the body never ran', () => {
     expect(attemptsOf(eventsOf('call_unknown'))).toEqual([]);
     expect(attemptsOf(eventsOf('call_blocked'))).toEqual([]);
   });
 
-  test('keep what came too late', () => {
+  test('keep late results', () => {
     expect(attemptsOf(eventsOf('call_late')).some(({ late }) => late.length > 0)).toBe(true);
   });
 });

@@ -53,7 +53,7 @@ const looks = [
 ] as const;
 
 test.each(looks.map((look, index) => ({ ...look, index })))(
-  'the page of every call can be read and used by everybody: $colorScheme, $width wide',
+  'the page of every call is accessible: $colorScheme, $width wide',
   async ({ colorScheme, width, index }) => {
     const { page, goTo, complaints, context } = await stage.visit({
       colorScheme,
@@ -93,7 +93,7 @@ test('the waterfall shows every gate with its time, and where a call was stopped
   });
 });
 
-test('inputs are shown from what was asked to what ran, with what changed and a badge that they match', async () => {
+test('inputs are shown from the request to the run, with changes and a badge that they match', async () => {
   await open('call_edited', async ({ page }) => {
     const inputs = panelOf(page, 'Inputs');
     expect(await inputs.locator('.stages li').allInnerTexts()).toEqual([
@@ -110,7 +110,7 @@ test('inputs are shown from what was asked to what ran, with what changed and a 
   });
 });
 
-test('what was hidden is nowhere on the page', async () => {
+test('hidden values are nowhere on the page', async () => {
   await open('call_coerced', async ({ page }) => {
     await panelOf(page, 'Inputs').getByText('$.token').waitFor();
     await page.evaluate(() => document.querySelectorAll('details').forEach((each) => (each.open = true)));
@@ -119,7 +119,7 @@ test('what was hidden is nowhere on the page', async () => {
   });
 });
 
-test('late results stand beside the outcome, and retries in their order', async () => {
+test('late results are next to the outcome, and retries in their order', async () => {
   await open('call_late', async ({ page }) => {
     const attempts = panelOf(page, 'Attempts');
     await attempts.getByText('late result').first().waitFor();
@@ -132,7 +132,7 @@ test('late results stand beside the outcome, and retries in their order', async 
   });
 });
 
-test('an output that was kept aside is read in pieces', async () => {
+test('a large output is read in pieces', async () => {
   await open('call_artifact', async ({ page }) => {
     const told = panelOf(page, 'Model content');
     await told.getByRole('button', { name: 'Show' }).click();
@@ -145,7 +145,7 @@ test('an output that was kept aside is read in pieces', async () => {
   });
 });
 
-test('the same call is one command away', async () => {
+test('the page shows a command for the same call', async () => {
   await open('call_read', async ({ page }) => {
     const elsewhere = panelOf(page, 'View via CLI or API');
     expect(await elsewhere.innerText()).toContain('quittance show call_read --session ticket-42');
@@ -153,7 +153,7 @@ test('the same call is one command away', async () => {
   });
 });
 
-test('a call is undone once, by keyboard, with a reason, and both calls lead to each other', async () => {
+test('a call is undone once, by keyboard, with a reason, and both calls link to each other', async () => {
   await open('call_undoable', async ({ page }) => {
     await page.getByRole('button', { name: 'Undo…' }).focus();
     await page.keyboard.press('Enter');
@@ -176,7 +176,7 @@ test('a call is undone once, by keyboard, with a reason, and both calls lead to 
   });
 });
 
-test('whoever may not undo is told so', async () => {
+test('a person who may not undo sees why', async () => {
   const { runtime } = stage;
   await runtime
     .turn({ sessionId: 'ticket-42' })
@@ -190,7 +190,7 @@ test('whoever may not undo is told so', async () => {
   await context.close();
 });
 
-test('a held call leads to the inbox, and the page follows what is decided elsewhere', async () => {
+test('a held call links to the inbox, and the page follows a decision made elsewhere', async () => {
   await open('call_held', async ({ page }) => {
     const link = page.getByRole('link', { name: 'Decide in the inbox' });
     const { rows } = await stage.runtime.confirmations.list({ status: 'pending', limit: 10 });
@@ -207,7 +207,7 @@ test('a held call leads to the inbox, and the page follows what is decided elsew
   });
 });
 
-test('a call whose end nobody knows leads to where that is said', async () => {
+test('an unresolved call links to its resolution form', async () => {
   await open('call_unsure', async ({ page }) => {
     await page.getByRole('heading', { level: 1 }).getByText('indeterminate').waitFor();
     expect(await page.getByRole('link', { name: 'Resolve it' }).getAttribute('href')).toBe(
@@ -216,7 +216,7 @@ test('a call whose end nobody knows leads to where that is said', async () => {
   });
 });
 
-test('a call that is not there is said to be not there', async () => {
+test('the page of a missing call says that it does not exist', async () => {
   const { page, goTo, context } = await stage.visit();
   await goTo('/calls/ticket-42/call_nowhere');
   await page.getByRole('heading', { name: 'Call not found' }).waitFor();

@@ -28,7 +28,7 @@ const rowOf = (page: Page, callId: string): Locator =>
 const countRows = (page: Page): Promise<number> => rowsOf(page).count();
 
 let made = 0;
-/** A call as an agent makes it; gives its id. */
+/** Makes a call like an agent and returns its id. */
 async function makeCall(): Promise<string> {
   const id = `call_new_${made++}`;
   await stage.runtime
@@ -47,7 +47,7 @@ async function withVisitor(run: (visitor: Visitor) => Promise<void>, at?: string
 }
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-  test.each([1440, 800])('the list can be read and used by everybody, %i wide', async (width) => {
+  test.each([1440, 800])('the list is accessible, %i wide', async (width) => {
     const { page, goTo, complaints, context } = await stage.visit({
       colorScheme,
       viewport: { width, height: 900 },
@@ -61,13 +61,13 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     await linkOf(page, 'call_blocked').waitFor();
     expect(await findBarriers(page)).toEqual([]);
     expect(complaints).toEqual([]);
-    // Nothing sticks out at the side.
+    // Nothing overflows at the side.
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
     await context.close();
   });
 });
 
-test('a row tells outcome, tool, mode, session, principal, attempts, duration, cost, decision and age', async () => {
+test('a row shows outcome, tool, mode, session, principal, attempts, duration, cost, decision and age', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls');
     const row = rowOf(page, 'call_retried');
@@ -91,7 +91,7 @@ test('a row tells outcome, tool, mode, session, principal, attempts, duration, c
   });
 });
 
-test('facets count, narrow the list, stand in the address, and still offer the other choices', async () => {
+test('facets count, narrow the list, are in the address, and still offer the other choices', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls');
     const filters = page.getByRole('group', { name: 'Filters' });
@@ -101,7 +101,7 @@ test('facets count, narrow the list, stand in the address, and still offer the o
     await filters.getByRole('button', { name: /^failed \d+$/ }).waitFor();
     await filters.getByRole('button', { name: /^refund 2$/ }).click();
     await expect.poll(() => countRows(page)).toBe(2);
-    // The address alone brings the view back, and so does the way back.
+    // The address alone restores the view, and so does going back.
     await page.reload();
     await expect.poll(() => countRows(page)).toBe(2);
     await page.goBack();
@@ -147,7 +147,7 @@ test('a choice that counting did not reach says how many calls are listed, never
   });
 });
 
-test('a search looks into ids, tools, codes and messages', async () => {
+test('a search covers ids, tools, codes and messages', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls');
     const field = page.getByRole('searchbox');
@@ -170,13 +170,13 @@ test('a search looks into ids, tools, codes and messages', async () => {
   });
 });
 
-test('a view is saved under a name, found again and forgotten', async () => {
+test('a view is saved under a name, found again and deleted', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls?mode=destructive');
     await page.getByRole('button', { name: 'Save view' }).click();
     await page.getByLabel('Name').fill('Dangerous');
     await page.keyboard.press('Enter');
-    // Whoever works by keyboard goes on from where they were.
+    // Keyboard users continue where they were.
     await expect.poll(() => page.locator(':focus').textContent()).toBe('Delete view');
     await goTo('/calls');
     await page.getByRole('link', { name: 'Dangerous' }).click();
@@ -186,7 +186,7 @@ test('a view is saved under a name, found again and forgotten', async () => {
   });
 });
 
-test('everything is reached by keyboard alone', async () => {
+test('everything is reachable by keyboard alone', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls');
     await linkOf(page, 'call_read').waitFor();
@@ -210,7 +210,7 @@ test('everything is reached by keyboard alone', async () => {
     await page.getByRole('heading', { name: 'Waterfall' }).waitFor();
     await page.keyboard.press('g');
     await page.keyboard.press('c');
-    // It hears keys by then.
+    // Keys work by then.
     await page.getByText('Live', { exact: true }).waitFor();
     await page.keyboard.press('p');
     await page.getByText('Paused', { exact: true }).waitFor();
@@ -231,7 +231,7 @@ test('calls appear as they are made, and wait while the tail is paused', async (
   });
 });
 
-test('a row changes where it stands when its call does', async () => {
+test('a row is updated in place when its call changes', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls');
     const row = rowOf(page, 'call_held_too');
@@ -248,7 +248,7 @@ test('a row changes where it stands when its call does', async () => {
   });
 });
 
-test('the tail survives a lost connection, and shows every call of meanwhile once', async () => {
+test('the tail survives a lost connection, and shows every missed call once', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls?sessionId=tail');
     await page.getByText('Live', { exact: true }).waitFor();
@@ -266,7 +266,7 @@ test('the tail survives a lost connection, and shows every call of meanwhile onc
   }, wire.url);
 });
 
-test('what tools and models wrote is text, and leads where it should', async () => {
+test('text of tools and models is shown as text, and links lead where they should', async () => {
   await withVisitor(async ({ page, goTo, complaints }) => {
     await goTo('/calls?toolName=say');
     await rowsOf(page).getByRole('link').first().click();
@@ -278,7 +278,7 @@ test('what tools and models wrote is text, and leads where it should', async () 
   });
 });
 
-test('a filter that does not exist is refused in words, with a way out', async () => {
+test('an unknown filter is refused with a message and a way out', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls?mode=sideways');
     expect(await page.getByRole('alert').innerText()).toContain('mode');
@@ -305,7 +305,7 @@ describe('a long list', () => {
   });
   afterAll(() => long.close());
 
-  test('keeps only the rows in sight in the page, and reads on as one scrolls', async () => {
+  test('renders only visible rows, and loads more while scrolling', async () => {
     const { page, goTo, context } = await long.visit();
     const asked: string[] = [];
     page.on('request', (request) => {
@@ -328,7 +328,7 @@ describe('a long list', () => {
     expect(await table.getAttribute('aria-rowcount')).toBe(String(total + 1));
     expect(asked.every((address) => Number(new URL(address).searchParams.get('limit')) <= 100)).toBe(true);
 
-    // Whoever reads further down is not moved by what arrives; a button leads up to it.
+    // New calls do not move a reader further down; a button leads up to them.
     await table.evaluate((node) => node.scrollTo({ top: 10_000 }));
     await page.getByText('Live', { exact: true }).waitFor();
     await long.runtime.turn({ sessionId: 'long' }).call({ id: 'call_top', name: 'say', arguments: {} });
@@ -346,20 +346,20 @@ test('a ledger without calls says how to make the first one', async () => {
   await page.getByRole('heading', { name: 'No calls yet' }).waitFor();
   await page.getByRole('button', { name: 'Copy snippet' }).waitFor();
   expect(await findBarriers(page)).toEqual([]);
-  // What is to be copied is wider than a telephone; the page is not.
+  // The command is wider than a phone; the page is not.
   await page.setViewportSize({ width: 390, height: 844 });
   for (const address of ['/', '/inbox', '/reconcile', '/sessions', '/calls']) {
     await goTo(address);
     await page.locator('.empty').first().waitFor();
     expect([address, await widerThanScreen(page)]).toEqual([address, 0]);
   }
-  // And it is there as soon as it is made.
+  // It appears as soon as it is made.
   await fillShop(empty.shop);
   await linkOf(page, 'call_read').waitFor();
   await empty.close();
 });
 
-test('the clock of this machine may be wrong: ages and spans go by the one of the server', async () => {
+test('the clock of this machine may be wrong: ages and spans use the server’s', async () => {
   const { page, goTo } = await stage.visit();
   await page.addInitScript(() => {
     const now = Date.now.bind(Date);
@@ -373,7 +373,7 @@ test('the clock of this machine may be wrong: ages and spans go by the one of th
   await page.context().close();
 });
 
-test('whoever is locked out while the page is open is told so', async () => {
+test('a person whose access ends while the page is open sees a message', async () => {
   const file = new TokenFile(tokenFilePath(stage.ledgerPath), Date.now);
   const { token } = file.create({ name: 'Grace', role: 'viewer' });
   const { page } = await stage.visit();
@@ -389,10 +389,10 @@ test('whoever is locked out while the page is open is told so', async () => {
   await page.context().close();
 });
 
-test('a server that does not answer is told of once, and no more when it does again', async () => {
+test('an unreachable server is reported once, and no longer when it answers again', async () => {
   const { page, goTo } = await stage.visit({ at: wire.url });
   await goTo('/inbox');
-  // What could not be read at all would be told of apart.
+  // Data that was never read would be reported separately.
   await page.locator('article.question[data-seen="true"]').waitFor();
   wire.cut();
   try {
@@ -406,7 +406,7 @@ test('a server that does not answer is told of once, and no more when it does ag
   await page.context().close();
 });
 
-test('every column is in sight on a small laptop', async () => {
+test('every column is visible on a small laptop', async () => {
   const { page, goTo } = await stage.visit({ viewport: { width: 1280, height: 800 } });
   await goTo('/calls');
   await expect.poll(() => countRows(page)).toBeGreaterThan(0);
@@ -417,7 +417,7 @@ test('every column is in sight on a small laptop', async () => {
   await page.context().close();
 });
 
-test('no page is wider than the screen, however long names are and however narrow it is', async () => {
+test('no page is wider than the screen, with any names and any width', async () => {
   const long = {
     sessionId: `s-${'x'.repeat(190)}`,
     callId: `call_${'c'.repeat(190)}`,

@@ -57,7 +57,7 @@ async function withVisitor(
 const tabs = ['', '/try', '/draft', '/documents?line=7', '/versions'];
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-  test.each([1440, 800])('every tab can be read and used by everybody, %i wide', async (width) => {
+  test.each([1440, 800])('every tab is accessible, %i wide', async (width) => {
     await withVisitor(
       async ({ page, goTo }) => {
         for (const tab of tabs) {
@@ -79,7 +79,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   });
 });
 
-test('rules are shown with what they said, what they would have, and the last call they said it about', async () => {
+test('rules are shown with their rulings, their observed rulings, and the last call they ruled on', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/contracts');
     const rows = page.getByRole('table', { name: 'Rules in force' }).getByRole('row');
@@ -92,7 +92,7 @@ test('rules are shown with what they said, what they would have, and the last ca
       .poll(async () => (await cells('no-large-refunds')).slice(0, 5))
       .toEqual(['refund', 'pre', 'block', '2', '0']);
     expect((await cells('watch-urgent-mail')).slice(2, 5)).toEqual(['askobserve', '0', '1']);
-    // Both rules spoke about the large ones, and the stricter was heard.
+    // Both rules ruled on the large ones, and the stricter one won.
     expect((await cells('ask-about-refunds')).slice(2, 5)).toEqual(['ask', '2', '0']);
     await page.getByLabel('Find rules').fill('urgent');
     await expect.poll(() => rows.count()).toBe(2);
@@ -112,11 +112,11 @@ const tryCall = async (page: Page, input: string): Promise<void> => {
   await page.getByRole('button', { name: 'Test call' }).click();
 };
 
-test('a call is tried without being made, and each rule tells what it looked at', async () => {
+test('a call is tried without being made, and each rule shows what it checked', async () => {
   await withVisitor(async ({ page, goTo }) => {
     const before = await stage.ledger.queries.findCalls({ limit: 100 });
     await goTo('/contracts/try?tool=refund');
-    // What the tool needs is there to begin with.
+    // Required arguments are filled in at the start.
     await expect.poll(() => page.getByLabel('Arguments').inputValue()).toContain('"cents": 1');
     await tryCall(page, '{"order": "A-9", "cents": 60000}');
     await page.getByText('Blocked: the call does not run').waitFor();
@@ -139,7 +139,7 @@ test('a call is tried without being made, and each rule tells what it looked at'
   });
 });
 
-test('a draft is checked while it is typed, tried on a call, and survives a look at something else', async () => {
+test('a draft is checked while it is typed, tried on a call, and survives navigation', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/contracts/draft');
     const editor = page.getByLabel('Rules in');

@@ -150,7 +150,7 @@ test('the decision page', async () => {
   await page.goto(url);
   await page.getByRole('button', { name: 'Deny' }).waitFor();
   expect(await findHidden(page)).toEqual([]);
-  const shown = await page.getByRole('group', { name: 'What it would do' }).textContent();
+  const shown = await page.getByRole('group', { name: 'Preview' }).textContent();
   expect(shown).toContain(String.raw`\nTo: bob": `);
   expect(await page.getByText('The name "\\u0430mount" looks like "amount".').count()).toBe(1);
   await page.context().close();

@@ -45,7 +45,9 @@ describe('questions', () => {
   });
 
   test('that hide an argument by repeating it under a secret name are a high risk', () => {
-    expect(riskLevel(['hidden because the same value stands under a secret name: $.recipient'])).toBe('high');
+    expect(riskLevel(['hidden because the same value has a secret name elsewhere: $.recipient'])).toBe(
+      'high',
+    );
   });
 });
 

@@ -125,7 +125,7 @@ describe('deciding with a link', () => {
     expect(await page.content()).not.toContain('hunter2');
     expect(await findBarriers(page)).toEqual([]);
     await page.getByLabel('Your name').fill('Grace');
-    await page.getByLabel('Why').fill('It is old.');
+    await page.getByLabel('Reason').fill('It is old.');
     await button.click();
     await page
       .getByText('This was approved by Grace, by link of approver-person (self-asserted name).')
@@ -170,7 +170,7 @@ describe('deciding with a link', () => {
       cents: 520,
     });
     const { page } = await open(await linkTo(held.confirmationId));
-    const preview = page.getByRole('group', { name: 'What it would do' });
+    const preview = page.getByRole('group', { name: 'Preview' });
     await expect
       .poll(() => preview.allTextContents())
       .toEqual(['prices.txt\n@@ -1 +1 @@\n-rye 480\n+rye 520']);
@@ -191,12 +191,12 @@ describe('deciding with a link', () => {
       'This decision link is not of this ledger',
     );
     const empty = await open(`${app.server.url}/decide`);
-    expect(await empty.page.getByRole('alert').textContent()).toContain('The link is not complete');
+    expect(await empty.page.getByRole('alert').textContent()).toContain('The link is incomplete');
     const { page } = await open(url);
     const deny = page.getByRole('button', { name: 'Deny' });
     await deny.waitFor();
     expect(await page.getByRole('button').allTextContents()).toEqual(['Deny']);
-    await page.getByText('You decide as Grace, the person this link names.').waitFor();
+    await page.getByText('You decide as Grace, the person named in this link.').waitFor();
     expect(await page.getByLabel('Your name').count()).toBe(0);
     await deny.click();
     await page.getByText('This was denied by Grace.').waitFor();

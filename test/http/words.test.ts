@@ -60,10 +60,10 @@ describe('what is said over HTTP', () => {
     expect(
       overHttp(
         'confirmation.unknown',
-        "There is no confirmation x in this ledger. runtime.confirmations.list({ status: 'pending' }) lists those that wait.",
+        "There is no confirmation x in this ledger. runtime.confirmations.list({ status: 'pending' }) lists the open ones.",
       ),
     ).toBe(
-      'There is no such confirmation in this ledger. There is no confirmation x in this ledger. GET /v1/confirmations?status=pending lists those that wait.',
+      'There is no such confirmation in this ledger. There is no confirmation x in this ledger. GET /v1/confirmations?status=pending lists the open ones.',
     );
   });
 });

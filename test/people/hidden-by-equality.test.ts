@@ -8,7 +8,7 @@ import { riskRank } from '../../src/cli/confirmation-columns.ts';
 import { openQuestions, question, yes } from './question.ts';
 
 const account = 'DE89 3704 0044 0532 0130 00';
-const because = 'hidden because the same value stands under a secret name';
+const because = 'hidden because the same value has a secret name elsewhere';
 
 async function askAbout(
   args: Record<string, unknown>,

@@ -1,4 +1,4 @@
-/** What is approved is what runs: the output of the schema, in every way a body is reached. */
+/** The approved input is the one that runs: the schema's output, on every way to a body. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -49,7 +49,7 @@ const call = (
   name = 'delete_it',
 ): Promise<ToolOutcome> => runtime.turn({ sessionId: 's' }).call(envelope(id, name, args));
 
-/** A process that holds a call and is gone. */
+/** A process that holds a call and then dies. */
 async function holdAndEnd(tool: AnyTool, args: Readonly<Record<string, unknown>>): Promise<ConfirmationView> {
   const { runtime, end } = await start([tool]);
   void call(runtime, args).catch(() => undefined); // its process ends
@@ -63,7 +63,7 @@ async function recorded(runtime: Runtime): Promise<unknown> {
   return records.at(-1)?.effectiveInput;
 }
 
-/** Type-changing, with a default, and asked for something else each time. */
+/** Changes types, has a default, and its default differs each time. */
 function pricing(ran: unknown[], next: () => number = () => 0): AnyTool {
   return defineTool({
     name: 'delete_it',
@@ -74,7 +74,7 @@ function pricing(ran: unknown[], next: () => number = () => 0): AnyTool {
     }),
     run: (args) => {
       ran.push(structuredClone(args));
-      args.cents = -1; // what a body does with its arguments changes nothing that is kept
+      args.cents = -1; // changes that a body makes to its arguments reach nothing stored
       return 'gone';
     },
   }) as AnyTool;
@@ -85,12 +85,12 @@ const contentFilesIn = (where: string): string[] =>
     .filter((file) => /[0-9a-f]{64}$/.test(file))
     .map((file) => join(where, file));
 
-describe('[bound-approval] what the schema makes of arguments', () => {
-  it('[bound-approval] is shown, recorded and run, and no schema sees it again', async () => {
+describe('[bound-approval] the output of the schema', () => {
+  it('[bound-approval] is shown, recorded and run, and the schema does not run again', async () => {
     const ran: unknown[] = [];
     let times = 0;
     const tool = pricing(ran, () => ++times);
-    times = 0; // a schema is asked for its defaults when the tool is defined
+    times = 0; // the definition of a tool calls the schema for its defaults
     const { runtime } = await start([tool]);
     const outcome = call(runtime, { cents: '500', nested: { list: ['a'] } });
     const open = await question(runtime);
@@ -106,7 +106,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     expect(kept?.effectiveInput).toEqual(effective);
   });
 
-  it('[bound-approval] is run as approved by another process, whose schema would give something else', async () => {
+  it('[bound-approval] runs as approved in another process, whose schema would return something else', async () => {
     let reading = 0;
     const ran: unknown[] = [];
     const [before, after] = [[], ran].map((list) => pricing(list, () => reading)) as [AnyTool, AnyTool];
@@ -122,7 +122,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     expect(ran).toEqual([{ cents: 500, note: 'note 1' }]);
   });
 
-  it('[told-equals-kept] is on record where nobody is asked either', async () => {
+  it('[told-equals-kept] is on record even without an approval', async () => {
     const ran: unknown[] = [];
     const { runtime } = await start([pricing(ran)], { treatments: { destructive: 'run' } });
     await call(runtime, { cents: '7' });
@@ -130,7 +130,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     expect(await recorded(runtime)).toEqual({ cents: 7, note: 'note 0' });
   });
 
-  it('[secrets-stay-out] stays hidden where a transform moves it, and is run as it was', async () => {
+  it('[secrets-stay-out] stays hidden if a transform moves it, and runs unchanged', async () => {
     const ran: unknown[] = [];
     const secret = 'correct horse battery';
     const tool = (): AnyTool =>
@@ -157,7 +157,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     expect(told).toEqual([]);
   });
 
-  it('[bound-approval] is what an edit is approved as', async () => {
+  it('[bound-approval] is what the approval of an edit covers', async () => {
     const ran: unknown[] = [];
     const { runtime } = await start([pricing(ran)]);
     const outcome = call(runtime, { cents: '500' });
@@ -172,7 +172,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     expect(await recorded(runtime)).toEqual({ cents: 300, note: 'note 0' });
   });
 
-  it('[bound-approval] asks again where the edit was made by a process without the tool and gives something else', async () => {
+  it('[bound-approval] asks again if a process without the tool made the edit and the schema changes it', async () => {
     const open = await holdAndEnd(pricing([]), { cents: '500' });
     const other = await start([]);
     await other.runtime.confirmations.decide(open.confirmationId, {
@@ -193,7 +193,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     expect(ran).toEqual([{ cents: 300, note: 'note 0' }]);
   });
 
-  it('[deny-wins] is what hooks, previews, keys, costs and resource keys get, each a copy of its own', async () => {
+  it('[deny-wins] reaches hooks, previews, keys, costs and resource keys, each as its own copy', async () => {
     const seen: unknown[] = [];
     const look = (args: { cents: number }): void => {
       seen.push(structuredClone(args));
@@ -233,13 +233,13 @@ describe('[bound-approval] what the schema makes of arguments', () => {
       },
       budgets: [{ scope: 'session', costMicros: 1_000 }],
     });
-    // What the schema drops is nobody's business: a rule must not be fooled by what the body never gets.
+    // A rule must not be misled by fields that the schema drops and the body never gets.
     expect(await call(runtime, { cents: '5', dry_run: true })).toMatchObject({ type: 'ToolExecutionResult' });
     expect(seen.length).toBeGreaterThan(6);
     for (const each of seen) expect(each).toEqual({ cents: 5 });
   });
 
-  it('[no-silent-rerun] is what every attempt gets, whatever the one before did to it', async () => {
+  it('[no-silent-rerun] reaches every attempt, whatever the previous one did to it', async () => {
     const ran: unknown[] = [];
     let readings = 0;
     const tool = defineTool({
@@ -260,7 +260,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     expect(ran).toEqual(Array.from({ length: 3 }, () => ({ cents: 5, at: 1 })));
   });
 
-  it('[told-equals-kept] is undone with the arguments the body got', async () => {
+  it('[told-equals-kept] is what the undo of the call gets', async () => {
     const undone: unknown[] = [];
     const tool = defineTool({
       name: 'delete_it',
@@ -276,7 +276,7 @@ describe('[bound-approval] what the schema makes of arguments', () => {
     expect(undone).toEqual([{ cents: 5, note: 'none' }]);
   });
 
-  it('[one-outcome] that throws, or promises and does not keep it, is a denial', async () => {
+  it('[one-outcome] that throws, or returns a promise that never settles, is a denial', async () => {
     const tool = (schema: z.ZodType): AnyTool =>
       defineTool({ name: 'delete_it', input: schema, run: () => 1 }) as AnyTool;
     for (const transform of [
@@ -310,7 +310,7 @@ describe('[bound-approval] a value that JSON cannot hold', () => {
     total: { $type: 'bigint', value: '5' },
   };
 
-  it('[bound-approval] is shown as a typed rendering, and run where the schema still gives the same', async () => {
+  it('[bound-approval] is shown as a typed rendering, and runs if the schema still returns the same', async () => {
     const first = await holdAndEnd(dated([]), args);
     expect(first).toMatchObject({ effectiveInput: shown, inputForm: 'typed', acceptedInput: args });
     const ran: unknown[] = [];
@@ -323,7 +323,7 @@ describe('[bound-approval] a value that JSON cannot hold', () => {
     expect(await recorded(runtime)).toEqual(shown);
   });
 
-  it('[bound-approval] asks again with the new value where a clock gives another one', async () => {
+  it('[bound-approval] asks again with the new value if a clock changes it', async () => {
     let day = 1;
     const ran: unknown[] = [];
     const { runtime } = await start([dated(ran, () => new Date(Date.UTC(2026, 0, day)))]);
@@ -341,7 +341,7 @@ describe('[bound-approval] a value that JSON cannot hold', () => {
     expect(ran).toMatchObject([{ at: new Date(Date.UTC(2026, 0, 2)) }]);
   });
 
-  it('[bound-approval] is not run where a function of the tool changed it on the way', async () => {
+  it('[bound-approval] does not run if a function of the tool changed it on the way', async () => {
     const ran: unknown[] = [];
     const tool = defineTool({
       name: 'delete_it',
@@ -370,7 +370,7 @@ describe('[bound-approval] a value that JSON cannot hold', () => {
   });
 });
 
-describe('[bound-approval] what was changed where it is stored', () => {
+describe('[bound-approval] a value that was changed in the store', () => {
   const plain = (ran: unknown[]): AnyTool =>
     defineTool({
       name: 'delete_it',
@@ -403,7 +403,7 @@ describe('[bound-approval] what was changed where it is stored', () => {
     expect({ code, out }).toMatchObject({ code: 1 });
   }
 
-  it('[bound-approval] in the body of an entry ends the call, and verify says so', async () => {
+  it('[bound-approval] in the body of an entry ends the call, and verify reports it', async () => {
     await approveAndEnd({ to: 'alice' });
     expect(change("UPDATE entries SET bodies = replace(bodies, 'alice', 'mallory')")).toBeGreaterThan(0);
     await expectNotRun({ to: 'alice' });
@@ -493,7 +493,7 @@ describe('[bound-approval] an artifact in the arguments', () => {
     });
   });
 
-  it('[bound-approval] whose name was led to another content ends the call', async () => {
+  it('[bound-approval] whose name leads to other content ends the call', async () => {
     const ran: unknown[] = [];
     const here = await start([
       maker,
@@ -535,7 +535,7 @@ describe('[bound-approval] an artifact in the arguments', () => {
     expect(open.artifacts[0]?.preview).toContain('begin');
   });
 
-  it('[bound-approval] named with a digest it does not have is refused', async () => {
+  it('[bound-approval] named with a wrong digest is refused', async () => {
     const here = await start([maker, sender([])]);
     const artifactId = await makeArtifact(here);
     expect(
@@ -544,11 +544,11 @@ describe('[bound-approval] an artifact in the arguments', () => {
   });
 });
 
-describe('[told-equals-kept] people are shown what the tool gets', () => {
+describe('[told-equals-kept] people see what the tool gets', () => {
   const show = async (id: string): Promise<string> =>
     (await runCli(['show', id, '--session', 's', '--ledger', ledgerPath()])).out;
 
-  it('[told-equals-kept] on the command line, which says "as it is" only where it was', async () => {
+  it('[told-equals-kept] on the command line, which says "as it is" only if nothing changed', async () => {
     const tools = [
       pricing([]),
       defineTool({ name: 'get_it', mode: 'read', input: { type: 'object' }, run: () => 1 }) as AnyTool,
@@ -574,7 +574,7 @@ describe('[told-equals-kept] people are shown what the tool gets', () => {
     expect(typed).not.toContain('unchanged');
   });
 
-  it('[bound-approval] with the artifacts in it, on the command line', async () => {
+  it('[bound-approval] with its artifacts, on the command line', async () => {
     const maker = defineTool({ name: 'get_much', mode: 'read', run: () => 'row '.repeat(9_000) }) as AnyTool;
     const here = await start([
       maker,

@@ -1,4 +1,7 @@
-/** A standing grant is the one way past a question without a person at that moment: how narrow it is. */
+/**
+ * A standing grant is the only way past a question without a person at that moment. These tests show how
+ * narrow it is.
+ */
 import fc from 'fast-check';
 import type { JsonObject, Runtime } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
@@ -14,7 +17,7 @@ import { alterLedger } from '../alter-ledger.ts';
 
 const everything = { sessionId: 's', toolName: '*', by: 'ada' } as const;
 
-/** Asks for a call nobody waits for, and says how it stands when everything is quiet. */
+/** Submits a call and returns its status once nothing moves any more. */
 async function statusOf(
   runtime: Pick<Runtime, 'turn' | 'calls'>,
   id: string,
@@ -35,7 +38,7 @@ const rule = (id: string, action: string, over: number): string =>
   `{ id: ${id}, type: pre, tool: pay, when: { args.cents: { gt: ${over} } }, then: { action: ${action}, message: "${id}" } }`;
 
 describe('[bound-approval] a standing grant', () => {
-  it('[bound-approval] never answers for a call that may have happened already', async () => {
+  it('[bound-approval] never approves a call that may already have taken effect', async () => {
     let runs = 0;
     const { runtime } = setStage({
       tools: [
@@ -54,7 +57,7 @@ describe('[bound-approval] a standing grant', () => {
     expect(runs).toBe(2);
   });
 
-  it('[bound-approval] never answers for one that shares a key with such a call', async () => {
+  it('[bound-approval] never approves a call that shares a key with such a call', async () => {
     let runs = 0;
     const { runtime } = setStage({
       tools: [
@@ -99,7 +102,7 @@ stages:
     expect(runs).toBe(0);
   });
 
-  it('[bound-approval] answers rules that ask, and none that blocks', async () => {
+  it('[bound-approval] answers rules that ask, but no rule that blocks', async () => {
     const contracts = contractsFromYamlString(ruleset(rule('big', 'ask', 100), rule('huge', 'block', 1_000)));
     const ran: unknown[] = [];
     const tool = defineTool({ name: 'pay', mode: 'external', run: (args) => ran.push(args) });
@@ -113,7 +116,7 @@ stages:
     await expectSettledOnce(runtime);
   });
 
-  it('[bound-approval] answers what is new when an approved call is checked again, and has no part in the rest', async () => {
+  it('[bound-approval] answers a new ask after an approval, and nothing else', async () => {
     const contracts = contractsFromYamlString(ruleset(rule('big', 'ask', 100)));
     const ran: unknown[] = [];
     const tool = defineTool({ name: 'pay', mode: 'external', run: (args) => ran.push(args) });
@@ -147,7 +150,7 @@ stages:
   });
 });
 
-/** A ledger on which something happens just before an intent that names a grant is appended. */
+/** A ledger on which something happens just before an intent with a grant is appended. */
 function interrupted(inner: Ledger, happen: () => Promise<unknown>): Ledger {
   let done = false;
   return alterLedger(inner, {
@@ -166,7 +169,7 @@ function interrupted(inner: Ledger, happen: () => Promise<unknown>): Ledger {
 describe('[bound-approval] between the check of a grant and the intent', () => {
   const tool = (ran: unknown[]) => defineTool({ name: 'delete_it', run: (args) => ran.push(args) });
 
-  it('[bound-approval] a revocation counts: the call is held, and its body never ran', async () => {
+  it('[bound-approval] a revocation counts: the call is held, and its body never runs', async () => {
     const ran: unknown[] = [];
     const inner = createMemoryLedger();
     const elsewhere = createRuntime({ tools: [], ledger: inner });
@@ -194,13 +197,13 @@ describe('[bound-approval] between the check of a grant and the intent', () => {
     expect((await runtime.calls.list({ sessionId: 's' }))[0]?.grantId).toBe(grantId);
   });
 
-  it('[bound-approval] its end counts, however long the call waited for its place', async () => {
+  it('[bound-approval] its end counts, however long the call waited for its slot', async () => {
     const ran: unknown[] = [];
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
     const ledger = alterLedger(inner, {
       claims: {
-        // Asked last before the intent is made.
+        // Called last before the intent is made.
         readCounters: (names) => {
           const counters = inner.claims.readCounters(names);
           if (names.some((name) => name.includes('/grant/'))) clock.advance(1_000);
@@ -215,7 +218,7 @@ describe('[bound-approval] between the check of a grant and the intent', () => {
   });
 });
 
-describe('[bound-approval] whatever is granted, revoked and called', () => {
+describe('[bound-approval] in any sequence of grants, revocations and calls', () => {
   type Given = {
     readonly tool: string;
     readonly most: number | undefined;
@@ -244,7 +247,9 @@ describe('[bound-approval] whatever is granted, revoked and called', () => {
     (given.tool === tool || given.tool === 'delete_*') &&
     (given.most === undefined || (typeof n === 'number' && n <= given.most));
 
-  /** Goes through the record in its order: nothing may have begun unasked but under a grant that held just then. */
+  /**
+   * Reads the record in order: every call that started without a question has a grant that was valid then.
+   */
   function check(
     events: readonly QuittanceEvent[],
     given: ReadonlyMap<string, Given>,
@@ -280,7 +285,7 @@ describe('[bound-approval] whatever is granted, revoked and called', () => {
     }
   }
 
-  it('[bound-approval] a call runs unasked only under a grant that is neither over, revoked nor used up, and means it', async () => {
+  it('[bound-approval] a call runs without a question only under a matching grant that has not ended, been revoked or been used up', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const clock = createManualClock();
@@ -331,7 +336,7 @@ describe('[bound-approval] whatever is granted, revoked and called', () => {
         await Promise.all(pending);
         for (let n = 0; n < 3; n++) await quiet();
         check(await runtime.events.list({ sessionId: 's' }), given, ends);
-        // And one that a grant covers is not held: whoever granted it is not asked for nothing.
+        // A call that a grant covers is not held: the person who granted it is not asked needlessly.
         const covers = (await runtime.grants.list({ sessionId: 's', active: true })).some(({ grantId }) =>
           means(given.get(grantId) as Given, 'delete_a', 1),
         );
@@ -342,8 +347,8 @@ describe('[bound-approval] whatever is granted, revoked and called', () => {
   });
 });
 
-describe('[bound-approval] a grant given where nobody asked for the right', () => {
-  it('[bound-approval] permits nothing where its giver has none, and everything it says where they have it', async () => {
+describe('[bound-approval] a grant that was given without a permission check', () => {
+  it('[bound-approval] permits nothing if its giver lacks the permission, and everything it states otherwise', async () => {
     const ledger = createMemoryLedger();
     let runs = 0;
     const tools = [defineTool({ name: 'delete_it', run: () => ++runs })];
@@ -357,7 +362,7 @@ describe('[bound-approval] a grant given where nobody asked for the right', () =
     expect(runs).toBe(1);
   });
 
-  it('[bound-approval] is held against what the body gets: a default the model left out', async () => {
+  it('[bound-approval] is compared with the body’s input: a default that the model left out', async () => {
     const { runtime } = setStage({
       tools: [
         defineTool({
@@ -375,7 +380,7 @@ describe('[bound-approval] a grant given where nobody asked for the right', () =
     expect(await statusOf(runtime, 'b', 'delete_it', { all: false })).toBe('settled');
   });
 
-  it('[bound-approval] is held against what the body gets: a value the schema makes another', async () => {
+  it('[bound-approval] is compared with the body’s input: a value that the schema changes', async () => {
     const dir = z.string().transform((given) => (given === 'here' ? '/there' : given));
     const { runtime } = setStage({
       tools: [defineTool({ name: 'delete_it', input: z.object({ dir }), run: () => 'gone' })],

@@ -1,6 +1,6 @@
 /**
- * Rows beside the entries, changed or deleted with a bare database handle while no process has the ledger open. The
- * entries decide: no effect runs twice, and no limit is passed.
+ * Side rows that are changed or deleted with a bare database handle while no process has the ledger open. The
+ * entries decide: no effect runs twice, and no limit is exceeded.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ let files = 0;
 
 const anything = { type: 'object' } as const;
 
-/** A ledger file, and what ran in all the processes that had it open. */
+/** A ledger file, and the runs in all processes that opened it. */
 function stage(longestTail: number) {
   const path = join(folder, `ledger-${files++}.db`);
   const ran: string[] = [];
@@ -45,7 +45,7 @@ function stage(longestTail: number) {
       },
     }),
   ] as const;
-  /** Opens the file as a new process would, makes a call, and closes it again. */
+  /** Opens the file like a new process, makes a call, and closes it. */
   const call = async (
     id: string,
     name: 'pay' | 'order' | 'send',
@@ -101,7 +101,7 @@ describe.each([
     'made a trigger that takes it away': `DELETE FROM claims; CREATE TRIGGER t AFTER INSERT ON entries BEGIN DELETE FROM marks WHERE key LIKE 'claim%'; END`,
   };
   it.each(Object.entries(claims))(
-    '[no-silent-rerun] an effect under a key of the tool runs once, though somebody %s',
+    '[no-silent-rerun] an effect with a key of the tool runs once, even after an attacker %s',
     async (__, sql) => {
       const { call, edit, ran } = stage(longestTail);
       await call('before', 'pay');
@@ -132,7 +132,7 @@ describe.each([
        DELETE FROM counters; DELETE FROM marks; DELETE FROM unsettled`,
   };
   it.each(Object.entries(calls))(
-    '[no-silent-rerun] a call that is asked for again runs once, though somebody %s',
+    '[no-silent-rerun] a repeated call runs once, even after an attacker %s',
     async (__, sql) => {
       const { call, edit, ran } = stage(longestTail);
       await call('before', 'pay', {}, 'elsewhere');
@@ -151,7 +151,7 @@ describe.each([
     'deleted its mark': `DELETE FROM marks WHERE key LIKE 'effect%'`,
   };
   it.each(Object.entries(effects))(
-    '[no-silent-rerun] an effect in doubt keeps its twin from running, though somebody %s',
+    '[no-silent-rerun] an unresolved effect keeps its twin from running, even after an attacker %s',
     async (__, sql) => {
       const { call, edit, ran } = stage(longestTail);
       await call('first', 'send');
@@ -173,7 +173,7 @@ describe.each([
     'emptied both tables': 'DELETE FROM counters; DELETE FROM marks',
   };
   it.each(Object.entries(counters))(
-    '[limits-hold] three calls run under a limit of three, though somebody %s',
+    '[limits-hold] three calls run under a limit of three, even after an attacker %s',
     async (__, sql) => {
       const { call, edit, ran } = stage(longestTail);
       for (const id of ['1', '2', '3']) await call(id, 'pay', { id });
@@ -184,7 +184,7 @@ describe.each([
     },
   );
 
-  it('[limits-hold] a limit that sessions share holds, though somebody deleted its counter and dropped a session', async () => {
+  it('[limits-hold] a limit shared by sessions holds, even after its counter was deleted and a session dropped', async () => {
     const { call, edit, ran } = stage(longestTail);
     for (const id of ['1', '2', '3']) await call(id, 'pay', { id });
     edit(`DELETE FROM counters WHERE name LIKE 'named%'`);

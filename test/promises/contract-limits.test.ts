@@ -74,7 +74,7 @@ describe('[limits-hold] limits of contracts', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[limits-hold] and three times from three processes on one ledger', async () => {
+  it('[limits-hold] three processes on one ledger run it three times in total', async () => {
     const play = await openPlay();
     try {
       const contracts = text(session('three', { max_tool_calls: 3 }));
@@ -91,7 +91,7 @@ describe('[limits-hold] limits of contracts', () => {
     }
   });
 
-  it('[limits-hold] a session has its own count, and every limit of several rules holds on its own', async () => {
+  it('[limits-hold] each session has its own count, and every limit of several rules holds on its own', async () => {
     const contracts = load(
       session('calls', { max_tool_calls: 4 }),
       session('pays', { max_calls_per_tool: { pay: 2 } }),
@@ -104,7 +104,7 @@ describe('[limits-hold] limits of contracts', () => {
       await call('mail_send'),
       await call('pay'),
       await call('pay'),
-      // A pattern gives every tool it matches a count of its own.
+      // A pattern gives every matching tool its own count.
       await call('mail_read'),
       await call('mail_read'),
       await call('fail'),
@@ -120,14 +120,14 @@ describe('[limits-hold] limits of contracts', () => {
     expect(await other.call(envelope('x', 'pay'))).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
-  it('[limits-hold] a body that failed has counted', async () => {
+  it('[limits-hold] a body that failed counts', async () => {
     const { call } = counting(load(session('two', { max_tool_calls: 2 })));
     await call('fail');
     await call('fail');
     expect(await call('fail')).toMatchObject({ type: 'ToolDenied', details: 'two is reached' });
   });
 
-  it('[limits-hold] max_attempts counts calls that were denied, once each, and those that were answered from the record not at all', async () => {
+  it('[limits-hold] max_attempts counts denied calls once each, and calls answered from the record not at all', async () => {
     const no: JsonObject = {
       id: 'no',
       type: 'pre',
@@ -145,7 +145,7 @@ describe('[limits-hold] limits of contracts', () => {
     expect(ran).toHaveLength(1);
   });
 
-  it('[limits-hold] a held call counts once, whatever a person says', async () => {
+  it('[limits-hold] a held call counts once, whatever a person decides', async () => {
     const ask: JsonObject = {
       id: 'ask',
       type: 'pre',
@@ -172,7 +172,7 @@ describe('[limits-hold] limits of contracts', () => {
     expect(asked).toBe(3);
   });
 
-  it('[limits-hold] counts go on after a restart and under rules that were loaded anew', async () => {
+  it('[limits-hold] counts continue after a restart and under reloaded rules', async () => {
     const path = ledgerFile();
     const first = await openLedger(path);
     const before = counting(load(session('three', { max_tool_calls: 3, max_attempts: 50 })), first);
@@ -207,7 +207,7 @@ describe('[limits-hold] limits of contracts', () => {
     await second.close();
   });
 
-  it('[limits-hold] the strictest of several rules about one count holds, and says so', async () => {
+  it('[limits-hold] the strictest of several rules about one count holds, and the denial names it', async () => {
     const { call } = counting(
       load(
         session('loose', { max_tool_calls: 5 }),
@@ -220,7 +220,7 @@ describe('[limits-hold] limits of contracts', () => {
     expect(denied(outcomes)).toEqual(many(3).map(() => 'tight is reached'));
   });
 
-  it('[limits-hold] a limit that only observes stops nothing and is on the record', async () => {
+  it('[limits-hold] a limit in observe mode stops nothing and is on record', async () => {
     const { runtime, call, ran } = counting(
       load(session('watching', { max_tool_calls: 1 }, { mode: 'observe' })),
     );

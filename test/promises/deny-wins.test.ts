@@ -122,7 +122,7 @@ const order = fc.record({
 });
 
 describe('[deny-wins] block beats ask beats allow', () => {
-  it('[deny-wins] whoever says it, in whatever order: hooks, rules, sandboxes, sessions, workflows', async () => {
+  it('[deny-wins] from any source, in any order: hooks, rules, sandboxes, sessions, workflows', async () => {
     await fc.assert(
       fc.asyncProperty(parts, order, async (said, inOrder) => {
         const words = Object.values(said);
@@ -133,7 +133,7 @@ describe('[deny-wins] block beats ask beats allow', () => {
           type: outcome.type,
           reason: 'reason' in outcome && outcome.reason,
           ran: ran.length,
-          // Several asks make one confirmation, and every one of them is shown.
+          // Several asks make one confirmation, which shows all of them.
           asked: asked.map((request) => request.asks.length),
         }).toEqual({
           type: blocked ? 'ToolDenied' : 'ToolExecutionResult',
@@ -147,7 +147,7 @@ describe('[deny-wins] block beats ask beats allow', () => {
     );
   });
 
-  it('[deny-wins] the record lists all that fired and who decided; where a hook blocks too, the hook is named', async () => {
+  it('[deny-wins] the record lists every rule that fired and who decided; if a hook blocks too, the hook is named', async () => {
     const said: Parts = { hook: 'allow', rule: 'block', sandbox: 'ask', session: 'block', workflow: 'block' };
     const inOrder = { rules: [3, 2, 1], flowFirst: true };
     for (const hook of ['allow', 'block'] as const) {
@@ -167,7 +167,7 @@ describe('[deny-wins] block beats ask beats allow', () => {
     }
   });
 
-  it('[deny-wins] rules that only observe change no decision and are on the record', async () => {
+  it('[deny-wins] rules in observe mode change no decision and are on record', async () => {
     const observe = { mode: 'observe' };
     await fc.assert(
       fc.asyncProperty(fc.constantFrom('allow', 'ask', 'block'), order, async (real, { rules }) => {
@@ -216,7 +216,7 @@ describe('[deny-wins] block beats ask beats allow', () => {
 });
 
 describe('[deny-wins] an approval never skips a check', () => {
-  /** A call that is held by the rule `people`, and the way to answer. */
+  /** A call that the rule `people` holds, and a way to decide. */
   async function holdCall(rules: readonly JsonObject[] = [pre('people', 'ask')]) {
     const answers: ((answer: ConfirmationAnswer) => void)[] = [];
     const asked: string[] = [];
@@ -275,7 +275,7 @@ describe('[deny-wins] an approval never skips a check', () => {
       'the same question, and one that only observes',
       [pre('people', 'ask'), pre('o', 'ask', { mode: 'observe' })],
     ],
-  ])('[deny-wins] %s: the approval counts, and the decision names the rules of now', async (_, next) => {
+  ])('[deny-wins] %s: the approval counts, and the ruling names the current rules', async (_, next) => {
     const held = await holdCall();
     held.reload(next);
     await held.approve();
@@ -298,7 +298,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     ],
     ['another rule asks', [pre('others', 'ask')]],
     ['another rule asks as well', [pre('people', 'ask'), sandbox('ask')]],
-  ])('[deny-wins] where %s, a person is asked again', async (_, next) => {
+  ])('[deny-wins] if %s, a person is asked again', async (_, next) => {
     const held = await holdCall();
     held.reload(next);
     await held.approve();
@@ -317,7 +317,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     expect(held.runs()).toBe(1);
   });
 
-  it('[deny-wins] a hook that changed its mind denies', async () => {
+  it('[deny-wins] a hook that now blocks denies', async () => {
     const held = await holdCall();
     held.hook(ToolDecision.block('too late'));
     await held.approve();
@@ -325,7 +325,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     expect(held.runs()).toBe(0);
   });
 
-  it('[deny-wins] a no after the approval stands, although whoever heard it died before the call could end', async () => {
+  it('[deny-wins] a denial after the approval stays, even if the process died before the call ended', async () => {
     const clock = createManualClock();
     const file = createMortalLedger(clock);
     let runs = 0;
@@ -362,7 +362,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     expect(runs).toBe(0);
   });
 
-  it('[deny-wins] a workflow that came into force meanwhile has its say', async () => {
+  it('[deny-wins] a workflow that came into force meanwhile is applied', async () => {
     const blocked = await holdCall();
     blocked.flow.reload(text(workflow('block')));
     await blocked.approve();
@@ -406,7 +406,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     expect(next?.status).toBe(asksAgain ? 'held' : 'settled');
   });
 
-  it('[deny-wins] a no of a person holds, whatever the rules say by now', async () => {
+  it('[deny-wins] a person’s denial holds, whatever the rules say now', async () => {
     const held = await holdCall();
     held.reload([pre('other', 'block', { tool: 'No' })]);
     held.answers.shift()?.({ decision: 'deny', by: 'ada', reason: 'not today' });
@@ -414,7 +414,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     expect(held.runs()).toBe(0);
   });
 
-  it('[deny-wins] rules that cannot be loaded leave those in force that are', async () => {
+  it('[deny-wins] rules that fail to load leave the rules in force unchanged', async () => {
     const held = await holdCall();
     expect(() => held.reload([pre('people', 'explode')])).toThrow(/action/);
     await held.approve();
@@ -422,8 +422,8 @@ describe('[deny-wins] an approval never skips a check', () => {
   });
 });
 
-describe('[deny-wins] a session that moves while a second question is put', () => {
-  it('[deny-wins] has every check made once more: nothing runs by the first approval', async () => {
+describe('[deny-wins] a session that moves while a second question is stored', () => {
+  it('[deny-wins] passes every check again: nothing runs on the first approval', async () => {
     const ledger = createMemoryLedger();
     let holds = 0;
     const moving = alterLedger(ledger, {

@@ -1,4 +1,4 @@
-/** `persistence_failed` at every boundary, on a ledger that fails for a while: through the public door. */
+/** `persistence_failed` at every boundary, on a ledger that fails for a while. Through the public API. */
 import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
 import type { ToolAuditRecord } from 'quittance/events';
 import { createRuntime, defineTool } from 'quittance';
@@ -35,20 +35,20 @@ const tools = [
   defineTool({ name: 'ship', mode: 'external', handoff: true }),
 ];
 
-describe('[nothing-lost] a write before the body that fails', () => {
+describe('[nothing-lost] a failed write before the body', () => {
   it.each([
     ['request', 'pay', { isGone: true }],
     ['intent', 'pay', { failAt: has('tool.started') }],
     ['hold', 'drop', { failAt: has('tool.held') }],
   ] as const)(
-    'leaves the call unaccepted and is on record, also after the call is asked for again: %s',
+    'leaves the call unaccepted and is on record, even after the call is repeated: %s',
     async (boundary, name, failure) => {
       ran.length = 0;
       const failing = failingLedger();
       const runtime = createRuntime({ ledger: failing.ledger, tools });
       Object.assign(failing, failure);
       const turn = runtime.turn({ sessionId: 's' });
-      // Twice: of one boundary the first failure is recorded.
+      // Twice: only the first failure per boundary is recorded.
       for (const _ of [1, 2])
         expect(codeOf(await turn.call(envelope('a', name, { n: 1 })))).toBe('ledger.unavailable');
       failing.isGone = false;
@@ -69,7 +69,7 @@ describe('[nothing-lost] a write before the body that fails', () => {
     },
   );
 
-  it('of a call that is in the ledger is on record with the next call', async () => {
+  it('of a call in the ledger is on record with the next call', async () => {
     ran.length = 0;
     const failing = failingLedger();
     const runtime = createRuntime({ ledger: failing.ledger, tools });
@@ -132,7 +132,7 @@ it('[nothing-lost] a decision that cannot be stored does not count and is on rec
   await expectSettledOnce(runtime);
 });
 
-it('[nothing-lost] a report that cannot be stored is on record with what was reported', async () => {
+it('[nothing-lost] a report that cannot be stored is on record with its content', async () => {
   const failing = failingLedger();
   const runtime = createRuntime({ ledger: failing.ledger, tools });
   void runtime.turn({ sessionId: 's' }).call(envelope('a', 'ship'));
@@ -150,7 +150,7 @@ it('[nothing-lost] a report that cannot be stored is on record with what was rep
   await expectSettledOnce(runtime);
 });
 
-describe('[nothing-lost] an end that neither the ledger nor the spill took', () => {
+describe('[nothing-lost] an end that neither the ledger nor the spill file could store', () => {
   it.each([
     ['a tool that may not run again', 'pay', 'tool.indeterminate'],
     ['a tool that may', 'look', 'ledger.unavailable'],
@@ -174,7 +174,7 @@ describe('[nothing-lost] an end that neither the ledger nor the spill took', () 
     await expectSettledOnce(runtime);
   });
 
-  it('keeps the result where only the spill takes it later', async () => {
+  it('keeps the result if only the spill file works later', async () => {
     const failing = failingLedger();
     const runtime = createRuntime({
       ledger: failing.ledger,
@@ -195,7 +195,7 @@ describe('[nothing-lost] an end that neither the ledger nor the spill took', () 
     expect(events.filter(({ type }) => type === 'tool.late')).toMatchObject([
       { result: { type: 'returned', output: { did: 'a' } } },
     ]);
-    // First nothing took it, then the spill did.
+    // First nothing could store it, then the spill file did.
     const result = { success: true, data: { did: 'a' } };
     expect(await failuresOf(runtime, 'a')).toMatchObject([{ result }, { result }]);
     expect((await eventsOf(runtime, 'persistence.failed')).map(({ keptIn }) => keptIn)).toEqual([
@@ -205,7 +205,7 @@ describe('[nothing-lost] an end that neither the ledger nor the spill took', () 
   });
 });
 
-describe('[late-is-kept] a late result that the ledger cannot take', () => {
+describe('[late-is-kept] a late result that the ledger cannot store', () => {
   it.each([
     ['is spilled', true],
     ['stays in memory where the spill is full', false],

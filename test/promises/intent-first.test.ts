@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** How many intents of a call are committed, seen by a connection that shares nothing with the runtime's. */
+/** The number of committed intents of a call, read by a separate connection. */
 function countIntents(callId: string): number {
   const other = new BetterSqlite3(path, { readonly: true });
   try {
@@ -67,7 +67,7 @@ describe('[intent-first] no body runs before its intent is durable', () => {
     },
   );
 
-  it('[intent-first] a read under no limit needs none, and is kept with its outcome', async () => {
+  it('[intent-first] a read without a limit needs none, and is stored with its outcome', async () => {
     const seen: number[] = [];
     const ledger = await openLedger(path);
     const get = defineTool({
@@ -82,7 +82,7 @@ describe('[intent-first] no body runs before its intent is durable', () => {
   });
 
   it.each(['full', 'read-only'] as const)(
-    '[intent-first] nothing runs while the disk is %s, and the same id may ask again',
+    '[intent-first] nothing runs while the disk is %s, and the same id may be used again',
     async (how) => {
       const ran: string[] = [];
       const act: AnyTool = defineTool({
@@ -94,7 +94,7 @@ describe('[intent-first] no body runs before its intent is durable', () => {
       const runtime = createRuntime({ ledger, tools: [act] });
       const turn = runtime.turn({ sessionId: 's' });
       await turn.call(envelope('before', 'act'));
-      // Too long for what is left of the last page.
+      // Too long for the space on the last page.
       const call = envelope('a', 'act', { note: 'x'.repeat(20_000) });
       if (how === 'full') fill();
       else protect();
@@ -125,7 +125,7 @@ describe('[intent-first] across processes', () => {
   });
   afterEach(() => play.end());
 
-  it('[intent-first] a body that runs again after a crash has an intent for that, too', async () => {
+  it('[intent-first] a body that runs again after a crash has another intent', async () => {
     const first = await play.start({ afterwards: 'hang' });
     void first.call('a', 'put').catch(() => undefined);
     await first.reached;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet, setStage } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
 
-/** A call whose body is still at it when its time is up. */
+/** A call whose body is still running at its deadline. */
 async function timedOut() {
   const body = deferred<unknown>();
   const stage = setStage({
@@ -17,7 +17,7 @@ async function timedOut() {
 }
 
 describe('[late-is-kept] a result after the deadline is recorded on its call and never changes the outcome', () => {
-  it('[late-is-kept] what a body returns after its timeout', async () => {
+  it('[late-is-kept] a value that a body returns after its timeout', async () => {
     const { body, clock, runtime, turn, outcome } = await timedOut();
     const before = JSON.stringify(outcome);
     clock.advance(98 * 60_000);
@@ -42,7 +42,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     await expectSettledOnce(runtime);
   });
 
-  it('[late-is-kept] what a body throws after its timeout', async () => {
+  it('[late-is-kept] an error that a body throws after its timeout', async () => {
     const { body, runtime } = await timedOut();
     body.reject(new Error('the bank said no'));
     await quiet();
@@ -51,7 +51,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     ]);
   });
 
-  it('[late-is-kept] what JSON cannot hold, as a note of what it was', async () => {
+  it('[late-is-kept] a value that JSON cannot hold, as a note about it', async () => {
     const { body, runtime } = await timedOut();
     body.resolve({ big: 10n });
     await quiet();
@@ -103,7 +103,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
   it('[late-is-kept] the result of a body that ended between its deadline and the timer', async () => {
     const body = deferred<string>();
     const manual = createManualClock();
-    let blockedMs = 0; // by other work on the thread, so that no timer could fire
+    let blockedMs = 0; // other work on the thread blocks it, so that no timer can fire
     const { runtime, turn } = setStage({
       clock: { ...manual, monotonicMs: () => manual.monotonicMs() + blockedMs },
       tools: [defineTool({ name: 'pay', timeoutMs: 100, run: () => body.promise })],
@@ -118,7 +118,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     await expectSettledOnce(runtime);
   });
 
-  it('[late-is-kept] the result of a call that was cancelled and went on', async () => {
+  it('[late-is-kept] the result of a call that was cancelled and continued', async () => {
     const body = deferred<string>();
     const { clock, runtime, turn } = setStage({
       cancelGraceMs: 10,
@@ -141,7 +141,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     ['returned', { type: 'returned', output: { receipt: 'r1' } }],
     ['threw', { type: 'threw', error: 'no receipt' }],
   ] as const)(
-    '[late-is-kept] what a body %s whose owner was slow, and was taken for dead by another',
+    '[late-is-kept] what a body %s whose slow owner was taken for dead by another process',
     async (how, result) => {
       const body = deferred<unknown>();
       const tools = [defineTool({ name: 'pay', run: () => body.promise })];
@@ -162,7 +162,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     },
   );
 
-  it('[late-is-kept] each by itself when many come together', async () => {
+  it('[late-is-kept] each separately when many arrive together', async () => {
     const bodies = Array.from({ length: 20 }, () => deferred<number>());
     const { clock, runtime, turn } = setStage({
       tools: [
@@ -182,7 +182,7 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
     await expectSettledOnce(runtime);
   });
 
-  it('[late-is-kept] and what a body says after its attempt is over is no part of it', async () => {
+  it('[late-is-kept] but output of a body after its attempt is not part of it', async () => {
     const body = deferred();
     const { clock, runtime, turn } = setStage({
       tools: [

@@ -5,7 +5,7 @@ import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
 
-/** A tool that counts its runs, in a mode that needs no person. */
+/** A tool that counts its runs, in a mode that needs no approval. */
 function counting<const Name extends string>(
   name: Name,
   traits: { costMicros?: number | ((args: object) => number) } = {},
@@ -48,7 +48,7 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     await expectSettledOnce(runtime);
   });
 
-  it('[limits-hold] whichever way the calls come: one by one, in a batch, submitted, as functions', async () => {
+  it('[limits-hold] for calls made one by one, in a batch, submitted, or as functions', async () => {
     const { tool, ran } = counting('pay');
     const { turn } = setStage({ tools: [tool], budgets: [{ scope: 'session', toolCalls: 5 }] });
     const batch = turn.callAll(
@@ -71,7 +71,7 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     expect([runs, tally(outcomes as ToolOutcome[])]).toEqual([3, { ToolExecutionResult: 3, budget: 6 }]);
   });
 
-  it('[limits-hold] costs are exact to the micro-unit: exactly N allows N', async () => {
+  it('[limits-hold] costs are exact to the micro-unit: a limit of N allows exactly N', async () => {
     const { tool, ran } = counting('pay', { costMicros: (args) => (args as { cost: number }).cost });
     const { turn } = setStage({ tools: [tool], budgets: [{ scope: 'turn', costMicros: 1_000_003 }] });
     const ask = (id: string, cost: number): Promise<ToolOutcome> => turn.call(envelope(id, 'pay', { cost }));
@@ -115,7 +115,7 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     }
   });
 
-  it('[limits-hold] a turn limit is for each turn, a session limit for each session, a named one for all', async () => {
+  it('[limits-hold] a turn limit applies per turn, a session limit per session, a named one globally', async () => {
     const counts: Record<string, number> = {};
     for (const scope of ['turn', 'session', 'team']) {
       const { tool, ran } = counting('pay');
@@ -131,7 +131,7 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     expect(counts).toEqual({ turn: 6, session: 4, team: 2 });
   });
 
-  it('[limits-hold] a limit per day starts anew at midnight UTC, by the clock of the ledger', async () => {
+  it('[limits-hold] a daily limit resets at midnight UTC, by the clock of the ledger', async () => {
     const { tool, ran } = counting('pay');
     const clock = createManualClock(Date.parse('2026-03-01T23:59:58.000Z'));
     const { runtime, turn } = setStage({
@@ -157,7 +157,7 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     expect(ran).toHaveLength(4);
   });
 
-  it('[limits-hold] a child turn gets what is left, and what it uses is gone', async () => {
+  it('[limits-hold] a child turn gets what is left, and its use counts for the parent', async () => {
     const { tool, ran } = counting('pay', { costMicros: 10 });
     const { turn } = setStage({ tools: [tool], budgets: [{ scope: 'turn', toolCalls: 5 }] });
     await turn.call(envelope('own', 'pay', { n: 0 }));
@@ -171,7 +171,7 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     expect(ran).toHaveLength(5);
   });
 
-  it('[limits-hold] the same limit said twice counts each call once, and the lower one holds', async () => {
+  it('[limits-hold] the same limit declared twice counts each call once, and the lower one holds', async () => {
     for (const scope of ['session', 'team']) {
       const { tool, ran } = counting('pay');
       const { runtime } = setStage({ tools: [tool], budgets: [{ scope, toolCalls: 10 }] });
@@ -187,7 +187,7 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     }
   });
 
-  it('[limits-hold] every limit must have something left, and none is touched when one has not', async () => {
+  it('[limits-hold] every limit must have something left, and none is charged if one has not', async () => {
     const { tool, ran } = counting('pay', { costMicros: 10 });
     const { runtime, ledger } = setStage({
       tools: [tool],
@@ -211,8 +211,8 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
   });
 });
 
-describe('[limits-hold] what counts', () => {
-  it('[limits-hold] a refused call leaves a record that says which limit, and how far it was used', async () => {
+describe('[limits-hold] what is counted', () => {
+  it('[limits-hold] a denied call leaves a record with the limit and its usage', async () => {
     const { tool } = counting('pay');
     const { runtime, turn } = setStage({ tools: [tool], budgets: [{ scope: 'turn', toolCalls: 1 }] });
     await turn.call(envelope('a', 'pay', { n: 1 }));
@@ -277,7 +277,7 @@ describe('[limits-hold] what counts', () => {
     expect(reasonOf(await turn.call(envelope('c', 'pay', { n: 3 })))).toBe('ToolExecutionResult');
   });
 
-  it('[limits-hold] a body that failed, or ran out of time, has counted', async () => {
+  it('[limits-hold] a body that failed or timed out counts', async () => {
     const { clock, turn } = setStage({
       tools: [
         defineTool({ name: 'fail', run: () => Promise.reject(new ToolError('tool.reported_error', 'no')) }),
@@ -316,7 +316,7 @@ describe('[limits-hold] what counts', () => {
     expect(reasonOf(await turn.call(envelope('c', 'pay', { more: true })))).toBe('budget');
   });
 
-  it('[limits-hold] what is free needs nothing to be left', async () => {
+  it('[limits-hold] a free call runs with nothing left', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'keyed', idempotencyKey: () => 'k', run: () => 'once' })],
       budgets: [{ scope: 'turn', toolCalls: 1 }],
@@ -350,7 +350,7 @@ describe('[limits-hold] what counts', () => {
     ]);
   });
 
-  it('[limits-hold] approvals given together do not run more than the limit', async () => {
+  it('[limits-hold] approvals given together do not exceed the limit', async () => {
     let runs = 0;
     const go = deferred();
     const { turn } = setStage({
@@ -367,7 +367,7 @@ describe('[limits-hold] what counts', () => {
     expect([tally(await Promise.all(outcomes)), runs]).toEqual([{ ToolExecutionResult: 2, budget: 4 }, 2]);
   });
 
-  it('[limits-hold] a cost that is no cost reserves nothing and runs nothing', async () => {
+  it('[limits-hold] an invalid cost reserves nothing and runs nothing', async () => {
     let runs = 0;
     for (const cost of [Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY, '10', undefined]) {
       const { turn } = setStage({

@@ -1,6 +1,6 @@
 /**
- * Each test here fails under a mutation that survived an outside run: docs/mutation.md has the list. Mutations that
- * `npm run mutate` finds later are tested beside the code they change.
+ * Each test here fails under a mutation that survived an external run: docs/mutation.md has the list.
+ * Mutations that `npm run mutate` finds later are tested next to the changed code.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ function newFile(): string {
   return join(folder, 'ledger.db');
 }
 
-/** A ledger whose appends of one kind wait until they may go on. */
+/** A ledger that delays appends of one kind until they are released. */
 function delaying(inner: Ledger, waits: (entry: Entry) => boolean): { ledger: Ledger; goOn: () => void } {
   const gate = deferred();
   const ledger = alterLedger(inner, {
@@ -47,8 +47,8 @@ function delaying(inner: Ledger, waits: (entry: Entry) => boolean): { ledger: Le
   return { ledger, goOn: () => gate.resolve() };
 }
 
-describe('an attempt that is run again', () => {
-  it('[no-silent-rerun] does not run where another process was first with it', async () => {
+describe('a rerun of an attempt', () => {
+  it('[no-silent-rerun] does not happen if another process was first', async () => {
     const clock = createManualClock();
     const file = createMortalLedger(clock);
     const ran: string[] = [];
@@ -84,7 +84,7 @@ describe('an attempt that is run again', () => {
     await expectSettledOnce(first);
   });
 
-  it('[limits-hold] costs what the lost attempt had reserved as well', async () => {
+  it('[limits-hold] also costs what the lost attempt had reserved', async () => {
     const clock = createManualClock();
     const file = createMortalLedger(clock);
     const budgets = [{ scope: 'session', costMicros: 10_000, toolCalls: 5 }] as const;
@@ -156,7 +156,7 @@ describe('a standing grant', () => {
   });
 });
 
-describe('a process that is gone', () => {
+describe('a dead process', () => {
   it('[one-outcome] is forgotten once its calls have ended, so that no later turn looks for it', async () => {
     const play = await openPlay();
     try {
@@ -178,9 +178,9 @@ describe('a process that is gone', () => {
 });
 
 describe('a session that another process removes', () => {
-  it('[one-outcome] is gone here as well, and begins anew when it is used again', async () => {
+  it('[one-outcome] is gone here as well, and starts over when it is used again', async () => {
     const path = newFile();
-    // All entries are in the index before the removal, so that nothing but the count of removals tells of it.
+    // All entries are in the index before the removal, so that only the count of removals reveals it.
     const here = await openSqliteLedger(path, {}, { longestTail: 1 });
     const there = await openSqliteLedger(path);
     await here.journal.append(new SampleCall('c').whole());
@@ -202,11 +202,11 @@ describe('a session that another process removes', () => {
   });
 });
 
-describe('a call that is handed over', () => {
+describe('a hand-off', () => {
   const mail = defineTool({ name: 'mail', mode: 'external', handoff: true, timeoutMs: 60_000 });
   const taken = { sessionId: 's', callId: 'c' };
 
-  it('[no-silent-rerun] is leased for no longer than its deadline, whatever the worker asks for', async () => {
+  it('[no-silent-rerun] is leased no longer than its deadline, whatever the worker requests', async () => {
     const { clock, runtime, turn } = setStage({ tools: [mail] });
     const told = turn.call(envelope('c', 'mail'));
     await quiet();
@@ -221,7 +221,7 @@ describe('a call that is handed over', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[limits-hold] and never taken counts as an attempt: only what a call takes is given back', async () => {
+  it('[limits-hold] that was never claimed counts as an attempt: only the reservation of the call is returned', async () => {
     const rule = {
       id: 'once',
       type: 'session',
@@ -250,9 +250,9 @@ describe('a call that is handed over', () => {
   });
 });
 
-describe('a key that a tool made', () => {
+describe('a key from the tool', () => {
   it.each(['safe_to_retry', 'failed'] as const)(
-    '[no-silent-rerun] is free for the next call once its call is resolved as %s, also by a process without the tool',
+    '[no-silent-rerun] is free for the next call once its call is resolved as %s, even by a process without the tool',
     async (resolution) => {
       const clock = createManualClock();
       const file = createMortalLedger(clock);
@@ -282,7 +282,7 @@ describe('a key that a tool made', () => {
       expect(await runtime.turn({ sessionId: 'other' }).call(envelope('b', 'order'))).toMatchObject({
         type: 'ToolExecutionResult',
       });
-      // From now on the key is that of the call that ran.
+      // From now on the key belongs to the call that ran.
       expect(await runtime.turn({ sessionId: 'third' }).call(envelope('c', 'order'))).toMatchObject({
         type: 'ToolExecutionResult',
         output: 1,

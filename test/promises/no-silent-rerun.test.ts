@@ -24,7 +24,7 @@ afterEach(async () => {
   play.end();
 });
 
-/** What this process runs: its effects are counted here, those of the process before by the world. */
+/** A tool of this process, which counts its effects here. The world counts those of the process before. */
 function counting(name: string, traits: object = {}): { tool: AnyTool; ran: string[]; keys: string[] } {
   const ran: string[] = [];
   const keys: string[] = [];
@@ -47,7 +47,7 @@ async function comeAfter(
   return { runtime, ledger };
 }
 
-/** What processes have left that died so. Every test gets a copy of its own. */
+/** The files that dead processes have left. Every test gets its own copy. */
 const left = new Map<string, Play>();
 afterAll(() => {
   for (const scene of left.values()) scene.end();
@@ -56,7 +56,7 @@ afterAll(() => {
 /** The world in which that effect happened. */
 let world: World;
 
-/** A process that dies after the effect of its call, before anybody knows. */
+/** A process that dies after the effect of its call, before it is recorded. */
 async function dieAfterEffect(tool: string, args: Record<string, unknown> = {}): Promise<void> {
   const name = JSON.stringify([tool, args]);
   const scene = left.get(name) ?? (await openPlay());
@@ -77,7 +77,7 @@ const unresolved = async (ledger: Ledger): Promise<string[]> =>
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
 
 describe('[no-silent-rerun] a process dies after the effect of its call', () => {
-  it('[no-silent-rerun] a tool that declared nothing is not run again: nobody knows, and everybody is told so', async () => {
+  it('[no-silent-rerun] a tool without declarations is not run again: its effect is unknown, and every caller learns that', async () => {
     await dieAfterEffect('pay');
     const { tool, ran } = counting('pay');
     const { runtime, ledger } = await comeAfter([tool]);
@@ -93,7 +93,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
   });
 
   it.each(['after recovery', 'without recovery'])(
-    '[no-silent-rerun] another id that asks for the same is held for a person, %s',
+    '[no-silent-rerun] the same call with another id is held for a person, %s',
     async (when) => {
       await dieAfterEffect('pay', { to: 'Ada' });
       const asked: string[] = [];
@@ -113,7 +113,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
     },
   );
 
-  it('[no-silent-rerun] and denied where the tool says so, without recovery too', async () => {
+  it('[no-silent-rerun] and denied if the tool says so, also without recovery', async () => {
     await dieAfterEffect('pay', { to: 'Ada' });
     const { tool, ran } = counting('pay', { rerun: 'deny' });
     const { runtime } = await comeAfter([tool]);
@@ -122,7 +122,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
     expect(ran).toEqual([]);
   });
 
-  it('[no-silent-rerun] a key the tool made is not free either', async () => {
+  it('[no-silent-rerun] a key from the tool is not free either', async () => {
     await dieAfterEffect('order', { key: 'k' });
     const { tool, ran } = counting('order', {
       rerun: 'deny',
@@ -135,7 +135,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
     expect([ran, world.count('k')]).toEqual([[], 1]);
   });
 
-  it('[no-silent-rerun] asked for by its own id it is ended first, without recovery', async () => {
+  it('[no-silent-rerun] a repeat with its own id ends it first, without recovery', async () => {
     await dieAfterEffect('pay');
     const { tool, ran } = counting('pay');
     const { runtime } = await comeAfter([tool]);
@@ -145,7 +145,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
     expect(ran).toEqual([]);
   });
 
-  it('[no-silent-rerun] a tool that came to declare itself safe since does not make the lost attempt safe', async () => {
+  it('[no-silent-rerun] a tool that is declared safe later does not make the lost attempt safe', async () => {
     await dieAfterEffect('pay');
     const { tool, ran } = counting('pay', { idempotent: true });
     const { runtime } = await comeAfter([tool]);
@@ -153,7 +153,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
     expect(ran).toEqual([]);
   });
 
-  it('[no-silent-rerun] nor is one run that declared itself safe then and does not any more', async () => {
+  it('[no-silent-rerun] a tool that was declared safe then and is not any more does not run either', async () => {
     await dieAfterEffect('put');
     const { tool, ran } = counting('put');
     const { runtime } = await comeAfter([tool]);
@@ -164,7 +164,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
   it.each([
     ['idempotent', 'put', { idempotent: true }],
     ['reading under a limit', 'get_it', { mode: 'read', costMicros: 1 }],
-  ])('[no-silent-rerun] one that is %s runs again, with the key it had', async (_, name, traits) => {
+  ])('[no-silent-rerun] one that is %s runs again, with the same key', async (_, name, traits) => {
     await dieAfterEffect(name);
     const { tool, ran, keys } = counting(name, traits);
     const { runtime, ledger } = await comeAfter([tool]);
@@ -182,7 +182,7 @@ const throwing = (): never => {
   throw new Error('The service is down.');
 };
 
-describe('[no-silent-rerun] a tool that can be asked what happened', () => {
+describe('[no-silent-rerun] a tool with reconcile', () => {
   it.each<[string, () => unknown, string, string, boolean]>([
     [
       'it did',
@@ -203,7 +203,7 @@ describe('[no-silent-rerun] a tool that can be asked what happened', () => {
     ['it gives junk', () => ({ status: 'perhaps' }), 'indeterminate', 'tool.indeterminate', true],
     ['it gives nothing', () => undefined, 'indeterminate', 'tool.indeterminate', true],
     ['it gives a text', () => 'succeeded', 'indeterminate', 'tool.indeterminate', true],
-  ])('[no-silent-rerun] is asked, and run in no case: %s', async (_, reconcile, how, code, inDoubt) => {
+  ])('[no-silent-rerun] is asked, and never run: %s', async (_, reconcile, how, code, inDoubt) => {
     await dieAfterEffect('ask', { to: 'Ada' });
     const asked: unknown[] = [];
     const { tool, ran } = counting('ask', {
@@ -222,8 +222,8 @@ describe('[no-silent-rerun] a tool that can be asked what happened', () => {
   });
 });
 
-describe('[no-silent-rerun] a process that is slow is not dead', () => {
-  it('[no-silent-rerun] nobody touches the call of one that is stopped, and it settles when it goes on', async () => {
+describe('[no-silent-rerun] a slow process is not dead', () => {
+  it('[no-silent-rerun] the call of a stopped process stays untouched, and settles when the process continues', async () => {
     const actor: Actor = await play.start({ afterwards: 'hang' });
     const told = actor.call('a', 'put');
     await actor.reached;
@@ -245,7 +245,7 @@ describe('[no-silent-rerun] a process that is slow is not dead', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[no-silent-rerun] one that was overtaken all the same keeps its result as late', async () => {
+  it('[no-silent-rerun] one that was overtaken anyway keeps its result as late', async () => {
     const owner = await openLedger(play.ledger);
     const effect = Promise.withResolvers<object>();
     const begun = Promise.withResolvers<undefined>();
@@ -264,7 +264,7 @@ describe('[no-silent-rerun] a process that is slow is not dead', () => {
     });
     const told = slow.turn({ sessionId: 's' }).call(envelope('a', 'pay'));
     await begun.promise;
-    // Somebody who takes the owner for dead, as after the lock of its life was removed by hand.
+    // A process that takes the owner for dead, as after its lock file was removed by hand.
     const { tool, ran } = counting('pay');
     const ledger = await openLedger(play.ledger);
     const hasty = alterLedger(ledger, { owners: { statusOf: () => 'gone' } });
@@ -282,13 +282,13 @@ describe('[no-silent-rerun] a process that is slow is not dead', () => {
   });
 });
 
-describe('[no-silent-rerun] a person finds out', () => {
+describe('[no-silent-rerun] a person resolves it', () => {
   it.each([
     ['succeeded', 'it took effect', false],
     ['failed', 'it did not take effect', true],
     ['safe_to_retry', 'it may be asked for again', true],
   ] as const)(
-    '[no-silent-rerun] that it is %s: the outcome stays, the first one counts, its like may run: %s, %s',
+    '[no-silent-rerun] as %s: the outcome stays, the first resolution counts, an identical call may run: %s, %s',
     async (resolution, words, mayRun) => {
       await dieAfterEffect('pay', { to: 'Ada' });
       const { tool, ran } = counting('pay', { rerun: 'deny' });
@@ -319,7 +319,7 @@ describe('[no-silent-rerun] a person finds out', () => {
     },
   );
 
-  it('[no-silent-rerun] of two processes that find out at once one is first, and the other hears who', async () => {
+  it('[no-silent-rerun] of two processes that resolve at once one is first, and the other learns who', async () => {
     await dieAfterEffect('pay');
     const { tool } = counting('pay');
     const runtimes = [await comeAfter([tool]), await comeAfter([tool])].map(({ runtime }) => runtime);
@@ -338,7 +338,7 @@ describe('[no-silent-rerun] a person finds out', () => {
     expect(String(loser.reason)).toContain(`person ${winner}`);
   });
 
-  it('[no-silent-rerun] what is resolved as safe frees the key the tool made', async () => {
+  it('[no-silent-rerun] a call resolved as safe releases the key of the tool', async () => {
     await dieAfterEffect('order', { key: 'k' });
     const { tool, ran } = counting('order', {
       rerun: 'deny',

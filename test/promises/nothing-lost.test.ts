@@ -24,7 +24,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Longer than what is left of any page. */
+/** Longer than the rest of any page. */
 const long = 'x'.repeat(10_000);
 const keptBeside = expect.stringContaining('kept beside') as string;
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
@@ -37,7 +37,7 @@ const troubles: Readonly<Record<Trouble, readonly ['fill' | 'protect', 'free' | 
 
 type Stage = { runtime: Runtime; file: LedgerFile; ran: string[]; trouble: () => void; end: () => void };
 
-/** A runtime whose ledger can take nothing any more once a body of `act` has run. */
+/** A runtime whose ledger stores nothing more once a body of `act` has run. */
 function setStage(kind: Trouble, spillBytes?: number): Stage {
   const file = openLedgerFile(path, spillBytes);
   const [begin, stop] = troubles[kind];
@@ -67,7 +67,7 @@ function setStage(kind: Trouble, spillBytes?: number): Stage {
   return { runtime, file, ran, trouble: () => file[begin](), end: () => file[stop]() };
 }
 
-/** The spill files that hold something. */
+/** The spill files that are not empty. */
 const spills = (): string[] =>
   readdirSync(`${path}.spill`).filter((name) =>
     /\S/.test(readFileSync(join(`${path}.spill`, name), 'utf8').replaceAll('\0', '')),
@@ -75,7 +75,7 @@ const spills = (): string[] =>
 
 describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) => {
   it.each(['act', 'get'])(
-    '[nothing-lost] the true outcome of a body that ran is told, with a note, and written once it can be: %s',
+    '[nothing-lost] the true outcome of a body that ran is returned, with a note, and written once possible: %s',
     async (name) => {
       const { runtime, ran, end } = setStage(kind);
       const turn = runtime.turn({ sessionId: 's' });
@@ -109,7 +109,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
     },
   );
 
-  it('[nothing-lost] asked again meanwhile, it is answered with the truth, and nothing else begins', async () => {
+  it('[nothing-lost] a repeat meanwhile gets the true outcome, and nothing else starts', async () => {
     const { runtime, ran, end } = setStage(kind);
     const turn = runtime.turn({ sessionId: 's' });
     await turn.call(envelope('before', 'note'));
@@ -123,7 +123,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
     await expectSettledOnce(runtime);
   });
 
-  it('[nothing-lost] recover writes it down, too', async () => {
+  it('[nothing-lost] recover writes it too', async () => {
     const { runtime, ran, end } = setStage(kind);
     const told = await runtime.turn({ sessionId: 's' }).call(envelope('a', 'act'));
     await expect(runtime.recover()).rejects.toThrow(/full|is read-only/);
@@ -135,7 +135,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
     expect([call?.settled?.outcome, ran]).toEqual([told, ['a']]);
   });
 
-  it('[nothing-lost] where the spill is full the answer is that nobody knows, and no more bodies run', async () => {
+  it('[nothing-lost] if the spill file is full the outcome says that the effect is unknown, and no more bodies run', async () => {
     const { runtime, file, ran, end } = setStage(kind, 24_000);
     const turn = runtime.turn({ sessionId: 's' });
     const ids = ['a', 'b', 'c'];
@@ -153,7 +153,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
     expect(codeOf(await turn.call(envelope('d', 'note')))).toBe('ToolExecutionResult');
     for (const outcome of told)
       expect(await turn.call(envelope(outcome.callId, 'act', { id: outcome.callId }))).toEqual(outcome);
-    // What the bodies gave is stored with their ends, so that nothing is left to find out.
+    // The results of the bodies are stored with their ends, so that nothing is left to find out.
     const late = await eventsOf(runtime, 'tool.late');
     expect(late.map(({ callId }) => callId).toSorted()).toEqual(lost.map(({ callId }) => callId).toSorted());
     expect((await file.ledger.queries.findCalls({ unresolved: true })).rows).toEqual([]);
@@ -162,7 +162,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
   });
 });
 
-describe('[nothing-lost] without a place to spill to', () => {
+describe('[nothing-lost] without room in a spill file', () => {
   it('[nothing-lost] no intent is written and nothing runs', async () => {
     writeFileSync(`${path}.spill`, 'somebody put a file here');
     const { runtime, ran } = setStage('a full disk');
@@ -182,14 +182,14 @@ describe('[nothing-lost] a process spills and is killed', () => {
   });
   afterEach(() => play.end());
 
-  /** What processes have left that died so. Every test gets a copy of its own. */
+  /** The files that dead processes have left. Every test gets its own copy. */
   const left = new Map<string, { readonly scene: Play; readonly told: ToolOutcome }>();
   let world: World;
   afterAll(() => {
     for (const { scene } of left.values()) scene.end();
   });
 
-  /** A process that has told what it could not write, and is gone. */
+  /** A process that returned an outcome it could not write, and died. */
   async function spillAndDie(tool = 'put'): Promise<ToolOutcome> {
     const known = left.get(tool);
     const scene = known?.scene ?? (await openPlay());
@@ -226,7 +226,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
   }
 
   it.each(['recover', 'the same id', 'another id'])(
-    '[nothing-lost] another one writes it down before anything else is decided about the call: by %s',
+    '[nothing-lost] another one writes it before anything else is decided about the call: by %s',
     async (how) => {
       const told = await spillAndDie('pay');
       expect(told).toMatchObject({ type: 'ToolExecutionResult', modelNote: keptBeside });
@@ -242,7 +242,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
     },
   );
 
-  it('[nothing-lost] what is spilled is dropped only once it is written', async () => {
+  it('[nothing-lost] a spilled entry is dropped only once it is written', async () => {
     const told = await spillAndDie();
     const { runtime, file, ran } = comeAfter();
     file.protect();
@@ -254,7 +254,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
     expect(await runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'))).toEqual(told);
   });
 
-  it('[nothing-lost] two that come after write it down once', async () => {
+  it('[nothing-lost] two later processes write it once', async () => {
     const told = await spillAndDie();
     const both = [comeAfter(), comeAfter()];
     await Promise.all(both.map(({ runtime }) => runtime.recover()));
@@ -266,7 +266,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
     }
   });
 
-  it('[nothing-lost] a line torn in the writing does not count, and its call is not taken for done', async () => {
+  it('[nothing-lost] a torn line does not count, and its call is not taken as done', async () => {
     await spillAndDie('pay');
     const [name = ''] = spills();
     const spill = join(`${path}.spill`, name);
@@ -276,7 +276,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
     expect(ran).toEqual([]);
   });
 
-  it('[nothing-lost] the dead leave no files behind once their calls are ended', async () => {
+  it('[nothing-lost] dead processes leave no files behind once their calls are ended', async () => {
     await spillAndDie();
     const { runtime } = comeAfter();
     await runtime.recover();

@@ -19,7 +19,7 @@ const trap = (): never => {
   throw new Error('trap');
 };
 
-/** A ToolError in everything but its making: what another copy of this package, or a careless body, may throw. */
+/** Looks like a ToolError: another copy of this package, or a careless body, may throw it. */
 const forged = (fields: object): object =>
   Object.assign(Object.create({ [Symbol.for('quittance.tool-error')]: true }) as object, {
     reason: 'tool.network_error',
@@ -29,7 +29,7 @@ const forged = (fields: object): object =>
     ...fields,
   });
 
-/** An object whose properties answer so many times and throw from then on. */
+/** An object whose properties can be read a number of times and throw from then on. */
 const tired = (answers: number, fields: object): object => {
   let left = answers;
   return new Proxy(fields, {
@@ -39,10 +39,10 @@ const tired = (answers: number, fields: object): object => {
 
 type Settle = (value: unknown) => void;
 
-/** The lint warns of objects with this method, and rightly so. */
+/** The lint rightly warns about objects with this method. */
 const waitedForBy = ['th', 'en'].join('');
 
-/** Something to wait for that keeps to no rule of promises. */
+/** A thenable that breaks the rules of promises. */
 const thenable = (begin: (resolve: Settle, reject: Settle) => void): unknown => ({ [waitedForBy]: begin });
 
 const endings: Readonly<Record<string, () => unknown>> = {
@@ -157,7 +157,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] when its timeout, its cancellation and its end fall on the same moment', async () => {
+  it('[one-outcome] when its timeout, its cancellation and its end coincide', async () => {
     for (const order of ['end first', 'cancel first', 'timeout first'] as const) {
       const body = deferred<string>();
       const { clock, runtime, turn } = setStage({
@@ -177,7 +177,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
     }
   });
 
-  it('[one-outcome] when a body that was cancelled throws something nobody can look at', async () => {
+  it('[one-outcome] when a cancelled body throws an unreadable object', async () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     const { runtime, turn } = setStage({
@@ -196,7 +196,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] when the same call is asked for many times at once', async () => {
+  it('[one-outcome] when the same call is made many times at once', async () => {
     let runs = 0;
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'pay', run: async () => ++runs })] });
     const outcomes = await Promise.all(
@@ -241,7 +241,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
         runtimes.map((runtime) => runtime.turn({ sessionId: name }).call(envelope('c', name))),
       );
       expect(outcomes[1]).toEqual(outcomes[0]);
-      // A read changes nothing, so each may look for itself; an effect happens once.
+      // A read changes nothing, so each may run; an effect happens once.
       expect(answers).toHaveLength(mode === 'read' ? 2 : 1);
       for (const runtime of runtimes) await expectSettledOnce(runtime, name);
       const types = await eventTypes(createRuntime({ ledger, tools: [] }), 'c', name);
@@ -276,7 +276,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
     }
   });
 
-  it('[one-outcome] when gates refuse it, each in its own way', async () => {
+  it('[one-outcome] when gates deny it, each in its own way', async () => {
     const { runtime, turn } = setStage({
       tools: [
         defineTool({ name: 'pay', input: { type: 'object', required: ['to'] }, run: () => 1 }),
@@ -322,7 +322,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] and a call whose envelope is none is not accepted: it throws and leaves nothing', async () => {
+  it('[one-outcome] and a call with a malformed envelope is not accepted: it throws and leaves no record', async () => {
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => 1 })] });
     for (const wrong of [
       null,

@@ -15,7 +15,7 @@ const readme = readFileSync('README.md', 'utf8').replaceAll(/\s+/g, ' ');
 
 describe('the promises', () => {
   it.each(promises.filter(({ claimed }) => claimed))(
-    '$id is proven by a test and stands in the README',
+    '$id is proven by a test and is in the README',
     ({ id, words }) => {
       expect(citations).toContain(id);
       expect(readme).toContain(`**${id}** — ${words}`);
@@ -29,7 +29,7 @@ describe('the promises', () => {
     },
   );
 
-  it('are the only ones tests cite', () => {
+  it('are the only ones that tests cite', () => {
     const ids = promises.map(({ id }) => id);
     expect(citations.filter((cited) => cited === undefined || !ids.includes(cited))).toEqual([]);
   });

@@ -8,7 +8,7 @@ export type Promised = {
   /** The part of the work that claims it. */
   readonly part: 'core' | 'ledger' | 'contracts' | 'people' | 'replay';
   readonly claimed: boolean;
-  /** What of it holds so far, where that is less than the whole. */
+  /** The part that holds so far, if it is less than the whole. */
   readonly soFar?: string;
 };
 

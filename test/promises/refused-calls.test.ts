@@ -1,4 +1,4 @@
-/** Calls that the ledger never stored and that are never asked for again: through the public doors. */
+/** Calls that the ledger never stored and that are never repeated. Through the public API. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     ['request', 'no_such_tool', { failAt: () => true }],
     ['intent', 'pay', { failAt: has('tool.started') }],
     ['hold', 'drop', { failAt: has('tool.held') }],
-  ] as const)('is on record once the ledger works, without being asked again: %s of %s', async (...given) => {
+  ] as const)('is on record once the ledger works, without a repeat: %s of %s', async (...given) => {
     const [boundary, name, failure] = given;
     const failing = failingLedger();
     const runtime = createRuntime({ ledger: failing.ledger, tools });
@@ -85,7 +85,7 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     ]);
     expect(records.map(({ outcome }) => outcome)).toEqual([failureOf(boundary)]);
     expect(await runtime.calls.audit({ sessionId: 's' })).toEqual(records);
-    // It is no call, and nothing ran.
+    // It is not a call, and nothing ran.
     expect(await runtime.calls.list({ sessionId: 's' })).toEqual([]);
     expect(await failing.ledger.journal.readCall('s', 'a')).toBeUndefined();
     expect(ran).toEqual(['next']);
@@ -95,7 +95,7 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     await expectVerified(failing.ledger);
   });
 
-  it('is on record where only the spill failed', async () => {
+  it('is on record if only the spill failed', async () => {
     const failing = failingLedger();
     const runtime = createRuntime({ ledger: failing.ledger, tools });
     failing.hasNoRoom = true;
@@ -161,7 +161,7 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
       expect(await auditKinds(runtime, callId)).toEqual(['persistence_failed']);
   });
 
-  it('does not hold up the outcome of the next call where its record hangs', async () => {
+  it('does not delay the outcome of the next call if its record hangs', async () => {
     const clock = createManualClock();
     const failing = failingLedger(createMemoryLedger({ clock }));
     const runtime = createRuntime({ ledger: failing.ledger, tools, clock });
@@ -181,7 +181,7 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed']);
   });
 
-  it('may be asked for again later, and its record stays one', async () => {
+  it('may be made again later, and its record stays one', async () => {
     const failing = failingLedger();
     const runtime = createRuntime({ ledger: failing.ledger, tools });
     const turn = runtime.turn({ sessionId: 's' });
@@ -201,7 +201,7 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     await expectVerified(failing.ledger);
   });
 
-  it('is recorded once where it is asked for again while it is being recorded', async () => {
+  it('is recorded once if it is repeated while it is being recorded', async () => {
     const failing = failingLedger();
     const runtime = createRuntime({ ledger: failing.ledger, tools });
     const turn = runtime.turn({ sessionId: 's' });
@@ -241,7 +241,7 @@ describe('[nothing-lost] many refused calls', () => {
     const turn = runtime.turn({ sessionId: 's' });
     const calls = Array.from({ length: 1_300 }, (_, n) => envelope(`c${n}`, 'pay', { n }));
     await Promise.all(calls.map((call) => turn.call(call)));
-    // While the ledger fails, a refused call costs no write but its own.
+    // While the ledger fails, a refused call costs no write except its own.
     expect(failing.tried).toEqual([]);
     failing.isGone = false;
     await turn.call(envelope('next', 'look'));
@@ -252,7 +252,7 @@ describe('[nothing-lost] many refused calls', () => {
     await expectVerified(failing.ledger);
   });
 
-  it('of one session that still fails do not hold up those of others', async () => {
+  it('of one session that still fails do not delay those of others', async () => {
     const clock = createManualClock();
     const failing = failingLedger(createMemoryLedger({ clock }));
     const runtime = createRuntime({ ledger: failing.ledger, tools, clock });
@@ -274,7 +274,7 @@ describe('[nothing-lost] many refused calls', () => {
 });
 
 describe('[nothing-lost] a refused call can be found', () => {
-  /** Has a call refused in session `s`, on a ledger that works again after it. */
+  /** Makes the ledger refuse a call in session `s`; the ledger works again after it. */
   async function refuseOne(ledger: Ledger): Promise<void> {
     const failing = failingLedger(ledger);
     const runtime = createRuntime({ ledger: failing.ledger, tools });
@@ -284,7 +284,7 @@ describe('[nothing-lost] a refused call can be found', () => {
     await runtime.close();
   }
 
-  it('by the command line, in a file that verifies, also once its text was erased', async () => {
+  it('by the command line, in a file that verifies, even after its text was erased', async () => {
     const path = join(newFolder(), 'ledger.db');
     const cli = (...args: string[]) => runProgramHere([...args, '--ledger', path]);
     let ledger = await openLedger(path);
@@ -331,7 +331,7 @@ describe('[nothing-lost] a refused call can be found', () => {
     expect(await cli('verify')).toMatchObject({ code: 0 });
   });
 
-  it('in a fork that was begun, which may still be begun again', async () => {
+  it('in a started fork, which may still be started again', async () => {
     const ledger = createMemoryLedger();
     const runtime = createRuntime({ ledger, tools });
     await runtime.turn({ sessionId: 'old' }).call(envelope('first', 'look'));

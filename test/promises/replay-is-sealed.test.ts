@@ -13,7 +13,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet } from '../stage.ts';
 
-/** The world: everything a tool can touch it by is counted. */
+/** The world: every access of a tool to it is counted. */
 function makeWorld(): { touched: string[]; tools: readonly AnyTool[] } {
   const touched: string[] = [];
   const touch =
@@ -76,7 +76,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 );
 
 describe('[replay-is-sealed] a replay never touches the world; failures replay as failures; a miss is `tool.fixture_missing`', () => {
-  it('[replay-is-sealed] whatever is asked of whatever was recorded, no body, check or reconcile of the host runs', async () => {
+  it('[replay-is-sealed] for any calls on any record, no body, check or reconcile of the host runs', async () => {
     await fc.assert(
       fc.asyncProperty(
         steps,
@@ -126,7 +126,7 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
     );
   });
 
-  it('[replay-is-sealed] what undoes a call is played as well, and never run', async () => {
+  it('[replay-is-sealed] an undo is played as well, and never run', async () => {
     const undone = async (runtime: Runtime): Promise<ToolOutcome> => {
       await drive(runtime, [{ tool: 'pay', args: { n: 1 } }]);
       return runtime.calls.undo({ sessionId: 's', callId: 'c0' }, { by: 'ada' });
@@ -144,7 +144,7 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
     recorded.assertConsumed();
   });
 
-  it('[replay-is-sealed] the tool of a call in doubt is not asked what became of it', async () => {
+  it('[replay-is-sealed] the tool of an unresolved call is not asked about it', async () => {
     const touched: string[] = [];
     const tools = [
       defineTool({
@@ -182,7 +182,7 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
     expect(touched).toEqual(['reconcile']);
   });
 
-  it('[replay-is-sealed] a miss says what is nearest and where it differs, and leaves nothing in doubt', async () => {
+  it('[replay-is-sealed] a miss names the nearest call and the difference, and leaves no unknown effect', async () => {
     const { cassette } = await record([
       { tool: 'pay', args: { n: 1 } },
       { tool: 'look', args: { n: 2 } },
@@ -202,7 +202,7 @@ describe('[replay-is-sealed] a replay never touches the world; failures replay a
         nearest: { call_id: 'c0', input: { n: 1 }, difference: [{ path: '$.n', recorded: 1, now: 3 }] },
       },
     });
-    // Nothing ran, so nobody need be asked before the like of it is tried.
+    // Nothing ran, so an identical call needs no approval.
     expect(outcome).not.toHaveProperty('modelNote');
     expect(await eventsOf(runtime, 'tool.responded')).toMatchObject([{ unsettledEffect: false }]);
     expect(touched).toEqual([]);

@@ -1,4 +1,4 @@
-/** Ids that look like secrets: they work like any other, and people are not shown them. */
+/** Ids that look like secrets work like any other, and are not shown to people. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ describe('[secrets-stay-out] a call whose id looks like a secret', () => {
     await runtime.close();
   });
 
-  it('[secrets-stay-out] is found by what the command line shows of it, and verified', async () => {
+  it('[secrets-stay-out] is found by the id that the command line shows, and verified', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'quittance-ids-'));
     try {
       const path = join(folder, 'ledger.db');
@@ -82,7 +82,7 @@ describe('[secrets-stay-out] over HTTP, such a call', () => {
   });
   afterAll(() => app.close());
 
-  it('[secrets-stay-out] is asked for, decided and read like any other', async () => {
+  it('[secrets-stay-out] is made, decided and read like any other', async () => {
     const id = ids['a GitHub token'];
     const held = await app.ask<{ decision: string; confirmationId: string; inputDigest: string }>(
       id,

@@ -1,4 +1,4 @@
-/** Secrets placed at random, and every byte that is left of the calls afterwards. */
+/** Secrets in random places, and every byte that the calls leave behind. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ const argumentsWith = (secret: string): fc.Arbitrary<JsonObject> => {
 type Way = 'echo' | 'large' | 'throw' | 'log' | 'attach' | 'held' | 'spill';
 const ways: readonly Way[] = ['echo', 'large', 'throw', 'log', 'attach', 'held', 'spill'];
 
-describe('[secrets-stay-out] a secret of at least 8 characters that is placed by its key', () => {
+describe('[secrets-stay-out] a secret of at least 8 characters that is identified by its key', () => {
   it('[secrets-stay-out] is in no file, no spill, no answer over HTTP, no output of the command line and no export', async () => {
     const calls = fc.sample(
       fc
@@ -155,7 +155,7 @@ describe('[secrets-stay-out] a secret of at least 8 characters that is placed by
       expect(seen.size).toBeGreaterThan(calls.length / 2);
       const everything = told.join('\n').replaceAll('[REDACTED]', '\0');
       for (const [index, [secret, way]] of calls.entries()) {
-        // Some calls are refused because others like them failed.
+        // Some calls are denied because identical ones failed.
         const body = seen.get(`c${index}`);
         const inJson = JSON.stringify(secret).slice(1, -1);
         expect(body ?? inJson).toContain(inJson);

@@ -8,11 +8,11 @@ import { z } from 'zod';
 import { createRecordingLedger } from '../recording-ledger.ts';
 import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../stage.ts';
 
-/** Known for a secret only by the name it stands under; quotes and line breaks make it look different when quoted. */
+/** A secret by its name only. Quotes and line breaks change it when it is quoted. */
 const named = 'Sw0rdf1sh"\n& 77%';
-/** Known for a secret by its looks. */
+/** A secret by its looks. */
 const looks = `sk-${'a1B2c3D4'.repeat(5)}`;
-/** Nothing of a secret may be left, however it is quoted: not even what a cut leaves of it. */
+/** No part of a secret may remain, however it is quoted or cut. */
 const traces = ['Sw0r', 'f1sh', 'a1B2', 'U3cwcmRm', 'dzByZGYx', 'TdzByZGYxc', '5377307264'];
 
 type Case = {
@@ -21,7 +21,7 @@ type Case = {
   readonly args?: Record<string, unknown> | string;
   readonly options?: Partial<RuntimeOptions<readonly AnyTool[]>>;
   readonly call?: CallOptions;
-  /** How often the body must have seen the secret itself. */
+  /** How often the body must have got the secret itself. */
   readonly reaches?: number;
 };
 
@@ -280,7 +280,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
-describe('[secrets-stay-out] what the redactor hides is never in clear in what is kept or told', () => {
+describe('[secrets-stay-out] hidden values are never in plain text in anything stored or returned', () => {
   it.each(Object.entries(cases))('[secrets-stay-out] %s', async (_, given) => {
     const clock = createManualClock();
     const { ledger, written } = createRecordingLedger(clock);
@@ -352,7 +352,7 @@ describe('[secrets-stay-out] what the redactor hides is never in clear in what i
     }
   });
 
-  it('[secrets-stay-out] a held call is kept sealed until it is settled, and runs with the real value', async () => {
+  it('[secrets-stay-out] a held call is stored sealed until it is settled, and runs with the real value', async () => {
     const clock = createManualClock();
     const { ledger, written } = createRecordingLedger(clock);
     const answer = deferred<{ decision: 'approve'; by: string }>();
@@ -384,7 +384,7 @@ describe('[secrets-stay-out] what the redactor hides is never in clear in what i
     for (const trace of traces) expect(written()).not.toContain(trace);
   });
 
-  it('[secrets-stay-out] digests of what is hidden are keyed, those of anything else are plain', async () => {
+  it('[secrets-stay-out] digests of hidden values are keyed, all others are plain', async () => {
     const args = { password: 'hunter2' };
     const digests: string[] = [];
     for (const given of [args, args, { name: 'ada' }, { name: 'ada' }]) {
@@ -397,7 +397,7 @@ describe('[secrets-stay-out] what the redactor hides is never in clear in what i
     expect(digests[2]).toBe(digests[3]);
   });
 
-  it('[secrets-stay-out] a place in a list is no secret, and survives in inputs and outputs', async () => {
+  it('[secrets-stay-out] an index in a list is not a secret, and survives in inputs and outputs', async () => {
     const { turn } = setStage({ tools: [defineTool({ name: 'list_it', run: (args) => args })] });
     const args = { next_page_token: 'CAUQAA', max_tokens: 5 };
     expect(await turn.call(envelope('c', 'list_it', args))).toMatchObject({ output: args });

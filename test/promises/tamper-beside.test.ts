@@ -1,6 +1,6 @@
 /**
- * What a ledger keeps beside its entries, changed at random with a bare database handle: whatever a later call or
- * anybody who asks would see otherwise is found. And made again from the entries, it comes out as it was.
+ * Changes side data of a ledger at random with a bare database handle: verify finds every change that a later
+ * call or a reader would see. Rebuilt from the entries, it is as before.
  */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ let before: string;
 const context = {
   signal: new AbortController().signal,
   startProgress: () => ({ step: () => undefined, done: () => undefined }),
-} as unknown as Context; // all that verifying uses of it
+} as unknown as Context; // the only part that verifying uses
 
 const anything = { type: 'object' } as const;
 const tools = [
@@ -83,7 +83,7 @@ const toMove = (sessionId: string, expectedVersion: number, state: JsonObject): 
   moves: [{ subject: 'workflow/w', expectedVersion }],
 });
 
-/** Two sessions with calls of every kind that leaves something beside its entries, some of them not over. */
+/** Two sessions with calls of every kind that leave side rows, some of them open. */
 async function fill(path: string): Promise<void> {
   const ledger = await openLedger(path, { spillBytes: 4_096 });
   const runtime = createRuntime({
@@ -133,7 +133,7 @@ type Asked = {
 };
 let asked: Asked | undefined;
 
-/** Everything a later call, or anybody, could ask of what is beside the entries. */
+/** Everything that a later call or a reader could ask of the side data. */
 async function view(ledger: Ledger): Promise<string> {
   const now: Asked = { claims: [], counters: [], subjects: [], inputs: [], artifacts: [] };
   for await (const row of ledger.integrity.readSideRows()) {
@@ -148,7 +148,7 @@ async function view(ledger: Ledger): Promise<string> {
     ...new Map([...(asked?.[key] ?? []), ...now[key]].map((each) => [JSON.stringify(each), each])).values(),
   ];
   const seen: unknown[] = [];
-  /** What is not there is not seen, under whatever name a row stands that nobody could ask for. */
+  /** A missing value is not seen; neither is a row under a name that no reader could ask for. */
   const see = async (name: unknown, look: () => unknown): Promise<void> => {
     const found = await Promise.resolve()
       .then(look)
@@ -263,12 +263,14 @@ const anyEdit = fc
     return { edit, what: `${how} ${table}.${name} of row ${one}, ${other}, ${JSON.stringify(put)}` };
   });
 
-/** A file may be text or bytes, and its outcome does not say which. One that no outcome names may be anything. */
+/**
+ * A file may be text or bytes, and its outcome does not say which. One that no outcome names may be anything.
+ */
 const isUnsaid = (what: string): boolean =>
   / artifacts\.encoding /.test(what) || what.startsWith('insert artifacts');
 
-describe('[tamper-evident] what is kept beside the entries', () => {
-  it('[tamper-evident] is whole as it stands, and again after it was made anew', async () => {
+describe('[tamper-evident] the side data of a ledger', () => {
+  it('[tamper-evident] is whole as written, and again after a rebuild', async () => {
     expect(await look(copy())).toEqual({ changed: false, kinds: [], messages: [] });
     const path = copy();
     const ledger = await openLedger(path, { spillBytes: 4_096 });
@@ -277,7 +279,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     expect(await look(path)).toEqual({ changed: false, kinds: [], messages: [] });
   });
 
-  it('[tamper-evident] is found to be changed, wherever the change can be seen', async () => {
+  it('[tamper-evident] is reported as changed if the change can be seen', async () => {
     let changed = 0;
     await fc.assert(
       fc.asyncProperty(anyEdit, async ({ edit, what }) => {
@@ -285,7 +287,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
         try {
           path = change(edit);
         } catch (error) {
-          // What the database itself refuses cannot be done to it.
+          // An edit that the database itself refuses cannot happen.
           if (/constraint failed|datatype mismatch/.test(String(error))) return;
           throw error;
         }
@@ -304,7 +306,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
         },
       },
     );
-    // Enough to mean something: chance alone decides how many.
+    // Enough to be meaningful: chance decides how many.
     expect(changed).toBeGreaterThan(20);
   });
 
@@ -331,11 +333,11 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     ],
     'an effect nobody is asked about any more': [
       `DELETE FROM unsettled WHERE call = 'send' AND session = 1`,
-      'one send The effect of the call is in doubt, but it is not listed as such.',
+      'one send The call is unresolved, but it is not listed as such.',
     ],
     'an effect that was resolved and is asked about again': [
       `INSERT INTO unsettled SELECT position + 1000, session, tool, digest, 'send3' FROM unsettled WHERE call = 'send' AND session = 1`,
-      'one send3 The calls listed as in doubt are not those in the entries.',
+      'one send3 The calls listed as unresolved are not those in the entries.',
     ],
     'a workflow that was put back': [
       `UPDATE states SET version = 1 WHERE session = 1`,
@@ -373,7 +375,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     expect(messages).toContain(message);
   });
 
-  it('[tamper-evident] an artifact that is gone, moved or written over is named', async () => {
+  it('[tamper-evident] an artifact that is gone, moved or overwritten is named', async () => {
     const only = async (edit: (path: string) => void): Promise<readonly string[]> => {
       const path = copy();
       edit(path);
@@ -411,7 +413,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     );
   });
 
-  it('[tamper-evident] is made again from the entries, each row as it was', async () => {
+  it('[tamper-evident] is rebuilt from the entries, each row as before', async () => {
     const rowsOf = (path: string): unknown => {
       const database = new BetterSqlite3(path, { readonly: true });
       try {
@@ -444,7 +446,7 @@ describe('[tamper-evident] what is kept beside the entries', () => {
     expect((await look(path)).messages).toEqual([]);
   });
 
-  it('[tamper-evident] stays whole where bodies were erased and a session was dropped', async () => {
+  it('[tamper-evident] stays whole after bodies were erased and a session was dropped', async () => {
     const path = join(folder, 'kept', 'ledger.db');
     const ledger = await openLedger(path, { spillBytes: 4_096 });
     const runtime = createRuntime({ tools, ledger, budgets: [{ scope: 'team', toolCalls: 100 }] });

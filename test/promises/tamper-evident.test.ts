@@ -1,6 +1,7 @@
 /**
- * A ledger file and an export, changed at random with a bare database handle and a bare editor: whatever changes what
- * anybody can read is found. Thousands of changes to entries in memory stand beside the verifier.
+ * Changes a ledger file and an export at random with a bare database handle and a bare editor: verify finds
+ * every change that a reader can see. Thousands of changes to entries in memory are tested next to the
+ * verifier.
  */
 import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +31,7 @@ let original: readonly StoredEntry[];
 const context = {
   signal: new AbortController().signal,
   startProgress: () => ({ step: () => undefined, done: () => undefined }),
-} as unknown as Context; // all that verifying uses of it
+} as unknown as Context; // the only part that verifying uses
 
 beforeAll(async () => {
   await fillLedger(sound);
@@ -61,7 +62,9 @@ async function view(ledger: Ledger): Promise<string> {
 type Tables = { readonly ledger: BetterSqlite3.Database; readonly read: BetterSqlite3.Database };
 type Found = {
   readonly changed: boolean;
-  /** Each session is a beginning of what it was: a chain that ends too soon is a chain, unless there is an anchor. */
+  /**
+   * Is each session a prefix of what it was? A chain that ends too soon is still a chain, without an anchor.
+   */
   readonly onlyCut: boolean;
   readonly problems: number;
   readonly kinds: readonly string[];
@@ -78,14 +81,14 @@ const isBeginning = (entries: readonly StoredEntry[]): boolean => {
 };
 
 let copies = 0;
-/** A copy of the ledger, changed behind its back. */
+/** A copy of the ledger with an edit behind its back. */
 async function change(edit: (tables: Tables) => void, options: { rebuilt?: boolean } = {}): Promise<string> {
   const path = join(folder, `copy-${++copies}.db`);
   for (const beside of ['', '.key', '.read'])
     if (existsSync(sound + beside)) copyFileSync(sound + beside, path + beside);
   cpSync(`${sound}.artifacts`, `${path}.artifacts`, { recursive: true });
   const tables = { ledger: new BetterSqlite3(path), read: new BetterSqlite3(`${path}.read`) };
-  // Left as the program left it, the journal too: what is changed here is only what is written in the tables.
+  // Left as the program left it, with its journal: only the tables are changed here.
   tables.ledger.pragma('foreign_keys = OFF');
   try {
     edit(tables);
@@ -107,7 +110,7 @@ async function look(path: string, held?: Anchor): Promise<Found> {
     const { problems } = await verifyLedger(ledger, held, context, async ({ kind }) => void kinds.push(kind));
     return { changed: after !== before, onlyCut, problems, kinds };
   } catch (error) {
-    // To stumble is not to find.
+    // A crash is not a finding.
     if (error instanceof TypeError || error instanceof RangeError) throw error;
     return { changed: true, onlyCut: false, problems: 1, kinds: [`refused: ${String(error)}`] };
   } finally {
@@ -191,8 +194,8 @@ const anyEdit: fc.Arbitrary<{ edit: Edit; what: string }> = fc
     return { edit, what: `${how} ${file}.${table}.${name} of row ${one}, ${other}, ${JSON.stringify(put)}` };
   });
 
-describe('[tamper-evident] a ledger file that was changed', () => {
-  it('[tamper-evident] as it stands, is whole', async () => {
+describe('[tamper-evident] a ledger file', () => {
+  it('[tamper-evident] is whole as written', async () => {
     expect(await look(await change(() => undefined), anchor)).toMatchObject({
       changed: false,
       problems: 0,
@@ -200,7 +203,7 @@ describe('[tamper-evident] a ledger file that was changed', () => {
     });
   });
 
-  it('[tamper-evident] is found to be, wherever the change can be read', async () => {
+  it('[tamper-evident] that was changed is reported, wherever the change can be read', async () => {
     let changed = 0;
     await fc.assert(
       fc.asyncProperty(anyEdit, async ({ edit }) => {
@@ -208,11 +211,11 @@ describe('[tamper-evident] a ledger file that was changed', () => {
         try {
           path = await change(edit);
         } catch (error) {
-          // What the database itself refuses cannot be done to it.
+          // An edit that the database itself refuses cannot happen.
           if (/constraint failed|datatype mismatch/.test(String(error))) return;
           throw error;
         }
-        // Only where nothing but an end is missing does it take an anchor.
+        // Only a missing end needs an anchor.
         const found = await look(path);
         if (!found.changed) return;
         changed++;
@@ -226,17 +229,17 @@ describe('[tamper-evident] a ledger file that was changed', () => {
   });
 });
 
-/** Says which edit it was, not only where it came from. */
+/** Prints the edit, not only its seed. */
 function tell(run: fc.RunDetails<[{ edit: Edit; what: string }]>): void {
   if (run.failed)
     throw new Error(`${run.counterexample?.[0].what} (seed ${run.seed}): ${String(run.errorInstance)}`);
 }
 
-describe('[tamper-evident] by an anchor', () => {
+describe('[tamper-evident] with an anchor', () => {
   const sessionOf = (database: BetterSqlite3.Database, name: string): number =>
     database.prepare<[string], number>('SELECT session FROM sessions WHERE name = ?').pluck().get(name) ?? 0;
 
-  /** Computes the chain of a session anew, as somebody does who knows how. */
+  /** Recomputes the chain of a session, like an attacker who knows how. */
   function rechain(database: BetterSqlite3.Database, name: string): void {
     const session = sessionOf(database, name);
     const rows = database
@@ -288,7 +291,7 @@ describe('[tamper-evident] by an anchor', () => {
     expect(found.kinds).toContain('anchor');
   });
 
-  it('[tamper-evident] what may be erased, and a session that may be dropped, leave it whole', async () => {
+  it('[tamper-evident] a permitted erasure and a permitted drop leave it whole', async () => {
     const path = await change(() => undefined);
     const ledger = await openLedger(path);
     const [entry] = await ledger.entries.read({ sessionId: 'ticket-42', limit: 1 });
@@ -319,7 +322,7 @@ describe('[tamper-evident] an export that was changed', () => {
     return (await verifyExport(path, held, context, async () => undefined)).problems;
   };
 
-  it('[tamper-evident] is found to be, whichever of its bytes it was', async () => {
+  it('[tamper-evident] is reported, whichever byte changed', async () => {
     const bytes = readFileSync(exported);
     expect(await check(bytes, anchor)).toBe(0);
     const anyChange = fc.tuple(fc.nat({ max: bytes.length - 1 }), fc.nat({ max: 300 }), fc.nat({ max: 255 }));
@@ -333,14 +336,14 @@ describe('[tamper-evident] an export that was changed', () => {
             how === 'set' ? at + 1 : how === 'take' ? at + 1 + count : how === 'put' ? at : bytes.length;
           const changed = Buffer.concat([bytes.subarray(0, at), Buffer.from(put), bytes.subarray(rest)]);
           const text = (read: Buffer): string => read.toString('utf8').trimEnd();
-          // Space at the very end is nobody's.
+          // Space at the very end does not matter.
           if (changed.equals(bytes) || text(changed) === text(bytes)) return;
           expect(await check(changed)).toBeGreaterThan(0);
         },
       ),
       {
         numRuns: 400,
-        // Space that says nothing, in the one line that no digest covers.
+        // Insignificant space, in the one line that no digest covers.
         examples: [[[bytes.lastIndexOf('{') + 1, 0, 0x20], 'put']],
       },
     );
@@ -348,7 +351,7 @@ describe('[tamper-evident] an export that was changed', () => {
 });
 
 describe('[tamper-evident] quittance verify', () => {
-  it('[tamper-evident] names the first bad place of a file and ends with 1', async () => {
+  it('[tamper-evident] names the first bad position of a file and exits with 1', async () => {
     const path = await change(({ ledger }) =>
       ledger.exec(`UPDATE entries SET bodies = replace(bodies, '500', '900') WHERE call = 'call_refund'`),
     );

@@ -1,7 +1,7 @@
 /**
- * Files of a ledger, changed at random: rows that are set, retyped, moved, swapped, duplicated, deleted; tables and
- * constraints that are altered; bytes, pages and ends of files. `npm run tamper -- --edits 20000` does more of the
- * same.
+ * Changes files of a ledger at random: rows are set, retyped, moved, swapped, duplicated, deleted; tables and
+ * constraints are altered; bytes, pages and ends of files are changed. `npm run tamper -- --edits 20000` runs
+ * more.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ const parts = 10;
 
 describe('[tamper-evident] of 500 random edits', () => {
   it.each(Array.from({ length: parts }, (_, part) => 1_000_000 + part * (edits / parts)))(
-    '[tamper-evident] every one from seed %i that changes content is found, nothing crashes, and verifying writes nothing',
+    '[tamper-evident] every one from seed %i that changes content is reported, nothing crashes, and verifying writes nothing',
     async (seed) => {
       const wrong: string[] = [];
       let changed = 0;
@@ -39,7 +39,7 @@ describe('[tamper-evident] of 500 random edits', () => {
   );
 });
 
-it('[tamper-evident] a ledger whose own row was deleted is refused in words, by verify and by rebuild', async () => {
+it('[tamper-evident] a ledger without its own row is refused with a message, by verify and by rebuild', async () => {
   // Found by 20,000 edits: each of these seeds deletes that row.
   for (const seed of [964, 1_035, 1_107])
     expect(await tryEdit(sound, folder, seed)).toMatchObject({

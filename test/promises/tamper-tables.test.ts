@@ -1,4 +1,7 @@
-/** What `verify` finds beside the chains: claims and limits folded from the entries, tables, cursors, cut tails. */
+/**
+ * Findings of `verify` outside the chains: claims and limits folded from the entries, tables, cursors, cut
+ * tails.
+ */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +20,7 @@ let copies = 0;
 
 type Databases = { readonly ledger: BetterSqlite3.Database; readonly read: BetterSqlite3.Database };
 
-/** Verifies a changed copy: what was found, as kind and message, and what was noted. */
+/** Verifies a changed copy and returns its findings, as kind and message, and its notes. */
 async function look(edit: (databases: Databases) => void, rebuilds = false) {
   const copy = join(folder, `copy-${copies++}`);
   cpSync(sound, copy, { recursive: true });
@@ -54,7 +57,10 @@ const bytesOf = (copy: string): string =>
       .map((path) => [path, readFileSync(path).toString('base64')]),
   );
 
-/** Changes the text of the last entry that has a word in it, and computes the chain of its session anew from there. */
+/**
+ * Changes the text of the last entry that contains a word, and recomputes the chain of its session from
+ * there.
+ */
 function rewrite(ledger: BetterSqlite3.Database, word: string, change: (text: string) => string): void {
   type Row = { position: number; session: number; sequence: number; text: string; hash: string };
   const [last] = ledger
@@ -80,7 +86,7 @@ describe('[tamper-evident] verify', () => {
     expect(await look(() => undefined)).toEqual({ found: [], notes: [], wrote: false });
   });
 
-  it('[tamper-evident] says how many findings about a table it does not name', async () => {
+  it('[tamper-evident] states how many findings about a table it does not list', async () => {
     const { found } = await look(({ read }) => {
       read.prepare(`UPDATE calls SET tool_name = tool_name || '!'`).run();
       const row = read.prepare<[], Record<string, unknown>>('SELECT * FROM audit LIMIT 1').get() ?? {};
@@ -126,7 +132,7 @@ describe('[tamper-evident] verify', () => {
   });
 
   it.each(['mode', 'attempt', 'at', 'outcome', 'type'])(
-    '[tamper-evident] rebuilds a ledger whose entries lack %s, and names the places',
+    '[tamper-evident] rebuilds a ledger whose entries lack %s, and names the positions',
     async (name) => {
       const { found } = await look(
         ({ ledger }) => ledger.exec(`UPDATE entries SET text = replace(text, '"${name}":', '"${name}x":')`),
@@ -146,7 +152,7 @@ describe('[tamper-evident] verify', () => {
     expect(notes).toEqual([expect.stringMatching(/^No outcome names the artifact "art_added"/)]);
   });
 
-  it('[tamper-evident] finds a second intent on a key, though chain and tables were put right', async () => {
+  it('[tamper-evident] finds a second intent on a key, even if chain and tables were recomputed', async () => {
     const { found } = await look(({ ledger }) => {
       const key = /"claim":\{"key":("(?:[^"\\]|\\.)*")/;
       const first = ledger
@@ -156,20 +162,20 @@ describe('[tamper-evident] verify', () => {
         .pluck()
         .get();
       const [, stolen = ''] = key.exec(first ?? '') ?? [];
-      // A later call of another session begins under the key of the first.
+      // A later call of another session starts under the key of the first.
       rewrite(ledger, '"claim"', (text) => text.replace(key, `"claim":{"key":${stolen}`));
     }, true);
     expect(found).toEqual([expect.stringMatching(/^claim: Two calls began under one idempotency key/)]);
   });
 
-  it('[limits-hold] finds a reservation past its limit, though chain and tables were put right', async () => {
+  it('[limits-hold] finds a reservation past its limit, even if chain and tables were recomputed', async () => {
     const { found } = await look(({ ledger }) => {
       rewrite(ledger, '"reserve"', (text) => text.replace(/"limit":\d+/, '"limit":1'));
     }, true);
     expect(found).toEqual([expect.stringMatching(/^limit: The entry takes 1 of .* whose limit is 1/)]);
   });
 
-  it('[limits-hold] finds a total that the entries do not come to', async () => {
+  it('[limits-hold] finds a total that does not match the entries', async () => {
     const { found } = await look(({ ledger }) => {
       rewrite(ledger, '"totals"', (text) => text.replace(/"used":(\d+)/, '"used":1$1'));
     });
@@ -294,7 +300,7 @@ describe('[tamper-evident] verify', () => {
     },
   );
 
-  it('[tamper-evident] notes the tables of a backup tool, which are no problem', async () => {
+  it('[tamper-evident] notes the tables of a backup tool without a finding', async () => {
     const { found, notes } = await look(({ ledger }) =>
       ledger.exec('CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)'),
     );
@@ -302,7 +308,7 @@ describe('[tamper-evident] verify', () => {
     expect(notes).toEqual(['The file has the table "_litestream_seq" that does not belong to the ledger.']);
   });
 
-  it('[tamper-evident] finds a cut tail that the read tables remember, though everything else was made again', async () => {
+  it('[tamper-evident] finds a cut tail that the read tables remember, even if everything else was rebuilt', async () => {
     const { found } = await look(({ ledger }) => {
       const last = ledger.prepare<[], number>('SELECT max(position) FROM entries').pluck().get() ?? 0;
       ledger.exec(`DELETE FROM entries WHERE position > ${last - 2}`);
@@ -313,7 +319,7 @@ describe('[tamper-evident] verify', () => {
     );
   });
 
-  it('[tamper-evident] finds a session that is gone from the ledger and remembered by the read tables', async () => {
+  it('[tamper-evident] finds a session that is missing in the ledger and remembered by the read tables', async () => {
     const { found } = await look(({ ledger }) =>
       ledger.exec(`DELETE FROM entries WHERE session = 1; DELETE FROM entry_index WHERE session = 1;
         DELETE FROM sessions WHERE session = 1; DELETE FROM unsettled WHERE session = 1;

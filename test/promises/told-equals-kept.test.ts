@@ -60,7 +60,7 @@ const cases: Readonly<
   'a denial by a person': { type: 'ToolDenied', name: 'delete_it' },
 };
 
-describe('[told-equals-kept] what the model was told is what the ledger holds, byte for byte', () => {
+describe('[told-equals-kept] the content that the model got is in the ledger, byte for byte', () => {
   it.each(Object.entries(cases))('[told-equals-kept] for %s', async (_, { type, name, args, run }) => {
     const { clock, runtime, turn } = stageOf(run ?? (() => 'fine'));
     const call = envelope('c', name ?? 'pay', (args ?? {}) as never);
@@ -99,7 +99,7 @@ describe('[told-equals-kept] what the model was told is what the ledger holds, b
     ]);
   });
 
-  it('[told-equals-kept] and nobody is told before the ledger has it', async () => {
+  it('[told-equals-kept] and no caller gets an outcome before the ledger has it', async () => {
     const { ledger } = stageOf(() => 1);
     const kept = deferred();
     const slow = alterLedger(ledger, {
@@ -121,8 +121,8 @@ describe('[told-equals-kept] what the model was told is what the ledger holds, b
   });
 });
 
-describe('[told-equals-kept] nothing that happens afterwards changes what is kept', () => {
-  it('[told-equals-kept] when the caller changes what it passed', async () => {
+describe('[told-equals-kept] later events never change stored content', () => {
+  it('[told-equals-kept] when the caller changes its arguments afterwards', async () => {
     const args = { list: [{ a: 1 }] };
     const call = { id: 'c', name: 'pay', arguments: args };
     const principal = { userId: 'ada', claims: { roles: ['user'] } };
@@ -154,7 +154,7 @@ describe('[told-equals-kept] nothing that happens afterwards changes what is kep
     for (const kept of ['"a":1', '"user"', '"t1"', '"own"', '"b":1']) expect(text).toContain(kept);
   });
 
-  it('[told-equals-kept] when the body changes its arguments or what it returned, recorded and attached', async () => {
+  it('[told-equals-kept] when the body changes its arguments, or its returned, recorded and attached values', async () => {
     const output = { rows: [{ n: 1 }] };
     const partial = { step: { n: 1 } };
     const fields = { deep: { n: 1 } };
@@ -186,7 +186,7 @@ describe('[told-equals-kept] nothing that happens afterwards changes what is kep
     expect(artifact?.content).toEqual(new Uint8Array([1, 1, 1]));
   });
 
-  it('[told-equals-kept] when somebody writes into what they were given', async () => {
+  it('[told-equals-kept] when a receiver writes into a value it got', async () => {
     const { runtime, turn } = setStage({
       inlineLimit: 200,
       onConfirm: (request) => {
@@ -236,7 +236,7 @@ describe('[told-equals-kept] nothing that happens afterwards changes what is kep
   });
 });
 
-/** Tries to change everything in a value; what is frozen refuses. */
+/** Tries to change everything in a value. Frozen objects refuse. */
 function meddle(value: unknown, seen = new Set<unknown>()): void {
   if (typeof value !== 'object' || value === null || seen.has(value)) return;
   seen.add(value);

@@ -1,4 +1,4 @@
-/** A body that runs, here or elsewhere: the intent, the end, and what came after the end. */
+/** A body that runs, here or in another process: the intent, the end, and results after the end. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolOutcome } from '../outcome.ts';
 import type { Identity } from '../identity.ts';
@@ -6,27 +6,27 @@ import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './event-of.ts';
 import type { BudgetMetric, EndMetric, RuleMark } from './gate-event.ts';
 
-/** The intent: only after this is kept may the body run. */
+/** The intent. The body may run only after it is stored. */
 export type ToolStarted = CallEventOf<
   'tool.started',
   {
     attempt: number;
-    /** The key the tool made; undefined where session and call id are the key. */
+    /** The key from the tool. Undefined if session and call id are the key. */
     idempotencyKey: string | undefined;
     deadlineMs: number;
     mayRerun: boolean;
     /** Does another process run it and report? */
     handoff: boolean;
-    /** Where each workflow stood when it let the call run: that is where what the call shows counts. */
+    /** The stage of each workflow when it allowed the call. The call's evidence counts for that stage. */
     stages: readonly StageMark[];
-    /** What the attempt took from budgets, to be given back or charged with its end. */
+    /** The shares that the attempt reserved, to be returned or charged at its end. */
     reserved: readonly ReservedShare[];
   }
 >;
 
 export type StageMark = { readonly workflow: string; readonly stageId: string };
 
-/** What an attempt took from one budget, or what its end counts: then nothing is taken and `amount` is 0. */
+/** A reserved share of one budget. `amount` is 0 for a counter that only the end changes. */
 export type ReservedShare = {
   readonly counter: string;
   readonly amount: number;
@@ -34,25 +34,25 @@ export type ReservedShare = {
 };
 
 /**
- * Another process goes on with the call, because its owner is gone. Kept before that process runs any code of the host
- * or of the tool for it, so that code which ends its process is counted.
+ * Another process continues the call because its owner is gone. Stored before that process runs any code of
+ * the host or the tool for it, so that code which ends its process is counted.
  */
 export type ToolTakenOver = CallEventOf<
   'tool.taken_over',
   {
     /** The owner it was taken from. */
     previousOwner: string;
-    /** How often the call was taken over since it last got anywhere, this time included. */
+    /** How often the call was taken over since its last progress, including this time. */
     takeover: number;
   }
 >;
 
-/** Another process that was handed the call says how it went. */
+/** A worker claimed the call or reported its end. */
 export type ToolReported = CallEventOf<
   'tool.reported',
   {
     attempt: number;
-    /** Who had it in hand. */
+    /** The worker. */
     worker: string;
     /** How that worker was identified. Absent: not recorded. */
     identity?: Identity;
@@ -61,23 +61,25 @@ export type ToolReported = CallEventOf<
           readonly type: 'claimed';
           readonly expiresAt: number | undefined;
           readonly tokenDigest: string;
-          /** What the worker calls its request for the call. Absent: it gave no id, and cannot claim the call again. */
+          /** The worker's id for its claim. Absent: it gave none, and cannot repeat the claim. */
           readonly requestId?: string;
           /** The token that the same worker claimed before and never received. Absent: the first claim. */
           readonly replaces?: string;
         }
-      /** It said how it went: the outcome, or the late result, that is kept with this. */
+      /** It reported: the outcome or the late result is stored with this event. */
       | { readonly type: 'given'; readonly digest: string }
-      /** It came again, and differently: what was recorded first stays. */
+      /** It reported again, and differently: the first report stays. */
       | { readonly type: 'differs'; readonly digest: string };
   }
 >;
 
-/** An attempt, or the call, has ended. The final one is the outcome: one for every call, denials too. */
+/**
+ * An attempt, or the call, has ended. The final one is the outcome: one for every call, including denials.
+ */
 export type ToolResponded = CallEventOf<
   'tool.responded',
   {
-    /** Zero where the body never ran. */
+    /** Zero if the body never ran. */
     attempt: number;
     final: boolean;
     outcome: ToolOutcome;
@@ -87,19 +89,19 @@ export type ToolResponded = CallEventOf<
     error: { readonly reason: ReasonCode; readonly message: string } | undefined;
     payloadExtras: JsonObject | undefined;
     costMicros: number;
-    /** What an external tool said it touched. */
+    /** External targets that the tool reported. */
     reached: readonly string[];
     log: readonly LogLine[];
-    /** Whether the effect may have happened although nobody can say so: another such call must ask. */
+    /** May the effect have happened, without anyone knowing? Then an identical call needs an approval. */
     unsettledEffect: boolean;
-    /** The rules that had something to say about the result, in order. */
+    /** Rules that ruled on the result, in order. */
     rules: readonly RuleMark[];
   }
 >;
 
 export type LogLine = { readonly at: number; readonly message: string; readonly fields?: JsonObject };
 
-/** What a body gave after its call had ended. It never changes the outcome. */
+/** The result of a body after its call had ended. It never changes the outcome. */
 export type ToolLate = CallEventOf<
   'tool.late',
   {

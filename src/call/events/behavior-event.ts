@@ -2,22 +2,24 @@ import type { JsonObject } from '../../base/json.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { EventOf } from './event-of.ts';
 
-/** A behavior could not handle an event. Its caller hears of it here and nowhere else. */
+/** A behavior could not handle an event. This event is the only report of it. */
 export type BehaviorFailed = EventOf<
   'behavior.failed',
   {
     behavior: string;
-    /** The code of the ToolError that escaped, or what else went wrong. */
+    /** The code of the escaped ToolError, or another cause. */
     reason: ReasonCode | BehaviorReason;
     message: string;
-    /** How many times it was given the event by then. */
+    /** How many times it had got the event by then. */
     attempt: number;
     triggeringEventId: string;
-    /** The call that event tells of. */
+    /** The call of that event. */
     triggeringCallId: string | undefined;
     payloadExtras: JsonObject | undefined;
   }
 >;
 
-/** It threw something that is no ToolError; it took too long; too many behaviors had set each other off. */
+/**
+ * It threw something other than a ToolError, it took too long, or too many behaviors triggered each other.
+ */
 export type BehaviorReason = 'behavior.error' | 'behavior.timeout' | 'behavior.depth' | 'behavior.lost';

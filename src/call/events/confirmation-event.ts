@@ -1,27 +1,27 @@
-/** A call that needs a person: what it would do, the question, and what became of the question. */
+/** A call that needs an approval: its preview, the question, and the answer. */
 import type { JsonObject } from '../../base/json.ts';
 import type { Preview, PreviewField } from '../../tool/preview.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './event-of.ts';
 import type { ArtifactArgument, DecidedBy, InputForm } from './gate-event.ts';
 
-/** What a tool says it would do. A person approves one revision, and the body is given its snapshot. */
+/** A preview from the tool. A person approves one revision, and the body gets its snapshot. */
 export type ToolPreviewed = CallEventOf<
   'tool.previewed',
   {
     operationId: string;
     /** From 1. */
     revision: number;
-    /** The last one: what it shows is what would be done. */
+    /** Is it the final version? Only this one can be approved. */
     ready: boolean;
     preview: Preview;
-    /** What the body needs in order to do exactly this, kept form. Policy sees it as it is. */
+    /** What the body needs to do exactly this. Stored form; policy sees the exact one. */
     snapshot: JsonObject;
-    /** Paths the redactor hid in the snapshot. */
+    /** Paths that the redactor hid in the snapshot. */
     hidden: readonly string[];
-    /** Of the input it was made for: it says nothing about any other. */
+    /** Digest of the input that it was made for. It does not apply to any other. */
     inputDigest: string;
-    /** When it goes stale, by the ledger's clock. */
+    /** When it expires, by the ledger's clock. */
     expiresAt: number | undefined;
   }
 >;
@@ -34,87 +34,90 @@ export type ToolHeld = CallEventOf<
     description: string;
     asks: readonly Ask[];
     inputDigest: string;
-    /** The revision of the preview that is shown; undefined where the tool gives none. */
+    /** The revision of the preview that is shown. Undefined without a preview. */
     revision: number | undefined;
-    /** When nobody's answer counts any more, by the ledger's clock; never where undefined. */
+    /** When the question expires, by the ledger's clock. Undefined: never. */
     expiresAt: number | undefined;
     /** What happens then. */
     timeoutEffect: 'block' | 'allow';
-    /** What makes it risky, in words for people. */
+    /** Risks, in words for people. */
     risk: readonly string[];
-    /** Of the tool that is to run: another version of it may mean something else by the same arguments. */
+    /** Schema digest of the tool: another version may interpret the same arguments differently. */
     schemaDigest: string | undefined;
-    /** Made by the runtime where the tool shows no preview. Undefined where there is nothing to compare with. */
+    /** Made by the runtime if the tool has no preview. Undefined if there is nothing to compare with. */
     comparison: ArgumentComparison | undefined;
   }
 >;
 
-/** How the arguments of a call differ from those of the last call on the same resource. Kept form. */
+/** How the arguments of a call differ from those of the last call on the same resource. Stored form. */
 export type ArgumentComparison = {
   /** The call they are compared with. */
   readonly callId: string;
   /** When that call was requested. */
   readonly at: number;
-  /** Empty where they are the same. */
+  /** Empty if they are equal. */
   readonly fields: readonly PreviewField[];
-  /** How many more differences there are. */
+  /** The number of further differences. */
   readonly more: number;
 };
 
-/** One wish for a person: who asks and why. */
+/** One reason to ask a person: what asks, and why. */
 export type Ask = {
   readonly by: DecidedBy;
   readonly description: string;
   readonly code?: ReasonCode;
-  /** What the rule that asks says, as a digest: an approval counts only while it says the same. */
+  /** Digest of the rule that asks: an approval counts only while the rule stays the same. */
   readonly digest?: string;
-  /** How long a person has, and what happens then; for as long as it takes where nothing is said. */
+  /** How long a person has, and what happens then. Default: no limit. */
   readonly timeoutSeconds?: number;
   readonly timeoutEffect?: 'block' | 'allow';
-  /** The stage of a workflow that an approval approves. */
+  /** The workflow stage that an approval approves. */
   readonly stage?: { readonly workflow: string; readonly stageId: string };
 };
 
-/** Somebody has decided about a held call. The first decision counts. */
+/** A person has decided about a held call. The first decision counts. */
 export type ConfirmationDecided = CallEventOf<
   'confirmation.decided',
   {
     confirmationId: string;
     decision: ConfirmationDecision;
-    /** The person who decided; the hook, where none could be asked. */
+    /** The person who decided, or the hook if no person could be asked. */
     by: DecidedBy;
     reason: string | undefined;
     inputDigest: string;
     revision: number | undefined;
-    /** Of an edit: the arguments to run with instead, kept form, and their digest. That is what was approved. */
+    /** For an edit: the approved arguments in their stored form, and their digest. */
     editedInput: JsonObject | undefined;
     editedDigest: string | undefined;
-    /** Paths the redactor hid in them. */
+    /** Paths that the redactor hid in them. */
     editedHidden: readonly string[];
-    /** As `inputForm`, `acceptedInput` and `artifacts` of `tool.decided`. No form: no schema has seen the edit yet. */
+    /**
+     * As `inputForm`, `acceptedInput` and `artifacts` of `tool.decided`. No form: no schema has checked the
+     * edit yet.
+     */
     editedForm: InputForm | undefined;
     editedAccepted: JsonObject | undefined;
     editedArtifacts: readonly ArtifactArgument[];
-    /** What the model is told instead of running. */
+    /** The text for the model instead of a result. */
     response: string | undefined;
     /**
-     * When the decision was received, by the ledger's clock. Recorded for a denial that was received before the
-     * question expired and stored afterwards; undefined means that it counts from `at`.
+     * When the decision was received, by the ledger's clock. Recorded for a denial that was received before
+     * the question expired and stored afterwards. Undefined: it counts from `at`.
      */
     receivedAt: number | undefined;
   }
 >;
 
-/** An edit approves other arguments; a response answers the model without running anything. */
+/** `edit` approves other arguments. `respond` answers the model without running the tool. */
 export type ConfirmationDecision = 'approve' | 'deny' | 'edit' | 'respond';
 
-/** The time is up. Under `allow` the rule that says so lets the call run. */
+/** The question expired. With `allow`, the rule lets the call run. */
 export type ConfirmationExpired = CallEventOf<
   'confirmation.expired',
   { confirmationId: string; effect: 'block' | 'allow'; by: DecidedBy | undefined }
 >;
 
-/** The question was taken back before anybody answered. */
+/** The question was withdrawn before an answer. */
 export type ConfirmationWithdrawn = CallEventOf<
   'confirmation.withdrawn',
   { confirmationId: string; reason: string }

@@ -1,4 +1,4 @@
-/** What every event says, whatever it is about. */
+/** The envelope of every event. */
 export type EventOf<Type extends string, Data> = {
   readonly id: string;
   readonly type: Type;
@@ -6,7 +6,7 @@ export type EventOf<Type extends string, Data> = {
   readonly turnId: string;
   /** Milliseconds since 1970, by the ledger's clock. */
   readonly at: number;
-  /** The event that brought this one about. */
+  /** The event that caused this one. */
   readonly cause: string | undefined;
 } & Readonly<Data>;
 

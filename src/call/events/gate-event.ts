@@ -1,11 +1,11 @@
-/** A call until the gates have spoken: what was asked for, and whether it may go on. */
+/** A call up to the ruling of the gates: the request, and whether it may continue. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import type { Identity } from '../identity.ts';
 import type { CallEventOf } from './event-of.ts';
 
-/** A tool is asked for. The first event of every call. */
+/** A tool was requested. The first event of every call. */
 export type ToolRequested = CallEventOf<
   'tool.requested',
   {
@@ -13,62 +13,66 @@ export type ToolRequested = CallEventOf<
     displayName: string;
     mode: ToolMode;
     modeOrigin: ToolModeOrigin;
-    /** Kept form of the arguments as they came; the text itself where it was no JSON object. */
+    /** Stored form of the requested arguments. The text itself if it was not a JSON object. */
     requestedInput: JsonValue;
-    /** Paths the redactor hid in the requested input. */
+    /** Paths that the redactor hid in the requested input. */
     hidden: readonly string[];
-    /** Digest of the arguments as they came: what a second request with this id must match. */
+    /** Digest of the requested arguments. A second request with this id must match it. */
     requestDigest: string;
     principal: Principal | undefined;
     provenance: Provenance | undefined;
     attrs: JsonObject | undefined;
-    /** Asked for by `submit`: nobody waits, so it is decided again after a crash. */
+    /** Made by `submit`: no caller waits, so after a crash it is judged again. */
     submitted: boolean;
-    /** Of the tool as it was: what it takes and gives. Undefined where there is no tool, or no JSON Schema says it. */
+    /** Schema digest of the tool. Undefined without a tool, or if it has no JSON Schema. */
     schemaDigest: string | undefined;
-    /** How the program that asked was identified, e.g. the token it used over HTTP. Absent: not recorded. */
+    /** How the calling program was identified, e.g. the token it used over HTTP. Absent: not recorded. */
     askedBy?: Identity;
-    /** The runtime that took the call keeps askers from approving. Absent: it does not, or did not say. */
+    /** The runtime that accepted the call has separate duties. Absent: it does not, or did not say. */
     separateDuties?: true;
   }
 >;
 
-/** Which model asked. */
+/** The model that made the call. */
 export type Provenance = { readonly provider?: string; readonly model?: string };
 
-/** The call was asked for again, or answered by another of the same key; nothing ran for it. */
+/** The call was repeated, or answered by another one with the same key. Nothing ran for it. */
 export type ToolRecalled = CallEventOf<
   'tool.recalled',
   { how: 'cached' | 'replayed' | 'conflict'; fromCallId: string; details: string }
 >;
 
-/** What the gates said: let through, stopped, or a person is to be asked. */
+/** The ruling of the gates: allow, deny, or ask a person. */
 export type ToolDecided = CallEventOf<
   'tool.decided',
   {
     decision: 'allow' | 'deny' | 'ask';
-    /** The gates that had to wait for something, in order, with how long. */
+    /** The gates that had to wait, in order, with their time. */
     gates: readonly GatePassage[];
     decidedBy: DecidedBy | undefined;
     policyVersion: string | undefined;
-    /** Kept form of what the body gets, where it differs from what was requested. */
+    /** Stored form of the body's input, if it differs from the requested one. */
     effectiveInput: JsonObject | undefined;
     inputDigest: string | undefined;
-    /** How the effective input is written. Undefined in ledgers of earlier versions: it is the accepted input then. */
+    /**
+     * The form of the effective input. Undefined in ledgers of earlier versions: it is the accepted input
+     * then.
+     */
     inputForm: InputForm | undefined;
     /**
-     * Kept form of the arguments as the schema accepted them, where that is another value than the requested and the
-     * effective input. Without it the effective input was accepted where `changes` lists any, else the requested one.
+     * Stored form of the arguments that the schema accepted, if they differ from both the requested and the
+     * effective input. If absent: the effective input was accepted if `changes` is not empty, otherwise the
+     * requested one.
      */
     acceptedInput: JsonObject | undefined;
     /** The artifacts that the arguments name. */
     artifacts: readonly ArtifactArgument[];
     changes: readonly InputChange[];
-    /** The rules that had something to say, in order; those that only observe are marked. */
+    /** Rules that ruled, in order. Those in observe mode are marked. */
     rules: readonly RuleMark[];
-    /** The grant that approved the call in place of a person. */
+    /** The grant that approved the call instead of a person. */
     grantId: string | undefined;
-    /** What the contracts say the tool does to the world. Undefined without contracts. */
+    /** The side effect of the tool according to the contracts. Undefined without contracts. */
     sideEffect: string | undefined;
   }
 >;
@@ -76,21 +80,21 @@ export type ToolDecided = CallEventOf<
 /** `json`: the body gets exactly this value. `typed`: a rendering of a value that JSON cannot hold. */
 export type InputForm = 'json' | 'typed';
 
-/** An artifact that stands in arguments: what people are shown of it. */
+/** An artifact named in arguments, as shown to people. */
 export type ArtifactArgument = {
   readonly path: readonly (string | number)[];
   readonly artifactId: string;
-  /** Of its content. An approval is about this content and no other. */
+  /** Digest of its content. An approval covers exactly this content. */
   readonly digest: string;
   readonly sizeBytes: number;
   readonly mimeType: string;
-  /** The beginning of its content, kept form. */
+  /** The beginning of its content. Stored form. */
   readonly preview: string;
-  /** Whether its content stands at that path of what the body gets. False where the schema changed it. */
+  /** Is its content at that path of the body's input? False if the schema changed it. */
   readonly inPlace: boolean;
 };
 
-/** One rule of a contract and what it said about a call. */
+/** One rule of a contract and its ruling about a call. */
 export type RuleMark = {
   readonly ruleId: string;
   readonly action: 'block' | 'ask' | 'warn' | 'redact';
@@ -99,40 +103,40 @@ export type RuleMark = {
   readonly metadata?: JsonObject;
   /** The rule only observes. */
   readonly observed?: true;
-  /** Its condition met a value of the wrong type, and so it fired. */
+  /** Its condition met a value of the wrong type, so it fired. */
   readonly policyError?: true;
 };
 
-/** Who or what decided: a gate of ours, a hook of the host, a rule of a contract, a person. */
+/** Who or what decided: a gate, a hook of the host, a rule of a contract, a person. */
 export type DecidedBy = {
   readonly type: 'gate' | 'hook' | 'rule' | 'person';
-  /** Of whoever used a link that named nobody, both names: `<what they typed>, by link of <who made it>`. */
+  /** For a link without a named person, both names: `<typed name>, by link of <maker>`. */
   readonly name: string;
-  /** How the person was identified. Absent on what older versions wrote, which means "not recorded". */
+  /** How the person was identified. Absent in events of older versions, which means "not recorded". */
   readonly identity?: Identity;
   /**
-   * Did the person ask for the call themselves? `unknown` where the record does not say who asked. Absent on what older
-   * versions wrote.
+   * Did the person request the call themselves? `unknown` if the record does not name the requester. Absent
+   * in events of older versions.
    */
   readonly asker?: 'other' | 'same' | 'unknown';
   /**
-   * The person said that they approved without reading to the end. Absent where a person said nothing about it: they
-   * read to the end, decided where no page follows that, or an older version wrote this.
+   * The person stated that they approved without reading to the end. Absent if they read to the end, decided
+   * without a page that checks it, or an older version wrote this.
    */
   readonly notReadToEnd?: true;
-  /** Written by older versions where a link was used; newer ones say it in `identity`. */
+  /** Written by older versions for a link. Newer ones use `identity`. */
   readonly link?: DecidingLink;
 };
 export type DecidingLink = {
-  /** Who made the link. */
+  /** The person who made the link. */
   readonly by: string;
-  /** The name that the person who used it typed. Absent where the link named a person. */
+  /** The name that the user of the link typed. Absent if the link named a person. */
   readonly typed?: string;
 };
 
 export type GatePassage = { readonly gate: string; readonly elapsedUs: number };
 
-/** How an input was mended on its way to the body. */
+/** How an input was changed on its way to the body. */
 export type InputChange = { readonly path: string; readonly rule: string };
 
 /** A budget had too little left for the call. */
@@ -143,5 +147,5 @@ export type BudgetExhausted = CallEventOf<
 
 export type BudgetMetric = 'tool_calls' | 'cost_micros' | 'attempts';
 
-/** What is counted when a call ends, by how it ended. */
+/** Counters that the end of a call changes. */
 export type EndMetric = 'failures' | 'consecutive_failures';

@@ -2,10 +2,10 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Identity } from '../identity.ts';
 import type { EventOf } from './event-of.ts';
 
-/** Standing permissions of a session. Each carries all of them, so that the last one is the state. */
+/** Grants of a session. Each event carries all of them, so the last one is the state. */
 export type GrantEvent = GrantGiven | GrantRevoked;
 
-/** A person has permitted calls of a tool beforehand. */
+/** A person gave a grant: a permission for calls of a tool in advance. */
 export type GrantGiven = EventOf<
   'grant.given',
   {
@@ -17,7 +17,7 @@ export type GrantGiven = EventOf<
   }
 >;
 
-/** A standing permission was taken back. */
+/** A grant was revoked. */
 export type GrantRevoked = EventOf<
   'grant.revoked',
   {

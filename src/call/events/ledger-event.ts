@@ -1,10 +1,10 @@
 import type { Identity } from '../identity.ts';
 import type { EventOf } from './event-of.ts';
 
-/** About the ledger itself: the first inside a session's chain, the second in the ledger's own. */
+/** Events about the ledger itself: the first in a session's chain, the second in the ledger's own. */
 export type LedgerEvent = BodyErased | SessionDropped;
 
-/** Inputs, outputs and texts of some entries are gone for good; what they were worth is still in the chain. */
+/** Inputs, outputs and texts of some entries were erased for ever. Their digests stay in the chain. */
 export type BodyErased = EventOf<
   'body.erased',
   {
@@ -16,7 +16,10 @@ export type BodyErased = EventOf<
   }
 >;
 
-/** A session was removed with all its entries. Where its chain stood is kept, so that an anchor still says so. */
+/**
+ * A session was removed with all its entries. The end of its chain is kept, so that an anchor can still
+ * confirm it.
+ */
 export type SessionDropped = EventOf<
   'session.dropped',
   {
@@ -30,13 +33,16 @@ export type SessionDropped = EventOf<
   }
 >;
 
-/** Rules came into force. Holds their text, so that a decision under this version can be explained for ever. */
+/**
+ * Rules came into force. Contains their text, so that a decision under this version can be explained for
+ * ever.
+ */
 export type ContractsLoaded = EventOf<
   'contracts.loaded',
   {
     policyVersion: string;
     documents: readonly { readonly name: string; readonly stamp: string; readonly text?: string }[];
-    /** What relative paths were relative to. Absent: nothing was said, or an older version wrote this. */
+    /** The base of relative paths. Absent: not given, or written by an older version. */
     workingDirectory?: string;
   }
 >;

@@ -1,4 +1,4 @@
-/** Failed writes that no call in the ledger can tell of. */
+/** Failed writes that belong to no stored call. */
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import type { PersistenceBoundary } from '../persistence-boundary.ts';
@@ -6,11 +6,14 @@ import type { EventOf } from './event-of.ts';
 
 export type RefusalEvent = CallNotAccepted | FailedWritesUnlisted;
 
-/** The ledger could not store a call: the runtime did not accept it and nothing ran. It opens no call. Without arguments. */
+/**
+ * The ledger could not store a call: the runtime did not accept it and nothing ran. It opens no call and has
+ * no arguments.
+ */
 export type CallNotAccepted = EventOf<
   'call.not_accepted',
   {
-    /** The id under which the call was asked for. */
+    /** The id of the refused call. */
     refusedCallId: string;
     toolName: string;
     mode: ToolMode;
@@ -23,7 +26,10 @@ export type CallNotAccepted = EventOf<
   }
 >;
 
-/** Further writes failed that are only counted: a process lists a limited number. In the chain of the ledger itself. */
+/**
+ * Further failed writes that are only counted, because a process lists a limited number. In the chain of the
+ * ledger itself.
+ */
 export type FailedWritesUnlisted = EventOf<
   'persistence.unlisted',
   {

@@ -1,23 +1,25 @@
-/** Something that failed is to be tried again. */
+/** Requests for a retry. */
 import type { CallEventOf, EventOf } from './event-of.ts';
 
 type RetryData = {
-  /** The event that is answered by trying again: an attempt's end, or what a behavior failed to handle. */
+  /**
+   * The event that the retry answers: the end of an attempt, or an event that a behavior failed to handle.
+   */
   forEvent: string;
-  /** The call that event tells of. */
+  /** The call of that event. */
   forCallId: string | undefined;
-  /** Which attempt is asked for: 2 is the first one that is made again. */
+  /** The number of the requested attempt. 2 is the first retry. */
   attempt: number;
-  /** Not before this moment, by the ledger's clock; at once where undefined. */
+  /** Not before this time, by the ledger's clock. Undefined: at once. */
   notBefore: number | undefined;
-  /** The behavior that asks. */
+  /** The behavior that requests it. */
   by: string;
-  /** The behavior that is to be given the event again; undefined where it is the call that is tried again. */
+  /** The behavior that gets the event again. Undefined if the call is retried. */
   behavior: string | undefined;
 };
 
-/** The call is to be tried again: the same call, the same key, another attempt. */
+/** The call is to be retried: the same call and key, another attempt. */
 export type RetryRequested = CallEventOf<'retry.requested', RetryData>;
 
-/** A behavior is to be given an event again that it failed to handle. */
+/** A behavior is to get an event again that it failed to handle. */
 export type RedeliveryRequested = EventOf<'retry.requested', RetryData>;

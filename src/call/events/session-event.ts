@@ -1,16 +1,19 @@
-/** Where a session came from, and the rounds of the agent's loop in it. */
+/** The origin of a session, and its turns. */
 import type { Principal } from '../../tool/tool-context.ts';
 import type { EventOf } from './event-of.ts';
 
 /** The origin of a session. */
 export type SessionEvent = SessionForked;
 
-/** The first event of a session that begins where another one stood: what came before is served from its record. */
+/**
+ * The first event of a session that starts from another one: earlier calls are answered from that session's
+ * record.
+ */
 export type SessionForked = EventOf<
   'session.forked',
   {
     fromSessionId: string;
-    /** The first call that is not served from the record; undefined at the end of that session. */
+    /** The first call that is not answered from the record. Undefined at the end of that session. */
     atCallId: string | undefined;
     /** How many calls come before it. */
     position: number;
@@ -19,18 +22,20 @@ export type SessionForked = EventOf<
   }
 >;
 
-/** Real bodies run, recorded ones are played, or none runs and the outcome says so. */
+/**
+ * `live`: real bodies run. `recorded`: recorded ones are played. `dry`: none runs, and the outcome says so.
+ */
 export type ForkedHow = 'live' | 'recorded' | 'dry';
 
 export type TurnEvent = TurnOpened | TurnEnded;
 
-/** A round of an agent's loop has begun. Travels with the first call of it. */
+/** A turn was opened. Stored with its first call. */
 export type TurnOpened = EventOf<
   'turn.opened',
   { deadlineMs: number | undefined; parentSessionId: string | undefined; principal: Principal | undefined }
 >;
 
-/** The round is over: later calls of it are denied. */
+/** The turn has ended: its later calls are denied. */
 export type TurnEnded = EventOf<'turn.ended', { why: TurnEndReason }>;
 
 export type TurnEndReason = 'asked' | 'terminal_result';

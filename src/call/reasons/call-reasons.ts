@@ -1,4 +1,4 @@
-/** Reasons of the order of calls: repeats, conflicts, the end of the turn. */
+/** Reason codes for repeats, conflicts and the end of the turn. */
 import type { Reason } from './reason.ts';
 
 export type CallReasonCode =
@@ -12,7 +12,7 @@ export type CallReasonCode =
 
 export const callReasons: { readonly [Code in CallReasonCode]: Reason } = {
   'call.duplicate': {
-    whoseMove: 'nobody',
+    whoseMove: 'no action',
     retryable: false,
     blocksTool: false,
     bodyMayClaim: false,
@@ -55,7 +55,7 @@ export const callReasons: { readonly [Code in CallReasonCode]: Reason } = {
       'Find out how the earlier call ended, then let a person decide. The tool can set `rerun` to ask, deny or allow.',
   },
   'call.blocked': {
-    whoseMove: 'nobody',
+    whoseMove: 'no action',
     retryable: false,
     blocksTool: false,
     bodyMayClaim: false,
@@ -83,7 +83,7 @@ export const callReasons: { readonly [Code in CallReasonCode]: Reason } = {
     whatToDo: 'Give every new call its own id. Reuse an id only with the same tool and arguments.',
   },
   'turn.deadline': {
-    whoseMove: 'nobody',
+    whoseMove: 'no action',
     retryable: false,
     blocksTool: false,
     bodyMayClaim: false,
@@ -96,7 +96,7 @@ export const callReasons: { readonly [Code in CallReasonCode]: Reason } = {
     whatToDo: 'Finish with the results so far, or begin a new turn with more time.',
   },
   'turn.ended': {
-    whoseMove: 'nobody',
+    whoseMove: 'no action',
     retryable: false,
     blocksTool: false,
     bodyMayClaim: false,

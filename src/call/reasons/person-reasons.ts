@@ -1,4 +1,4 @@
-/** Reasons of people and of the previews they decide by. */
+/** Reason codes for decisions and previews. */
 import type { Reason } from './reason.ts';
 
 export type PersonReasonCode =

@@ -1,4 +1,4 @@
-/** Reasons of rules and budgets. */
+/** Reason codes for rules and budgets. */
 import type { Reason } from './reason.ts';
 
 export type PolicyReasonCode =

@@ -1,8 +1,8 @@
-/** Who can do something about it. */
+/** Who can fix the cause. */
 export type WhoseMove =
-  'retry' | 'your inputs' | "the tool's author" | 're-record' | 'budget' | 'a person' | 'nobody';
+  'retry' | 'your inputs' | "the tool's author" | 're-record' | 'budget' | 'a person' | 'no action';
 
-/** What a machine may do next; the `nextAction` of a derived ToolResult. */
+/** What a machine may do next: the `nextAction` of a derived ToolResult. */
 export type NextAction =
   | 'retry'
   | 'read_error'
@@ -17,22 +17,25 @@ export type NextAction =
   | 're_record'
   | 'stop';
 
-/** What one reason code means and brings about. */
+/** The meaning and the consequences of one reason code. */
 export type Reason = {
   readonly whoseMove: WhoseMove;
-  /** Whether the same call may be tried again, unless the outcome itself says otherwise. */
+  /** May the same call be retried, unless the outcome says otherwise? */
   readonly retryable: boolean;
-  /** Whether a failure with this code that may not be retried closes the tool for the rest of the turn. */
+  /** Does a failure with this code that may not be retried block the tool for the rest of the turn? */
   readonly blocksTool: boolean;
-  /** Whether a body may give this code in a ToolError. Any other is for the runtime to say. */
+  /** May a body claim this code in a ToolError? Only the runtime uses any other. */
   readonly bodyMayClaim: boolean;
-  /** Whether a ToolResult derived from it ends the turn. */
+  /** Does a derived ToolResult end the turn? */
   readonly terminal: boolean;
   readonly nextAction: NextAction;
   readonly title: string;
   readonly whatHappened: string;
   readonly whyItMatters: string;
-  /** For the model: facts about the call and what it may do next. Names no function, no option, no way round a person. */
+  /**
+   * For the model: facts about the call and what it may do next. Names no function, no option, and no way
+   * around an approval.
+   */
   readonly forModel: string;
   /** For the developer: options, functions, where to look. */
   readonly whatToDo: string;

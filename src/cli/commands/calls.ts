@@ -19,7 +19,7 @@ export const callsCommand: CliCommand = {
   name: 'calls',
   summary: 'List calls, newest first',
   about: [
-    'A call must match all given filters. STATUS is the outcome of a call, or its current state while it has none. A "?" behind it means that its effect is in doubt (see: quittance reconcile).',
+    'A call must match all given filters. STATUS is the outcome of a call, or its current state while it has none. A "?" behind it means that its effect is unknown (see: quittance reconcile).',
     'With --follow the list continues with new calls, made by any process, until Ctrl-C.',
   ],
   options: {

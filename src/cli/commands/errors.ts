@@ -59,7 +59,7 @@ const headings: { readonly [Move in ErrorGroup['whoseMove']]: string } = {
   're-record': 'Re-record',
   budget: 'Budget',
   'a person': 'A person',
-  nobody: 'Nobody',
+  'no action': 'No action needed',
   unknown: 'Codes unknown to this version',
 };
 
@@ -74,7 +74,7 @@ async function printText(groups: readonly ErrorGroup[], now: number, { out, err 
 
 function codeLines(each: ErrorSummary, now: number, out: Terminal): string[] {
   const { code: word, title, whatToDo, count, unresolved, tools, lastAt, sample } = each;
-  const doubt = unresolved === 0 ? '' : `, ${unresolved} in doubt`;
+  const doubt = unresolved === 0 ? '' : `, ${unresolved} unresolved`;
   const width = Math.min(out.width, 110);
   const indented = (text: string): string[] => wrap(text, width - 4).map((line) => `    ${line}`);
   const some = tools.slice(0, 6).map((found) => `${terminalId(found.toolName)} ${found.count}`);

@@ -8,7 +8,7 @@ export const rebuildCommand: CliCommand = {
   summary: 'Rebuild the read tables from the entries',
   about: [
     'Lists and filters use read tables, which hold only data from the entries. This command empties and refills them. It can be stopped at any time: missing rows are filled in by the next query.',
-    'It first rebuilds other data derived from the entries: owners of idempotency keys, used and reserved budgets, effects in doubt, and the index of entries. It never changes an entry. It skips and names an entry that it cannot read, and exits with 1.',
+    'It first rebuilds other data derived from the entries: owners of idempotency keys, used and reserved budgets, unresolved effects, and the index of entries. It never changes an entry. It skips and names an entry that it cannot read, and exits with 1.',
   ],
   options: {},
   examples: [

@@ -26,12 +26,12 @@ const resolutions: Readonly<Record<string, Resolution>> = {
 
 export const reconcileCommand: CliCommand = {
   name: 'reconcile',
-  summary: 'List calls whose effect is in doubt, or resolve one',
+  summary: 'List unresolved calls (effect unknown), or resolve one',
   takes: '[<call>]',
   most: 1,
   about: [
     'A call that started and has no recorded end is not run again. A person has to check the system that the tool uses. Report your finding with your name. The outcome does not change; the resolution is recorded once, in addition to it.',
-    'The tool itself cannot be asked here, where it is not: a runtime that has it does that, by runtime.calls.reconcile(call, { ask: "tool", by }).',
+    'This command cannot ask the tool itself. A runtime with the tool can: runtime.calls.reconcile(call, { ask: "tool", by }).',
     'succeeded: it happened. failed: it did not happen. safe-to-retry: running it again does no harm in either case.',
   ],
   options: {
@@ -44,7 +44,7 @@ export const reconcileCommand: CliCommand = {
     json: jsonOption,
   },
   examples: [
-    ['quittance reconcile', 'calls in doubt'],
+    ['quittance reconcile', 'unresolved calls'],
     [
       'quittance reconcile call_7 --as succeeded --by "Ada" --reason "The refund is in the bank statement."',
       'it happened',
@@ -82,7 +82,7 @@ async function list(ledger: Ledger, given: Given, context: Context): Promise<Exi
       columns: callColumns,
       toRow: (call) => callRow(call, now),
       toJson: callToJson,
-      none: 'No calls are in doubt.',
+      none: 'No unresolved calls.',
     },
     given,
     context,

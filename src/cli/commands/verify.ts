@@ -19,7 +19,7 @@ export const verifyCommand: CliCommand = {
   name: 'verify',
   summary: 'Check that no ledger entry was changed, removed, inserted or moved',
   about: [
-    "Checks the hash chain of every session and the bodies stored with it. Checks that each call's events are in a legal order and that the stored text is the one the model received. Checks claims, budgets, effects in doubt, sealed inputs, artifacts and the read tables against the entries. Names the first bad place. Exit code 1: a problem was found.",
+    "Checks the hash chain of every session and the bodies stored with it. Checks that each call's events are in a legal order and that the stored text is the one the model received. Checks claims, budgets, unresolved effects, sealed inputs, artifacts and the read tables against the entries. Names the first bad place. Exit code 1: a problem was found.",
     'A person with write access to the ledger could recompute all of it. An anchor, kept where they cannot write, detects that, and also a truncated chain or a missing session.',
   ],
   options: {

@@ -34,7 +34,7 @@ function readRun(body: string): readonly string[] | undefined {
   return sure.length < 2 ? undefined : [sure];
 }
 
-/** True if in doubt: classes and escapes are read only by their first and last characters. */
+/** True if unsure: classes and escapes are read only by their first and last characters. */
 function hasTopLevelChoice(body: string): boolean {
   // An escaped `|` or one in a class is not a choice; `[]a]` and `[^]a]` keep their first bracket.
   const bare = body.replaceAll(/\\[^]|\[\^?\]?(?:\\[^]|\[:\w+:\]|[^\]\\])*\]/g, '.');

@@ -88,7 +88,7 @@ export function prepare(
   if (!read.ok)
     return {
       ok: false,
-      issues: [{ path: read.path, message: `the schema's output cannot be kept: ${read.problem}` }],
+      issues: [{ path: read.path, message: `the schema's output cannot be stored: ${read.problem}` }],
     };
   const { form, effectiveInput, value, rendering, inPlace } = read;
   const { accepted, checked, artifacts } = given;

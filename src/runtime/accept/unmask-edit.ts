@@ -22,7 +22,7 @@ export async function unmaskEdit(engine: Engine, call: Call, edited: JsonObject)
   if (isJsonObject(restored) && !holdsMask(restored)) return restored;
   throw new QuittanceError(
     'confirmation.mismatch',
-    `The edited arguments hold "${redacted}" where a value should be${executed.ok ? '' : `, and ${executed.problem}`}. Give the value itself, or leave the member where it was.`,
+    `The edited arguments hold "${redacted}" where a value should be${executed.ok ? '' : `, and ${executed.problem}`}. Give the value itself, or leave the member in its place.`,
     { callId: call.callId },
   );
 }

@@ -148,7 +148,7 @@ export class BodyContext implements ToolContext {
       if (this.attachments.length >= mostAttachments)
         throw new QuittanceError(
           'config.invalid',
-          `One attempt may attach ${mostAttachments} files, no more.`,
+          `One attempt may attach at most ${mostAttachments} files.`,
         );
       const artifactId = this.#live.engine.ids.secret('art');
       const file: NamedAttachment = {

@@ -213,7 +213,7 @@ function cancelled(live: ReadyCall, reason: string, facts: AttemptFacts): Promis
       { code: 'tool.cancelled', error: `The call was cancelled: ${reason}`, retryable: true },
       facts,
     );
-  const error = `The call was cancelled while the tool was running (${reason}); nobody knows whether it took effect.`;
+  const error = `The call was cancelled while the tool was running (${reason}). It may have taken effect.`;
   return fail(live, { code: 'tool.indeterminate', error, retryable: false }, facts);
 }
 

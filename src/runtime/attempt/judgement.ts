@@ -131,7 +131,7 @@ async function setAside(
     if (!(error instanceof LedgerTrouble)) throw error;
     const why = cutText(clean(live, error.message), 500);
     live.journal.apply({ type: 'fail_to_persist', boundary: 'artifact', error: why, keptIn: 'record' });
-    const reply = `The tool ran, but its output could not be kept aside (${why}). It is on the record of the call.`;
+    const reply = `The tool ran, but its output could not be stored as an artifact (${why}). It is on the record of the call.`;
     return fail(
       live,
       { code: 'tool.indeterminate', error: reply, retryable: false, output: kept, whole: true },
@@ -225,7 +225,7 @@ export async function keepFilesLeft(live: ReadyCall, context: BodyContext): Prom
     return await keepFiles(live, context);
   } catch (error) {
     if (!(error instanceof LedgerTrouble)) throw error;
-    aside(live, `Files it had attached could not be kept: ${error.message}`);
+    aside(live, `Its attached files could not be stored: ${error.message}`);
     return [];
   }
 }

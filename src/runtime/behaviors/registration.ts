@@ -30,7 +30,7 @@ export function readRegistration(spec: BehaviorSpec, handler: BehaviorHandler): 
     );
   const { name, on, where, ephemeral = false, retries = false, from = 'now', timeoutMs, principal } = spec;
   if (typeof name !== 'string' || name === '' || name.length > 200 || !name.isWellFormed())
-    refuse('A behavior needs a name: a text of 1 to 200 characters. Its position is kept under it.');
+    refuse('A behavior needs a name: a text of 1 to 200 characters. Its position is stored under this name.');
   const where_ = `Behavior "${name}"`;
   checkKeys(where_, spec, keys);
   if (typeof handler !== 'function') refuse(`${where_} needs a function that is given each event.`);
@@ -40,7 +40,7 @@ export function readRegistration(spec: BehaviorSpec, handler: BehaviorHandler): 
   for (const type of types)
     if (typeof type !== 'string' || (!isEventType(type) && isReservedEventType(type)))
       refuse(
-        `${where_}: there is no event type ${JSON.stringify(type)}. Types of your own are words with dots, such as "order.flagged", and begin with none of ours.`,
+        `${where_}: there is no event type ${JSON.stringify(type)}. Custom types are words with dots, such as "order.flagged", and do not start with a built-in word.`,
       );
   if (typeof ephemeral !== 'boolean' || typeof retries !== 'boolean')
     refuse(`${where_}: ephemeral and retries are true or false.`);

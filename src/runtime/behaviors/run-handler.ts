@@ -189,7 +189,7 @@ class Emissions implements BehaviorContext {
       );
     const read = toJson(data);
     if (!read.ok || !isJsonObject(read.value))
-      throw this.#mistake(`what it emits as "${type}" must be an object that JSON can hold.`);
+      throw this.#mistake(`the data of "${type}" must be a JSON object.`);
     if (this.events.length >= mostEmitted)
       throw this.#mistake(`it emitted more than ${mostEmitted} events for one.`);
     this.events.push(
@@ -242,7 +242,7 @@ class Emissions implements BehaviorContext {
     if (!('triggeringEventId' in event) || event.triggeringEventId !== forEvent)
       throw this.#mistake(
         event.type === 'tool.responded'
-          ? 'the call has ended by the time it hears of it. Register it with retries: true, and the call waits for it.'
+          ? 'the call has ended before it gets the event. Register it with retries: true, so that the call waits for it.'
           : 'only what a behavior failed to handle can be delivered again: be on "behavior.failed" and name its triggeringEventId.',
       );
     if (this.#host.isAskedByCalls(event.behavior))
@@ -290,7 +290,7 @@ class Emissions implements BehaviorContext {
 
   #refuseIfOver(): void {
     if (this.#isOver || this.#closing.aborted)
-      throw this.#mistake('its time with this event is over; what it says now is not kept.');
+      throw this.#mistake('its time for this event is over, so later emissions are dropped.');
   }
 
   #mistake(problem: string): QuittanceError {

@@ -92,7 +92,7 @@ export class AttemptRun {
       if (judgement !== undefined) return judgement;
     } catch (error) {
       if (!(error instanceof LedgerTrouble)) throw error;
-      const problem = `The tool ran, but its output could not be kept: ${cutText(error.message, 500)}`;
+      const problem = `The tool ran, but its output could not be stored: ${cutText(error.message, 500)}`;
       return fail(live, { code: 'tool.indeterminate', error: problem, retryable: false }, facts);
     } finally {
       watch.stop();

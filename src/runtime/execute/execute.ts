@@ -232,7 +232,7 @@ function takeIntent(live: JudgedCall, result: AppendResult): Awaitable<Intent> {
     case 'conflict':
       return { type: 'overtaken' };
     case 'displaced':
-      throw new TypeError('The ledger refused a position nobody named.');
+      throw new TypeError('The ledger refused a cursor that the entry does not have.');
     case 'moved':
       return moved;
     case 'exhausted':
@@ -247,7 +247,7 @@ const appended: Intent = Object.freeze({ type: 'appended' });
 async function exhausted(live: JudgedCall, counter: string, used: number): Promise<Intent> {
   const share = live.shares.find((each) => each.counter === counter);
   if (share === undefined)
-    throw new TypeError(`The ledger refused a reservation nobody asked for: ${counter}`);
+    throw new TypeError(`The ledger refused a reservation that the entry does not have: ${counter}`);
   // Another call took the last use of the grant, so a person is asked.
   if ('grantId' in share) return moved;
   if (!('limits' in share)) return { type: 'refused', stop: outOfBudget(share, used) };

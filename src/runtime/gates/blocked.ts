@@ -10,7 +10,7 @@ export const blockedGate: EntryGate = {
       type: 'deny',
       reason: 'blocked',
       code: 'call.blocked',
-      details: `The tool "${request.name}" failed for good in this turn (call ${failed}).`,
+      details: `The tool "${request.name}" failed permanently in this turn (call ${failed}).`,
     };
   },
 };

@@ -83,7 +83,7 @@ const lookForTwins = (live: ReadyCall & Findings): Awaitable<Verdict> => {
 
 function meetTwins({ tool, asks }: ReadyCall & Findings, twins: readonly string[]): Verdict {
   if (twins.length === 0) return undefined;
-  const description = `Call ${twins.at(-1)} did the same and nobody knows whether it took effect.`;
+  const description = `Call ${twins.at(-1)} did the same, and it is unknown whether it took effect.`;
   if (tool.rerun === 'deny')
     return { type: 'deny', reason: 'duplicate', code: 'call.twin', details: description };
   const ask: Ask = { by: { type: 'gate', name: 'twin' }, description, code: 'call.twin' };

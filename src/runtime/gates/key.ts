@@ -82,7 +82,7 @@ export async function meetHolder(
   const isResolved = call.resolution !== undefined && call.resolution.resolution !== 'succeeded';
   if (isResolved || live.twins.includes(holder.callId) || tool.rerun === 'allow')
     return { type: 'found', found };
-  const description = `Call ${holder.callId} has the same idempotency key and nobody knows whether it took effect.`;
+  const description = `Call ${holder.callId} has the same idempotency key, and it is unknown whether it took effect.`;
   const twins = [...live.twins, holder.callId];
   if (tool.rerun === 'deny')
     return {

@@ -144,8 +144,8 @@ describe('a preview', () => {
     ],
     ['rejects', () => Promise.reject(new Error('no such file')), /threw: .*no such file/],
     ['gives no version', async function* () {}, /gave no version/],
-    ['gives no object', () => 'x', /gave "x" where/],
-    ['gives a kind nobody knows', () => ({ kind: 'video' }), /kind that is none of/],
+    ['returns a string', () => 'x', /returned "x" instead of a version/],
+    ['returns an unknown kind', () => ({ kind: 'video' }), /kind other than text/],
     ['gives a text without text', () => ({ kind: 'text' }), /without "text"/],
     ['gives a diff without a path', () => ({ kind: 'diff', diff: 'x' }), /without "path"/],
     ['gives a table without names', () => ({ kind: 'fields', fields: [null] }), /without a name/],
@@ -154,20 +154,16 @@ describe('a preview', () => {
       () => ({ kind: 'text', text: 'x', snapshot: { a: Number.NaN } }),
       /JSON cannot hold/,
     ],
-    ['gives a snapshot that is a list', () => ({ kind: 'text', text: 'x', snapshot: [] }), /no object/],
+    ['returns a list as its snapshot', () => ({ kind: 'text', text: 'x', snapshot: [] }), /not an object/],
     [
       'gives a snapshot without end',
       () => ({ kind: 'text', text: 'x', snapshot: { a: 'x'.repeat(300_000) } }),
       /300008 characters/,
     ],
-    [
-      'gives an expiry that is no time',
-      () => ({ kind: 'text', text: 'x', expiresAt: 'soon' }),
-      /milliseconds/,
-    ],
+    ['returns an invalid expiry', () => ({ kind: 'text', text: 'x', expiresAt: 'soon' }), /milliseconds/],
     ['is stale when it is ready', () => draft('x', { expiresInMs: 0 }), /stale/],
     [
-      'gives versions without end',
+      'returns endless versions',
       async function* () {
         for (;;) yield draft('x');
       },

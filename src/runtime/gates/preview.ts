@@ -22,21 +22,21 @@ export const snapshotGate: Gate = {
 
 async function recall(live: ReadyCall): Promise<Verdict> {
   if (await recallSnapshot(live)) return undefined;
-  return stale('What the preview showed is hidden and cannot be read any more.');
+  return stale('The hidden content of the preview can no longer be read.');
 }
 
 async function show(live: ReadyCall & Findings): Promise<Verdict> {
   const { journal, signals } = live;
   if (currentSnapshot(live) !== undefined && journal.call?.preview?.ready === true) {
     if (!isStale(live)) return undefined;
-    if (journal.call.status === 'approved') return stale('What was approved has gone stale.');
+    if (journal.call.status === 'approved') return stale('The approved preview has expired.');
   }
   let isOver = false;
   signals.abandon = () => {
     isOver = true;
   };
   if (journal.call?.preview !== undefined) await releasePreview(live, 'it is made anew');
-  if (isOver) return stale('Nobody waits for the preview any more.');
+  if (isOver) return stale('The call no longer waits for the preview.');
   const stop = await runPreview(live);
   if (stop !== undefined) return stop;
   if (isStale(live)) return stale('The preview was stale when it was ready.');

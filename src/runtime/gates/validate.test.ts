@@ -394,8 +394,12 @@ describe('argument text with a syntax slip', () => {
   });
 
   it.each([
-    ['a key that stands twice', '{"id":"a","id":"b"}', /"id" stands twice/],
-    ['the same below, with an escape', '{"x":[{"id":1,"\\u0069d":2}],"id":"a"}', /"id" stands twice/],
+    ['a duplicate key', '{"id":"a","id":"b"}', /"id" appears twice/],
+    [
+      'a nested duplicate key, with an escape',
+      '{"x":[{"id":1,"\\u0069d":2}],"id":"a"}',
+      /"id" appears twice/,
+    ],
     ['two blocks', '```\n{"id":"a"}\n```\n```\n{"id":"b"}\n```', /not a JSON object/],
     ['a comma too many', '{"id":"a",,}', /not a JSON object/],
     ['single quotes', "{'id':'a'}", /not a JSON object/],

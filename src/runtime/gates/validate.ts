@@ -90,7 +90,7 @@ function take(
 }
 
 const alteredArtifact =
-  'The stored content of an artifact that the arguments name was changed after it was kept. The call was not run.';
+  'The stored content of an artifact that the arguments name was changed after it was stored. The call was not run.';
 
 const noNotes: readonly string[] = Object.freeze([]);
 

@@ -133,7 +133,7 @@ export async function revokeGrant(engine: Engine, ref: GrantRef): Promise<GrantV
     if (found === undefined)
       throw new QuittanceError(
         'grant.unknown',
-        `There is no grant ${String(grantId)} in session ${String(sessionId)}. runtime.grants.list({ sessionId }) lists those there are.`,
+        `There is no grant ${String(grantId)} in session ${String(sessionId)}. runtime.grants.list({ sessionId }) lists the existing ones.`,
         { grantId: String(grantId), sessionId: String(sessionId) },
       );
     if (found.revoked !== undefined) return found;
@@ -237,7 +237,7 @@ function readWhere(engine: Engine, toolName: string, given: unknown): JsonObject
     if (hidden.length > 0)
       refuse(
         'runtime.grants.give',
-        `where compares ${hidden.join(', ')} with something that is hidden there, and a grant is kept in the clear.`,
+        `where compares ${hidden.join(', ')} with a value that is hidden there, and a grant is stored in plain text.`,
       );
   }
   return read.value;

@@ -142,7 +142,7 @@ async function judgeCancelled(live: HandedCall): Promise<Judgement> {
   const elapsedMs = elapsedSince(live.engine, call.started?.at);
   const untaken = {
     code: 'tool.cancelled',
-    error: `The call was cancelled before anybody took it: ${reason}`,
+    error: `The call was cancelled before a worker claimed it: ${reason}`,
     retryable: true,
   } as const;
   // The input of a call that was taken over is unknown here, and no code runs to get it.

@@ -144,7 +144,7 @@ async function claimOne(maker: CallMaker, ref: CallRef, terms: HandoffTerms): Pr
     if (claimed.type === 'claimed') return claimed.claim;
     throw new QuittanceError(
       'seal.broken',
-      `The input of call ${callId} cannot be read here: it does not open, or does not fit the tool any more.`,
+      `The input of call ${callId} cannot be read here: it cannot be unsealed, or no longer matches the tool.`,
       { sessionId, callId },
     );
   }
@@ -183,7 +183,7 @@ const alreadyTaken = (call: Call): QuittanceError => {
   const until = taken?.what.type === 'claimed' ? taken.what.expiresAt : undefined;
   return new QuittanceError(
     'handoff.taken',
-    `${taken?.worker ?? 'Somebody'} has call ${call.callId} in hand${until === undefined ? '' : ` until ${timeText(until)}`}.`,
+    `${taken?.worker ?? 'A worker'} has claimed call ${call.callId}${until === undefined ? '' : ` until ${timeText(until)}`}.`,
     {
       callId: call.callId,
       worker: taken?.worker ?? '',
@@ -264,7 +264,7 @@ async function endDiffering(live: ReadyCall & BoundKey, call: Call): Promise<boo
     {
       code: 'tool.cancelled',
       error:
-        'The call did not run: the input schema of the tool gives another value each time, so no worker can be given what was accepted.',
+        'The call did not run: the input schema of the tool returns another value each time, so no worker can get the accepted one.',
       retryable: false,
       authorSaysRetry: true, // it never ran, so a repeat is not a twin
     },

@@ -51,7 +51,7 @@ const asksTool = ({ tool, takenOver }: AcceptedCall): boolean =>
 function judgeTimeout(live: HandedCall, call: Call): Judgement {
   const { request, tool, engine, notes = [], journal } = live;
   const started = call.started;
-  const untaken = 'Nobody took the call in time, so it did not run.';
+  const untaken = 'No worker claimed the call in time, so it did not run.';
   const outcome: ToolOutcome = Object.freeze({
     type: 'ToolTimeout',
     callId: request.id,

@@ -45,7 +45,7 @@ export function readReport(report: HandoffReport): ReadReport {
   if (typeof ownValue(report, 'success') === 'boolean') return readResult(report);
   if (ownValue(report, 'error') !== undefined) return readError(report);
   if (!Object.hasOwn(report, 'output'))
-    throw invalid('a report needs output, error or a boolean success. Say output: null where there is none.');
+    throw invalid('a report needs output, error or a boolean success. Use output: null if there is none.');
   checkKeys('runtime.handoffs.report', report, ['output']);
   const value = ownValue(report, 'output');
   return { end: { type: 'returned', value }, said: ['output', asJson(value)] };
@@ -57,7 +57,7 @@ function readResult(report: object): ReadReport {
     const result = toolResult(report as ToolResult); // which checks every field
     return { end: { type: 'returned', value: result }, said: ['result', asJson(result)] };
   } catch (cause) {
-    throw invalid(cause instanceof Error ? cause.message : 'that is no tool result.');
+    throw invalid(cause instanceof Error ? cause.message : 'that is not a tool result.');
   }
 }
 

@@ -212,7 +212,7 @@ describe('a call whose schema returns another value each time', () => {
         toolName: 'ship',
         code: 'tool.cancelled',
         retryable: false,
-        error: expect.stringContaining('gives another value each time'),
+        error: expect.stringContaining('returns another value each time'),
         elapsedMs: 0,
         payloadExtras: { input: expect.objectContaining({ to: 'Ada' }) as unknown },
       });

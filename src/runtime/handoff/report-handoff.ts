@@ -137,7 +137,7 @@ const unknownToken = (grant?: HandoffGrant): QuittanceError =>
   new QuittanceError(
     'handoff.unknown',
     grant === undefined
-      ? 'That is no token of a hand-off in this ledger.'
+      ? 'This is not a hand-off token of this ledger.'
       : `The token is of no claim that call ${grant.callId} knows.`,
     grant === undefined ? {} : { callId: grant.callId },
   );
@@ -176,7 +176,7 @@ async function settleReport(
   if (prepared.type !== 'ready')
     throw new QuittanceError(
       'seal.broken',
-      `The input of call ${call.callId} cannot be read here, so its end cannot be judged. Report where it can.`,
+      `The input of call ${call.callId} cannot be read here, so its end cannot be judged. Report to a process that can read it.`,
       { callId: call.callId },
     );
   const { live } = prepared;
@@ -258,8 +258,8 @@ async function answerSettled(
       how: 'replayed',
       fromCallId: call.callId,
       details: differs
-        ? 'It was reported again, and differently: what was recorded first was served.'
-        : 'It was reported again: what is recorded was served.',
+        ? 'It was reported again with a different result. The first recorded one was returned.'
+        : 'It was reported again. The recorded result was returned.',
     });
   if (live.journal.isBehind) await live.journal.flush({}, 'any');
   return toAnswer(call, isLate ? 'late' : 'replayed', outcome, differs);

@@ -195,7 +195,7 @@ describe('a held call', () => {
     const { runtime, turn, ran } = destructive(onConfirm);
     expect(await turn.call(envelope('c', 'delete_row', { n: 1 }))).toMatchObject({
       reason: 'write_denied',
-      details: 'Nobody agreed to it: the decision could not be used.',
+      details: 'It was not approved: the decision could not be used.',
     });
     expect(JSON.stringify(await eventsOf(runtime, 'tool.responded'))).toContain('onConfirm threw: no screen');
     expect(ran).toEqual([]);
@@ -415,7 +415,7 @@ describe('the host’s decider', () => {
     const { runtime, turn, ran } = destructive(() => answer as unknown as ConfirmationAnswer);
     const outcome = await turn.call(envelope('c', 'delete_row', { n: 1 }));
     expect(outcome).toMatchObject({ type: 'ToolDenied', code: 'confirmation.rejected' });
-    expect(outcome).toHaveProperty('details', expect.stringContaining('Nobody agreed to it: '));
+    expect(outcome).toHaveProperty('details', expect.stringContaining('It was not approved: '));
     expect(JSON.stringify(await eventsOf(runtime, 'tool.responded'))).toContain(why);
     expect(ran).toEqual([]);
     await expectSettledOnce(runtime);

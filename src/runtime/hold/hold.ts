@@ -107,7 +107,7 @@ export function holdOn(live: AskedCall, asked: HostAnswer): HeldHere {
 
 function questionOf({ journal, callId }: AcceptedCall): Confirmation {
   const confirmation = journal.call?.confirmation;
-  if (confirmation === undefined) throw new TypeError(`Call ${callId} asks nobody anything.`);
+  if (confirmation === undefined) throw new TypeError(`Call ${callId} has no open question.`);
   return confirmation;
 }
 

@@ -31,7 +31,7 @@ function whatIsHidden({ input, asks, journal: { call } }: JudgedCall): readonly 
     const named = repeated.slice(0, mostNamed).map((path) => path.slice(0, longestPath));
     const more = repeated.length - named.length;
     const paths = `${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
-    words.push(`hidden because the same value stands under a secret name: ${paths}`);
+    words.push(`hidden because the same value has a secret name elsewhere: ${paths}`);
   }
   if (call?.preview !== undefined && JSON.stringify(call.preview.preview).includes(redacted))
     words.push('preview is partly hidden');

@@ -81,8 +81,8 @@ function describeMistake(decision: unknown, person: DecidedBy | undefined): stri
   if (decision === 'approve' || decision === 'edit' || decision === 'respond') {
     if (person === undefined)
       return decision === 'approve'
-        ? 'the approval names nobody; return {decision: "approve", by: "<who>"} from onConfirm.'
-        : `the decision names nobody; return {decision: "${decision}", by: "<who>", …} from onConfirm.`;
+        ? 'the approval has no name; return {decision: "approve", by: "<who>"} from onConfirm.'
+        : `the decision has no name; return {decision: "${decision}", by: "<who>", …} from onConfirm.`;
     if (decision === 'edit')
       return 'an edit needs arguments: the object to run with instead; return {decision: "edit", by, arguments} from onConfirm.';
     if (decision === 'respond')
@@ -104,5 +104,5 @@ export const denyFor = (mistake: string, reason: string = 'the decision could no
 /** The text of a denial for the model and the record. */
 export const describeDenial = ({ by, reason }: Pick<ReadAnswer, 'by' | 'reason'>): string => {
   const because = reason === undefined ? '.' : `: ${reason}`;
-  return by.type === 'person' ? `${by.name} said no${because}` : `Nobody agreed to it${because}`;
+  return by.type === 'person' ? `${by.name} said no${because}` : `It was not approved${because}`;
 };

@@ -55,7 +55,7 @@ export function isAltered(error: unknown): boolean {
 const alteredArtifact = (artifactId: string, cause?: unknown): QuittanceError =>
   new QuittanceError(
     'ledger.altered',
-    `The stored content of the artifact ${JSON.stringify(artifactId)} was changed or removed after it was kept.`,
+    `The stored content of the artifact ${JSON.stringify(artifactId)} was changed or removed after it was stored.`,
     { artifactId },
     cause,
   );

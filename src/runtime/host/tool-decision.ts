@@ -82,7 +82,7 @@ function readQuestion(description: unknown, timeoutMs: unknown, hookName: string
   if (typeof timeoutMs === 'number' && Number.isFinite(timeoutMs) && timeoutMs > 0)
     return ToolDecision.requiresConfirmation(question, { timeoutMs });
   return blockFor(
-    `${hookName} asks for a person with a timeoutMs that is no number of milliseconds above 0.`,
+    `${hookName} asks for a person with a timeoutMs that is not a positive number of milliseconds.`,
   );
 }
 

@@ -68,7 +68,7 @@ async function outputOf(ledger: Ledger, sessionId: string, callId: string): Prom
       throw new QuittanceError('ledger.altered', `What call ${callId} gave cannot be used: ${alteration}.`);
     const output = await readOutput(ledger, stored && foldStored(stored));
     if (output !== undefined) return structuredClone(output);
-    problem = 'it is not kept any more';
+    problem = 'it is no longer stored';
   } catch (error) {
     if (isAltered(error)) throw error;
     problem = describeThrown(error);

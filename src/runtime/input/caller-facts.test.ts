@@ -27,7 +27,7 @@ test('principal and provenance have text names, and nothing else is stored', asy
         message: expect.stringContaining('must be a text'),
       });
     expect(() => runtime.turn({ sessionId: 's', principal: odd({ orgId: 7 }) })).toThrow(
-      'principal.orgId must be a text, found 7. Leave it out where there is none.',
+      'principal.orgId must be a text, found 7. Leave it out if there is none.',
     );
     await call('plain', { principal: { userId: 'ada', claims: { level: 3 } } });
     const { rows } = await ledger.queries.findCalls({});

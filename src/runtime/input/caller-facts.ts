@@ -102,7 +102,7 @@ function checkTexts(name: keyof Facts, given: JsonObject): void {
     if (value === undefined || typeof value === 'string') continue;
     throw new QuittanceError(
       'config.invalid',
-      `${name}.${field} must be a text, found ${JSON.stringify(value).slice(0, 40)}. Leave it out where there is none.`,
+      `${name}.${field} must be a text, found ${JSON.stringify(value).slice(0, 40)}. Leave it out if there is none.`,
     );
   }
 }

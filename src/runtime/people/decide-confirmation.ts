@@ -92,7 +92,7 @@ export async function findOpenQuestion(
   if (found === undefined)
     throw new QuittanceError(
       'confirmation.unknown',
-      `There is no confirmation ${confirmationId} in this ledger. runtime.confirmations.list({ status: 'pending' }) lists those that wait.`,
+      `There is no confirmation ${confirmationId} in this ledger. runtime.confirmations.list({ status: 'pending' }) lists the open ones.`,
       { confirmationId },
     );
   const { sessionId, callId } = found;
@@ -153,7 +153,7 @@ function refuseMismatch(confirmation: Confirmation, decision: PersonDecision): v
   ): never => {
     throw new QuittanceError(
       'confirmation.mismatch',
-      `The decision is about ${what} ${String(shown ?? '(none)')}, and what is held has ${String(held ?? 'none')}. Read the confirmation again and decide about what it shows now.`,
+      `The decision is about ${what} ${String(shown ?? '(none)')}, but the held call has ${String(held ?? 'none')}. Read the confirmation again and decide about its current state.`,
       { confirmationId, found: String(shown ?? ''), expected: String(held ?? '') },
     );
   };

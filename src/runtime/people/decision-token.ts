@@ -125,7 +125,7 @@ export async function decideByToken(
   const claims = readSignedToken(token, engine.seal.tokenKey);
   if (claims === undefined)
     return forbid(
-      'This is no decision token of this ledger, or not all of one, or an older version made it. Ask for a new one.',
+      'This is not a decision token of this ledger, it is incomplete, or an older version made it. Ask for a new one.',
     );
   const { confirmationId, inputDigest, revision, expiresAt, decisions } = claims;
   const facts = { confirmationId };
@@ -173,7 +173,7 @@ async function refuseFallen({ maker, named, confirmationId }: TokenClaims, use: 
         ? 'only the HTTP server that issued the token can say whether it is still valid. Use the link there'
         : await use.stands({ name, identity });
     if (stands !== true)
-      forbid(`This link rests on the token of ${name}: ${stands}.`, { confirmationId, by: name });
+      forbid(`This link depends on the token of ${name}: ${stands}.`, { confirmationId, by: name });
   }
 }
 

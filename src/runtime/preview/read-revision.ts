@@ -43,15 +43,14 @@ export function readRevision(
   const read = toJson(given, { refuseUnsafeIntegers: true });
   if (!read.ok)
     return problemOf(`gave something JSON cannot hold at ${formatPath(read.path)}: ${read.problem}`);
-  if (!isJsonObject(read.value))
-    return problemOf(`gave ${describeValue(given)} where a version of it was expected`);
+  if (!isJsonObject(read.value)) return problemOf(`returned ${describeValue(given)} instead of a version`);
   const own = new Map(Object.entries(read.value));
   const exact = own.get('snapshot') ?? {};
-  if (!isJsonObject(exact)) return problemOf('has a snapshot that is no object');
+  if (!isJsonObject(exact)) return problemOf('has a snapshot that is not an object');
   const size = JSON.stringify(exact).length;
   if (size > longestSnapshot)
     return problemOf(
-      `has a snapshot of ${size} characters; at most ${longestSnapshot} are kept. Keep what is large elsewhere and name it in the snapshot`,
+      `has a snapshot of ${size} characters; the limit is ${longestSnapshot}. Store large data elsewhere and name it in the snapshot`,
     );
   const expiresAt = readExpiry(own, live.engine.ledger.now());
   if (expiresAt.type === 'problem') return expiresAt;
@@ -70,7 +69,7 @@ function readExpiry(
   const [at, inMs] = [own.get('expiresAt') ?? undefined, own.get('expiresInMs') ?? undefined];
   for (const value of [at, inMs])
     if (value !== undefined && (typeof value !== 'number' || value < 0))
-      return problemOf('says when it expires by something that is no number of milliseconds');
+      return problemOf('has an expiry that is not a number of milliseconds');
   const limits = [at, typeof inMs === 'number' ? now + inMs : undefined].filter(
     (value) => typeof value === 'number',
   );
@@ -140,7 +139,7 @@ function readPreview(
   }
 }
 
-const unknownKind = problemOf('has a kind that is none of text, diff, fields, command');
+const unknownKind = problemOf('has a kind other than text, diff, fields or command');
 
 function readFields(
   live: AcceptedCall,

@@ -15,7 +15,11 @@ export async function releasePreview(live: AcceptedCall, reason: string): Promis
   const preview = journal.call?.preview;
   if (preview === undefined || live.preview.letGoOf === preview.operationId) return true;
   if (tool?.cancel === undefined) {
-    if (tool === undefined) aside(live, `Nobody here could let go of ${preview.operationId}: no such tool.`);
+    if (tool === undefined)
+      aside(
+        live,
+        `The preview ${preview.operationId} could not be released: this runtime does not have the tool.`,
+      );
     return true;
   }
   while (journal.isBehind) {

@@ -75,7 +75,7 @@ class PreviewRun {
     if (this.#problem !== undefined) return;
     this.#problem = problem;
     this.#stopped.resolve({ type: 'problem', problem });
-    this.#controller.abort(new DOMException('Nobody waits for the preview any more.', 'AbortError'));
+    this.#controller.abort(new DOMException('The call no longer waits for the preview.', 'AbortError'));
     try {
       void Promise.resolve(this.#iterator?.return?.()).catch(() => undefined);
     } catch {

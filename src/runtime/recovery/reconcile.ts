@@ -155,7 +155,7 @@ async function findOut(
   if (tool?.reconcile === undefined)
     return cannot(`this runtime has no tool "${call.toolName}" with a reconcile`);
   if (prepared.type !== 'ready')
-    return cannot('what was hidden of the input is not kept any more, or does not fit the tool');
+    return cannot('the hidden part of the input is no longer stored, or no longer matches the tool');
   const found = await askTool(prepared.live, call);
   if (found.status === 'unknown') return undefined;
   const { identity } = personOf(live.engine.redactor, call, acting);
@@ -219,12 +219,10 @@ function checkAsk(ask: AskTool): void {
 
 function checkFound(found: FoundOut): void {
   if (typeof found !== 'object' || found === null)
-    throw invalid(
-      "say what was found out, e.g. { resolution: 'failed', by: 'ada' }, or { ask: 'tool', by }.",
-    );
+    throw invalid("state the finding, e.g. { resolution: 'failed', by: 'ada' }, or { ask: 'tool', by }.");
   checkKeys('runtime.calls.reconcile', found, ['resolution', 'by', 'identity', 'reason', 'result']);
   if (typeof found.by !== 'string' || found.by.trim() === '')
-    throw invalid('A resolution needs the name of whoever found out: by.');
+    throw invalid('A resolution needs the name of the person who found out: by.');
   if (!['succeeded', 'failed', 'safe_to_retry'].includes(found.resolution))
     throw invalid('resolution must be succeeded, failed or safe_to_retry.');
   if (found.reason !== undefined && typeof found.reason !== 'string') throw invalid('reason must be a text.');

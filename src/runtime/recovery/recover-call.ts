@@ -119,7 +119,7 @@ async function endByStatus(live: TakenOverCall, stored: StoredCall, call: Call):
         return { how: 'resumed', reply: await goOnFrom({ ...neverAsked, ...live }, call) };
       return {
         how: 'cancelled',
-        reply: await settleStopped(live, cancelStop('whoever asked for it is gone')),
+        reply: await settleStopped(live, cancelStop('the process that made it is gone')),
       };
     case 'held':
     case 'approved':

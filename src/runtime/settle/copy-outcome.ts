@@ -9,7 +9,7 @@ export async function copyOutcome(live: EndedCall, from: CallRef): Promise<ToolO
   const { ledger } = live.engine;
   const stored = await ledger.journal.readCall(from.sessionId, from.callId);
   const settled = stored && foldStored(stored)?.settled;
-  if (settled === undefined) throw new TypeError(`Call ${from.callId} was settled and is not any more.`);
+  if (settled === undefined) throw new TypeError(`Call ${from.callId} was settled and is no longer stored.`);
   const outcome: ToolOutcome = Object.freeze({ ...settled.outcome, callId: live.request.id });
   if (from.sessionId !== live.turn.sessionId) await bringArtifacts(live, from, outcome);
   live.journal.apply({

@@ -67,7 +67,7 @@ export function settleExpired(live: EndedCall, { confirmationId }: Confirmation)
 
 export function replyExpired(live: EndedCall): Promise<ToolOutcome> {
   const asked = live.journal.call?.confirmation;
-  const what = asked?.decision === undefined ? 'Nobody decided' : 'The approval was not used';
+  const what = asked?.decision === undefined ? 'No person decided' : 'The approval was not used';
   const waitedFor = asked === undefined ? '' : ` It waited for a person: ${asked.description}`;
   return settleStopped(live, {
     type: 'deny',

@@ -4,5 +4,5 @@ import type { Stop } from './gate.ts';
 export const alteredStop: Stop & { type: 'fail' } = {
   type: 'fail',
   code: 'ledger.altered',
-  error: 'What is stored of this call was changed after it was recorded. The call was not run.',
+  error: 'The record of this call was changed after it was stored. The call was not run.',
 };

@@ -38,7 +38,8 @@ export async function readRecorded(engine: Engine, call: Call): Promise<ReadReco
     : { input: kept, accepted: acceptedInputOf(call) };
   if ('problem' in found) return refuse(found.problem);
   const { input: effectiveInput, accepted = effectiveInput } = found;
-  if (!isJsonObject(effectiveInput) || !isJsonObject(accepted)) return refuse('the arguments are no object');
+  if (!isJsonObject(effectiveInput) || !isJsonObject(accepted))
+    return refuse('the arguments are not an object');
   const recorded = { form, effectiveInput, accepted, artifacts };
   if (!isInputDigest(digest, recorded, engine.seal.digestKey))
     return refuse('its stored input is not the one that was recorded', true);

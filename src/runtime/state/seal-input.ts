@@ -70,12 +70,12 @@ export type Opened =
 export async function openSealed(engine: Engine, { sessionId, callId }: Call): Promise<Opened> {
   const refuse = (problem: string): Opened => ({ ok: false, problem });
   const sealed = await engine.ledger.journal.readSealed(sessionId, callId);
-  if (sealed === undefined) return refuse('what was hidden of the input is not kept any more');
+  if (sealed === undefined) return refuse('the hidden part of the input is no longer stored');
   try {
     return readSealedText(engine.seal.open(sealed, sealContext(sessionId, callId)));
   } catch {
     return refuse(
-      'what was hidden of the input cannot be opened with this key: it was sealed with another one, or for another call, or was changed since',
+      'the hidden part of the input cannot be unsealed with this key: it was sealed with another key, for another call, or was changed since',
     );
   }
 }
@@ -87,7 +87,7 @@ export async function openSealed(engine: Engine, { sessionId, callId }: Call): P
 export function readSealedText(text: string): Opened {
   const payload = readJsonText(text);
   const [input, revision, snapshot, accepted] = Array.isArray(payload) ? payload : [payload];
-  if (!isJsonObject(input)) return { ok: false, problem: 'what was sealed is no object' };
+  if (!isJsonObject(input)) return { ok: false, problem: 'the sealed value is not an object' };
   return {
     ok: true,
     input,

@@ -22,7 +22,7 @@ const requireRoom = ({ ledger }: Engine): Awaitable<void> =>
 function refuseWithoutRoom(hasRoom: boolean | undefined): void {
   if (hasRoom === false)
     throw new LedgerTrouble(
-      'no spill file could be prepared to hold a result if the ledger fails; check free space and permissions beside the ledger',
+      'no spill file could be prepared to hold a result if the ledger fails; check free space and permissions in the folder of the ledger',
     );
 }
 

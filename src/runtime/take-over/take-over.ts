@@ -120,7 +120,7 @@ export async function prepareInput(
 /** There is no input, or no tool for it. */
 export const unusable: Extract<PreparedCall, { type: 'unusable' }> = Object.freeze({
   type: 'unusable',
-  problem: 'its tool cannot be given the input any more',
+  problem: 'its tool no longer accepts the input',
   altered: false,
 });
 

@@ -1,4 +1,4 @@
-/** Budget counters and effects in doubt. */
+/** Budget counters and unresolved effects. */
 import assert from 'node:assert/strict';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { SampleCall } from '../sample-call.ts';
@@ -46,7 +46,7 @@ export const counterChecks: readonly Check[] = [
     },
   ],
   [
-    'an effect in doubt is found by session, tool and input, oldest first',
+    'an unresolved effect is found by session, tool and input, oldest first',
     async ({ ledger }) => {
       const ends = ['timeout', 'failure', 'result'] as const;
       for (const end of ends) {

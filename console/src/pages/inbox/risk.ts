@@ -8,7 +8,7 @@ export type RiskLevel = 'high' | 'medium' | 'low';
 const grave: ReadonlySet<string> = new Set([
   'destructive',
   'irreversible',
-  'hidden because the same value stands under a secret name',
+  'hidden because the same value has a secret name elsewhere',
   'may have happened already',
   'unknown kind of tool',
 ]);
