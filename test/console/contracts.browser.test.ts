@@ -173,7 +173,7 @@ test('a draft is checked while it is typed, tried on a call, and survives naviga
   });
 });
 
-test('a backtest counts what would have been decided otherwise, and leads to the calls', async () => {
+test('a backtest counts calls that would be decided differently, and links to them', async () => {
   await withVisitor(
     async ({ page, goTo }) => {
       await goTo('/contracts/draft');
@@ -197,7 +197,7 @@ test('a backtest counts what would have been decided otherwise, and leads to the
   );
 });
 
-test('rules are read again, what is wrong with them is said, and versions tell what changed', async () => {
+test('rules are reloaded, their problems are shown, and versions show the changes', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/contracts');
     const again = page.getByRole('button', { name: 'Reload rules' });
@@ -215,7 +215,7 @@ test('rules are read again, what is wrong with them is said, and versions tell w
     await again.click();
     await page.getByText('New rules are in force.').waitFor();
     await expect.poll(() => page.getByRole('alert').count()).toBe(0);
-    // The next call is made under them, which is when the ledger keeps them.
+    // The next call is made under them, and then the ledger stores them.
     await runtime.turn({ sessionId: 'ticket-2' }).call({ id: 'next', name: 'say', arguments: {} });
     await goTo('/contracts/versions');
     const versions = page.getByRole('navigation', { name: 'Versions' }).getByRole('link');
@@ -232,7 +232,7 @@ test('rules are read again, what is wrong with them is said, and versions tell w
   });
 });
 
-test('a viewer reads and checks rules, and is not offered what only others may do', async () => {
+test('a viewer reads and checks rules, and sees no actions of other roles', async () => {
   await withVisitor(
     async ({ page, goTo }) => {
       await goTo('/contracts');

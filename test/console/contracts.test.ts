@@ -27,7 +27,7 @@ const hit = (ruleId: string): RuleHit => ({
   lastCall: { sessionId: 's', callId: 'c' },
 });
 
-test('rules are told with what they said, and what rules of before said is told apart', () => {
+test('rules are shown with their rulings, separate from rulings of earlier rules', () => {
   const { rules, others } = joinHits([rule('a'), rule('b')], {
     calls: 9,
     since: 1,
@@ -41,7 +41,7 @@ test('rules are told with what they said, and what rules of before said is told 
   expect(joinHits([rule('a')], undefined).others).toEqual([]);
 });
 
-test('rules are found by whatever is said about them', () => {
+test('rules are found by any of their texts', () => {
   const { rules } = joinHits([rule('a', { tags: ['money'] }), rule('b', { mode: 'observe' })], undefined);
   const found = (text: string): readonly string[] =>
     findRules(rules, text).map(({ rule: { ruleId } }) => ruleId);
@@ -51,7 +51,7 @@ test('rules are found by whatever is said about them', () => {
   expect(found('nothing like it')).toEqual([]);
 });
 
-test('a line and a column are found in a text, and what is past its end is the end', () => {
+test('a line and a column are found in a text, and a position past its end is the end', () => {
   const text = 'one\ntwo\n\nfour';
   expect([offsetOf(text, 1), offsetOf(text, 2, 3), offsetOf(text, 3, 9), offsetOf(text, 4, 2)]).toEqual([
     0, 6, 8, 10,
@@ -59,7 +59,7 @@ test('a line and a column are found in a text, and what is past its end is the e
   expect([offsetOf(text, 2, 99), offsetOf(text, 99), offsetOf('', 1, 1)]).toEqual([7, text.length, 0]);
 });
 
-test('versions differ in the documents whose stamps do', () => {
+test('versions differ in the documents whose digests differ', () => {
   const a = { name: 'a.yaml', stamp: '1', text: 'a\n' };
   const b = { name: 'b.yaml', stamp: '1', text: 'b\n' };
   const changed = { ...a, stamp: '2', text: 'A\n' };
@@ -71,7 +71,7 @@ test('versions differ in the documents whose stamps do', () => {
   expect(compareVersions([], [{ name: 'code', stamp: '9' }])).toEqual([{ name: 'code', how: 'unknown' }]);
 });
 
-test('a call that is tried is sent as it was typed, and empty fields say nothing', () => {
+test('a tried call is sent as typed, and empty fields are left out', () => {
   expect(
     readTriedCall({
       ...emptyCall,
@@ -97,7 +97,7 @@ test('a call that is tried is sent as it was typed, and empty fields say nothing
   expect(read.ok ? [] : [...read.problems.keys()]).toEqual(['input', 'principal', 'metadata']);
 });
 
-test('a draft begins with the texts in force, or with rules to begin with', () => {
+test('a draft starts with the texts in force, or with starter rules', () => {
   expect(
     documentsOf({
       documents: [
@@ -109,7 +109,7 @@ test('a draft begins with the texts in force, or with rules to begin with', () =
   expect(documentsOf({ documents: [] })[0]?.text).toContain('kind: Ruleset');
 });
 
-test('what a tab kept is a draft only if it is one', () => {
+test('a stored draft is used only if it is valid', () => {
   expect(readDraft('[{"name":"a","text":"b"}]')).toEqual([{ name: 'a', text: 'b' }]);
   for (const kept of [null, '', '{', '[]', '[{"name":"a"}]', '[null]', '{"name":"a","text":"b"}'])
     expect(readDraft(kept)).toBeUndefined();

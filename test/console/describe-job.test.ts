@@ -26,7 +26,7 @@ describe('a job in a line', () => {
     [{ ...verified(0, 'running'), result: undefined }, 'active', '5 of 10'],
     [{ ...verified(0, 'stopped'), result: undefined }, 'attention', 'It had not started.'],
     [{ ...verified(0, 'failed'), result: undefined, error: 'no such file' }, 'bad', 'no such file'],
-  ] as const)('tells of a verification what is known, and no more', (given, tone, text) => {
+  ] as const)('describes a verification by what is known, and no more', (given, tone, text) => {
     expect(describeJob(given as JobSummary)).toEqual({ tone, text });
   });
 
@@ -34,7 +34,7 @@ describe('a job in a line', () => {
     [0, true, 'good', '0 of 7 calls decided differently'],
     [3, true, 'attention', '3 of 7 calls decided differently'],
     [0, false, 'attention', '0 of 7 calls decided differently; the rest was not checked'],
-  ] as const)('tells of a backtest what would be different', (different, complete, tone, text) => {
+  ] as const)('describes a backtest by its differences', (different, complete, tone, text) => {
     const result = { policyVersion: 'v', calls: 9, judged: 7, different, complete };
     expect(describeJob({ ...job, kind: 'backtest', status: 'done', result })).toEqual({ tone, text });
   });

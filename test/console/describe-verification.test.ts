@@ -4,7 +4,7 @@ import { describeVerification } from '../../console/src/pages/integrity/describe
 
 const result: Verification = { ok: true, entries: 1, sessions: 1, calls: 1, problems: 0, findings: [] };
 
-test('only a verification that came to its end without a problem says that no problems were found', () => {
+test('only a complete verification without a problem says that no problems were found', () => {
   const done = describeVerification({ status: 'done', error: undefined, result });
   expect(done).toEqual({
     tone: 'good',
@@ -23,7 +23,7 @@ test('only a verification that came to its end without a problem says that no pr
   }
 });
 
-test('one that was stopped reports the problems found so far, and that the rest was not checked', () => {
+test('a stopped one reports the problems found so far, and that the rest was not checked', () => {
   const broken = { ...result, ok: false, problems: 1 };
   expect(describeVerification({ status: 'stopped', error: undefined, result: broken }).title).toBe(
     '1 problem found',

@@ -1,11 +1,11 @@
-/** Finds, in a page, text that a reader would not see or that could move its neighbours. */
+/** Finds text in a page that a reader would not see or that could move its neighbors. */
 import type { Page } from 'playwright-core';
 
-/** One of everything that hides, turns around or imitates, as a model could write it. */
+/** One of everything that hides, reverses or imitates text, as a model could write it. */
 export const hostileText =
   'pay\u2800\u3164\u200b\u00a0\u{e0041}\ufe0f\u202e\u0000p\u0430l 100 \u05e9\u05dc\u05dd 900 \ue000';
 
-/** Where it was found, with a few words around; nothing where all is marked and apart. */
+/** Each position with a few words around it. Empty if everything is marked and isolated. */
 export const findHidden = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const hidden =
@@ -19,7 +19,7 @@ export const findHidden = (page: Page): Promise<readonly string[]> =>
       if (parent === null || /^(?:SCRIPT|STYLE|NOSCRIPT)$/.test(parent.tagName)) continue;
       if (hidden.test(text))
         found.push(`hidden in <${parent.tagName} ${parent.className}>: ${text.slice(0, 80)}`);
-      // A field and the title have no islands: a field shows the text in its own order.
+      // A field and the title have no isolated parts: a field shows the text in its own order.
       const isPlain = getComputedStyle(parent).unicodeBidi === 'bidi-override';
       if (
         !isPlain &&

@@ -1,7 +1,7 @@
 /** Finds texts in everything a page shows: text, titles, labels, fields and the title of the tab. */
 import type { Page } from 'playwright-core';
 
-/** Where one of the `words` is shown, with a few characters around it. Addresses of links are not looked at. */
+/** Where one of the `words` is shown, with a few characters around it. Link targets are skipped. */
 export const findText = (page: Page, words: readonly string[]): Promise<readonly string[]> =>
   page.evaluate((wanted) => {
     const found: string[] = [];
@@ -21,7 +21,7 @@ export const findText = (page: Page, words: readonly string[]): Promise<readonly
         if (name === 'href' || (name === 'value' && each.getAttribute('type') === 'hidden')) continue;
         look(`${name} of <${each.tagName}>`, each.getAttribute(name));
       }
-      // What stands in a field now is no attribute.
+      // The current value of a field is not an attribute.
       if (each instanceof HTMLInputElement && each.type !== 'hidden') look('a field', each.value);
       if (each instanceof HTMLTextAreaElement) look('a field', each.value);
     }

@@ -1,4 +1,4 @@
-/** What stands around the pages: they are there when one goes to them, and one that fails leaves the others. */
+/** The frame around the pages: every page opens, and one that fails leaves the others intact. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -22,7 +22,7 @@ async function follow(page: Page, name: string): Promise<string | null> {
   return page.getByRole('main').getByRole('heading', { level: 1, name }).textContent();
 }
 
-test('once the first page is there every page can be gone to, server or no server', async () => {
+test('after the first page has loaded every page opens, even without the server', async () => {
   const { page, context, goTo } = await visit();
   await goTo('/');
   const assets = readdirSync(join(builtConsole(), 'assets'));
@@ -37,7 +37,7 @@ test('once the first page is there every page can be gone to, server or no serve
     expect(await follow(page, name)).toBe(name);
 });
 
-test('a page whose part is gone says what to do, and the others go on', async () => {
+test('a page whose code is missing says what to do, and the others continue', async () => {
   const { page, goTo } = await visit();
   await page.route(/assets\/contracts-.*\.js/, (route) => route.fulfill({ status: 404 }));
   await goTo('/calls');
@@ -57,7 +57,7 @@ test('a page whose part is gone says what to do, and the others go on', async ()
   await page.getByRole('main').getByRole('heading', { level: 1, name: 'Contracts' }).waitFor();
 });
 
-test('an answer that no page expects takes down that page and no other', async () => {
+test('an unexpected answer breaks only its own page', async () => {
   const { page, goTo } = await visit();
   await page.route('**/v1/tools*', (route) =>
     route.fulfill({ json: { tools: [{ toolName: {} }], rows: 5 } }),
@@ -67,7 +67,7 @@ test('an answer that no page expects takes down that page and no other', async (
   expect(await follow(page, 'Calls')).toBe('Calls');
 });
 
-test('a model that calls half a character for a tool breaks no page', async () => {
+test('a tool name with a lone surrogate breaks no page', async () => {
   const { page, goTo } = await visit();
   const turn = stage.runtime.turn({ sessionId: 'half' });
   await turn.call({ id: 'half', name: 'refund\ud800', arguments: { '\udfff': '\ud800' } });

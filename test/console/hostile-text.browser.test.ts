@@ -1,4 +1,4 @@
-/** Every surface that draws texts of tools and models marks what cannot be seen and keeps directions apart. */
+/** Every surface that draws texts of tools and models marks invisible characters and isolates directions. */
 import { join } from 'node:path';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import type { Runtime } from 'quittance';
@@ -112,7 +112,7 @@ describe('the console', () => {
     expect(await findHidden(page)).toEqual([]);
   });
 
-  test('the form to edit shows what the panel shows, and sends the same value where nothing is changed', async () => {
+  test('the edit form shows what the panel shows, and sends the same value if nothing is changed', async () => {
     const { page, goTo } = visitor;
     await goTo(`/inbox/${confirmationId}`);
     await page.locator('article.question[data-seen="true"] .question-answers').waitFor();

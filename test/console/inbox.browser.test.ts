@@ -11,7 +11,7 @@ import type { Stage, Visitor } from './stage.ts';
 import { findBarriers, openStage } from './stage.ts';
 
 let stage: Stage;
-/** Another agent's, on the same ledger: it shows what it would do. */
+/** Another agent's runtime on the same ledger, with a preview. */
 let bakery: Runtime;
 beforeAll(async () => {
   stage = await openStage({ fill: () => Promise.resolve() });
@@ -48,7 +48,7 @@ afterEach(async () => {
   for (const { confirmationId } of rows)
     await stage.runtime.confirmations.decide(confirmationId, { decision: 'deny', by: 'sweeper' });
 });
-// Comes last and so ends first: nobody looks on while the rest is swept up.
+// Defined last and so ended first: no page is open while the rest is cleaned up.
 const visit = keepVisitors(() => stage, /status of 409|ERR_FAILED/);
 
 type Held = {
@@ -59,7 +59,7 @@ type Held = {
 };
 
 let count = 0;
-/** A call that waits for a person, in a session of its own. */
+/** Holds a call in its own session. */
 async function hold(name: string, args: JsonObject, by: Runtime = stage.runtime): Promise<Held> {
   const sessionId = `inbox-${++count}`;
   const turn = by.turn({ sessionId, principal: { userId: 'ines', role: 'support' } });
@@ -80,7 +80,7 @@ const open = async ({ page, goTo }: Visitor, { confirmationId }: Held): Promise<
   await goTo(`/inbox/${confirmationId}`);
   await seen(page);
 };
-/** Waits until what is shown has been there long enough to be answered. */
+/** Waits until the content was visible long enough to be answered. */
 const seen = (page: Page): Promise<void> => untilStill(page.locator('article.question[data-seen="true"]'));
 const expectVerdict = async (page: Page, text: string): Promise<void> => {
   await expect
@@ -99,7 +99,7 @@ const decisionsIn = async (held: Held): Promise<readonly QuittanceEvent[]> =>
   (await held.events()).filter(({ type }) => type === 'confirmation.decided');
 
 describe('a held call', () => {
-  test('is listed gravest first, with why it asks, what it would do and how long there is', async () => {
+  test('is listed by risk, with the reason, its preview and the time left', async () => {
     const priced = await hold('set_price', { bread: 'rye', cents: 520 }, bakery);
     await refund();
     await hold('delete_customer', { customer: 'Lena Vogt' });
@@ -150,7 +150,7 @@ describe('a held call', () => {
     expect(await decisionsIn(held)).toMatchObject([{ decision: 'deny', reason: 'Not twice.' }]);
   });
 
-  test('is approved with other arguments, once they can be read', async () => {
+  test('is approved with other arguments, once they are valid', async () => {
     const held = await refund();
     const visitor = await visit();
     const sent = decisionsSent(visitor.page);
@@ -164,7 +164,7 @@ describe('a held call', () => {
       .toContain('Invalid JSON');
     expect(sent).toEqual([]);
     await field.fill('{"order": "A-7", "cents": 100}');
-    // The other way to say yes would run what was asked for, not what was written.
+    // The other approve button would run the requested arguments, not the edited ones.
     await button(visitor.page, 'Approve').click({ force: true });
     expect(await button(visitor.page, 'Approve').getAttribute('aria-disabled')).toBe('true');
     expect(sent).toEqual([]);
@@ -188,7 +188,7 @@ describe('a held call', () => {
     await expect.poll(held.outcome).toMatchObject({ code: 'confirmation.answered' });
   });
 
-  test('comes into an open inbox by itself, and does not take the place of what is looked at', async () => {
+  test('appears in an open inbox by itself, and does not replace the open question', async () => {
     const first = await refund();
     const { page, goTo } = await visit();
     await goTo('/inbox');
@@ -199,7 +199,7 @@ describe('a held call', () => {
     await expect.poll(() => question(page).getByRole('heading', { level: 2 }).textContent()).toBe('refund');
   });
 
-  test('says at its head where it is too long to be shown whole', async () => {
+  test('says at its top if it is too long to be shown whole', async () => {
     const held = await hold('set_price', { bread: 'rye '.repeat(6_000), cents: 520 }, bakery);
     const visitor = await visit();
     await open(visitor, held);
@@ -241,7 +241,7 @@ describe('a held call', () => {
     await expect.poll(() => sent).toHaveLength(1);
   });
 
-  test('shows what tools and models wrote as text', async () => {
+  test('shows text of tools and models as text', async () => {
     const held = await hold('delete_customer', { customer: hostile, note: hostile });
     const visitor = await visit();
     await open(visitor, held);
@@ -251,7 +251,7 @@ describe('a held call', () => {
     expect(await question(visitor.page).textContent()).not.toContain('\u202E');
   });
 
-  test('can be read and not answered by somebody who may not decide', async () => {
+  test('can be read but not answered by a person who may not decide', async () => {
     const held = await refund();
     const visitor = await visit({ as: 'operator' });
     await open(visitor, held);
@@ -266,7 +266,7 @@ describe('a held call', () => {
 });
 
 describe('two tabs', () => {
-  test('that look at one call: the second sees at once that it was decided, and by whom', async () => {
+  test('on one call: the second sees at once that it was decided, and by whom', async () => {
     const held = await refund();
     const [one, other] = [await visit({ as: 'approver' }), await visit({ as: 'admin' })];
     await open(one, held);
@@ -276,10 +276,10 @@ describe('two tabs', () => {
     expect(await button(other.page, 'Approve').count()).toBe(0);
   });
 
-  test('that decide about one call: the first counts, and the second hears who was first', async () => {
+  test('that decide about one call: the first counts, and the second learns who was first', async () => {
     const held = await refund();
     const [one, other] = [await visit({ as: 'approver' }), await visit({ as: 'admin' })];
-    // The second hears nothing of the first until it answers.
+    // The second gets no events from the first until it answers.
     await other.page.route('**/v1/events**', (route) => route.abort());
     await open(one, held);
     await open(other, held);
@@ -302,7 +302,7 @@ describe('two tabs', () => {
 });
 
 describe('an answer', () => {
-  test('is not given by what somebody types into the wrong window', async () => {
+  test('is not given by typing into the wrong window', async () => {
     const held = await refund();
     const visitor = await visit();
     const sent = decisionsSent(visitor.page);
@@ -334,7 +334,7 @@ describe('an answer', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('does not count for what took the place of a question a moment ago', async () => {
+  test('does not count for a question that replaced another a moment ago', async () => {
     const [first, second] = [await refund(), await refund(8_000)];
     const visitor = await visit();
     const { page } = visitor;
@@ -389,7 +389,7 @@ const focusIn = (page: Page, selector: string): Promise<boolean> =>
   page.evaluate((some) => document.activeElement?.matches(some) === true, selector);
 
 describe('grants', () => {
-  test('are given from a question, answer for the next such call, and are taken back', async () => {
+  test('are given from a question, approve the next such call, and are revoked', async () => {
     const held = await refund();
     const visitor = await visit({ as: 'approver' });
     const { page, goTo } = visitor;
@@ -423,7 +423,7 @@ describe('grants', () => {
     expect(grant).toMatchObject({ status: 'revoked', uses: 2, where: { 'args.cents': { lte: 9_000 } } });
   });
 
-  test('and what was decided are listed with who and why', async () => {
+  test('and decisions are listed with person and reason', async () => {
     const held = await refund();
     await stage.runtime.confirmations.decide(held.confirmationId, {
       decision: 'deny',
@@ -440,14 +440,14 @@ describe('grants', () => {
   });
 });
 
-test('an empty inbox says how calls come there, and an unknown question that there is none', async () => {
+test('an empty inbox says how calls get there, and an unknown question is reported', async () => {
   const { page, goTo, complaints } = await stage.visit();
   await goTo('/inbox');
   await page.getByText('No open questions').waitFor();
   await page.getByRole('button', { name: 'Copy snippet' }).waitFor();
   await goTo('/inbox/no-such');
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('There is no confirmation');
-  // The browser notes that it was told so.
+  // The browser logs the 404.
   expect(complaints.every((text) => text.includes('status of 404'))).toBe(true);
   await page.context().close();
 });

@@ -12,7 +12,7 @@ const question = (confirmationId: string, createdAt: number, ...risk: string[]) 
 });
 
 describe('questions', () => {
-  test('that could do lasting harm come first, and of those alike whoever waits longest', () => {
+  test('with lasting effects come first, and equal ones by waiting time', () => {
     const ordered = orderQuestions(
       [
         question('new-plain', 30),
@@ -32,14 +32,14 @@ describe('questions', () => {
     ]);
   });
 
-  test('by age stand in the order they were asked, and two of one moment always in the same', () => {
+  test('by age are in the order they were asked, with a stable order for equal times', () => {
     const rows = [question('b', 2), question('a', 2), question('c', 1, 'destructive')];
     const ids = ['c', 'a', 'b'];
     expect(orderQuestions(rows, 'age').map((row) => row.confirmationId)).toEqual(ids);
     expect(orderQuestions(rows.toReversed(), 'age').map((row) => row.confirmationId)).toEqual(ids);
   });
 
-  test('with a word nobody here knows are a risk all the same', () => {
+  test('with an unknown word count as a risk', () => {
     expect(riskLevel(['a word of a newer server'])).toBe('medium');
     expect(riskLevel([])).toBe('low');
   });
@@ -59,7 +59,7 @@ describe('a verdict', () => {
     reason: undefined,
   } as const;
 
-  test('says who was first, unless it was this page', () => {
+  test('names the first person, unless it was this page', () => {
     expect(describeVerdict(decided, false)?.sentence).toBe(
       'Already decided by ada (identity not recorded): approved.',
     );
@@ -70,12 +70,12 @@ describe('a verdict', () => {
     ).toBe('Already decided by ada (identity not recorded): denied: Not twice.');
   });
 
-  test('shows what people wrote as text that cannot lie about its direction', () => {
+  test('shows texts of people with isolated directions', () => {
     const by = { type: 'person', name: 'ad\u202Ea' } as const;
     expect(describeVerdict({ ...decided, by }, false)?.sentence).toContain('ad\\u202ea');
   });
 
-  test('is none while somebody is asked', () => {
+  test('is absent while the question is open', () => {
     expect(describeVerdict({ ...decided, status: 'pending' }, false)).toBeUndefined();
   });
 });
@@ -83,7 +83,7 @@ describe('a verdict', () => {
 describe('a grant', () => {
   const typed = { sessionId: 's', toolName: ' refund ', where: '', forMs: 3_600_000, uses: '', reason: ' ' };
 
-  test('is read from what was typed, and leaves out what was not', () => {
+  test('is read from typed values, without empty ones', () => {
     expect(readGrant(typed)).toEqual({
       ok: true,
       grant: { sessionId: 's', toolName: 'refund', forMs: 3_600_000 },
@@ -104,11 +104,11 @@ describe('a grant', () => {
     ['where', { where: '{' }],
     ['where', { where: '"x"' }],
     ['where', { where: '{"args.n": {"equals": 12345678901234567890}}' }],
-  ] as const)('says what is wrong with its %s', (field, change) => {
+  ] as const)('explains the problem with its %s', (field, change) => {
     expect(readGrant({ ...typed, ...change })).toMatchObject({ ok: false, field });
   });
 
-  test('begins with a condition for the very arguments, as rules can say it', () => {
+  test('starts with a condition for exactly these arguments, in the language of rules', () => {
     const input = { order: 'A-1', cents: 9, urgent: true, items: [1], 'odd name': 1, token: '[hidden]' };
     const where = sameArguments(input, ['$.token']);
     expect(JSON.parse(where)).toEqual({
@@ -119,7 +119,7 @@ describe('a grant', () => {
       ],
     });
     for (const text of [where, sameArguments({ order: 'A-1' })]) {
-      // What JSON.parse gives is JSON.
+      // JSON.parse returns JSON.
       const reading = parseArgumentConstraint(JSON.parse(text) as JsonObject);
       expect(reading.ok && reading.constraint.holds(input)).toBe(true);
       expect(reading.ok && reading.constraint.holds({ ...input, order: 'B-2' })).toBe(false);

@@ -29,7 +29,7 @@ const readJob = (page: Page, jobId: string): Promise<Job> =>
     const headers = { 'x-quittance-page-key': window.localStorage.getItem('quittance.page-key') ?? '' };
     return (await (await fetch(`/v1/jobs/${id}`, { headers })).json()) as Job;
   }, jobId);
-/** The verification that is followed; the list of the latest says the same. */
+/** The verification that is followed; the list of the latest shows the same. */
 const found = (page: Page): Locator =>
   page.getByRole('region', { name: 'Verification', exact: true }).getByText('No problems found');
 
@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-  test.each([1440, 800])('the page can be read and used by everybody, %i wide', async (width) => {
+  test.each([1440, 800])('the page is accessible, %i wide', async (width) => {
     const { page, goTo, complaints, context } = await stage.visit({
       colorScheme,
       viewport: { width, height: 900 },
@@ -65,7 +65,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   });
 });
 
-test('the ledger is verified by keys alone, and a look elsewhere does not lose what was found', async () => {
+test('the ledger is verified by keyboard alone, and navigation does not lose the findings', async () => {
   const { page, goTo, context } = await stage.visit();
   await goTo('/integrity');
   await page.getByRole('button', { name: 'Verify now' }).focus();
@@ -83,17 +83,18 @@ test('the ledger is verified by keys alone, and a look elsewhere does not lose w
   await context.close();
 });
 
-test('while it runs it is shown how far it is; it can be stopped; and the page finds it again after an interruption', async () => {
+test('a running verification shows its progress, can be stopped, and is found again after an interruption', async () => {
   const { page, goTo, context } = await stage.visit();
   await goTo('/integrity');
-  // The work on a small ledger is over at once: what the server said last is held back for a while.
+  // The work on a small ledger ends at once, so the server's last message is held back for a while.
   await page.route('**/v1/jobs/*/events', tellRunning);
   const [answer] = await Promise.all([
     page.waitForResponse((response) => response.url().endsWith('/v1/verify')),
     page.getByRole('button', { name: 'Verify now' }).click(),
   ]);
   const { jobId } = (await answer.json()) as Job;
-  // On a busy machine it may not be: one that is stopped before its end has another end than the one waited for below.
+  // On a busy machine it may not have ended: one that is stopped early ends differently from the one awaited
+  // below.
   await expect.poll(async () => (await readJob(page, jobId)).status).toBe('done');
   const progress = page.getByRole('progressbar', { name: 'Verifying' });
   await page.getByText('1,200 of 5,000 entries').waitFor();
@@ -110,7 +111,7 @@ test('while it runs it is shown how far it is; it can be stopped; and the page f
   await context.close();
 });
 
-test('the latest verifications are listed with who, when and what came of it, for whoever looks', async () => {
+test('the latest verifications are listed with person, time and result, for every visitor', async () => {
   const { page, goTo, context } = await stage.visit();
   await goTo('/integrity');
   await page.getByRole('button', { name: 'Verify now' }).click();
@@ -129,7 +130,7 @@ test('the latest verifications are listed with who, when and what came of it, fo
   await viewer.context.close();
 });
 
-test('a verification that runs is found by a tab that did not start it, and by one that was loaded again', async () => {
+test('a running verification is found by a tab that did not start it, and after a reload', async () => {
   const { page, goTo, context } = await stage.visit();
   await page.route('**/v1/jobs?*', (route) => route.fulfill({ json: { rows: [runningJob] } }));
   await page.route('**/v1/jobs/*/events', tellRunning);
@@ -146,7 +147,7 @@ test('a verification that runs is found by a tab that did not start it, and by o
   await context.close();
 });
 
-test('an anchor that does not fit is a problem that names the session', async () => {
+test('an anchor that does not match is a problem that names the session', async () => {
   const { page, goTo, context } = await stage.visit();
   const heads = await stage.ledger.integrity.readHeads();
   const wrong = heads.map((head) =>
@@ -171,7 +172,7 @@ test('an anchor that does not fit is a problem that names the session', async ()
   await context.close();
 });
 
-test('all chains can be scrolled through, and only those in sight are in the page', async () => {
+test('all chains can be scrolled through, and only visible ones are rendered', async () => {
   const { page, goTo, context } = await stage.visit();
   await goTo('/integrity');
   const region = page.getByRole('group', { name: 'Chain heads' });
@@ -209,7 +210,7 @@ test('the ledger and a session are exported as files that verify', async () => {
   await context.close();
 });
 
-test('a viewer sees where the chains stand and is told who verifies and how', async () => {
+test('a viewer sees the heads of the chains, and who verifies and how', async () => {
   const { page, goTo, context } = await stage.visit({ as: 'viewer' });
   await goTo('/integrity');
   await page.getByRole('link', { name: 'row-000', exact: true }).waitFor();
@@ -220,7 +221,7 @@ test('a viewer sees where the chains stand and is told who verifies and how', as
   await context.close();
 });
 
-test('a ledger that somebody changed is found out, and the page leads to the place', async () => {
+test('a changed ledger is reported, and the page leads to the position', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-integrity-'));
   const ledgerPath = join(folder, 'ledger.db');
   const ledger = await openLedger(ledgerPath);

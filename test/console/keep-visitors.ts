@@ -2,14 +2,14 @@ import { afterEach } from 'vitest';
 import type { Stage, Visitor } from './stage.ts';
 
 /**
- * Visits that end with the test they are made in; it fails where a page complained of anything that was not foreseen.
- * A refusal that was provoked is told to the browser's console as well, and must be.
+ * Visits that end with their test, which fails if a page had an unexpected complaint. A provoked refusal also
+ * appears in the browser's console, and must.
  */
 export function keepVisitors(stage: () => Stage, foreseen: RegExp): Stage['visit'] {
   const visitors: Visitor[] = [];
   afterEach(async () => {
     for (const { page, context, complaints } of visitors.splice(0)) {
-      // A request may be on its way through a route at any moment.
+      // A request may be passing through a route at any moment.
       await page.unrouteAll({ behavior: 'ignoreErrors' });
       await context.close();
       const unforeseen = complaints.filter((text) => !foreseen.test(text));

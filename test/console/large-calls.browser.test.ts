@@ -1,4 +1,7 @@
-/** Calls that are too large for the server to send: a person sees that they are there, how large, and what to type. */
+/**
+ * Calls that are too large for the server to send: a person sees that they exist, their size, and the command
+ * to type.
+ */
 import type { Turn } from 'quittance';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keepVisitors } from './keep-visitors.ts';
@@ -39,20 +42,20 @@ test('the page of such a call says the same', async () => {
   expect(await note.locator('code').textContent()).toBe(command);
 });
 
-test('lists follow the ledger past an entry that is too large to be sent', async () => {
+test('lists follow the ledger past an entry that is too large to send', async () => {
   const { page, goTo } = await visit();
   await goTo('/calls');
   await page.getByText('Live').waitFor();
   const rows = page.locator('.call-rows .call-row');
   const small = (id: string): Promise<unknown> =>
     turn.call({ id, name: 'look_up_order', arguments: { order: id } });
-  // The list has caught up, and looks again only when it hears something.
+  // The list has caught up, and reads again only after an event.
   await small('one');
   await expect.poll(() => rows.filter({ hasText: 'succeeded' }).count()).toBe(1);
-  // One entry, which no other follows: nothing but the message about it says that there is news.
+  // One entry that no other follows: only the message about it says that something is new.
   await turn.call({ id: 'big too', name: 'no_such_tool', arguments: { note: long } });
   await expect.poll(() => rows.count()).toBe(3);
-  // The feed goes on after it.
+  // The feed continues after it.
   await small('two');
   await expect.poll(() => rows.count()).toBe(4);
   await expect.poll(() => page.getByText('Live').count()).toBe(1);

@@ -4,25 +4,25 @@ import { appendPage, mergePages } from '../../console/src/api/merge-pages.ts';
 const page = (rows: string, next?: string) => ({ rows: rows.split(''), next });
 const same = (row: string): string => row;
 
-test('a first page read again puts new rows on top and keeps what was read after it', () => {
+test('a first page that is read again puts new rows on top and keeps the later ones', () => {
   expect(mergePages(page('dcba', 'x'), page('fed', 'y'), same)).toEqual(page('fedcba', 'x'));
 });
 
-test('rows that are gone from the first page are gone', () => {
+test('rows that are missing from the first page are removed', () => {
   expect(mergePages(page('edcba', 'x'), page('eca', 'y'), same)).toEqual(page('eca', 'x'));
   expect(mergePages(page('cba', 'x'), page('c'), same)).toEqual(page('c'));
   expect(mergePages(page('cba', 'x'), page(''), same)).toEqual(page(''));
 });
 
-test('a first page that does not reach what was there before stands alone, so that no row is left out', () => {
+test('a first page that does not reach the earlier rows replaces them, so that no row is missing', () => {
   expect(mergePages(page('cba', 'x'), page('zyx', 'w'), same)).toEqual(page('zyx', 'w'));
 });
 
-test('a further page follows, and a row that is in both is there once', () => {
+test('a further page is appended, and a row in both is shown once', () => {
   expect(appendPage(page('dcb', 'x'), page('ba', 'z'), same)).toEqual(page('dcba', 'z'));
 });
 
-test('calls too large to be sent are those of the first page as it is now, and of the pages after it', () => {
+test('calls too large to send are those of the current first page, and of the pages after it', () => {
   const large = (callId: string) => [{ sessionId: 's', callId, bytes: 5_000_000 }];
   const first = { rows: ['c', 'b'], next: 'x', large: large('one') };
   const both = appendPage(first, { rows: ['a'], next: undefined, large: large('two') }, same);

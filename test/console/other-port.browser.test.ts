@@ -1,6 +1,6 @@
 /**
- * Browsers send a cookie to every port of its host. An agent that starts a web server its user opens is therefore given
- * the cookie of the console. It must not be able to decide or read anything with it.
+ * Browsers send a cookie to every port of its host. An agent that starts a web server which its user opens
+ * therefore gets the cookie of the console. It must not be able to decide or read anything with it.
  */
 import type { IncomingMessage, Server } from 'node:http';
 import { createServer } from 'node:http';
@@ -53,13 +53,13 @@ test('a server on another port gets the cookie, and cannot approve, read or down
   await page.getByRole('heading', { level: 1 }).waitFor();
   const path = `/v1/confirmations/${confirmationId}/decision`;
 
-  // The user opens the agent's page, and the browser hands over the cookie.
+  // The user opens the agent's page, and the browser sends the cookie.
   const trap = await context.newPage();
   await trap.goto(otherUrl);
   const cookie = taken.at(-1)?.cookie ?? '';
   expect(cookie).toContain(`quittance-${server.port}=qt_`);
 
-  // What the agent sends itself, with every header a browser would send.
+  // Requests of the agent itself, with every header that a browser would send.
   for (const extra of [
     {},
     { 'x-quittance-request': '1' },
@@ -90,7 +90,7 @@ test('a server on another port gets the cookie, and cannot approve, read or down
     expect(download.status).toBe(401);
   }
 
-  // What its page does in the browser of the user.
+  // Requests of its page in the user's browser.
   const inPage = await trap.evaluate(
     async ([url, decision]) => {
       const attempt = async (init: RequestInit): Promise<string> => {

@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A server that had another `refund`, so that its schema has changed since. */
+/** A server with another `refund`, so that its schema has changed since. */
 async function serveOlderRefund(ledgerPath: string): Promise<void> {
   const ledger = await openLedger(ledgerPath);
   const tools = [
@@ -65,7 +65,7 @@ const fits = ({ page }: Visitor): Promise<boolean> =>
   page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-  test.each([1440, 800])('overview and tools can be read by everybody, %i wide', async (width) => {
+  test.each([1440, 800])('overview and tools are accessible, %i wide', async (width) => {
     await withVisitor(
       async (visitor) => {
         const { page, goTo } = visitor;
@@ -90,7 +90,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   });
 });
 
-test('a time in which nothing happened is said to be one, in words instead of empty charts', async () => {
+test('a time span without calls says so, instead of showing empty charts', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await page.route('**/v1/stats?*', async (route) => {
       const answer = await route.fetch();
@@ -111,12 +111,12 @@ test('a time in which nothing happened is said to be one, in words instead of em
   });
 });
 
-test('nothing jumps while the overview comes', async () => {
+test('nothing moves while the overview loads', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await page.addInitScript(() => {
       window.jumps = [];
       new PerformanceObserver((list) => {
-        // What the standard calls a layout shift: the share of the window that moved, by how far.
+        // A layout shift as the standard defines it: the share of the window that moved, times the distance.
         for (const entry of list.getEntries() as (PerformanceEntry & { value: number })[])
           if (entry.value > 0.02) window.jumps.push(entry.value);
       }).observe({ type: 'layout-shift', buffered: true });
@@ -134,7 +134,7 @@ declare global {
   }
 }
 
-test('the overview counts what happened, draws it, and leads to what waits for somebody', async () => {
+test('the overview counts calls, draws them, and links to those that wait for a person', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/');
     const main = page.getByRole('main');
@@ -143,7 +143,7 @@ test('the overview counts what happened, draws it, and leads to what waits for s
     await expect.poll(() => leading('To reconcile')).toMatch(/[12]/);
     const chart = main.getByRole('figure', { name: 'Outcomes over time' });
     await expect.poll(() => chart.locator('svg rect').count()).toBeGreaterThan(2);
-    // What is drawn is there for those who do not see it.
+    // The data of a chart is available to people who do not see it.
     expect(await chart.getByRole('table').getByRole('columnheader').allTextContents()).toContain(
       'indeterminate',
     );
@@ -157,7 +157,7 @@ test('the overview counts what happened, draws it, and leads to what waits for s
   });
 });
 
-test('tools are listed with their numbers, ordered and found, and the address keeps that', async () => {
+test('tools are listed with their numbers, sorted and searched, and the address stores that', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/tools');
     const rows = page.getByRole('table').getByRole('row');
@@ -171,14 +171,14 @@ test('tools are listed with their numbers, ordered and found, and the address ke
     expect(await refund.textContent()).toContain('changed');
     const named = (row: number): Promise<string | null> => rows.nth(row).getByRole('link').textContent();
     await page.getByRole('button', { name: 'Tool', exact: true }).click();
-    // Above it stands only what a model made up.
+    // Above it is only a name that a model made up.
     await expect.poll(() => named(2)).toBe('archive_ticket');
     expect(await page.getByRole('columnheader', { name: 'Tool' }).getAttribute('aria-sort')).toBe(
       'ascending',
     );
     await page.getByRole('button', { name: 'Tool', exact: true }).click();
     await expect.poll(() => named(1)).toBe('update_address');
-    // By keys alone: to the search, and from row to row.
+    // By keyboard alone: to the search, and from row to row.
     await page.locator('body').press('/');
     await page.keyboard.type('mail server');
     await expect.poll(() => rows.count()).toBe(2);
@@ -194,7 +194,7 @@ test('tools are listed with their numbers, ordered and found, and the address ke
   });
 });
 
-test('a tool shows what it takes, how that changed, why its calls failed, and the latest of them', async () => {
+test('a tool shows its schema, its history, the causes of its failures, and the latest calls', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/tools/refund');
     const fields = page.getByRole('table', { name: 'Fields of the arguments' });
@@ -213,13 +213,13 @@ test('a tool shows what it takes, how that changed, why its calls failed, and th
   });
 });
 
-test('a tool shows how its calls ended over time, in a time that the address keeps', async () => {
+test('a tool shows its outcomes over time, in a span that the address stores', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/tools/send_mail');
     const section = page.getByRole('region', { name: 'Over time' });
     const outcomes = section.getByRole('figure', { name: 'Outcomes over time' });
     await expect.poll(() => outcomes.locator('svg rect').count()).toBeGreaterThan(0);
-    // What is drawn is there for those who do not see it: this tool's calls, and no others.
+    // The data of the chart is available to people who do not see it: only this tool's calls.
     const failed = await outcomes.getByRole('table').getByRole('row').allTextContents();
     expect(failed.length).toBeGreaterThan(1);
     const latency = section.getByRole('table', { name: 'Execution time' });
@@ -242,7 +242,7 @@ test('a tool whose body never ran has no latency to show', async () => {
   });
 });
 
-test('a name that a model made up is text, and is told from the tools of the server', async () => {
+test('a name that a model made up is text, and distinct from the tools of the server', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo(`/tools/${encodeURIComponent(hostile)}`);
     await page.getByText('not a tool of this server').waitFor();
@@ -254,7 +254,7 @@ test('a name that a model made up is text, and is told from the tools of the ser
   });
 });
 
-test('a tool nobody has heard of is said to be none', async () => {
+test('the page of an unknown tool says that it does not exist', async () => {
   const { page, goTo, context } = await stage.visit();
   await goTo('/tools/nobody_has_this');
   expect(await page.getByRole('alert').textContent()).toContain(
@@ -263,7 +263,7 @@ test('a tool nobody has heard of is said to be none', async () => {
   await context.close();
 });
 
-test('where nothing is there yet the pages say how to begin, in a snippet that can be copied', async () => {
+test('empty pages say how to start, with a snippet to copy', async () => {
   await withVisitor(async ({ page, context, goTo }) => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.route('**/v1/tools', (route) => route.fulfill({ json: { rows: [] } }));
@@ -279,7 +279,7 @@ test('where nothing is there yet the pages say how to begin, in a snippet that c
     await page.getByRole('button', { name: 'Copy snippet' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     const copied = await page.evaluate(() => navigator.clipboard.readText());
-    // What is copied is right as it is.
+    // The copied text works unchanged.
     await goTo('/contracts/draft');
     await page.getByLabel('Rules in').fill(copied);
     await page.getByText('valid', { exact: true }).waitFor();
@@ -289,7 +289,7 @@ test('where nothing is there yet the pages say how to begin, in a snippet that c
   });
 });
 
-test('a server that does not answer is said to be gone, and trying again brings it back', async () => {
+test('an unreachable server is reported, and a retry brings it back', async () => {
   const { page, goTo, context } = await stage.visit();
   await page.clock.install();
   const openTool = (): Promise<void> => page.getByRole('link', { name: 'refund', exact: true }).click();
@@ -301,10 +301,10 @@ test('a server that does not answer is said to be gone, and trying again brings 
   expect(await page.getByRole('alert').textContent()).toContain('The server does not respond.');
   expect(await findBarriers(page)).toEqual([]);
   await goTo('/tools');
-  // The page's clock stands still, so that it does not try again by itself.
+  // The page's clock stands still, so that it does not retry by itself.
   await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 60_000);
   await openTool();
-  // React shows what comes after a stand-in only when the clock has moved on a little.
+  // React replaces a placeholder only after the clock has advanced a little.
   await expect
     .poll(async () => {
       await page.clock.runFor(400);

@@ -14,12 +14,12 @@ afterEach(async () => {
   for (const call of (await stage.runtime.calls.unresolved()).rows)
     await stage.runtime.calls.reconcile(call, { resolution: 'failed', by: 'sweeper' });
 });
-// Comes last and so ends first: nobody looks on while the rest is swept up.
+// Defined last and so ended first: no page is open while the rest is cleaned up.
 const visit = keepVisitors(() => stage, /status of 4\d\d/);
 
 let count = 0;
 type Doubt = { readonly sessionId: string; readonly callId: string };
-/** A call nobody knows the end of. */
+/** An unresolved call. */
 async function doubt(): Promise<Doubt> {
   const ref = { sessionId: `doubt/${++count}`, callId: `call ${count}` };
   const turn = stage.runtime.turn({ sessionId: ref.sessionId, principal: { userId: 'mei' } });
@@ -41,7 +41,7 @@ const expectVerdict = async (page: Page, text: string): Promise<void> => {
     .toEqual([expect.stringContaining(text)]);
 };
 
-test('a call in doubt is shown with where to look, and what was found is kept, with how and by whom', async () => {
+test('an unresolved call is shown with the facts to check, and the resolution is stored with its evidence and person', async () => {
   const [older, newer] = [await doubt(), await doubt()];
   const { page, goTo } = await visit({ as: 'approver' });
   await goTo('/reconcile');
@@ -69,7 +69,7 @@ test('a call in doubt is shown with where to look, and what was found is kept, w
   await expect.poll(() => page.url()).toContain(addressOf(older));
 });
 
-test('whoever is second hears who was first', async () => {
+test('the second person learns who was first', async () => {
   const call = await doubt();
   const { page, goTo } = await stage.visit({ as: 'approver' });
   await goTo(addressOf(call));
@@ -94,7 +94,7 @@ test('whoever is second hears who was first', async () => {
   await page.context().close();
 });
 
-test('a tool that can say what happened is asked: as long as it cannot tell the call stays in doubt, then it counts', async () => {
+test('a tool with reconcile is asked: while it cannot tell the call stays unresolved, then its answer counts', async () => {
   const call = { sessionId: 'courier', callId: 'call_courier' };
   await stage.runtime
     .turn({ sessionId: call.sessionId })
@@ -137,7 +137,7 @@ test('a tool that cannot be asked after all refuses, and the page says so', asyn
   await page.unrouteAll({ behavior: 'wait' });
 });
 
-test('an operator cannot say what was found, and can have the tool asked', async () => {
+test('an operator cannot resolve a call, but can ask the tool', async () => {
   const call = { sessionId: 'operator', callId: 'call_courier' };
   await stage.runtime
     .turn({ sessionId: call.sessionId })
@@ -153,7 +153,7 @@ test('an operator cannot say what was found, and can have the tool asked', async
   expect(await page.getByRole('radio').count()).toBe(0);
 });
 
-test('a viewer reads, and is offered neither', async () => {
+test('a viewer reads, and sees neither action', async () => {
   const call = await doubt();
   const { page, goTo } = await visit({ as: 'viewer' });
   await goTo(addressOf(call));
@@ -167,12 +167,12 @@ test('a page whose read failed reads again by itself', async () => {
   const { page, goTo } = await stage.visit({ as: 'approver' });
   await goTo(`/calls/${encodeURIComponent(call.sessionId)}/${encodeURIComponent(call.callId)}`);
   await page.getByRole('heading', { name: 'Unresolved', exact: true }).waitFor();
-  // The call page reads when the ledger grows, and only then. That read fails, and the ledger does not grow again.
+  // The call page reads only when the ledger grows. That read fails, and the ledger does not grow again.
   let failed = 0;
   await page.route('**/v1/sessions/**', (route) => (failed++ === 0 ? route.abort() : route.fallback()));
   await stage.runtime.calls.reconcile(call, { resolution: 'succeeded', by: 'grace' });
   await page.getByRole('heading', { name: 'Resolved: succeeded' }).waitFor();
-  // A read that was under way before the route was set may have shown the end already.
+  // A read that started before the route was set may have shown the end already.
   await expect.poll(() => failed).toBeGreaterThan(1);
   await page.context().close();
 });
@@ -199,7 +199,7 @@ test('everything can be done by keyboard', async () => {
   await expect.poll(() => page.evaluate(() => document.activeElement !== document.body)).toBe(true);
 });
 
-test('where nothing is in doubt the page says how calls come there', async () => {
+test('without unresolved calls the page says how calls get there', async () => {
   const { page, goTo } = await visit();
   await goTo('/reconcile');
   await page.getByText('No unresolved calls').waitFor();

@@ -1,4 +1,4 @@
-/** A server that is started again with another ledger, or with an older copy of its own, while somebody looks on. */
+/** A server that is restarted with another ledger, or with an older copy of its own, while a page is open. */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { tokenFilePath } from '../../src/http/token-file.ts';
 import { openShop } from './shop.ts';
 import { openStage } from './stage.ts';
 
-test('a page that follows a ledger which was replaced says so and begins anew', async () => {
+test('a page that follows a replaced ledger says so and starts over', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-replaced-'));
   const stage = await openStage();
   try {
@@ -32,7 +32,7 @@ test('a page that follows a ledger which was replaced says so and begins anew', 
       await page.getByRole('link', { name: 'call call_other' }).waitFor();
       expect(await page.getByRole('link', { name: 'call call_read' }).count()).toBe(0);
       await page.getByText('Live', { exact: true }).waitFor();
-      // And it follows the new one from there on.
+      // It follows the new one from there on.
       await shop.runtime
         .turn({ sessionId: 'restored' })
         .call({ id: 'call_after', name: 'say', arguments: {} });

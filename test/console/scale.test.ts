@@ -3,11 +3,11 @@ import { formatMomentOf, momentsFor, scaleFor } from '../../console/src/charts/s
 
 const day = 86_400_000;
 
-test('a day is the day that was counted, wherever it is looked at', () => {
+test('a day is the day that was counted, in every time zone', () => {
   expect(formatMomentOf(day)(Date.UTC(2026, 10, 14))).toMatch(/14.*UTC/);
 });
 
-test('a scale goes in whole round steps from nothing to at least the most', () => {
+test('a scale has whole round steps from zero to at least the maximum', () => {
   for (const most of [0, 1, 3, 7, 12, 99, 1_234]) {
     const { top, ticks } = scaleFor(most);
     expect(top).toBeGreaterThanOrEqual(most);
@@ -17,7 +17,7 @@ test('a scale goes in whole round steps from nothing to at least the most', () =
   }
 });
 
-test('an axis of time has as many moments as fit, at times of the clock', () => {
+test('a time axis has as many labels as fit, at round times', () => {
   const from = Date.UTC(2026, 10, 14, 13, 27);
   const times = Array.from({ length: 30 }, (_, n) => from + n * 30_000);
   expect(momentsFor(times, 30_000, 8)).toEqual({

@@ -1,6 +1,6 @@
 /**
- * Ids and names of tools that look like secrets are masked on every surface that draws them: the promise
- * `secrets-stay-out`. The ledger keeps them exact, and so does the API: they are addresses.
+ * Ids and tool names that look like secrets are masked on every surface that draws them: the promise
+ * `secrets-stay-out`. The ledger stores them exactly, and so does the API: they are addresses.
  */
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import type { Runtime } from 'quittance';
@@ -88,7 +88,7 @@ afterAll(async () => {
 
 const at = (...steps: readonly string[]): string => `/${steps.map(encodeURIComponent).join('/')}`;
 
-/** Opens what is folded away, waits for what is being read, and scans. */
+/** Opens collapsed parts, waits for pending reads, and scans. */
 async function scan({ page }: Visitor): Promise<readonly string[]> {
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
   await page.evaluate(() => document.querySelectorAll('details').forEach((each) => (each.open = true)));
@@ -164,7 +164,7 @@ describe('the console masks ids that look like secrets', () => {
     expect(await scan(visitor)).toEqual([]);
   });
 
-  test('the form of a grant shows the mask and gives the grant to the exact tool', async () => {
+  test('the grant form shows the mask and gives the grant to the exact tool', async () => {
     const { page, goTo } = visitor;
     await goTo(at('inbox', confirmationId));
     await page.getByRole('button', { name: 'Grant similar calls…' }).click();

@@ -1,4 +1,4 @@
-/** The pages the server itself has, as people meet them: in a browser, under their own content policy. */
+/** The server's own pages in a real browser, under their own content policy. */
 import type { Browser, Page } from 'playwright-core';
 import { createRuntime, defineTool } from 'quittance';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ async function open(address: string): Promise<{ readonly page: Page; readonly co
   return { page, complaints };
 }
 
-/** What the page's own requests are answered with: by the cookie and the page key, or by the cookie alone. */
+/** The answers to the page's own requests: with the cookie and the page key, or with the cookie alone. */
 const statusOf = (
   page: Page,
   path: string,
@@ -59,7 +59,7 @@ describe('logging in', () => {
     expect(await statusOf(page, '/v1/me')).toBe(200);
     expect(await page.evaluate(() => document.cookie)).toBe('');
     expect(await statusOf(page, '/v1/me', { withKey: false })).toBe(401);
-    // The login holds for a reload and for another tab, and the address never shows the key again.
+    // The login survives a reload and works in another tab, and the address never shows the key again.
     await page.reload();
     const tab = await page.context().newPage();
     await tab.goto(`${app.server.url}/calls`);
@@ -73,7 +73,7 @@ describe('logging in', () => {
     expect(await statusOf(again.page, '/v1/me')).toBe(401);
   });
 
-  test('with a token says so where it is none, and ends when the token is revoked', async () => {
+  test('with an invalid token shows an error, and ends when the token is revoked', async () => {
     const file = new TokenFile(tokenFilePath(app.ledgerPath), Date.now);
     const { token } = file.create({ name: 'Grace', role: 'viewer' });
     const { page, complaints } = await open(`${app.server.url}/login`);
@@ -114,7 +114,7 @@ describe('deciding with a link', () => {
   const questionOf = async (callId: string): Promise<object | undefined> =>
     (await app.runtime.confirmations.list({})).rows.find((each) => each.callId === callId);
 
-  test('shows what is asked as text, hides what is hidden, and takes one answer', async () => {
+  test('shows the question as text, hides hidden values, and accepts one answer', async () => {
     const url = await link('d1');
     const { page, complaints } = await open(url);
     const button = page.getByRole('button', { name: 'Approve' });
@@ -149,7 +149,7 @@ describe('deciding with a link', () => {
     expect(await again.page.getByRole('button').count()).toBe(0);
   });
 
-  test('shows what the tool says it would do, and nothing that looks like something else', async () => {
+  test('shows the tool’s preview, and nothing that looks like something else', async () => {
     const bakery = createRuntime({
       ledger: app.ledger,
       tools: [
@@ -175,7 +175,7 @@ describe('deciding with a link', () => {
       .poll(() => preview.allTextContents())
       .toEqual(['prices.txt\n@@ -1 +1 @@\n-rye 480\n+rye 520']);
     expect(await findBarriers(page)).toEqual([]);
-    // The next link in the same tab only differs behind the #.
+    // The next link in the same tab differs only after the #.
     await page.goto(await link('p2', {}, 'notes/\u202Etxt.exe'));
     const shown = page.getByRole('group', { name: 'Arguments' }).getByText('notes/');
     await shown.waitFor();
@@ -184,7 +184,7 @@ describe('deciding with a link', () => {
     await bakery.close();
   });
 
-  test('says what is wrong with a link that is cut or for others, and offers only what it is good for', async () => {
+  test('explains a link that is cut or for others, and offers only the allowed decisions', async () => {
     const url = await link('d2', { by: 'Grace', decisions: ['deny'] });
     const cut = await open(url.slice(0, -3));
     expect(await cut.page.getByRole('alert').textContent()).toContain(

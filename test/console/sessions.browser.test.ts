@@ -9,10 +9,10 @@ import type { Stage } from './stage.ts';
 import { findBarriers, openStage } from './stage.ts';
 
 let stage: Stage;
-/** Another agent's, on the same ledger, whose tools end when a test says so. */
+/** Another agent's runtime on the same ledger, whose tools end when a test says so. */
 let workshop: Runtime;
 const finish = new Map<string, () => void>();
-/** The way to end a call, once its body runs. */
+/** Returns the function that ends a call, once its body runs. */
 async function endOf(id: string): Promise<() => void> {
   await expect.poll(() => finish.has(id)).toBe(true);
   return finish.get(id) ?? (() => undefined);
@@ -71,7 +71,7 @@ describe('the list of sessions', () => {
     await page.getByText('No matching sessions').waitFor();
   });
 
-  test('has only the rows in sight in the page, and reads older ones when somebody goes there', async () => {
+  test('renders only visible rows, and loads older ones while scrolling', async () => {
     for (let n = 0; n < 230; n++)
       await workshop
         .turn({ sessionId: `bulk-${String(n).padStart(3, '0')}` })
@@ -92,7 +92,7 @@ describe('the list of sessions', () => {
 });
 
 describe('the timeline of a session', () => {
-  test('has a lane for each call that runs beside another, and follows what happens', async () => {
+  test('has a lane for each parallel call, and follows new events', async () => {
     const turn = workshop.turn({ sessionId: 'beside' });
     const [one, two] = ['one', 'two'].map((id) => turn.call({ id, name: 'work_slowly', arguments: { id } }));
     const [endOne, endTwo] = [await endOf('one'), await endOf('two')];
@@ -114,7 +114,7 @@ describe('the timeline of a session', () => {
     expect(await topOf(bar(page, /put_label/))).toBe('4px');
   });
 
-  test('marks waits for a person, and shortens them unless told not to', async () => {
+  test('marks waits for a person, and shortens them unless switched off', async () => {
     const { page, goTo } = await visit();
     await goTo('/sessions/ticket-42');
     const held = page.locator('.lane-bar').filter({ has: page.locator('.span[data-kind="held"]') });
@@ -134,7 +134,7 @@ describe('the timeline of a session', () => {
     expect((await first.boundingBox())?.width ?? 0).toBeLessThan(shortened);
   });
 
-  test('draws a line from a repeated call to the one it repeats, and says so in words', async () => {
+  test('draws a line from a repeated call to its original, and says so in words', async () => {
     const turn = workshop.turn({ sessionId: 'twice' });
     for (const id of ['first', 'again'])
       await turn.call({ id, name: 'put_label', arguments: { order: 'A-1' } });
@@ -145,7 +145,7 @@ describe('the timeline of a session', () => {
     await expect.poll(() => row.textContent()).toContain('duplicate of first');
   });
 
-  test('is gone through by arrow keys, with one stop for Tab, and Enter opens a call', async () => {
+  test('is navigated by arrow keys, with one tab stop, and Enter opens a call', async () => {
     const { page, goTo } = await visit();
     await goTo('/sessions/ticket-42');
     await page.locator('.lane-bar').first().waitFor();
@@ -178,7 +178,7 @@ describe('the timeline of a session', () => {
     await expect.poll(() => page.locator('.lane-bar').count()).toBe(100);
   });
 
-  test('opens whatever a session is called, as text, and says when there is none', async () => {
+  test('opens with any session name, as text, and reports an unknown session', async () => {
     const { page, goTo } = await visit();
     await goTo('/sessions?search=odd');
     await page.getByRole('link', { name: 'odd' }).click();

@@ -1,11 +1,11 @@
-/** A small shop whose calls end in every way there is: tools, rules, and a day's work for the pages to show. */
+/** A small shop with calls of every outcome: tools, rules, and a day's work for the pages to show. */
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import type { AnyTool, JsonObject, Runtime, Turn } from 'quittance';
 import type { Ledger } from 'quittance/store';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { z } from 'zod';
 
-/** What runs, breaks or lies when a page takes text for anything but text. */
+/** Runs, breaks or deceives if a page treats text as anything but text. */
 export const hostile = '<img src=x onerror="window.pwned=1">"\'&\u202Eevil\u0000';
 
 export const shopRules = `apiVersion: edictum/v1
@@ -181,7 +181,7 @@ export function openShop(ledger: Ledger): Shop {
   return { runtime, tools, contracts };
 }
 
-/** Asks and does not wait for a person; gives the confirmation. */
+/** Makes a call without waiting for a person, and returns its confirmation. */
 export async function holdCall(
   runtime: Runtime,
   turn: Turn,
@@ -200,7 +200,7 @@ export async function holdCall(
   }
 }
 
-/** A day's work. Everything is in the session `ticket-42` but what says otherwise. */
+/** A day's work. Everything is in the session `ticket-42` unless stated. */
 export async function fillShop({ runtime }: Shop): Promise<void> {
   const turn = runtime.turn({
     sessionId: 'ticket-42',
@@ -216,7 +216,7 @@ export async function fillShop({ runtime }: Shop): Promise<void> {
     how: JsonObject & { decision: string },
   ): Promise<void> => {
     const { confirmationId, inputDigest } = await holdCall(runtime, turn, id, name, args);
-    // Each way to decide has fields of its own; together they are what HTTP takes.
+    // Each decision has its own fields; together they are what HTTP accepts.
     await runtime.confirmations.decide(confirmationId, { by: 'Ada', inputDigest, ...how } as never);
     await ask(id, name, args);
   };

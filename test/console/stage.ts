@@ -1,4 +1,7 @@
-/** The console as people have it: built, served by the real server on a filled ledger, and open in a real Chromium. */
+/**
+ * The console as users have it: built, served by the real server on a filled ledger, and open in a real
+ * Chromium.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,9 +22,9 @@ const root = join(import.meta.dirname, '../..');
 export type Visitor = {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the page complained of: errors, and everything the browser's console was told. */
+  /** Complaints of the page: errors, and everything written to the browser's console. */
   readonly complaints: readonly string[];
-  /** Goes to an address of the console and waits for its heading. */
+  /** Opens an address of the console and waits for its heading. */
   readonly goTo: (address: string) => Promise<void>;
 };
 
@@ -33,7 +36,10 @@ export type Stage = {
   readonly shop: Shop;
   readonly tokens: Readonly<Record<Role, string>>;
   readonly browser: Browser;
-  /** A browser of their own, logged in and with an empty page; an admin unless told. `at`: another address of the server. */
+  /**
+   * A separate browser, logged in, with an empty page. Default role: admin. `at`: another address of the
+   * server.
+   */
   readonly visit: (
     options?: BrowserContextOptions & { readonly as?: Role; readonly at?: string },
   ) => Promise<Visitor>;
@@ -41,9 +47,9 @@ export type Stage = {
 };
 
 export type StageOptions = {
-  /** What is in the ledger: the shop's day unless told. */
+  /** Fills the ledger. Default: the shop's day. */
   readonly fill?: (shop: Shop) => Promise<unknown>;
-  /** A ledger that is there already. It is kept. */
+  /** An existing ledger. It is kept. */
   readonly ledgerPath?: string;
   readonly server?: Partial<HttpServerOptions>;
 };
@@ -87,7 +93,7 @@ export async function openStage({
     tokens,
     browser,
     async visit({ as = 'admin', at = server.url, ...options } = {}) {
-      // Without motion: what is half faded in has other colors, and what moves is not clicked.
+      // Without motion: half-faded content has other colors, and moving content cannot be clicked.
       const context = await browser.newContext({
         viewport: { width: 1440, height: 900 },
         reducedMotion: 'reduce',
@@ -100,7 +106,7 @@ export async function openStage({
       page.on('console', (message) => {
         if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
       });
-      // What the form of the login page sends; that page has tests of its own.
+      // The request of the login form; the login page has its own tests.
       const login = await context.request.post(`${at}/login`, {
         form: { token: tokens[as] },
         headers: { origin: at },
@@ -108,7 +114,7 @@ export async function openStage({
       });
       if (login.status() !== 303) throw new Error(`Nobody was logged in: ${await login.text()}`);
       const pageKey = login.headers()['location']?.split('#page-key=')[1] ?? '';
-      // Once: what a test changes or removes later stays so.
+      // Once: changes by a test persist.
       await context.addInitScript(
         ([origin, key]) => {
           if (window.location.origin !== origin || window.sessionStorage.getItem('logged-in') !== null)
@@ -138,7 +144,7 @@ export async function openStage({
   };
 }
 
-/** The folder that the console was built into. */
+/** The folder of the built console. */
 export function builtConsole(): string {
   const folder = process.env[consoleFolderName];
   if (folder === undefined)
@@ -148,9 +154,9 @@ export function builtConsole(): string {
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds wrong with a page as it is now, in words; nothing where all is well. */
+/** The problems that axe finds in the current page, as texts. Empty if there are none. */
 export async function findBarriers(page: Page): Promise<readonly string[]> {
-  // By evaluation, which the content policy of the page has no say in.
+  // By evaluation, which the content policy of the page does not restrict.
   await page.evaluate(axe);
   const found = await page.evaluate(
     async () => (await window.axe.run(document, { resultTypes: ['violations'] })).violations,

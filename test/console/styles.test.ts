@@ -1,4 +1,6 @@
-/** Every sheet of styles is there on every page, so what one page calls its own no other may mean something else by. */
+/**
+ * Every style sheet is loaded on every page, so a class of one page must not mean something else on another.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,7 +9,7 @@ const source = join(import.meta.dirname, '../../console/src');
 const forAll = ['tokens.css', 'base.css', 'layout.css', 'parts.css'];
 const sheets = globSync('**/*.css', { cwd: source }).filter((sheet) => !forAll.includes(basename(sheet)));
 
-/** Every selector of a sheet, also those inside a condition. */
+/** Every selector of a sheet, including those inside a condition. */
 const selectorsOf = (sheet: string): string[] =>
   [
     ...readFileSync(join(source, sheet), 'utf8')
@@ -18,7 +20,7 @@ const selectorsOf = (sheet: string): string[] =>
     .map((selector) => selector.trim())
     .filter((selector) => !selector.startsWith('@'));
 
-test('a class that stands for itself in the sheet of one page is in that of no other', () => {
+test('a class that is used alone in the sheet of one page is in no other sheet', () => {
   const all = sheets.map((sheet) => ({ sheet, selectors: selectorsOf(sheet) }));
   const clashes = all.flatMap(({ sheet, selectors }) => {
     const alone = new Set(

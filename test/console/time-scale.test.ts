@@ -10,7 +10,7 @@ const span = (kind: TimelineSpan['kind'], from: number, to?: number): TimelineSp
   attempt: 0,
 });
 
-describe('a line of time', () => {
+describe('a time axis', () => {
   test('draws an hour of waiting no wider than the work around it', () => {
     const bars = [
       {
@@ -30,28 +30,28 @@ describe('a line of time', () => {
     expect(plain.stretches.some((each) => each.squeezed)).toBe(false);
   });
 
-  test('leaves short pauses as they are', () => {
+  test('leaves short pauses unchanged', () => {
     const bars = [{ spans: [span('running', 0, 80)] }, { spans: [span('running', 100, 200)] }];
     expect(createSessionScale(bars, 0, { squeeze: true }).at(100)).toBeCloseTo(0.5);
   });
 
-  test('goes on to now while something lasts', () => {
+  test('continues to now while something is open', () => {
     const scale = createSessionScale([{ spans: [span('running', 1_000)] }], 5_000, { squeeze: true });
     expect([scale.from, scale.to]).toEqual([1_000, 5_000]);
-    // A clock that is behind the ledger's makes nothing shorter than nothing.
+    // A clock behind the ledger's makes no negative lengths.
     expect(createSessionScale([{ spans: [span('running', 9_000)] }], 5_000, { squeeze: true }).to).toBe(
       9_000,
     );
   });
 
-  test('is a point where nothing took any time, and where there is nothing', () => {
+  test('is a point if nothing took time, and if there is nothing', () => {
     expect(createSessionScale([], 7, { squeeze: true })).toMatchObject({ from: 7, to: 7, stretches: [] });
     const instant = createSessionScale([{ spans: [span('deciding', 5, 5)] }], 7, { squeeze: true });
     expect(instant.at(5)).toBe(0);
     expect(instant.momentAt(0.5)).toBe(5);
   });
 
-  test('never puts the later further left, and every place has its moment', () => {
+  test('never puts a later time further left, and every position has its time', () => {
     const kinds = fc.constantFrom<TimelineSpan['kind']>('deciding', 'held', 'waiting', 'running');
     const spans = fc
       .tuple(kinds, fc.nat(100_000), fc.nat(5_000))

@@ -17,7 +17,7 @@ test.each([
   expect(formatDuration(ms)).toBe(text);
 });
 
-test('a moment says in which zone it is told', () => {
+test('a time states its zone', () => {
   const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: 'short' })
     .formatToParts(0)
     .find(({ type }) => type === 'timeZoneName');

@@ -5,7 +5,7 @@ import type { RelatedCall } from '../../src/http/api/call.ts';
 import type { TimelineCall } from '../../src/http/api/session.ts';
 
 const row = (callId: string, ...related: readonly RelatedCall[]): TimelineCall => ({
-  call: { sessionId: 's', callId } as TimelineCall['call'], // of a call only its name matters here
+  call: { sessionId: 's', callId } as TimelineCall['call'], // only the name of a call matters here
   lane: 0,
   spans: [],
   related,
@@ -16,7 +16,7 @@ const to = (how: RelatedCall['how'], callId: string, sessionId = 's'): RelatedCa
   sessionId,
 });
 
-test('what two calls say of each other is one link, and calls that are elsewhere have none', () => {
+test('mutual references of two calls are one link, and calls elsewhere have none', () => {
   const links = linksBetween([
     row('again', to('duplicate_of', 'first')),
     row('first', to('copied_from', 'older'), to('caused_by', 'first'), to('duplicate_of', 'again', 'other')),
@@ -29,7 +29,7 @@ test('what two calls say of each other is one link, and calls that are elsewhere
   ]);
 });
 
-test('a call is measured up to its end or to now, by what it did', () => {
+test('a call is measured up to its end or to now, by its phases', () => {
   const spans = [
     { kind: 'deciding', attempt: 0, from: 0, to: 5 },
     { kind: 'held', attempt: 0, from: 5, to: 105 },
@@ -38,6 +38,6 @@ test('a call is measured up to its end or to now, by what it did', () => {
     { kind: 'running', attempt: 2, from: 120, to: undefined },
   ] as const;
   expect(measureCall(spans, 150)).toEqual({ totalMs: 150, heldMs: 100, ranMs: 40 });
-  // By a clock that is behind the ledger's nothing lasts less than no time.
+  // With a clock behind the ledger's nothing has a negative duration.
   expect(measureCall(spans, 100)).toEqual({ totalMs: 120, heldMs: 100, ranMs: 10 });
 });

@@ -26,7 +26,7 @@ const tool = (name: string, more: Partial<ToolRow> = {}): ToolRow => ({
 });
 const names = (rows: readonly ToolRow[]): readonly string[] => rows.map(({ name }) => name);
 
-test('numbers begin with the greatest, names with the first, and reversed the other way', () => {
+test('numbers start with the greatest, names with the first, and the reverse order is the opposite', () => {
   const rows = [tool('b', { calls: 3 }), tool('C', { calls: 7 }), tool('a', { calls: 3 })];
   expect(names(sortTools(rows, 'calls', false))).toEqual(['C', 'a', 'b']);
   expect(names(sortTools(rows, 'calls', true))).toEqual(['a', 'b', 'C']);
@@ -34,13 +34,13 @@ test('numbers begin with the greatest, names with the first, and reversed the ot
   expect(names(sortTools(rows, 'name', true))).toEqual(['C', 'b', 'a']);
 });
 
-test('a tool without a number comes last, whichever way', () => {
+test('a tool without a number comes last in either order', () => {
   const rows = [tool('never'), tool('bad', { errorRate: 0.5 }), tool('good', { errorRate: 0 })];
   expect(names(sortTools(rows, 'errors', false))).toEqual(['bad', 'good', 'never']);
   expect(names(sortTools(rows, 'errors', true))).toEqual(['good', 'bad', 'never']);
 });
 
-test('an order of the address that is none is not taken for one', () => {
+test('an invalid order in the address is ignored', () => {
   expect(isToolOrder('p95')).toBe(true);
   expect(isToolOrder('constructor')).toBe(false);
   expect(isToolOrder(null)).toBe(false);
@@ -53,7 +53,7 @@ test('tools are found by name, description and mode', () => {
   expect(names(findTools(rows, ''))).toEqual(['refund', 'drop_table']);
 });
 
-test('a share that is not none is never shown as none, nor one that is not all as all', () => {
+test('a small share is never shown as zero, and a large one never as all', () => {
   expect([undefined, 0, 0.0004, 0.125, 0.9996, 1].map(formatShare)).toEqual([
     '–',
     '0.0 %',
@@ -79,7 +79,7 @@ const order: JsonObject = {
   },
 };
 
-test('a schema is listed field by field, lists with what is in them', () => {
+test('a schema is listed field by field, lists with their items', () => {
   expect(schemaFields(order)).toEqual([
     { path: 'order', type: 'string, like ^A-', required: true, description: 'Its number.' },
     { path: 'items', type: 'list of object', required: true, description: undefined },
@@ -89,13 +89,13 @@ test('a schema is listed field by field, lists with what is in them', () => {
   ]);
 });
 
-test('what says nothing about an integer is left out', () => {
+test('bounds that say nothing about an integer are left out', () => {
   expect(describeSchema({ type: 'integer', minimum: -9007199254740991, maximum: 9007199254740991 })).toBe(
     'integer',
   );
 });
 
-test('schemas that lie about themselves, and ones without an end, are shown as far as they go', () => {
+test('schemas that contradict themselves, and recursive ones, are shown as far as possible', () => {
   const deep: { [name: string]: JsonObject } = {};
   let at = deep;
   for (let depth = 0; depth < 5_000; depth++) {
@@ -115,7 +115,7 @@ test('schemas that lie about themselves, and ones without an end, are shown as f
   expect(schemaFields(wide).length).toBe(200);
 });
 
-test('arguments to begin with have what is needed, of the right type', () => {
+test('starter arguments have the required fields, of the right type', () => {
   expect(sampleOf(order)).toEqual({ order: '', items: [] });
   expect(
     sampleOf({
@@ -134,6 +134,6 @@ test.each([
   [3, [0, 1, 2, 3]],
   [7, [0, 2, 4, 6, 8]],
   [99, [0, 25, 50, 75, 100]],
-])('a chart that goes up to %d has whole steps', (most, ticks) => {
+])('a chart up to %d has whole steps', (most, ticks) => {
   expect(scaleFor(most).ticks).toEqual(ticks);
 });

@@ -6,7 +6,7 @@ import { unifiedDiff } from '../../console/src/ui/unified-diff.ts';
 const lines = fc.array(fc.constantFrom('a', 'b', 'c', '- d', '+ e', '@@ -1 +1 @@', ''), { maxLength: 30 });
 const textOf = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
 
-test('what is kept and what comes is the new text, what is kept and what goes the old one', () => {
+test('kept and added lines are the new text, kept and removed lines the old one', () => {
   fc.assert(
     fc.property(lines, lines, (before, after) => {
       const { rows } = readDiff(unifiedDiff(textOf(before), textOf(after)));
@@ -25,12 +25,12 @@ test('what is kept and what comes is the new text, what is kept and what goes th
   );
 });
 
-test('of a text that did not change, and of two that end differently in nothing but a newline, nothing is told', () => {
+test('an unchanged text, and two that differ only in a final newline, give an empty diff', () => {
   expect(unifiedDiff('a\nb\n', 'a\nb\n')).toBe('');
   expect(unifiedDiff('a\r\nb', 'a\nb\n')).toBe('');
 });
 
-test('changes far apart are two hunks, with three lines around each', () => {
+test('distant changes are two hunks, with three lines around each', () => {
   const before = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
   const after = before.with(4, 'five').with(34, 'thirty-five');
   const diff = unifiedDiff(textOf(before), textOf(after));
@@ -38,12 +38,12 @@ test('changes far apart are two hunks, with three lines around each', () => {
   expect(diff).toContain('\n-line 5\n+five\n');
 });
 
-test('a text that is new, or gone, is a hunk against nothing', () => {
+test('a new or removed text is a hunk against nothing', () => {
   expect(unifiedDiff('', 'a\nb\n')).toBe('@@ -0,0 +1,2 @@\n+a\n+b\n');
   expect(unifiedDiff('a\n', '')).toBe('@@ -1,1 +0,0 @@\n-a\n');
 });
 
-test('two long texts that have nothing in common are compared in no time', () => {
+test('two long texts without common lines are compared quickly', () => {
   const many = (word: string): string =>
     textOf(Array.from({ length: 20_000 }, (_, line) => `${word} ${line}`));
   const { added, removed } = readDiff(unifiedDiff(many('old'), many('new')));

@@ -1,4 +1,4 @@
-/** A wire between a browser and the server that can be cut and mended. */
+/** A connection between a browser and the server that can be cut and restored. */
 import { createServer, connect } from 'node:net';
 import type { Socket } from 'node:net';
 
@@ -6,7 +6,7 @@ export type Wire = {
   /** `127.0.0.1:<port>`, to be allowed as a host. */
   readonly host: string;
   readonly url: string;
-  /** Whom it leads to. */
+  /** Sets its target. */
   lead(port: number): void;
   /** Ends every connection; new ones are refused. */
   cut(): void;

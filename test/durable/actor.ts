@@ -1,6 +1,6 @@
 /**
- * A process on a ledger, told by the test what to do: it makes calls, recovers, dies. What its tools do is counted by
- * the test's own process, and every tool can be made to hang once its effect has happened.
+ * A process on a ledger with instructions from the test: it makes calls, recovers, dies. The test's own
+ * process counts the effects of its tools, and every tool can hang after its effect.
  */
 import { closeSync, openSync } from 'node:fs';
 import { createRuntime, defineTool } from 'quittance';
@@ -11,7 +11,7 @@ import { openLedgerFile } from './ledger-file.ts';
 import type { Answer, Errand, Order } from './play.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the test that started this process
-// Several may make the file at once, which takes the patience of the real door.
+// Several may create the file at once, which only the real `openLedger` handles.
 await (await openLedger(errand.ledger)).close();
 const { ledger, fill, free } = openLedgerFile(errand.ledger, errand.spillBytes);
 

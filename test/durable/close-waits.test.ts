@@ -1,4 +1,6 @@
-/** Closing ends every wait for another process, also for one that is stopped and will never answer. Real processes. */
+/**
+ * Closing ends every wait for another process, even for a stopped one that will never answer. Real processes.
+ */
 import type { Actor, Play } from './play.ts';
 import { openPlay } from './play.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -9,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => play.end());
 
-/** A process whose call is in the middle of its body, and which is stopped there. */
+/** A process that is stopped in the middle of a body. */
 async function stopIn(callId: string, tool: string, args = {}): Promise<Actor> {
   const actor = await play.start({ afterwards: 'hang' });
   void actor.call(callId, tool, args).catch(() => undefined);
@@ -25,13 +27,13 @@ const refusal = (asked: Promise<unknown>): Promise<string> =>
   );
 
 describe('[one-outcome] a process closes while it waits', () => {
-  it('[one-outcome] for the key of a call that a stopped process makes, and the call can be asked again', async () => {
+  it('[one-outcome] for the key of a call that a stopped process makes, and the call can be repeated', async () => {
     const stopped = await stopIn('a', 'order', { key: 'k' });
     const second = await play.start();
     const waiting = refusal(second.call('b', 'order', { key: 'k' }, 'other'));
     await second.tell({ type: 'close' });
     expect(await waiting).toMatch(/Call b waits for call a, which has the same idempotency key/u);
-    // The call that waited is free for the next process, which finds the key taken still.
+    // The call that waited is free for the next process, which finds the key still taken.
     const third = await play.start();
     const again = third.call('b', 'order', { key: 'k' }, 'other');
     stopped.goOn();
@@ -48,7 +50,7 @@ describe('[one-outcome] a process closes while it waits', () => {
     expect(await waiting).toMatch(/Another process makes call a/u);
   });
 
-  it('[one-outcome] for a worker that was stopped with the call it took', async () => {
+  it('[one-outcome] for a worker that was stopped with the call it claimed', async () => {
     const second = await play.start();
     const waiting = refusal(second.call('a', 'ship'));
     const worker = await play.start({ afterwards: 'hang' });
@@ -62,7 +64,7 @@ describe('[one-outcome] a process closes while it waits', () => {
 
   it('[one-outcome] in a recovery, for the key of a call that a stopped process makes', async () => {
     await stopIn('a', 'order', { key: 'k' });
-    // Handed in by a process that ends before it is its turn: recovery goes on with it, and meets the key.
+    // Submitted by a process that ends before its turn: recovery continues it, and meets the key.
     const lost = await play.start();
     await lost.tell({ type: 'submit', sessionId: 'other', callId: 'b', tool: 'order', args: { key: 'k' } });
     await lost.kill();

@@ -1,4 +1,7 @@
-/** Closing a runtime waits for its own work only. Two runtimes with a handle each on one file, as in two processes. */
+/**
+ * Closing a runtime waits for its own work only. Two runtimes with a handle each on one file, as in two
+ * processes.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +37,7 @@ test('a runtime that follows a call of another process closes without waiting fo
     () => 'told an outcome',
     (error: unknown) => (isQuittanceError(error) ? error.code : String(error)),
   );
-  // Asked for after it, so the follower is in hand by then.
+  // Made after it, so the follower is active by then.
   expect(await second.turn.call(envelope('b', 'pay'))).toMatchObject({ output: 'paid twice' });
   await second.runtime.close();
   await second.ledger.close();

@@ -1,4 +1,4 @@
-/** The owner of a call is dead and the ledger cannot be written: what is told then, and what is recorded later. */
+/** The owner of a call is dead and the ledger cannot be written: the answer then, and the record later. */
 import type { Runtime, ToolOutcome } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 type Stage = { readonly runtime: Runtime; readonly file: LedgerFile; readonly ran: string[] };
 
-/** Somebody who comes after. `spillBytes`: too few to spill anything, unless told. */
+/** A later process. `spillBytes`: by default too few to spill anything. */
 function comeAfter(spillBytes = 64): Stage {
   const file = openLedgerFile(play.ledger, spillBytes);
   const ran: string[] = [];
@@ -65,7 +65,9 @@ const ask = (runtime: Runtime, tool: string): Promise<ToolOutcome> =>
   runtime.turn({ sessionId: 's' }).call(envelope('a', tool));
 
 const isSaid = { type: 'ToolFailure', code: 'tool.indeterminate', retryable: false };
-/** For a model: the same call under another id would be held where this one may have run and must not run twice. */
+/**
+ * For a model: the same call with another id would be held if this one may have run and must not run twice.
+ */
 const isUnsaid = (tool: string) => ({
   type: 'ToolFailure',
   code: 'ledger.unavailable',
@@ -75,7 +77,7 @@ const isUnsaid = (tool: string) => ({
 
 describe('[told-equals-kept] about a call whose owner is dead, while nothing can be written', () => {
   it.each(['the same process', 'another process'])(
-    '[told-equals-kept] what is told is what %s records later, where nobody can find out more',
+    '[told-equals-kept] the answer is what %s records later, if nothing more can be found out',
     async (who) => {
       await dieOver('pay');
       const first = comeAfter();
@@ -102,7 +104,7 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
     ['put', 'the same process'],
     ['put', 'another process'],
   ])(
-    '[told-equals-kept] of a call of %s, which may still be found out, nothing is told that %s could gainsay',
+    '[told-equals-kept] about a call of %s, which may still be found out, the answer says nothing that %s could contradict',
     async (tool, who) => {
       await dieOver(tool);
       const first = comeAfter();
@@ -124,7 +126,7 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
     },
   );
 
-  it('[told-equals-kept] what can be spilled is told as it will be recorded, also by others', async () => {
+  it('[told-equals-kept] a spilled outcome is returned as it will be recorded, even by others', async () => {
     await dieOver('pay');
     const first = comeAfter(100_000);
     first.file.protect();
@@ -150,7 +152,7 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
     await expectSettledOnce(first.runtime);
   });
 
-  it('[told-equals-kept] of a call that was handed over nothing is told that its deadline could gainsay', async () => {
+  it('[told-equals-kept] about a hand-off the answer says nothing that its deadline could contradict', async () => {
     const clock = createManualClock();
     const memory = createMemoryLedger({ clock });
     let isBroken = false;
@@ -174,7 +176,7 @@ describe('[told-equals-kept] about a call whose owner is dead, while nothing can
     await expectSettledOnce(runtime);
   });
 
-  it('[told-equals-kept] another call under the key the tool made is not accepted, and waits for nothing', async () => {
+  it('[told-equals-kept] another call with the same key is not accepted, and waits for nothing', async () => {
     const actor = await play.start({ afterwards: 'hang' });
     void actor.call('a', 'order', { key: 'k' }).catch(() => undefined);
     await actor.reached;

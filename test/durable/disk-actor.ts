@@ -1,17 +1,17 @@
 /**
- * A process on a ledger whose disk has little room. It makes calls one after another until the ledger is in trouble, and
- * a few more, and tells every outcome as it comes. What its tools do is counted by the test's own process.
+ * A process on a ledger whose disk has little room. It makes calls one after another until the ledger fails,
+ * and a few more, and reports every outcome. The test's own process counts the effects of its tools.
  */
 import type { ToolOutcome } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 
-/** What the test wants of it. */
+/** The instructions from the test. */
 export type Errand = {
   readonly ledger: string;
   readonly world: string;
   readonly tool: 'pay' | 'get_it' | 'make_film';
-  /** Made in this order. Without them: new ones until the ledger is in trouble. */
+  /** Made in this order. Without them: new ones until the ledger fails. */
   readonly calls?: readonly string[];
 };
 
@@ -47,7 +47,7 @@ const tools = [
       return { got: callId, page: 'x'.repeat(3_000) };
     },
   }),
-  // Too long to keep inline: an artifact, which is a file of its own, larger than the room there is.
+  // Too long for inline output: an artifact, which is a separate file, larger than the free space.
   defineTool({
     name: 'make_film',
     mode: 'external',
@@ -60,7 +60,7 @@ const tools = [
   }),
 ];
 
-/** Could its end, or its beginning, not be kept at all? One that is in the spill is kept. */
+/** Could its end, or its start, not be stored at all? A spilled one counts as stored. */
 const isTrouble = (outcome: ToolOutcome): boolean => 'code' in outcome && outcome.code !== undefined;
 
 async function play(): Promise<void> {

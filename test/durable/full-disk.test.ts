@@ -1,6 +1,7 @@
 /**
- * A disk that is really full, through the public door: a small tmpfs where this machine lets us mount one, and a limit
- * on the size of files everywhere. What was told before and after the restart is compared with what happened.
+ * A disk that is really full, through the public API: a small tmpfs if this machine allows mounting one, and
+ * a limit on the size of files everywhere. Answers before and after the restart are compared with the
+ * effects.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -40,10 +41,10 @@ afterEach(() => {
 });
 
 const roomBytes = 1_048_576;
-/** Ways to run out of room. `begin` gives what the process is started under. */
+/** Ways to run out of space. `begin` returns the prefix of the command that starts the process. */
 type Disk = { readonly begin: () => string; readonly free: () => void };
 const limited: Disk = {
-  // POSIX counts blocks of 512 bytes, some shells 1,024: either is little enough.
+  // POSIX counts blocks of 512 bytes, some shells 1,024: either is small enough.
   begin: () => `ulimit -f ${roomBytes / 512}; `,
   free: () => undefined,
 };
@@ -64,7 +65,7 @@ const disks: readonly (readonly [string, Disk])[] = [
 
 const ledgerPath = (): string => join(disk, 'ledger.db');
 
-/** Runs a process to its end and gives what it said. */
+/** Runs a process to its end and returns its output. */
 async function run(under: string, errand: Pick<Errand, 'tool' | 'calls'>): Promise<readonly Said[]> {
   const told: Errand = { ledger: ledgerPath(), world: world.url, ...errand };
   const child = spawn(
@@ -92,7 +93,7 @@ const outcomesOf = (said: readonly Said[]): ReadonlyMap<string, ToolOutcome> =>
 const codeOf = (outcome: ToolOutcome | undefined): string | undefined =>
   outcome !== undefined && 'code' in outcome ? outcome.code : undefined;
 
-/** Fills the disk, frees it, and asks again for every call. */
+/** Fills the disk, frees it, and repeats every call. */
 async function fillAndAskAgain(
   { begin, free }: Disk,
   tool: Errand['tool'],
@@ -104,7 +105,7 @@ async function fillAndAskAgain(
   const ran = new Map([...before.keys()].map((callId) => [callId, world.count(callId)]));
   expect([...before.values()].some((outcome) => codeOf(outcome) !== undefined)).toBe(true);
   for (const [callId, outcome] of before)
-    // What was not accepted never ran; whatever else was said, it ran once.
+    // A call that was not accepted never ran. Any other ran once.
     expect([callId, ran.get(callId)]).toEqual([callId, notAccepted(outcome) ? 0 : 1]);
   free();
   const after = outcomesOf(await run('', { tool, calls: [...before.keys()] }));
@@ -137,14 +138,14 @@ async function expectSound(): Promise<void> {
   }
 }
 
-/** The same outcomes, as they are told now. */
+/** The same outcomes, as returned now. */
 const again = (
   told: readonly (readonly [string, ToolOutcome])[],
   after: ReadonlyMap<string, ToolOutcome>,
 ): readonly unknown[] => told.map(([callId]) => [callId, after.get(callId)]);
 
 describe.each(disks)('[nothing-lost] on a disk that is full by %s', (_, how) => {
-  it('[told-equals-kept] effects happen once, and every outcome that was told is told again', async () => {
+  it('[told-equals-kept] effects happen once, and every returned outcome is returned again', async () => {
     const { before, after } = await fillAndAskAgain(how, 'pay');
     for (const callId of before.keys()) expect([callId, world.count(callId)]).toEqual([callId, 1]);
     const told = [...before].filter(([, outcome]) => !notAccepted(outcome));
@@ -152,7 +153,7 @@ describe.each(disks)('[nothing-lost] on a disk that is full by %s', (_, how) => 
     await expectSound();
   });
 
-  it('[told-equals-kept] a read that was told is told again, and one that was not is made', async () => {
+  it('[told-equals-kept] a read with an outcome returns it again, and one without is made', async () => {
     const { before, after } = await fillAndAskAgain(how, 'get_it');
     const told = [...before].filter(([, outcome]) => codeOf(outcome) !== 'ledger.unavailable');
     expect(again(told, after)).toEqual(told);
@@ -160,7 +161,7 @@ describe.each(disks)('[nothing-lost] on a disk that is full by %s', (_, how) => 
     await expectSound();
   });
 
-  it('[told-equals-kept] a large output that finds no room ends as indeterminate, and stays so', async () => {
+  it('[told-equals-kept] a large output without space ends as indeterminate, and stays so', async () => {
     const { before, after } = await fillAndAskAgain(how, 'make_film');
     expect([...before.values()].map(codeOf)).toContain('tool.indeterminate');
     for (const callId of before.keys()) expect([callId, world.count(callId)]).toEqual([callId, 1]);
@@ -170,8 +171,8 @@ describe.each(disks)('[nothing-lost] on a disk that is full by %s', (_, how) => 
   });
 });
 
-describe('[nothing-lost] a file system that is read-only when the next process comes', () => {
-  /** By its mount where we may mount; else by its rights, which hold for whoever may not. */
+describe('[nothing-lost] a file system that is read-only when the next process starts', () => {
+  /** By its mount if allowed; otherwise by its permissions, which do not bind root. */
   const protect = (): void => {
     if (canMount) execFileSync('mount', ['-o', 'remount,ro', disk]);
     else chmodSync(disk, 0o555);

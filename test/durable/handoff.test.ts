@@ -1,4 +1,4 @@
-/** Calls that one process asks for and another runs, on one file: killed on either side, nothing is lost or done twice. */
+/** Hand-offs between two processes on one file: with either side killed, nothing is lost or done twice. */
 import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
 import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
@@ -28,21 +28,21 @@ afterEach(async () => {
 
 const code = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
 
-/** Waits until the call is where workers look for it. */
+/** Waits until the call is visible to workers. */
 async function untilHandedOver(): Promise<void> {
   while ((await runtime.handoffs.list()).length === 0)
     await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** Somebody asks for the call; whether it is heard of is another matter. */
+/** Makes the call; its answer may never arrive. */
 function ask(actor: Actor, tool: string): Promise<ToolOutcome> {
   const told = actor.call('c1', tool, { key: 'it' });
   told.catch(() => undefined);
   return told;
 }
 
-describe('a call asked for in one process and run in another', () => {
-  it('[one-outcome] has one effect, and both hear the same', async () => {
+describe('a call made in one process and run in another', () => {
+  it('[one-outcome] has one effect, and both get the same outcome', async () => {
     const [asking, working, idle] = await Promise.all([play.start(), play.start(), play.start()]);
     const told = ask(asking, 'ship');
     await untilHandedOver();
@@ -55,7 +55,7 @@ describe('a call asked for in one process and run in another', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[no-silent-rerun] outlives whoever asked: it is neither lost nor said to be in doubt', async () => {
+  it('[no-silent-rerun] outlives its caller: it is neither lost nor unresolved', async () => {
     const [asking, working] = await Promise.all([play.start(), play.start()]);
     void ask(asking, 'ship');
     await untilHandedOver();
@@ -69,7 +69,7 @@ describe('a call asked for in one process and run in another', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[no-silent-rerun] whose worker is killed after its effect is given to nobody else, and nobody knows', async () => {
+  it('[no-silent-rerun] whose worker is killed after its effect goes to no other worker, and is unresolved', async () => {
     const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
     const told = ask(asking, 'ship');
     await untilHandedOver();
@@ -83,7 +83,7 @@ describe('a call asked for in one process and run in another', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('whose worker is killed is run again by another where the tool says that is safe', async () => {
+  it('whose worker is killed is run again by another if the tool declares that safe', async () => {
     const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
     const told = ask(asking, 'get_far');
     await untilHandedOver();
@@ -92,7 +92,7 @@ describe('a call asked for in one process and run in another', () => {
     await working.reached;
     await working.kill();
     let claim = await runtime.handoffs.claim({ toolName: 'get_far' }, { worker: 'second' });
-    // On a busy machine the lease may be over by now.
+    // On a busy machine the lease may have ended by now.
     const isLeased = ledger.now() - before < leaseMs;
     expect([isLeased, claim !== undefined]).not.toEqual([true, true]);
     while (claim === undefined) {
@@ -105,7 +105,7 @@ describe('a call asked for in one process and run in another', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] whose asker and worker are both killed ends when its lease does, for whoever looks', async () => {
+  it('[one-outcome] whose caller and worker are both killed ends with its lease, for any process that looks', async () => {
     const [asking, working] = await Promise.all([play.start(), play.start({ afterwards: 'hang' })]);
     void ask(asking, 'ship');
     await untilHandedOver();

@@ -1,4 +1,4 @@
-/** A ledger in a file whose disk can be full: the limit is SQLite's own, set on the very handle that writes. */
+/** A ledger file whose disk can be full: the limit is SQLite's own, set on the writing handle. */
 import type { Clock } from 'quittance/runtime';
 import type { Ledger } from 'quittance/store';
 import BetterSqlite3 from 'better-sqlite3';
@@ -10,12 +10,12 @@ export type LedgerFile = {
   /** From now on the file cannot grow. */
   readonly fill: () => void;
   readonly free: () => void;
-  /** From now on the file is as if it were opened for reading. */
+  /** From now on the file is read-only. */
   readonly protect: () => void;
   readonly release: () => void;
 };
 
-/** What `openLedger` does, with a hand on the connection. */
+/** Does what `openLedger` does, with access to the connection. */
 export function openLedgerFile(path: string, spillBytes?: number, clock?: Clock): LedgerFile {
   const database = new BetterSqlite3(path, { timeout: 5_000 });
   prepareSchema(database, path);

@@ -1,4 +1,4 @@
-/** What a process does when it cannot look at its files, or when they are not its files any more. */
+/** What a process does when it cannot open its files, or when they are no longer its files. */
 import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRuntime, defineTool } from 'quittance';
 import type { ToolOutcome } from 'quittance';

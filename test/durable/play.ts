@@ -1,4 +1,6 @@
-/** What tests with real processes have in common: a folder, a world that counts effects, and actors to start and kill. */
+/**
+ * Shared by tests with real processes: a folder, a world that counts effects, and actors to start and kill.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,19 +11,19 @@ import type { ToolOutcome } from 'quittance';
 import type { World } from '../../bench/crash/world.ts';
 import { openWorld } from '../../bench/crash/world.ts';
 
-/** What an actor is. */
+/** The settings of an actor. */
 export type Errand = {
   readonly ledger: string;
   readonly world: string;
-  /** What bodies do once their effect has happened. */
+  /** What bodies do after their effect. */
   readonly afterwards?: 'hang' | 'wait' | 'fill';
-  /** Calls whose bodies kill the process once their effect has happened. */
+  /** Calls whose bodies kill the process after their effect. */
   readonly poison?: readonly string[];
   readonly waitMs?: number;
   readonly spillBytes?: number;
   /** How many calls all actors may make together. */
   readonly budget?: number;
-  /** The text of the rules they go by. */
+  /** The text of their rules. */
   readonly contracts?: string;
   readonly concurrency?: number;
   /** How many descriptors the process may have open. */
@@ -35,25 +37,25 @@ export type CallOrder = {
   readonly args?: Readonly<Record<string, unknown>>;
 };
 
-/** What an actor may be told to do. */
+/** The orders for an actor. */
 export type Order =
   | ({ readonly type: 'call' } & CallOrder)
   | { readonly type: 'calls'; readonly calls: readonly CallOrder[] }
-  /** Takes a call of the tool that was handed over, if one waits; has its effect; reports unless it hangs. */
+  /** Claims a hand-off of the tool, if one waits; has its effect; reports unless it hangs. */
   | { readonly type: 'work'; readonly tool: string; readonly leaseMs?: number }
   | { readonly type: 'recover' | 'fill' | 'free' | 'close' }
   /** Answers once the call is accepted. */
   | ({ readonly type: 'submit' } & CallOrder)
   /** Opens descriptors until none are left; closes them again. */
   | { readonly type: 'starve' | 'feed' }
-  /** Lets the bodies that hang go on. */
+  /** Releases the bodies that hang. */
   | { readonly type: 'release' };
 
 export type Answer =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };
 
 export type Actor = {
-  /** Resolves once a body has had its effect and goes no further. */
+  /** Resolves once a body has had its effect and hangs. */
   readonly reached: Promise<string>;
   tell(order: Order): Promise<unknown>;
   call(callId: string, tool: string, args?: CallOrder['args'], sessionId?: string): Promise<ToolOutcome>;
@@ -69,7 +71,7 @@ export type Play = {
   readonly ledger: string;
   readonly world: World;
   start(errand?: Omit<Errand, 'ledger' | 'world'>): Promise<Actor>;
-  /** Ends everybody who is still there. */
+  /** Ends every remaining process. */
   end(): void;
 };
 
@@ -130,7 +132,7 @@ async function direct(child: ChildProcess): Promise<Actor> {
   });
   const tell = (order: Order): Promise<unknown> => {
     const waiting = Promise.withResolvers<unknown>();
-    waiting.promise.catch(() => undefined); // some orders are given to whoever dies of them
+    waiting.promise.catch(() => undefined); // some orders kill the process that gets them
     answers.set(++number, waiting);
     child.send({ number, order });
     return waiting.promise;

@@ -1,6 +1,6 @@
 /**
- * A process on a ledger in which one piece of code of the host or of a tool, for one call, waits for ever or ends the
- * process. The test says which piece and what it does.
+ * A process on a ledger in which one piece of code of the host or of a tool, for one call, waits for ever or
+ * ends the process. The test chooses the piece and its action.
  */
 import { createRuntime, defineTool, ToolDecision, ToolError } from 'quittance';
 import type { AnyTool, Runtime } from 'quittance';
@@ -11,7 +11,7 @@ import type { PoisonErrand, PoisonOrder } from './poison-play.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as PoisonErrand; // written by the test that started this process
 
-/** What every piece of code does first. `call`: for which call it runs, where it knows. */
+/** Runs first in every piece of code. `call`: the call it runs for, if known. */
 function pass(code: PoisonErrand['code'], call: string): Promise<never> | undefined {
   if (code !== errand.code || call !== 'poison') return undefined;
   process.send?.({ ran: code });
@@ -24,7 +24,10 @@ function pass(code: PoisonErrand['code'], call: string): Promise<never> | undefi
 type Args = { readonly name: string };
 const nameOf = (args: unknown): string => (args as Args).name;
 
-/** A schema that is not JSON Schema: code of the host. It gives a value that is not JSON, so that it must be run again. */
+/**
+ * A schema that is not JSON Schema: code of the host. It returns a value that is not JSON, so that it must
+ * run again.
+ */
 const dated = {
   '~standard': {
     version: 1 as const,
@@ -37,7 +40,7 @@ const dated = {
   },
 };
 
-/** A schema of an output that is code too. */
+/** An output schema that is code too. */
 const checked = {
   '~standard': {
     version: 1 as const,

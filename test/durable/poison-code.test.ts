@@ -1,9 +1,9 @@
 /**
- * Code that ends the process it runs in, for every kind of code of the host or of a tool that recovery may run. The
- * first process comes as far as the case says and is killed there; in those that come after it, that code ends them.
+ * Code that ends its process, for every kind of code of the host or of a tool that recovery may run. The
+ * first process gets as far as the case says and is killed there. In later processes, that code ends them.
  *
- * Each case starts about five processes. `npm test` runs one for every way through recovery; all of them are run by
- * `POISON=every npx vitest run --project core test/durable/poison-code.test.ts`.
+ * Each case starts about five processes. `npm test` runs one for every way through recovery. To run all of
+ * them: `POISON=every npx vitest run --project core test/durable/poison-code.test.ts`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ async function start(errand: Omit<PoisonErrand, 'ledger'>): Promise<PoisonActor>
   return actor;
 }
 
-/** Starts processes that recover, until one survives it. */
+/** Starts processes that recover, until one survives. */
 async function recoverUntilAlive(
   errand: Omit<PoisonErrand, 'ledger'>,
 ): Promise<{ readonly deaths: number; readonly survivor: PoisonActor }> {
@@ -61,7 +61,7 @@ async function look<Result>(work: (runtime: Runtime) => Promise<Result>): Promis
   }
 }
 
-/** Waits until so many questions are open, in this process. */
+/** Waits until this many questions are open, in this process. */
 async function untilHeld(runtime: Runtime, count: number): Promise<void> {
   while ((await runtime.confirmations.list({ status: 'pending' })).rows.length < count)
     await new Promise(setImmediate);
@@ -81,10 +81,12 @@ const approveAll = (runtime: Runtime): Promise<unknown> =>
     ),
   );
 
-/** An effect that may not run twice, approved by a person and not begun: nothing that happens to others may touch it. */
+/** An effect that may not run twice, approved and not started: other calls must not affect it. */
 const bystander = 'bystander';
 
-/** The first process submits the poisoned call and the bystander, and is killed while the code `until` hangs. */
+/**
+ * The first process submits the poisoned call and the bystander, and is killed while the code `until` hangs.
+ */
 async function leaveOpen(
   tool: string,
   until: Code,
@@ -139,7 +141,7 @@ describe('[one-outcome] code that ends the process before the body of a call', (
     ['input schema', 'put_dated', 'kill'],
   ] as const;
   it.each(runsEvery ? [...often, ...seldom] : often)(
-    '[one-outcome] is run in three processes at most: %s of %s (%s)',
+    '[one-outcome] runs in at most three processes: %s of %s (%s)',
     async (code, tool, does) => {
       await leaveOpen(tool, 'hook');
       const { deaths } = await recoverUntilAlive({ code, does });
@@ -149,7 +151,7 @@ describe('[one-outcome] code that ends the process before the body of a call', (
     },
   );
 
-  it('[one-outcome] is run in three processes at most: repair', async () => {
+  it('[one-outcome] runs in at most three processes: repair', async () => {
     await leaveOpen('put_dated', 'repair', { arguments: { other: 1 } });
     const { deaths } = await recoverUntilAlive({ code: 'repair', does: 'kill' });
     expect(deaths).toBe(3);
@@ -158,7 +160,7 @@ describe('[one-outcome] code that ends the process before the body of a call', (
   });
 
   it.each([['rule before', 'pay']] as const)(
-    '[one-outcome] ends no more than three processes after a person agreed: %s',
+    '[one-outcome] ends at most three processes after an approval: %s',
     async (code, tool) => {
       const first = await start({ asks: ['poison'] });
       await first.tell({ type: 'submit', callId: 'poison', tool });
@@ -171,7 +173,7 @@ describe('[one-outcome] code that ends the process before the body of a call', (
     },
   );
 
-  it('[one-outcome] leaves a held call to people where the host’s own decider ends the process', async () => {
+  it('[one-outcome] leaves a held call to people if the host’s own decider ends the process', async () => {
     const first = await start({ asks: ['poison'] });
     await first.tell({ type: 'submit', callId: 'poison', tool: 'pay' });
     await look((runtime) => untilHeld(runtime, 1));
@@ -203,7 +205,7 @@ describe('[one-outcome] code that ends the process before the body of a call', (
   });
 });
 
-describe('[one-outcome] code that ends the process after the body of a call began', () => {
+describe('[one-outcome] code that ends the process after the body of a call started', () => {
   const often = [
     ['success check', 'put_checked', 2, unknown],
     ['rule after', 'get', 2, failedRead],
@@ -217,7 +219,7 @@ describe('[one-outcome] code that ends the process after the body of a call bega
     ['output schema', 'put_checked', 2, unknown],
   ] as const;
   it.each(runsEvery ? [...often, ...seldom] : often)(
-    '[one-outcome] is run in three processes at most: %s of %s',
+    '[one-outcome] runs in at most three processes: %s of %s',
     async (code, tool, expected, outcome) => {
       await leaveOpen(tool, 'body');
       const { deaths } = await recoverUntilAlive({ code, does: 'kill' });
@@ -230,7 +232,7 @@ describe('[one-outcome] code that ends the process after the body of a call bega
     },
   );
 
-  it('[one-outcome] is run in three processes at most: a behavior that is asked for another attempt', async () => {
+  it('[one-outcome] runs in at most three processes: a behavior that is asked for a retry', async () => {
     await leaveOpen('fails', 'retry behavior');
     const { deaths } = await recoverUntilAlive({ code: 'retry behavior', does: 'kill' });
     expect(deaths).toBe(3);
@@ -238,7 +240,7 @@ describe('[one-outcome] code that ends the process after the body of a call bega
     await expectBystander();
   });
 
-  it('[one-outcome] is run in three processes at most: reconcile of a call whose worker went silent', async () => {
+  it('[one-outcome] runs in at most three processes: reconcile of a call whose worker went silent', async () => {
     const first = await start({ code: 'reconcile', does: 'hang' });
     await first.tell({ type: 'submit', callId: 'poison', tool: 'far' });
     for (;;) if ((await first.tell({ type: 'claim', tool: 'far', leaseMs: 1 })) !== null) break;
@@ -249,7 +251,7 @@ describe('[one-outcome] code that ends the process after the body of a call bega
     expect(await readPoison()).toMatchObject(unknown);
   });
 
-  it('[one-outcome] is run in three processes at most: undo', async () => {
+  it('[one-outcome] runs in at most three processes: undo', async () => {
     const first = await start({ code: 'undo', does: 'hang' });
     await first.tell({ type: 'call', callId: 'poison', tool: 'put' });
     void first.tell({ type: 'undo', callId: 'poison' }).catch(() => undefined);

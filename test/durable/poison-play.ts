@@ -1,4 +1,4 @@
-/** What tests about code that ends its process tell the processes they start. See `poison-actor.ts`. */
+/** The instructions for processes in tests about code that ends its process. See `poison-actor.ts`. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -29,10 +29,10 @@ export type PoisonErrand = {
   /** The code that does something to the call `poison`, and what. */
   readonly code?: Code;
   readonly does?: 'hang' | 'kill' | 'exit';
-  /** Calls that need a person. */
+  /** Calls that need an approval. */
   readonly asks?: readonly string[];
   readonly holdMs?: number;
-  /** The host has a decider of its own. It never answers. */
+  /** The host has its own decider. It never answers. */
   readonly hasDecider?: boolean;
 };
 
@@ -90,7 +90,7 @@ export async function startPoisonActor(errand: PoisonErrand): Promise<PoisonActo
     runs: () => runs,
     tell(order) {
       const waiting = Promise.withResolvers<unknown>();
-      waiting.promise.catch(() => undefined); // some orders are given to a process that dies of them
+      waiting.promise.catch(() => undefined); // some orders kill the process that gets them
       answers.set(++number, waiting);
       child.send({ number, order });
       return waiting.promise;

@@ -1,4 +1,4 @@
-/** Bodies that end the process that runs them, and what recovery does about them. */
+/** Bodies that end their process, and how recovery handles them. */
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ afterEach(() => play.end());
 
 const errand = { budget: 1_000, poison: ['poison'] };
 
-/** Starts processes that recover, until one survives it. Gives how many died. */
+/** Starts processes that recover, until one survives. Returns how many died. */
 async function recoverUntilAlive(): Promise<{ readonly deaths: number; readonly survivor: Actor }> {
   for (let deaths = 0; deaths < 10; deaths++) {
     const actor = await play.start(errand);
@@ -46,7 +46,7 @@ describe('[one-outcome] a body that ends its process', () => {
     ['put', { type: 'ToolFailure', code: 'tool.indeterminate', retryable: false }, 1],
     ['get_it', { type: 'ToolFailure', code: 'tool.execution_error', retryable: false }, 0],
   ])(
-    '[one-outcome] is run three times at most, and ends no process after that: %s',
+    '[one-outcome] runs at most three times, and ends no process after that: %s',
     async (tool, expected, unresolved) => {
       const first = await play.start(errand);
       void first.call('poison', tool).catch(() => undefined);
@@ -64,7 +64,7 @@ describe('[one-outcome] a body that ends its process', () => {
     },
   );
 
-  it('[one-outcome] leaves calls that were recovered with it to end as they should', async () => {
+  it('[one-outcome] does not affect the outcomes of calls that were recovered with it', async () => {
     const first = await play.start({ ...errand, poison: [], afterwards: 'hang' });
     const names = ['a', 'b', 'poison', 'c', 'd'];
     for (const callId of names) void first.call(callId, 'put').catch(() => undefined);
@@ -85,7 +85,7 @@ describe('[one-outcome] a body that ends its process', () => {
     });
   });
 
-  it('[one-outcome] is counted although a read needs no intent, once another process goes on with it', async () => {
+  it('[one-outcome] is counted although a read needs no intent, once another process continues it', async () => {
     const first = await play.start({ poison: ['poison'] });
     void first.tell({ type: 'submit', sessionId: 's', callId: 'poison', tool: 'get_it' });
     await first.ended;

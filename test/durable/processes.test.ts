@@ -1,4 +1,4 @@
-/** Several real processes on one file: what they share holds for all of them together. */
+/** Several real processes on one file: shared limits and keys hold for all of them together. */
 import type { ToolOutcome } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
@@ -30,7 +30,7 @@ async function expectWhole(sessionIds: readonly string[]): Promise<void> {
 }
 
 describe.each([2, 4])('%i processes on one ledger', (count) => {
-  it('[one-outcome] that ask for the same calls, and under the same keys, have each effect once and hear the same', async () => {
+  it('[one-outcome] that make the same calls, with the same keys, have each effect once and get the same outcomes', async () => {
     const actors = await startAll(count);
     const same = numbers(30).map((n): CallOrder => ({
       sessionId: 's',
@@ -91,7 +91,7 @@ describe.each([2, 4])('%i processes on one ledger', (count) => {
 });
 
 describe('a process killed with many calls in flight', () => {
-  it('[one-outcome] leaves none without an outcome, none with two, and no effect that is not told of', async () => {
+  it('[one-outcome] leaves none without an outcome, none with two, and no unreported effect', async () => {
     const actor = await play.start();
     const calls = numbers(200).map((n): CallOrder => ({
       sessionId: 's',
@@ -122,7 +122,7 @@ describe('a process killed with many calls in flight', () => {
       const outcome = await turn.call(envelope(callId, 'pay', args));
       const effects = (before[n] ?? 0) + (ran.length - ranBefore);
       const code = 'code' in outcome ? outcome.code : outcome.type;
-      // One effect, or nobody knows; and what was in flight is not run again.
+      // One effect, or the effect is unknown. Calls in flight are not run again.
       expect([callId, code === 'tool.indeterminate' ? effects <= 1 : effects === 1]).toEqual([callId, true]);
       expect([callId, accepted.has(callId) && ran.length > ranBefore]).toEqual([callId, false]);
     }

@@ -1,4 +1,4 @@
-/** Two processes recover the calls of a dead one: what one of them has taken, the other leaves alone. */
+/** Two processes recover the calls of a dead one: neither touches a call that the other has taken. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-it('[one-outcome] [no-silent-rerun] a call that another process has taken since the orphans were listed is left to it', async () => {
+it('[one-outcome] [no-silent-rerun] a call that another process took after the orphans were listed is left to it', async () => {
   const finished = deferred();
   const ran: string[] = [];
   const start = (name: string, ledger: Ledger): Runtime => {
@@ -33,7 +33,7 @@ it('[one-outcome] [no-silent-rerun] a call that another process has taken since 
   };
   const open = (): Promise<Ledger> => openLedger(join(folder, 'ledger.db'));
 
-  // Its owner is gone, and it is approved afterwards: the first process that finds it runs it.
+  // Its owner is dead, and it is approved afterwards: the first process that finds it runs it.
   const first = await open();
   const holder = start('holder', first);
   void holder
@@ -59,7 +59,7 @@ it('[one-outcome] [no-silent-rerun] a call that another process has taken since 
     'late',
     alterLedger(third, {
       spill: {
-        // After the orphans were listed, before they are taken: the other process is quicker.
+        // After the orphans were listed, before they are taken: the other process is faster.
         read: async () => {
           recovering ??= taker.recover();
           while (!ran.includes('taker')) await quiet();

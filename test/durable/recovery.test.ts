@@ -1,4 +1,4 @@
-/** What those who come after do with the calls of somebody who is gone: who goes on, who waits, who leaves it. */
+/** What later processes do with the calls of a dead one: which continue, which wait, which leave it. */
 import type { AnyTool, Runtime } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
 import type { OnConfirm } from 'quittance/runtime';
@@ -55,7 +55,7 @@ async function dieOver(tool: string): Promise<void> {
 }
 
 describe('[one-outcome] a call whose owner is gone', () => {
-  it('[one-outcome] is recovered by a recovery that was asked for while another one was under way', async () => {
+  it('[one-outcome] is recovered by a recovery that was requested while another one was running', async () => {
     const begun = deferred();
     const gate = deferred<string>();
     const first = await play.start({ afterwards: 'hang' });
@@ -79,7 +79,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] is recovered by a later caller if its owner came and died while a recovery was under way', async () => {
+  it('[one-outcome] is recovered by a later caller if its owner started and died while a recovery was running', async () => {
     const begun = deferred();
     const gate = deferred<string>();
     await dieOver('put');
@@ -95,7 +95,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
     await second.reached;
     await second.kill();
     const later = runtime.recover();
-    // What comes after the later caller does not make it look further.
+    // Later events do not make the later caller look further.
     await runtime.turn({ sessionId: 'other' }).call(envelope('c', 'pay'));
     gate.resolve('done');
     expect((await earlier).map(({ callId }) => callId)).toEqual(['a']);
@@ -103,14 +103,14 @@ describe('[one-outcome] a call whose owner is gone', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] that may be run again is left by whoever has no such tool, and run by somebody who has it', async () => {
+  it('[one-outcome] that may run again is left by a process without the tool, and run by one that has it', async () => {
     const knows = await comeAfter(['put', 'pay']);
-    await knows.runtime.turn({ sessionId: 's' }).call(envelope('before', 'pay', { n: 1 })); // has looked around already
+    await knows.runtime.turn({ sessionId: 's' }).call(envelope('before', 'pay', { n: 1 })); // has already looked
     await dieOver('put');
     const other = await comeAfter(['pay']);
     expect(await other.runtime.recover()).toMatchObject([{ callId: 'a', how: 'left' }]);
     expect((await other.ledger.queries.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a']);
-    // Nobody has forgotten the owner: the next turn of somebody who knows the tool finds its call.
+    // The owner is not forgotten: the next turn of a process with the tool finds its call.
     await knows.runtime.turn({ sessionId: 's' }).call(envelope('after', 'pay', { n: 2 }));
     expect(await knows.runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'))).toMatchObject({
       type: 'ToolExecutionResult',
@@ -119,7 +119,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
     await expectSettledOnce(knows.runtime);
   });
 
-  it('[one-outcome] that is run again keeps nobody else waiting', async () => {
+  it('[one-outcome] that runs again delays no one else', async () => {
     await dieOver('put');
     const gate = deferred();
     const { runtime, ran } = await comeAfter(['put', 'pay'], (callId) =>
@@ -133,7 +133,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] that was only asked for is cancelled, and one that was handed in goes on', async () => {
+  it('[one-outcome] that was only requested is cancelled, and one that was submitted continues', async () => {
     const gone = await openLedger(play.ledger, { spillBytes: 16_384 });
     for (const [callId, submitted] of Object.entries({ asked: false, handed: true })) {
       const event: QuittanceEvent = {
@@ -181,7 +181,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
 
 type Options = Omit<Parameters<typeof createRuntime>[0], 'ledger' | 'tools'>;
 
-/** Somebody begins a call and is gone without having ended it, in the middle of its body or of a question. */
+/** A process starts a call and dies without ending it, in the middle of its body or of a question. */
 async function leaveOpen(tool: AnyTool, args: Record<string, unknown>, options: Options = {}): Promise<void> {
   const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
   const runtime = createRuntime({ ...options, ledger, tools: [tool] });
@@ -206,7 +206,7 @@ async function returnWith(tool: AnyTool, options: Options = {}): Promise<Pick<St
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('[no-silent-rerun] a call that was left open', () => {
-  it('[no-silent-rerun] stays held until somebody decides, runs with what was hidden, and leaves nothing sealed', async () => {
+  it('[no-silent-rerun] stays held until a decision, runs with its hidden values, and leaves nothing sealed', async () => {
     const given: unknown[] = [];
     const remove = defineTool({
       name: 'delete_it',
@@ -217,7 +217,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     await leaveOpen(remove, args, { onConfirm: never });
     const { runtime, ledger } = await returnWith(remove);
     expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
-    await new Promise((resolve) => setTimeout(resolve, 20)); // and nothing else is held up by it
+    await new Promise((resolve) => setTimeout(resolve, 20)); // and delays nothing else
     expect(given).toEqual([]);
     expect(await ledger.journal.readSealed('s', 'a')).toMatch(/^v1\./);
     const [held] = (await runtime.confirmations.list({ status: 'pending' })).rows;
@@ -234,7 +234,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] is woken by a decision elsewhere, however much is written before it', async () => {
+  it('[one-outcome] is woken by a decision in another process, however much is written before it', async () => {
     const ran = deferred<unknown>();
     const remove = defineTool({ name: 'delete_it', mode: 'destructive', run: (args) => ran.resolve(args) });
     await leaveOpen(remove, { n: 1 }, { onConfirm: never });
@@ -255,7 +255,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('[secrets-stay-out] runs with what a repair put in, and says nothing of it', async () => {
+  it('[secrets-stay-out] runs with the values of a repair, and reveals none of them', async () => {
     const secret = 'sk-live-51Habcdefghijklmnopqrstu';
     const got: unknown[] = [];
     const open = async (onConfirm: OnConfirm): Promise<Stage> => {
@@ -297,13 +297,13 @@ describe('[no-silent-rerun] a call that was left open', () => {
       { used: 700, reserved: 0 },
       { used: 1, reserved: 0 },
     ]);
-    // Its tool may still be asked how it ended; once that is known, nothing is left sealed.
+    // Its tool may still be asked. Once its end is known, nothing is left sealed.
     expect(await ledger.journal.readSealed('s', 'a')).toMatch(/^v1\./);
     await runtime.calls.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'failed', by: 'Ada' });
     expect(await ledger.journal.readSealed('s', 'a')).toBeUndefined();
   });
 
-  it('[no-silent-rerun] is run again under the key its tool made', async () => {
+  it('[no-silent-rerun] is run again with the key of its tool', async () => {
     const keys: (string | undefined)[] = [];
     const put = (body: () => unknown): AnyTool =>
       defineTool({
@@ -322,7 +322,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     expect(keys).toEqual(['k', 'k']);
   });
 
-  it('[no-silent-rerun] is not run again with an input its tool would have to be given otherwise now', async () => {
+  it('[no-silent-rerun] is not run again with an input that its tool would now get in another form', async () => {
     const put = (type: 'string' | 'integer', run: () => unknown): AnyTool =>
       defineTool({
         name: 'put',
@@ -338,7 +338,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     expect(runs).toBe(0);
   });
 
-  it('[secrets-stay-out] what is said when it is resolved is kept without its secrets', async () => {
+  it('[secrets-stay-out] the text of a resolution is stored without its secrets', async () => {
     const secret = `sk-${'a1B2c3D4'.repeat(5)}`;
     const pay = defineTool({ name: 'pay', mode: 'external', run: never });
     await leaveOpen(pay, {});
@@ -356,7 +356,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     expect(kept).not.toContain(secret);
   });
 
-  it('[no-silent-rerun] is found by the first who would do the same, whether or not its owner left a trace', async () => {
+  it('[no-silent-rerun] is found by the first identical call, whether or not its owner left a trace', async () => {
     const pay = defineTool({ name: 'pay', mode: 'external', rerun: 'deny', run: never });
     await leaveOpen(pay, { sum: 5 });
     const { runtime, ledger } = await returnWith(pay);

@@ -1,4 +1,4 @@
-/** A process that awaits something of another process lives until it is answered. */
+/** A process that awaits another process stays alive until it gets an answer. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => play.end());
 
-/** Runs a program that prints `waiting` before its wait and its answer after it. Gives how it ended. */
+/** Runs a program that prints `waiting` before its wait and its answer after it. Returns how it ended. */
 async function waitIn(
   program: string,
   answer: () => Promise<unknown>,
@@ -74,7 +74,7 @@ describe('[one-outcome] a process that waits for another', () => {
        setTimeout(() => console.log('waiting'), 100);
        console.log((await asked).output);`,
       async () => {
-        // Long enough for a process without anything to do to have ended.
+        // Long enough for an idle process to have ended.
         await new Promise((resolve) => setTimeout(resolve, 300));
         body.resolve('done');
         await first;

@@ -1,4 +1,4 @@
-/** What goes wrong elsewhere without anybody hearing of it, each as a test through the public door. */
+/** Failures that other tools hide, each as a test through the public API. */
 import type { Ledger } from 'quittance/store';
 import { createRuntime, defineTool, outcomeToModelContent, ToolError } from 'quittance';
 import type { LoadedContracts } from 'quittance/contracts';
@@ -21,7 +21,7 @@ describe('output schemas that are never checked (vercel/ai#10222)', () => {
   test.each([
     ['a JSON Schema', { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] }],
     ['a validator', z.object({ id: z.number() })],
-  ])('are checked, whether given as %s: the model never sees what does not fit', async (_, output) => {
+  ])('are checked, whether given as %s: the model never sees a mismatch', async (_, output) => {
     const tool = defineTool({
       name: 'look_up',
       mode: 'read',
@@ -35,7 +35,7 @@ describe('output schemas that are never checked (vercel/ai#10222)', () => {
     expect(JSON.parse(outcomeToModelContent(bad))).toMatchObject({ status: 'error' });
   });
 
-  test('and a validator that breaks says no', async () => {
+  test('and a validator that throws denies', async () => {
     const tool = defineTool({
       name: 'look_up',
       mode: 'read',
@@ -127,7 +127,7 @@ describe('a redaction rule that returned the secret unredacted', () => {
     'in an output that is kept aside': () => ({ text: `${key} ${'x'.repeat(20_000)}` }),
   };
 
-  test.each(Object.keys(ways))('%s is told to nobody and is nowhere on disk', async (way) => {
+  test.each(Object.keys(ways))('%s reaches no caller and is nowhere on disk', async (way) => {
     const ledger: Ledger = await openLedger(join(folder, 'ledger.db'));
     const tool = defineTool({
       name: 'leak',
@@ -199,7 +199,7 @@ describe('ten parallel calls under a limit of three, all executed', () => {
 });
 
 describe('a timeout that is only a hint', () => {
-  test('ends the call, whatever the body makes of its signal, and what comes late is kept beside it', async () => {
+  test('ends the call, whatever the body does with its signal, and a late result is stored', async () => {
     const clock = createManualClock();
     const ledger = createMemoryLedger({ clock });
     const late = Promise.withResolvers<unknown>();
@@ -221,7 +221,7 @@ describe('a timeout that is only a hint', () => {
     expect(call?.settled?.outcome).toEqual(outcome);
   });
 
-  test('counts against a body that blocked the thread past it, too', async () => {
+  test('also counts for a body that blocked the thread past it', async () => {
     const clock = createManualClock();
     const tool = defineTool({
       name: 'busy',
@@ -238,7 +238,7 @@ describe('a timeout that is only a hint', () => {
     expect(outcome).toMatchObject({ type: 'ToolTimeout' });
   });
 
-  test('comes by itself where a tool sets none: nothing hangs for ever', async () => {
+  test('has a default: nothing hangs for ever', async () => {
     const clock = createManualClock();
     const tool = defineTool({ name: 'hangs', mode: 'read', run: () => new Promise(() => {}) });
     const asked = createRuntime({ tools: [tool], clock })
@@ -251,7 +251,7 @@ describe('a timeout that is only a hint', () => {
 });
 
 describe('a retry documented on an event that is never delivered', () => {
-  test('the behavior hears the attempt that failed, the call is tried again, and its caller hears the end', async () => {
+  test('the behavior gets the failed attempt, the call is retried, and its caller gets the end', async () => {
     const heard: string[] = [];
     let runs = 0;
     const flaky = defineTool({
@@ -282,7 +282,7 @@ describe('a retry documented on an event that is never delivered', () => {
     await runtime.close();
   });
 
-  test('on what a behavior failed to handle, the behavior is given it again', async () => {
+  test('for an event that a behavior failed to handle, the behavior gets it again', async () => {
     const attempts: number[] = [];
     const tool = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
     const runtime = createRuntime({ tools: [tool] });

@@ -1,4 +1,4 @@
-/** What people suffer from when they test agents, each as a test through the public door. */
+/** Common problems in testing agents, each as a test through the public API. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ describe('recordings (mastra#17466, PR#17737)', () => {
     expect(played.outcomes[1]).toMatchObject({ type: 'ToolFailure', code: 'tool.network_error' });
   });
 
-  test('never fall through to the live tool: not on other arguments, not on one call more, not on another tool', async () => {
+  test('never fall through to the live tool: not on other arguments, not on an extra call, not on another tool', async () => {
     await run([1], { record: 'once' });
     charged.length = 0;
     const { outcomes } = await run([2, 1, 1], { allowUnused: true });
@@ -83,7 +83,7 @@ describe('recordings (mastra#17466, PR#17737)', () => {
     expect(charged).toEqual([]);
   });
 
-  test('that are missing fail a test where nothing may be recorded, instead of running the tool', async () => {
+  test('that are missing fail a test if recording is not allowed, instead of running the tool', async () => {
     await expect(run([1], { record: true, environment: { CI: 'true' } })).rejects.toThrow(
       /no cassette .* nothing is recorded if CI is set/,
     );
@@ -98,7 +98,7 @@ describe('recordings (mastra#17466, PR#17737)', () => {
     await expect(run([1], { allowUnused: true })).resolves.toBeDefined();
   });
 
-  test('show the nearest one on a miss, and where it differs', async () => {
+  test('show the nearest one on a miss, and the difference', async () => {
     await run([500, 900], { record: 'once' });
     const { outcomes } = await run([901], { allowUnused: true });
     expect(outcomes[0]).toMatchObject({
@@ -108,7 +108,7 @@ describe('recordings (mastra#17466, PR#17737)', () => {
     });
   });
 
-  test('of a tool whose schema has changed since are refused, not played for another tool', async () => {
+  test('of a tool whose schema has changed are refused, not played for another tool', async () => {
     await run([1], { record: 'once' });
     const renamed = defineTool({
       name: 'charge',
@@ -122,7 +122,7 @@ describe('recordings (mastra#17466, PR#17737)', () => {
     expect(charged).toHaveLength(before);
   });
 
-  test('that somebody changed by hand are refused until they are sealed', async () => {
+  test('that were edited by hand are refused until they are sealed', async () => {
     await run([1], { record: 'once' });
     const file = join(folder, 'charges.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('"charged": 1', '"charged": 2'));
@@ -131,7 +131,7 @@ describe('recordings (mastra#17466, PR#17737)', () => {
 });
 
 describe('faults (openai-agents-python PR#2748)', () => {
-  test.each(faultNames)('%s can be put into any tool, and ends in one typed outcome', async (fault) => {
+  test.each(faultNames)('%s can be injected into any tool, and ends in one typed outcome', async (fault) => {
     const clock = createManualClock();
     const [tool] = tools as [AnyTool];
     const runtime = createRuntime({ tools: [injectFaults(tool, [{ on: 1, fault }])], clock });
@@ -162,7 +162,7 @@ describe('faults (openai-agents-python PR#2748)', () => {
     ).toMatchObject({ type: 'ToolExecutionResult', output: { charged: 2 } });
   });
 
-  test('are no tool of its own: a name that is none is refused with those that are', () => {
+  test('have fixed names: an unknown name is refused with the known ones', () => {
     const [tool] = tools as [AnyTool];
     expect(() => injectFaults(tool, [{ fault: 'time_out' as never }])).toThrow(/timeout/);
   });

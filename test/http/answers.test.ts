@@ -44,7 +44,7 @@ describe('an artifact', () => {
     path = `/v1/sessions/s1/artifacts/${body.outcome.artifactId}`;
   });
 
-  test('has a tag that saves sending it again', async () => {
+  test('has an ETag that avoids sending it again', async () => {
     const etag = (await ask(path)).headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[\w.:-]+"$/);
     expect((await ask(path, { 'if-none-match': etag })).status).toBe(304);
@@ -52,7 +52,7 @@ describe('an artifact', () => {
     expect((await ask(path, { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  test('is sent whole to whoever has pieces of another', async () => {
+  test('is sent whole to a client that has pieces of another version', async () => {
     const etag = (await ask(path)).headers.get('etag') ?? '';
     const range = 'bytes=0-3';
     expect((await ask(path, { range, 'if-range': etag })).status).toBe(206);
@@ -60,7 +60,7 @@ describe('an artifact', () => {
       expect([other, (await ask(path, { range, 'if-range': other })).status]).toEqual([other, 200]);
   });
 
-  test('tells how large it is without being sent', async () => {
+  test('reports its size without being sent', async () => {
     const whole = await ask(path);
     const head = await ask(path, { method: 'HEAD', range: 'bytes=0-3' });
     expect([head.status, await head.text()]).toEqual([200, '']);
@@ -70,14 +70,14 @@ describe('an artifact', () => {
 });
 
 describe('the head of an answer', () => {
-  test('can be had alone where the answer is not a stream', async () => {
+  test('is available alone if the answer is not a stream', async () => {
     for (const path of ['/v1/calls', '/metrics', '/healthz'])
       expect([path, (await ask(path, { method: 'HEAD' })).status]).toEqual([path, 200]);
     for (const path of ['/v1/events', '/v1/export'])
       expect([path, (await ask(path, { method: 'HEAD' })).status]).toEqual([path, 405]);
   });
 
-  test('says which methods an address takes', async () => {
+  test('lists the methods of an address', async () => {
     const put = await ask('/openapi.json', { method: 'PUT' });
     expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET']);
   });
@@ -89,12 +89,12 @@ describe('a body', () => {
     call: { id: 'b1', name: 'read_note', arguments: { id: '1' } },
   });
 
-  test('may say that it is UTF-8 in quotes, too', async () => {
+  test('may declare UTF-8 in quotes', async () => {
     const sent = { method: 'POST', body, 'content-type': 'application/json; charset="utf-8"' };
     expect((await ask('/v1/calls', sent)).status).toBe(200);
   });
 
-  test('names things that have an address, and people who can be told apart', async () => {
+  test('names resources that have an address, and people whose names differ', async () => {
     const status = async (path: string, sent: object): Promise<number> => (await app.post(path, sent)).status;
     const call = { id: 'n1', name: 'get_weather', arguments: { city: 'Bern' } };
     expect(await status('/v1/calls', { sessionId: '..', call })).toBe(400);
@@ -111,7 +111,7 @@ describe('a body', () => {
     expect(await status('/v1/handoffs/claim', { toolName: 'get_weather', worker: 'Ädä 💡' })).toBe(200);
   });
 
-  test('has the size that is allowed and no more, however it is sent', async () => {
+  test('has the allowed size and no more, however it is sent', async () => {
     const bodyBytes = 200;
     const other = await startServer({ limits: { bodyBytes } });
     try {
@@ -139,7 +139,7 @@ describe('a body', () => {
     }
   });
 
-  test('may be left out where all of it may be', async () => {
+  test('may be omitted if every field is optional', async () => {
     const started = await ask('/v1/verify', { method: 'POST' });
     expect(started.status).toBe(202);
     const { jobId } = (await started.json()) as { jobId: string };
@@ -155,7 +155,7 @@ describe('a body', () => {
     expect(['/v1/verify', '/v1/calls', '/v1/handoffs/claim'].map(isNeeded)).toEqual([false, true, true]);
   });
 
-  test('that is packed is refused as that', async () => {
+  test('that is compressed is refused as such', async () => {
     const packed = { method: 'POST', body, 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const answer = await ask('/v1/calls', packed);
     expect([answer.status, ((await answer.json()) as Problem).detail]).toEqual([
@@ -166,7 +166,7 @@ describe('a body', () => {
 });
 
 describe('numbers for Prometheus', () => {
-  test('count what only grows apart from what does not, and give no series twice', async () => {
+  test('separates counters from gauges, and gives no series twice', async () => {
     for (const [index, name] of ['\uD800', '\uD801', 'a\u0001', 'a\u0002'].entries())
       await app.ask(`m${index}`, name, {});
     const { body: taken } = await app.ask<CallAnswer>('open', 'send_mail', { to: 'bob' });
@@ -188,7 +188,7 @@ describe('numbers for Prometheus', () => {
 });
 
 describe('the description', () => {
-  test('tells of every status that is no refusal, and of the headers that matter', async () => {
+  test('lists every status other than refusals, and the headers that matter', async () => {
     type Operation = { responses: Record<string, unknown>; parameters?: { name: string; in: string }[] };
     const { paths } = (await (await ask('/openapi.json')).json()) as {
       paths: Record<string, { get: Operation }>;
@@ -215,13 +215,13 @@ describe('the description', () => {
       ([, pattern = '']) => JSON.parse(pattern) as string,
     );
     expect(patterns.length).toBeGreaterThan(3);
-    // Classes of Unicode are written in as many ways as there are languages, or not at all.
+    // Unicode classes have a different syntax in every language, or none.
     expect(patterns.filter((pattern) => /\\p\{|\\u\{/i.test(pattern))).toEqual([]);
   });
 });
 
-describe('trouble with the disk', () => {
-  test('is told as that, to be tried again, without what it said', () => {
+describe('a disk error', () => {
+  test('is reported as such, for a retry, without its message', () => {
     for (const code of ['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'ENOSPC', 'EROFS'])
       expect(toProblem(Object.assign(new Error(`${code}: /home/ada`), { code }))).toMatchObject({
         status: 503,
@@ -231,7 +231,7 @@ describe('trouble with the disk', () => {
     expect(toProblem(Object.assign(new Error('no'), { code: 'SQLITE_ERROR' })).status).toBe(500);
   });
 
-  test('that spoils the file of tokens lets nobody in, and tells the log alone where that is', async () => {
+  test('that damages the token file lets no one in, and only the log says where it is', async () => {
     const told: unknown[] = [];
     const other = await startServer({ onError: (error) => told.push(error) });
     try {
@@ -251,7 +251,7 @@ describe('trouble with the disk', () => {
     }
   });
 
-  test('makes the server not ready, though it lives', async () => {
+  test('makes the server not ready, although it lives', async () => {
     const other = await startServer();
     try {
       expect((await other.get<Readiness>('/readyz')).body.status).toBe('ready');
@@ -268,14 +268,14 @@ describe('trouble with the disk', () => {
   });
 });
 
-test('what went wrong inside is for the log, and nothing of it for whoever asked', () => {
+test('an internal error goes to the log, and the client learns nothing about it', () => {
   const inside = new Error('cannot open /home/ada/.ssh/id_ed25519');
   const told = toProblem(inside);
   expect([told.status, told.code]).toEqual([500, 'http.internal']);
   expect(JSON.stringify(told)).not.toContain('ada');
 });
 
-test('of the folder of the console only what a console is made of is served', async () => {
+test('only files of a console are served from its folder', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-console-'));
   writeFileSync(join(folder, '..', `${basename(folder)}.txt`), 'outside');
   mkdirSync(join(folder, 'assets'));
@@ -299,7 +299,7 @@ test('of the folder of the console only what a console is made of is served', as
   }
 });
 
-test('a server that listens everywhere answers on this machine under its own names, and under no other', async () => {
+test('a server that listens on all interfaces answers on this machine under its own names only', async () => {
   const other = await startServer({ host: '0.0.0.0' });
   try {
     const status = async (host: string): Promise<number> =>
@@ -314,13 +314,13 @@ test('a server that listens everywhere answers on this machine under its own nam
   }
 });
 
-/** An address of this machine that others can reach it under, where it has one. */
+/** An address under which other machines can reach this one, if any. */
 const outside = Object.values(networkInterfaces())
   .flat()
   .find((each) => each?.internal === false && each.family === 'IPv4')?.address;
 
 test.skipIf(outside === undefined)(
-  'a server that listens for others does not answer to the names this machine has for itself',
+  'a server that listens for others does not answer to the local names of this machine',
   async () => {
     const other = await startServer({ host: outside ?? '' });
     try {

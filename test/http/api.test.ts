@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 describe('a program in another language', () => {
-  test('asks for a call, is allowed, runs it and reports; asked again it hears how it ended', async () => {
+  test('requests a call, is allowed, runs it and reports; a repeat gets the outcome', async () => {
     const { status, body } = await app.ask<Allowed>('w1', 'get_weather', { city: 'Rome' });
     expect(status).toBe(200);
     expect(body).toMatchObject({ decision: 'allow', arguments: { city: 'Rome' }, attempt: 1 });
@@ -68,7 +68,7 @@ describe('a program in another language', () => {
     expect(twice.body).toMatchObject({ status: 'replayed', differs: false });
   });
 
-  test('that asks twice hears "run it" once, and once more if it says which answer was lost', async () => {
+  test('that requests twice is told to run it once, and again only if it names the lost answer', async () => {
     const ask = async (more = {}): Promise<CallAnswer> =>
       (await app.ask<CallAnswer>('w2', 'get_weather', { city: 'Oslo' }, more)).body;
     const runs = { decision: 'running', worker: 'operator-person' };
@@ -86,7 +86,7 @@ describe('a program in another language', () => {
     expect(await ask({ requestId: 'q4', reclaim: ['q2'] })).toMatchObject({ decision: 'settled' });
   });
 
-  test('of which twenty requests overlap hears "run it" once, also where all of them say that the answer was lost', async () => {
+  test('with twenty overlapping requests is told to run it once, even if all of them report a lost answer', async () => {
     const ask = (more = {}): Promise<string> =>
       app.ask<CallAnswer>('w5', 'get_weather', { city: 'Oslo' }, more).then(({ body }) => body.decision);
     const twenty = (more: (index: number) => object): Promise<string[]> =>
@@ -96,7 +96,7 @@ describe('a program in another language', () => {
     expect((await twenty((index) => ({ requestId: `b${index}`, reclaim: ['a'] }))).toSorted()).toEqual(once);
   });
 
-  test('takes a call of a tool again whose id it never heard', async () => {
+  test('claims a call of a tool again whose id it never received', async () => {
     void app.runtime
       .turn({ sessionId: 's1' })
       .call({ id: 'w6', name: 'send_mail', arguments: { to: 'ada' } });
@@ -112,7 +112,7 @@ describe('a program in another language', () => {
     await app.post('/v1/handoffs/report', { token, report: { output: 'sent' } }, 'operator');
   });
 
-  test('under the id of another request is told of the conflict, and handed nothing', async () => {
+  test('gets a conflict under the id of another request, and no call', async () => {
     await app.ask('w3', 'get_weather', { city: 'Oslo' });
     const other = await app.ask('w3', 'get_weather', { city: 'Bergen' });
     expect(other.body).toMatchObject({ decision: 'deny', outcome: { code: 'call.conflict' } });
@@ -122,7 +122,7 @@ describe('a program in another language', () => {
     expect(others.filter(({ body }) => body.decision === 'allow')).toHaveLength(1);
   });
 
-  test('is denied what the rules, the schema or the tool’s name do not let through', async () => {
+  test('is denied what the rules, the schema or the tool’s name forbid', async () => {
     expect((await app.ask('d1', 'send_mail', { to: 'a stranger' })).body).toMatchObject({
       decision: 'deny',
       outcome: { code: 'policy.contract', details: 'Not to a stranger.' },
@@ -137,7 +137,7 @@ describe('a program in another language', () => {
     });
   });
 
-  test('has the server run its own tools', async () => {
+  test('lets the server run its own tools', async () => {
     const { body } = await app.ask('l1', 'read_note', { id: 'n7' });
     expect(body).toMatchObject({ decision: 'settled', content: '{"note":"n7"}', isError: false });
   });
@@ -158,7 +158,7 @@ describe('a program in another language', () => {
     expect((await waiting).body).toMatchObject({ decision: 'allow', arguments: { path: '/tmp/a' } });
   });
 
-  test('takes what waits for a tool as a worker', async () => {
+  test('claims waiting calls of a tool as a worker', async () => {
     expect((await app.post('/v1/handoffs/claim', { toolName: 'send_mail' })).body).toEqual({ claim: null });
     const claiming = app.post(
       '/v1/handoffs/claim',
@@ -185,7 +185,7 @@ describe('decisions', () => {
   const hold = async (id: string): Promise<Held> =>
     (await app.ask<Held>(id, 'delete_file', { path: `/tmp/${id}` })).body;
 
-  test('are one decision however often they are sent; another is refused and hears who was first', async () => {
+  test('count once however often they are sent; a different one is refused and names the first person', async () => {
     const { confirmationId, inputDigest } = await hold('q1');
     const path = `/v1/confirmations/${confirmationId}/decision`;
     const approve = { decision: 'approve', inputDigest };
@@ -234,7 +234,7 @@ describe('decisions', () => {
     });
   });
 
-  test('are spared by a grant, until it is revoked', async () => {
+  test('are replaced by a grant, until it is revoked', async () => {
     const given = await app.post<{ grantId: string }>(
       '/v1/grants',
       { sessionId: 's1', toolName: 'delete_*', uses: 2 },
@@ -278,7 +278,7 @@ describe('reading', () => {
     ]);
   });
 
-  test('counts calls of each kind as they are listed, whole and filtered', async () => {
+  test('counts calls of each kind as they are listed, with and without filters', async () => {
     const all = (await app.get<CallPage>('/v1/calls?limit=1000')).body.rows;
     const whole = (await app.get<CallFacets>('/v1/calls/facets')).body;
     const some = (await app.get<CallFacets>('/v1/calls/facets?sessionId=s1')).body;
@@ -288,7 +288,7 @@ describe('reading', () => {
       expect(all.filter(({ toolName }) => toolName === value)).toHaveLength(count);
   });
 
-  test('shows one call whole, with a tag that saves sending it again', async () => {
+  test('shows one call completely, with an ETag that avoids sending it again', async () => {
     const path = '/v1/sessions/s1/calls/w1';
     const { body, headers } = await app.get<CallDetail>(path);
     expect(body.call).toMatchObject({ callId: 'w1', status: 'settled' });
@@ -305,7 +305,7 @@ describe('reading', () => {
     });
   });
 
-  test('finds calls and sessions whose names are hostile to addresses', async () => {
+  test('finds calls and sessions whose names are hostile to URLs', async () => {
     for (const name of ['a/b', '100%', 'ü &?#', '%2F..%2f', 'x'.repeat(300)]) {
       await app.runtime
         .turn({ sessionId: name })
@@ -317,14 +317,14 @@ describe('reading', () => {
     }
   });
 
-  test('lists the sessions of agents, and not what the ledger writes about itself', async () => {
+  test('lists the sessions of agents, and not the ledger’s own', async () => {
     const { rows } = (await app.get<SessionPage>('/v1/sessions?limit=1000')).body;
     expect(rows.map(({ sessionId }) => sessionId)).toContain('s1');
     expect(rows.map(({ sessionId }) => sessionId)).not.toContain('quittance.ledger');
     expect((await app.get<SessionDetail>('/v1/sessions/quittance.ledger')).body.session.calls).toBe(0);
   });
 
-  test('draws a session as bars in lanes, without two that overlap in one', async () => {
+  test('draws a session as bars in lanes, without overlaps in one lane', async () => {
     const { body } = await app.get<Timeline>('/v1/sessions/s1/timeline');
     const held = body.rows.find(({ call }) => call.callId === 'h1');
     expect(held?.spans.map(({ kind }) => kind)).toEqual(['deciding', 'held', 'waiting', 'running']);
@@ -358,7 +358,7 @@ describe('reading', () => {
     expect(records.map(({ recordId }) => recordId)).toEqual(one);
   });
 
-  test('gives pages of the feed to whoever does not stream', async () => {
+  test('gives pages of the feed to clients that do not stream', async () => {
     const { body } = await app.get<FeedPage>('/v1/events?after=0&limit=5', 'viewer', {
       accept: 'application/json',
     });
@@ -427,7 +427,7 @@ describe('reading', () => {
       handoff: true,
       drifted: false,
     });
-    // What never ran took no time, however it ended.
+    // A call that never ran has no duration.
     expect(tools.find(({ name }) => name === 'get_wether')).toMatchObject({
       known: false,
       calls: 1,
@@ -442,7 +442,7 @@ describe('reading', () => {
     expect(hits.rules).toMatchObject([{ ruleId: 'no-mail-to-strangers', action: 'block', hits: 1 }]);
   });
 
-  test('counts what other processes run apart from what runs here', async () => {
+  test('counts calls of other processes separately', async () => {
     const ledger = createMemoryLedger();
     let finish: (value: string) => void = () => undefined;
     const tools = [
@@ -485,7 +485,7 @@ describe('reading', () => {
     await ledger.close();
   });
 
-  test('names the call that a behavior answered to with another', async () => {
+  test('names the call that a behavior reacted to with another', async () => {
     const behavior = app.runtime.events.on(
       { name: 'follow-up', on: 'tool.responded', where: { callId: 'first' } },
       async (_, context) => {
@@ -562,7 +562,7 @@ describe('reading', () => {
     expect((await app.get('/v1/jobs/none')).status).toBe(404);
   });
 
-  test('gives heads, an export that verifies, metrics, and who asks', async () => {
+  test('returns heads, an export that verifies, metrics, and the caller', async () => {
     const heads = (await app.get<HeadPage>('/v1/heads?limit=1')).body;
     expect(heads.rows).toHaveLength(1);
     expect(
@@ -582,7 +582,7 @@ describe('reading', () => {
     });
   });
 
-  test('takes what was found out about a call in doubt, once', async () => {
+  test('accepts the resolution of an unresolved call, once', async () => {
     expect((await app.ask('r1', 'charge_card', {}, { waitMs: 10_000 })).body).toMatchObject({
       outcome: { type: 'ToolTimeout' },
     });
@@ -602,7 +602,7 @@ describe('reading', () => {
     expect((await app.get<{ rows: unknown[] }>('/v1/unresolved')).body.rows).toEqual([]);
   });
 
-  test('undoes what can be undone', async () => {
+  test('undoes a call that can be undone', async () => {
     await app.ask('u1', 'set_price', { cents: 5 });
     const undone = await app.post<CallAnswer>(
       '/v1/sessions/s1/calls/u1/undo',
@@ -615,7 +615,7 @@ describe('reading', () => {
   });
 });
 
-test('a call for somebody whose name is no text is refused, and the lists stay readable', async () => {
+test('a call for a person whose name is not a text is refused, and the lists stay readable', async () => {
   const call = { id: 'odd', name: 'read_note', arguments: { id: 'x' } };
   for (const principal of [{ userId: 5 }, { userId: null }, { claims: 'all' }]) {
     const refused = await app.post<Problem>('/v1/calls', { sessionId: 's1', call, principal }, 'operator');
@@ -625,7 +625,7 @@ test('a call for somebody whose name is no text is refused, and the lists stay r
 });
 
 describe('the description', () => {
-  test('is OpenAPI 3.1 whose schemas compile, and every answer fits the one it is described by', async () => {
+  test('is OpenAPI 3.1 whose schemas compile, and every answer matches its schema', async () => {
     const { body } = await app.get<{
       openapi: string;
       paths: JsonObject;

@@ -1,4 +1,4 @@
-/** Files that tools wrote, as a browser gets them: whatever they say they are, nothing of them runs here. */
+/** Files that tools wrote, as a browser gets them: whatever their type says, nothing in them runs here. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
 import type { HttpServer } from 'quittance/http';
@@ -55,7 +55,7 @@ test.each([
   ['text/plain, text/html', 'application/octet-stream'],
   ['text/plain; charset=utf-7', 'text/plain; charset=utf-8'],
   ['TEXT/Plain', 'text/plain; charset=utf-8'],
-])('what says that it is %j is sent as %s', async (type, sent) => {
+])('a file that claims to be %j is sent as %s', async (type, sent) => {
   const { status, headers, text } = await get(await idOf(type));
   expect([status, text, headers.get('content-type')]).toEqual([200, script, sent]);
   expect(headers.get('content-disposition')).toMatch(/^attachment; filename="[\w.-]+"$/);
@@ -64,7 +64,7 @@ test.each([
   expect(headers.get('set-cookie')).toBeNull();
 });
 
-test('a piece ends where the whole does, and none begins there', async () => {
+test('a range ends with the file, and none starts at its end', async () => {
   const id = await idOf('text/plain');
   const size = script.length;
   const piece = async (range: string): Promise<readonly [number, string | null, string]> => {

@@ -8,7 +8,7 @@ import { startServer } from './start-server.ts';
 type Held = Extract<CallAnswer, { decision: 'held' }>;
 type Allowed = Extract<CallAnswer, { decision: 'allow' }>;
 
-/** Two servers on one ledger, or one and what was started after it: neither remembers what the other was asked. */
+/** Two servers on one ledger, or one and its successor: neither knows what the other was asked. */
 let app: TestServer;
 let later: HttpServer;
 beforeAll(async () => {
@@ -37,7 +37,7 @@ const approve = async ({ confirmationId, inputDigest }: Held): Promise<void> => 
   expect((await app.post(path, { decision: 'approve', inputDigest }, 'approver')).status).toBe(200);
 };
 
-test('a call that was approved is handed to whoever asked for it, also by a server that was started since', async () => {
+test('an approved call is handed to the client that requested it, even by a server started since', async () => {
   const args = { path: '/a', password: 'hunter2' };
   await approve((await app.ask<Held>('r1', 'delete_file', args)).body);
   await expect
@@ -56,7 +56,7 @@ test('a call that was approved is handed to whoever asked for it, also by a serv
   expect((await app.ask<CallAnswer>('r1', 'delete_file', args)).body).toMatchObject({ decision: 'settled' });
 });
 
-test('a call that somebody has in hand is running, whichever server is asked', async () => {
+test('a claimed call is running, whichever server is asked', async () => {
   const { body } = await app.ask<Allowed>('r2', 'get_weather', { city: 'Bern' });
   expect(body.decision).toBe('allow');
   expect(await askLater('r2', '{"city": "Bern"}', 'get_weather')).toMatchObject({
@@ -65,7 +65,7 @@ test('a call that somebody has in hand is running, whichever server is asked', a
   });
 });
 
-test('what one was handed is not handed to another who asks for the same on the same server', async () => {
+test('a call handed to one client is not handed to another that requests the same on the same server', async () => {
   const ask = (as: 'operator' | 'admin', more: object = {}): Promise<Answer<Allowed>> =>
     app.post<Allowed>(
       '/v1/calls',
@@ -78,7 +78,7 @@ test('what one was handed is not handed to another who asks for the same on the 
     expect(other.body).toMatchObject({ decision: 'running', worker: 'operator-person' });
 });
 
-test('whoever takes a call is named by their token, whatever they call their worker', async () => {
+test('the worker of a call is named by its token, whatever the worker’s own name is', async () => {
   const turn = app.runtime.turn({ sessionId: 's1' });
   const asking = turn.call({ id: 'r5', name: 'send_mail', arguments: { to: 'ada' } });
   const find = async (): Promise<HandoffView | undefined> =>
@@ -94,7 +94,7 @@ test('whoever takes a call is named by their token, whatever they call their wor
   expect(await asking).toMatchObject({ output: 'sent' });
 });
 
-test('a call whose worker let its time run out is not handed out a second time by the server that did before', async () => {
+test('a call whose lease ended is not handed out a second time by the same server', async () => {
   const lease = { leaseMs: 1 };
   const first = await app.ask<Allowed>('r6', 'get_weather', { city: 'Bern' }, lease);
   await expect
@@ -104,7 +104,7 @@ test('a call whose worker let its time run out is not handed out a second time b
   expect(again.body.token).not.toBe(first.body.token);
 });
 
-test('a call whose worker let its time run out goes to whoever asks for it again', async () => {
+test('a call whose lease ended goes to the client that requests it again', async () => {
   const first = await app.ask<Allowed>('r3', 'get_weather', { city: 'Bern' }, { leaseMs: 1 });
   expect(first.body).toMatchObject({ decision: 'allow', attempt: 1 });
   await expect

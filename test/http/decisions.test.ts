@@ -1,4 +1,4 @@
-/** A request about a decision that is sent twice, and what is not that request. */
+/** A decision request that is sent twice, and requests that only look like a repeat. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer, Problem } from 'quittance/http';
 import { createManualClock } from 'quittance/testing';
@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const hold = async (id: string, more: object = {}): Promise<Held> =>
   (await app.ask<Held>(id, 'delete_file', { path: `/tmp/${id}`, ...more })).body;
 
-/** The status of a decision, and what it was refused as. */
+/** The status of a decision, and the code of its refusal. */
 const decide = async (
   { confirmationId }: Held,
   decision: object,
@@ -32,7 +32,7 @@ const decide = async (
 };
 const decided = [409, 'confirmation.decided'];
 
-describe('a decision that was made is answered again to whoever made it, and only for the same', () => {
+describe('a repeated decision gets the same answer for the same person, and only with the same', () => {
   test('input', async () => {
     const held = await hold('d1');
     expect(await decide(held, { decision: 'deny', inputDigest: held.inputDigest })).toEqual([200, undefined]);
@@ -54,7 +54,7 @@ describe('a decision that was made is answered again to whoever made it, and onl
     expect(await decide(held, edit('/tmp/third'))).toEqual(decided);
   });
 
-  test('arguments, where those that are hidden cannot be compared', async () => {
+  test('arguments, if the hidden ones cannot be compared', async () => {
     const held = await hold('d3', { password: 'hunter2-before' });
     const edit = (password: string): object => ({
       decision: 'edit',
@@ -75,7 +75,7 @@ describe('a decision that was made is answered again to whoever made it, and onl
   });
 });
 
-test('what was found out about a call is answered again to whoever found it out, and only for the same', async () => {
+test('a repeated resolution gets the same answer for the same person, and only if it is the same', async () => {
   const waiting = app.ask('c1', 'charge_card', {}, { waitMs: 60_000 });
   await expect
     .poll(async () => (await app.ledger.journal.readCall('s1', 'c1'))?.version ?? 0)
@@ -97,7 +97,7 @@ test('what was found out about a call is answered again to whoever found it out,
   expect(await resolve(found, 'admin')).toBe(409);
 });
 
-test('a link that is for somebody says who made it all the same', async () => {
+test('a link for a person also names its maker', async () => {
   const held = await hold('d6');
   const made = await app.post<{ token: string }>(
     `/v1/confirmations/${held.confirmationId}/link`,
@@ -121,7 +121,7 @@ test('a link that is for somebody says who made it all the same', async () => {
   });
 });
 
-test('a decision link shows and decides nothing once its time is up', async () => {
+test('a decision link shows and decides nothing after its expiry', async () => {
   const held = await hold('d5');
   const made = await app.post<{ token: string }>(
     `/v1/confirmations/${held.confirmationId}/link`,
@@ -145,7 +145,7 @@ test('a decision link shows and decides nothing once its time is up', async () =
   expect(rows.map(({ callId }) => callId)).toContain('d5');
 });
 
-test('a decision link says what it is good for', async () => {
+test('a decision link states what it allows', async () => {
   const held = await hold('d7');
   const allowedBy = async (more: object): Promise<unknown> => {
     const { confirmationId } = held;

@@ -63,7 +63,7 @@ const run = async (
   return { code, out, err };
 };
 
-/** Approves the first question that waits, as a person at another screen. */
+/** Approves the first open question, like a person at another screen. */
 async function approveNext(): Promise<string> {
   const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json' };
   for (;;) {
@@ -98,7 +98,7 @@ test('the shell example pays once, is denied what the rules forbid, and waits fo
   expect(await held).toMatchObject({ code: 0, err: 'paying 4200 cents back for order A7\n' });
 });
 
-test('the Python example has its tools governed with the standard library alone', async () => {
+test('the Python example governs its tools with the standard library alone', async () => {
   const running = run('python3', [join(root, 'examples/http/quittance.py')]);
   expect(await approveNext()).toContain('Refund 4200 cents for order A7?');
   const { code, out, err } = await running;

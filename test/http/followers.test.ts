@@ -69,7 +69,7 @@ const callsIn = (messages: readonly Message[]): Set<string> =>
     ),
   );
 
-/** Until it holds: conditions are waited for, moments are not. */
+/** Waits for a condition, not for a fixed time. */
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await holds()); tries++) {
     if (tries > 5_000) throw new Error('It never came to that.');
@@ -77,8 +77,8 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-describe('whoever follows the ledger', () => {
-  test('gets everything once and in order: what was there, and what comes; and can tell that nothing is missing', async () => {
+describe('a follower of the ledger', () => {
+  test('gets everything once and in order, old and new, and can tell that nothing is missing', async () => {
     app = await startServer();
     await note('a');
     const following = take(follow('/v1/events'), (all) => callsIn(all).has('c'));
@@ -92,7 +92,7 @@ describe('whoever follows the ledger', () => {
     }
   });
 
-  test('goes on after the position it names, in a header or in the address', async () => {
+  test('continues after the position it names, in a header or in the address', async () => {
     app = await startServer();
     for (const id of ['a', 'b', 'c']) await note(id);
     const all = await take(follow('/v1/events'), (seen) => callsIn(seen).has('c'));
@@ -105,7 +105,7 @@ describe('whoever follows the ledger', () => {
     expect(byAddress).toEqual(byHeader);
   });
 
-  test('sees only what it asked for, and still learns how far it is', async () => {
+  test('gets only what it asked for, and still learns its position', async () => {
     app = await startServer({ limits: { heartbeatMs: 50 } });
     await note('mine', 'mine');
     const following = take(follow('/v1/events?sessionId=mine&type=tool.'), (all) =>
@@ -119,7 +119,7 @@ describe('whoever follows the ledger', () => {
     expect(messages.at(-1)?.data.position).toBe(await app.ledger.entries.lastPosition());
   });
 
-  test('is told from now on, where it asks for that', async () => {
+  test('gets only new entries on request', async () => {
     app = await startServer();
     await note('old');
     const messages = follow('/v1/events?after=now');
@@ -129,14 +129,14 @@ describe('whoever follows the ledger', () => {
     expect(callsIn(await following)).toEqual(new Set(['new']));
   });
 
-  test('from now on is told at once where that is, so that nothing is missed by one who is cut off before anything came', async () => {
+  test('from now on gets its position at once, so that nothing is missed if it is cut off before the first entry', async () => {
     app = await startServer();
     await note('old');
     for (const more of ['', '&sessionId=s1&type=tool.']) {
       const now = await app.ledger.entries.lastPosition();
       const [place] = await take(follow(`/v1/events?after=now${more}`), (all) => all.length === 1);
       expect(place).toEqual({ id: now, type: 'position', data: { position: now, previous: now } });
-      // Cut off here; what comes before it is back is what it would have missed.
+      // Cut off here: it would miss what comes before it reconnects.
       const missed = `missed${more}`;
       await note(missed);
       const again = await take(
@@ -148,7 +148,7 @@ describe('whoever follows the ledger', () => {
     }
   });
 
-  test('is not told what was erased, although another was told it before', async () => {
+  test('does not get an erased text, although another follower got it before', async () => {
     app = await startServer();
     await note('a', 's1', 'to be forgotten');
     const isErased = (all: readonly Message[]): boolean =>
@@ -161,7 +161,7 @@ describe('whoever follows the ledger', () => {
     await until(() => callsIn(seen).has('a'));
     await app.ledger.retention.erase({ sessionId: 's1', reason: 'asked for', by: 'ada' });
     await until(() => isErased(seen));
-    // The first one still follows, so what is shared with it is still there.
+    // The first one still follows, so the shared cache still exists.
     const later = await take(follow('/v1/events'), isErased);
     expect(JSON.stringify(seen)).toContain('to be forgotten');
     expect(JSON.stringify(later)).not.toContain('to be forgotten');
@@ -169,7 +169,7 @@ describe('whoever follows the ledger', () => {
     await following;
   });
 
-  test('is let go when the server closes', async () => {
+  test('is disconnected when the server closes', async () => {
     app = await startServer();
     await note('a');
     const messages = follow('/v1/events');
@@ -180,7 +180,7 @@ describe('whoever follows the ledger', () => {
     expect(rest.every(({ type }) => type === 'entry')).toBe(true);
   });
 
-  test('is refused where as many follow as may', async () => {
+  test('is refused beyond the maximum number', async () => {
     app = await startServer({ limits: { followers: 1 } });
     await note('a');
     const messages = follow('/v1/events');
@@ -200,7 +200,7 @@ describe('whoever follows the ledger', () => {
     });
   });
 
-  test('is told nothing from the moment its token is revoked, or its time is up', async () => {
+  test('gets nothing from the moment its token is revoked or expires', async () => {
     const clock = createManualClock(1_000_000);
     app = await startServer({}, clock);
     const file = new TokenFile(tokenFilePath(app.ledgerPath), () => clock.now());
@@ -223,7 +223,7 @@ describe('whoever follows the ledger', () => {
     expect(callsIn((await byViewer) as Message[])).toEqual(new Set(['a', 'b', 'c']));
   });
 
-  test('is put out within moments where nothing is kept, also by a file of tokens that cannot be read', async () => {
+  test('is disconnected within moments while nothing is written, also if the token file becomes unreadable', async () => {
     app = await startServer();
     const path = tokenFilePath(app.ledgerPath);
     const file = new TokenFile(path, Date.now);
@@ -243,7 +243,7 @@ describe('whoever follows the ledger', () => {
     expect((await app.get('/v1/me')).status).toBe(200);
   });
 
-  test('and asks for little of much keeps nobody else waiting', async () => {
+  test('with a narrow filter on a long ledger delays no one else', async () => {
     app = await startServer();
     const turn = app.runtime.turn({ sessionId: 'many' });
     await Promise.all(
@@ -267,13 +267,13 @@ describe('whoever follows the ledger', () => {
     count();
     await take(follow('/v1/events?sessionId=mine'), (all) => all.length > 0);
     isDone = true;
-    // Others had a turn between any two pieces; what follows the message that was waited for is read at once.
+    // Other requests ran between any two pieces. What follows the awaited message is read at once.
     expect(readAt.length).toBeGreaterThan(5);
     expect(new Set(readAt).size).toBeGreaterThanOrEqual(readAt.length - 1);
   });
 });
 
-/** A client that sends what it is told to and reads nothing unless told to. */
+/** A client that sends the given text and reads nothing unless told to. */
 function dial(text: string): Promise<{ readonly socket: Socket; readonly closed: Promise<void> }> {
   return new Promise((resolve, reject) => {
     const socket = connect(app.server.port, '127.0.0.1', () => {
@@ -332,7 +332,7 @@ describe('slow clients', () => {
     });
     for (const { socket } of stuck) socket.resume();
     await Promise.all(stuck.map(({ closed }) => closed));
-    // One who reads loses nothing by it.
+    // A client that reads loses nothing.
     const last = await app.ledger.entries.lastPosition();
     const messages = await take(reader, (all) => all.at(-1)?.id === last);
     for (const [index, { data }] of messages.entries())
@@ -340,7 +340,7 @@ describe('slow clients', () => {
     await until(async () => (await followers()) === 0);
   });
 
-  test('that follow the ledger and stop reading hold no more than a few pieces of it, however much there is', async () => {
+  test('that follow the ledger and stop reading hold only a few pieces of it, however much there is', async () => {
     app = await startServer();
     const large = 'x'.repeat(100_000);
     for (let n = 0; n < 20; n++) await note(`large-${n}`, 'large', large + String(n));
@@ -361,14 +361,15 @@ describe('slow clients', () => {
     await Promise.all(readers.map((reader) => reader.read()));
     const pieces = await Promise.all(readers.map((reader) => reader.read()));
     for (const { value } of pieces) expect(value).toBe(pieces[0]?.value);
-    // Two megabytes are there. Each holds a piece of a bounded size, and one look at the ledger serves all of them.
+    // There are two megabytes. Each client holds a piece of limited size, and one read of the ledger serves
+    // all of them.
     expect(pieces[0]?.value?.byteLength).toBeLessThan(600_000);
     expect(made).toBeLessThan(20);
     followers.close();
     await Promise.all(readers.map((reader) => reader.cancel()));
   });
 
-  test('are told of an entry that is too large to be sent, and go on after it', async () => {
+  test('learn about an entry that is too large to send, and continue after it', async () => {
     app = await startServer();
     await note('first');
     const before = await app.ledger.entries.lastPosition();
@@ -397,7 +398,7 @@ describe('slow clients', () => {
     followers.close();
   });
 
-  test('that come to what cannot be read are off the list, and another failure keeps nobody from the news', async () => {
+  test('that meet an unreadable entry are removed, and another failure does not affect the others', async () => {
     app = await startServer();
     await note('first');
     let isBroken = true;
@@ -434,7 +435,7 @@ describe('slow clients', () => {
     followers.close();
   });
 
-  test('that send more than one may are asked to wait', async () => {
+  test('that send more than allowed are asked to wait', async () => {
     app = await startServer({ limits: { rate: { perSecond: 1, burst: 3 } } });
     const answers = [];
     for (let n = 0; n < 5; n++) answers.push(await app.get('/v1/me', 'viewer'));

@@ -1,12 +1,12 @@
 /**
- * The worst requests a viewer may send: one list for the test, which sends each of them, and for `npm run load --
- * --hostile`, which sends them all at once beside honest requests.
+ * The worst requests that a viewer may send. The test sends each of them; `npm run load -- --hostile` sends
+ * them all at once, mixed with honest requests.
  */
 import type { OpenApiRoute } from './open-api-routes.ts';
 
 export type HostileRequest = {
   readonly name: string;
-  /** Whose token it is sent with. */
+  /** Role of the token it is sent with. */
   readonly as: 'viewer' | 'operator' | 'approver' | 'admin';
   readonly method: string;
   readonly path: string;
@@ -14,14 +14,14 @@ export type HostileRequest = {
   readonly body?: string;
 };
 
-/** Calls, sessions and artifacts of the ledger that are large. */
+/** Large calls, sessions and artifacts of the ledger. */
 export type LargeThings = {
   readonly sessionId: string;
   readonly callId: string;
   /** Larger than any answer may be. */
   readonly hugeCallId: string;
   readonly artifactId: string | undefined;
-  /** Asked by a call that is larger than any that is changed over HTTP. */
+  /** The question of a call that is larger than HTTP may change. */
   readonly confirmationId: string;
 };
 
@@ -58,7 +58,7 @@ const get = (path: string, headers: Readonly<Record<string, string>> = {}): Host
   headers,
 });
 
-/** `n` makes each of them another one, so that no answer is remembered. */
+/** `n` makes each of them different, so that no answer is cached. */
 export function hostileRequests(large: LargeThings, n: number, now: number): readonly HostileRequest[] {
   const session = `/v1/sessions/${encodeURIComponent(large.sessionId)}`;
   const asJson = { accept: 'application/json' };
@@ -124,7 +124,10 @@ export function hostileRequests(large: LargeThings, n: number, now: number): rea
   ];
 }
 
-/** The worst requests of an agent, an approver and an administrator: those that change something, or ask for all. */
+/**
+ * The worst requests of an agent, an approver and an administrator: those that change something, or ask for
+ * everything.
+ */
 export function hostileChanges(large: LargeThings, n: number): readonly HostileRequest[] {
   const post = (
     as: HostileRequest['as'],
@@ -218,7 +221,7 @@ export function hostileChanges(large: LargeThings, n: number): readonly HostileR
   ];
 }
 
-/** One request for each route of the OpenAPI document, with parameters as long and as large as they may be. */
+/** One request for each route of the OpenAPI document, with the longest and largest parameters. */
 export function generatedRequests(routes: readonly OpenApiRoute[]): readonly HostileRequest[] {
   return routes.map(({ method, path, parameters, hasBody }) => {
     const address = path.replaceAll(/\{\w+\}/g, encodeURIComponent('x'.repeat(900)));

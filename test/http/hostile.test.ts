@@ -1,4 +1,4 @@
-/** Every route, asked for the worst it can be asked for, on a ledger with large rows. */
+/** Every route gets its worst requests, on a ledger with large rows. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
 import { z } from 'zod';
@@ -65,7 +65,7 @@ async function send(request: HostileRequest): Promise<{ readonly status: number;
   return { status: response.status, bytes: (await response.arrayBuffer()).byteLength };
 }
 
-test('every hostile request, with any token, is answered or refused, within the limits, and honest ones go on', async () => {
+test('every hostile request, with any token, is answered or refused, within the limits, and honest ones continue', async () => {
   const description = (await (await fetch(`${app.server.url}/openapi.json`)).json()) as Parameters<
     typeof routesIn
   >[0];
@@ -73,7 +73,7 @@ test('every hostile request, with any token, is answered or refused, within the 
   const all = [
     ...hostileRequests(large, 1, Date.now()),
     ...hostileChanges(large, 1),
-    // Once as a viewer, who is refused much of it, and once with every right.
+    // Once as a viewer, who is refused much of it, and once with every permission.
     ...generated,
     ...generated.map((request) => ({ ...request, as: 'admin' as const })),
   ];
@@ -81,7 +81,7 @@ test('every hostile request, with any token, is answered or refused, within the 
   const wrong: string[] = [];
   for (const request of all) {
     const { status, bytes } = await send(request);
-    // Readiness says 503 where the disk is nearly full, and 501 means that this server has no such part.
+    // Readiness answers 503 if the disk is nearly full, and 501 means that this server lacks the part.
     const isFine = status < 500 || status === 501 || request.path.startsWith('/readyz');
     if (!isFine || bytes > 16_777_216) wrong.push(`${request.name}: ${status}, ${bytes} bytes`);
   }
@@ -89,13 +89,13 @@ test('every hostile request, with any token, is answered or refused, within the 
   expect((await app.get('/v1/me', 'operator')).status).toBe(200);
 }, 180_000);
 
-test('a call that is too large for an answer is refused in words that say the limit', async () => {
+test('a call that is too large for an answer is refused with the limit', async () => {
   const { status, body } = await app.get<{ detail: string }>('/v1/sessions/large/calls/huge', 'viewer');
   expect(status).toBe(413);
   expect(body.detail).toMatch(/has \d{7,} bytes in the ledger, and at most 4194304 are answered over HTTP/);
 });
 
-test('all of them at once leave an honest caller their answers', async () => {
+test('an honest caller gets its answers while all of them run at once', async () => {
   const flood = [...hostileRequests(large, 2, Date.now()), ...hostileRequests(large, 3, Date.now())].map(
     (request) => send(request).catch(() => ({ status: 0, bytes: 0 })),
   );

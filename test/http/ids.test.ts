@@ -1,4 +1,4 @@
-/** Ids of sessions and calls come from anywhere, and stand in addresses. */
+/** Ids of sessions and calls may be any text, and are part of URLs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CallDetail } from 'quittance/http';
 import type { TestServer } from './start-server.ts';
@@ -12,17 +12,20 @@ afterAll(() => app.close());
 
 const ids = ['report.html', 'a.pdf', 'index.html', 'x.js', '...', '.env', 'a/b.css', 'openapi.json'];
 
-test.each(ids)('a call and a session named %j are found by the API, and are no file', async (id) => {
-  const sent = { sessionId: id, call: { id, name: 'read_note', arguments: { id } }, waitMs: 10_000 };
-  expect((await app.post('/v1/calls', sent, 'operator')).status).toBe(200);
-  const step = encodeURIComponent(id);
-  const found = await app.get<CallDetail>(`/v1/sessions/${step}/calls/${step}`);
-  expect([found.status, found.body.call.callId]).toEqual([200, id]);
-  const page = await app.get<string>(`/calls/${step}/${step}`);
-  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-});
+test.each(ids)(
+  'a call and a session named %j are found by the API, and are not taken for files',
+  async (id) => {
+    const sent = { sessionId: id, call: { id, name: 'read_note', arguments: { id } }, waitMs: 10_000 };
+    expect((await app.post('/v1/calls', sent, 'operator')).status).toBe(200);
+    const step = encodeURIComponent(id);
+    const found = await app.get<CallDetail>(`/v1/sessions/${step}/calls/${step}`);
+    expect([found.status, found.body.call.callId]).toEqual([200, id]);
+    const page = await app.get<string>(`/calls/${step}/${step}`);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  },
+);
 
-test('a file that is not there is not there', async () => {
+test('a missing file is not found', async () => {
   for (const path of ['/nothing.html', '/assets/nothing.js', '/assets/deeper/nothing.css'])
     expect([path, (await app.get(path)).status]).toEqual([path, 404]);
 });

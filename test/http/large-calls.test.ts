@@ -1,4 +1,6 @@
-/** Requests that would hold up the event loop with one large call, one large body or the whole past are refused. */
+/**
+ * Requests that would block the event loop with one large call, one large body or the whole past are refused.
+ */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:http';
@@ -70,7 +72,7 @@ describe('a call that is larger than the event loop may read', () => {
     expect([status, body.status]).toEqual([200, 'pending']);
   });
 
-  test('is not decided about over HTTP, and no link is made for it', async () => {
+  test('cannot be decided over HTTP, and no link is made for it', async () => {
     const path = `/v1/confirmations/${confirmationId}`;
     const detail = await refused(app.post<Problem>(`${path}/decision`, { decision: 'deny' }, 'approver'));
     expect(detail).toMatch(
@@ -82,7 +84,7 @@ describe('a call that is larger than the event loop may read', () => {
     expect((await runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1);
   });
 
-  test('is not asked for again, claimed, resolved or undone over HTTP', async () => {
+  test('cannot be repeated, claimed, resolved or undone over HTTP', async () => {
     const call = { id: 'done', name: 'get_text', arguments: { text: 'a' } };
     const detail = await refused(app.post<Problem>('/v1/calls', { sessionId: 'large', call }, 'operator'));
     expect(detail).toContain('2097152');
@@ -92,7 +94,7 @@ describe('a call that is larger than the event loop may read', () => {
     await refused(app.post<Problem>(`${session}/done/undo`, {}, 'operator'));
   });
 
-  test('is left to others by a worker that asks for any call of its tool', async () => {
+  test('is skipped for a worker that asks for any call of its tool', async () => {
     const answer = await app.post<{ claim: unknown }>(
       '/v1/handoffs/claim',
       { toolName: 'get_weather' },
@@ -120,7 +122,7 @@ describe('a body that rules judge', () => {
     expect((await ask({ id: 'x'.repeat(60_000) })).status).toBe(200);
   });
 
-  test('has the same limits where the rules in force are explained', async () => {
+  test('has the same limits if the rules in force are explained', async () => {
     const explain = (args: object): Promise<{ status: number; body: Problem }> =>
       app.post<Problem>('/v1/contracts/explain', { toolName: 'send_mail', arguments: args }, 'operator');
     expect(await refused(explain({ to: 'x'.repeat(70_000) }))).toContain('65536 characters');
@@ -141,13 +143,13 @@ describe('an export', () => {
     return response;
   };
 
-  test('with an entry that is too large is refused before it begins', async () => {
+  test('with an entry that is too large is refused before it starts', async () => {
     for (const path of ['/v1/export', '/v1/export?sessionId=large'])
       expect(await refused(app.get<Problem>(path))).toMatch(/entry at position \d+ has 9\d{6} bytes/);
     expect((await app.get('/v1/export?sessionId=none')).status).toBe(404);
   });
 
-  test('takes one of two places until its reader has all of it or is gone', async () => {
+  test('takes one of two slots until its reader has all of it or is gone', async () => {
     // More than the buffers of the connection hold, so none of them ends by itself.
     const first = await open('/v1/export?sessionId=wide');
     const second = await open('/v1/export?sessionId=wide');
@@ -169,7 +171,7 @@ describe('an export', () => {
 });
 
 describe('the list of hand-offs', () => {
-  test('only reads: a call whose time is up is left out, and stays as it is', async () => {
+  test('only reads: a call that is due is left out, and stays unchanged', async () => {
     const tool = defineTool({
       name: 'get_time',
       input: z.object({}),
@@ -180,7 +182,7 @@ describe('the list of hand-offs', () => {
     const asked = other.turn({ sessionId: 'due' }).call({ id: 'due', name: 'get_time', arguments: {} });
     asked.catch(() => undefined);
     while ((await app.ledger.journal.readCall('due', 'due')) === undefined) await new Promise(setImmediate);
-    await other.close(); // nobody waits for it any more
+    await other.close(); // no process waits for it any more
     const closedAt = app.ledger.now();
     await expect.poll(() => app.ledger.now() - closedAt, { timeout: 60_000 }).toBeGreaterThan(2_000);
     const before = await app.ledger.entries.lastPosition();
@@ -194,7 +196,7 @@ describe('the list of hand-offs', () => {
 });
 
 describe('followers', () => {
-  test('of one caller read the past at a bounded rate, and what is new at once', async () => {
+  test('of one caller read the past at a limited rate, and new entries at once', async () => {
     const tool = defineTool({
       name: 'get_id',
       mode: 'read',
@@ -221,9 +223,9 @@ describe('followers', () => {
       return measureEntries(query);
     };
     const slow = follow(0, 'eve', filter);
-    await slow.read(); // how to come back
+    await slow.read(); // the position to resume from
     const more = slow.read();
-    // The other caller is served as long as it takes the first to be held back.
+    // The other caller is served while the first is held back.
     const late = follow((await app.ledger.entries.lastPosition()) - 10, 'ada', {});
     await late.read();
     expect(new TextDecoder().decode((await late.read()).value)).toContain('event: entry');

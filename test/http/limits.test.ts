@@ -121,7 +121,7 @@ describe('a body with a valid token', () => {
     return { status: response.status, detail };
   };
 
-  test('of too many values is refused before it is parsed', async () => {
+  test('with too many values is refused before it is parsed', async () => {
     app = await startServer();
     for (const text of [
       `[${'1,'.repeat(20_000)}1]`,
@@ -132,13 +132,13 @@ describe('a body with a valid token', () => {
         status: 413,
         detail: expect.stringMatching(/may hold 20000 JSON values/),
       });
-    // Commas in a text are no values.
+    // Commas in a text are not values.
     expect(
       (await send(JSON.stringify({ documents: [{ name: 'a', text: ',"[{'.repeat(60_000) }] }))).status,
     ).toBe(200);
   });
 
-  test('counts against what one token may send in a while', async () => {
+  test('counts against the rate of its token', async () => {
     app = await startServer({ limits: { bodyRate: { perSecond: 0.001, burst: 300_000 } } });
     const text = JSON.stringify({ documents: [{ name: 'a', text: ' '.repeat(200_000) }] });
     expect((await send(text)).status).toBe(200);
@@ -159,7 +159,7 @@ describe('behind a proxy', () => {
       })
     ).status;
 
-  test('each stranger has a limit of their own, whatever else they write into the header', async () => {
+  test('each anonymous client has its own limit, whatever else it writes into the header', async () => {
     app = await startServer({ trustProxies: ['127.0.0.0/8'], limits: { strangerRate } });
     for (let n = 0; n < 3; n++) expect(await guess(app, `9.9.9.${n}, 1.1.1.1`)).toBe(401);
     expect(await guess(app, '8.8.8.8, 1.1.1.1')).toBe(429);
@@ -172,7 +172,7 @@ describe('behind a proxy', () => {
     expect(await guess(app, '2.2.2.2')).toBe(429);
   });
 
-  test('only the header the server was told of counts', async () => {
+  test('only the configured header counts', async () => {
     app = await startServer({
       trustProxies: ['127.0.0.1'],
       proxyHeader: 'forwarded',
@@ -202,7 +202,7 @@ ${Array.from(
     return app.post<Problem>('/v1/contracts/validate', { documents: [{ name: 'typed', text }] }, 'viewer');
   };
 
-  test('and that take too long or too much memory are refused with 413, while others are answered', async () => {
+  test('that take too long or too much memory are refused with 413, while others are answered', async () => {
     app = await startServer({ limits: { contractMs: 1_000 } });
     const order: string[] = [];
     const refused = validate(costly).then((answer) => {
@@ -217,7 +217,7 @@ ${Array.from(
     expect(body.detail).toMatch(
       /These documents take (longer than 1000 ms|more than 64 MB of memory)\. Send fewer/,
     );
-    // The thread was ended; another request gets another, however busy the machine is.
+    // The thread was ended. Another request gets another thread, however busy the machine is.
     await eventually(async () => expect((await validate(fine)).status).toBe(200));
   });
 
@@ -234,7 +234,7 @@ ${Array.from(
     expect(refused?.body.detail).toMatch(/4 of yours wait already/);
   });
 
-  test('cannot start a backtest, or be explained with, where they are refused', async () => {
+  test('cannot start a backtest or be explained if they are refused', async () => {
     app = await startServer({ limits: { contractMs: 1 } });
     const documents = [{ name: 'typed', text: costly }];
     for (const [path, body] of [
@@ -245,8 +245,8 @@ ${Array.from(
   });
 });
 
-describe('a denial whose head comes before the question expires', () => {
-  /** Sends the head of a decision, lets the time pass, and then sends its body. */
+describe('a denial whose head arrives before the question expires', () => {
+  /** Sends the head of a decision, advances the clock, and then sends its body. */
   async function decideSlowly(
     decision: object,
     between: (clock: ManualClock) => void,
@@ -254,7 +254,7 @@ describe('a denial whose head comes before the question expires', () => {
     const clock = createManualClock(1_000);
     app = await startServer({}, clock);
     const { ledger, server, tokens } = app;
-    // Held by a process that is gone, so that nothing but this decision acts when the time is up.
+    // Held by a dead process, so that only this decision acts at the expiry.
     const tool = defineTool({ name: 'drop_table', mode: 'destructive', input: z.object({}), run: () => 1 });
     const holder = createRuntime({ tools: [tool], ledger, holdTimeoutMs: 5_000 });
     const pending = await holder
@@ -294,7 +294,7 @@ describe('a denial whose head comes before the question expires', () => {
     });
   }
 
-  test('counts although its body comes after', async () => {
+  test('counts although its body arrives later', async () => {
     const { status, view } = await decideSlowly({ decision: 'deny', reason: 'no' }, (clock) =>
       clock.advance(6_000),
     );

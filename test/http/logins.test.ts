@@ -25,7 +25,7 @@ const confirm = (link: string, origin = app.server.url): Promise<Response> =>
     body: new URLSearchParams({ code: new URL(link).searchParams.get('code') ?? '' }),
   });
 
-/** The headers a page of a browser sends that was logged in by a link. */
+/** The headers that a page sends after a login by a link. */
 async function logIn(): Promise<{ readonly cookie: string; readonly 'x-quittance-page-key': string }> {
   const { headers } = await confirm(app.server.loginLink() ?? '');
   return {
@@ -52,7 +52,7 @@ test('opening a link changes nothing: the button on its page logs in, once', asy
   expect((await confirm(link)).status).toBe(401);
 });
 
-test('another site can neither press the button nor have it say something else', async () => {
+test('another site can neither press the button nor change its text', async () => {
   const link = app.server.loginLink() ?? '';
   expect((await confirm(link, 'https://evil.example')).status).toBe(403);
   const page = await bare(`/login?code=${encodeURIComponent('"><script>')}`);
@@ -60,7 +60,7 @@ test('another site can neither press the button nor have it say something else',
   expect((await confirm(link)).status).toBe(303);
 });
 
-test('a link that nobody opened in a quarter of an hour is good for nothing', async () => {
+test('a link that was not opened within 15 minutes is invalid', async () => {
   const clock = createManualClock(1_000_000);
   const other = await startServer({}, clock);
   try {
@@ -76,7 +76,7 @@ test('a link that nobody opened in a quarter of an hour is good for nothing', as
   }
 });
 
-test('a cookie is sent over TLS alone where people come in over TLS', async () => {
+test('a cookie is sent over TLS only if the public URL has TLS', async () => {
   const cookieOf = async (publicUrl: string): Promise<string> => {
     const other = await startServer({ publicUrl });
     try {
@@ -98,7 +98,7 @@ test('a cookie is sent over TLS alone where people come in over TLS', async () =
   expect(await cookieOf('http://quittance.example.org')).toMatch(/=qt_[^;]+;(?!.*Secure)/);
 });
 
-test('logging in takes a form of this server’s own page, and a small one', async () => {
+test('a login needs a form of this server’s own page, and a small one', async () => {
   const { url } = app.server;
   const logIn = async (headers: Record<string, string>, more = ''): Promise<[number, boolean]> => {
     const body = `token=${app.tokens.viewer}${more}`;
@@ -110,7 +110,7 @@ test('logging in takes a form of this server’s own page, and a small one', asy
   expect(await logIn({ origin: url }, `&more=${'x'.repeat(5_000)}`)).toEqual([413, false]);
 });
 
-test('another site cannot log anybody out', async () => {
+test('another site cannot log a person out', async () => {
   const login = await logIn();
   const { cookie } = login;
   for (const headers of [
@@ -119,13 +119,13 @@ test('another site cannot log anybody out', async () => {
     { cookie },
   ])
     expect((await bare('/logout', { method: 'POST', headers })).status).toBe(403);
-  // A page key that is made up logs out neither this browser nor another.
+  // A made-up page key logs out neither this browser nor another.
   const madeUp = { cookie, origin: app.server.url, 'x-quittance-page-key': 'qt_made-up' };
   expect((await bare('/logout', { method: 'POST', headers: madeUp })).status).toBe(204);
   expect((await bare('/v1/me', { headers: login })).status).toBe(200);
 });
 
-test('logging in and out says which methods it takes', async () => {
+test('the login and logout routes list their methods', async () => {
   const allowed = async (path: string, method: string): Promise<[number, string | null]> => {
     const { status, headers } = await bare(path, { method });
     return [status, headers.get('allow')];
@@ -134,7 +134,7 @@ test('logging in and out says which methods it takes', async () => {
   expect(await allowed('/logout', 'GET')).toEqual([405, 'POST']);
 });
 
-test('a browser that came in under one name is let in again under that name, and under no other', async () => {
+test('a browser login under one name is valid under that name only', async () => {
   const { ledger, runtime, ledgerPath } = app;
   const login = await logIn();
   const secret = login.cookie.split('=')[1] ?? '';
@@ -154,7 +154,7 @@ test('a browser that came in under one name is let in again under that name, and
   }
 });
 
-test('a browser brings the cookies of every server on the machine, and this one takes its own', async () => {
+test('a browser sends the cookies of every server on the machine, and this one reads its own', async () => {
   const login = await logIn();
   const own = login.cookie;
   const secret = own.split('=')[1] ?? '';
@@ -169,7 +169,7 @@ test('a browser brings the cookies of every server on the machine, and this one 
   expect(await status(`${name}=qt_tossed`)).toBe(401);
 });
 
-test('a cookie without the page key of the same login is nobody, for reading and for changing', async () => {
+test('a cookie without the page key of the same login is anonymous, for reading and for changing', async () => {
   const [mine, other] = [await logIn(), await logIn()];
   const { origin } = new URL(app.server.url);
   const asked: readonly (readonly [string, string, string?])[] = [
@@ -202,7 +202,7 @@ test('a cookie without the page key of the same login is nobody, for reading and
   expect((await bare('/v1/me', { headers: mine })).status).toBe(200);
 });
 
-test('a login that an older version wrote, without a page key, is over', async () => {
+test('a login of an older version, without a page key, has ended', async () => {
   const login = await logIn();
   const path = tokenFilePath(app.ledgerPath);
   const written = readFileSync(path, 'utf8');
@@ -246,7 +246,7 @@ test('a form downloads what its login may read, and only from this server', asyn
     expect(await download({ path, ...key })).toEqual([400, null]);
 });
 
-test('what one is told is kept for no other', async () => {
+test('answers are cached for no other caller', async () => {
   const kept = async (path: string, init: RequestInit = {}): Promise<readonly (string | null)[]> => {
     const authorization = `Bearer ${app.tokens.viewer}`;
     const { headers } = await bare(path, { ...init, headers: { authorization } });
@@ -261,7 +261,7 @@ test('what one is told is kept for no other', async () => {
   expect(await kept('/login')).toEqual(['no-store', null]);
 });
 
-test('whoever followed another ledger is told so, instead of waiting for ever', async () => {
+test('a follower of another ledger gets an error, instead of waiting for ever', async () => {
   const headers = { authorization: `Bearer ${app.tokens.viewer}` };
   for (const [path, more] of [
     ['/v1/events?after=999999', {}],
@@ -273,7 +273,7 @@ test('whoever followed another ledger is told so, instead of waiting for ever', 
   }
 });
 
-test('a page of the feed has a tag that saves sending it again', async () => {
+test('a page of the feed has an ETag that avoids sending it again', async () => {
   await app.ask('f1', 'read_note', { id: '1' });
   const headers = { authorization: `Bearer ${app.tokens.viewer}`, accept: 'application/json' };
   const etag = (await bare('/v1/events?limit=1', { headers })).headers.get('etag') ?? '';

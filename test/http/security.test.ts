@@ -19,7 +19,7 @@ afterAll(() => app.close());
 const everyRole = Object.keys(mayDo) as Role[];
 const address = (path: string): string => path.replaceAll(/\{\w+\}/g, 'x');
 
-/** As bare as the wire: with any headers at all. */
+/** Raw requests, with any headers. */
 function bare(
   method: string,
   path: string,
@@ -54,7 +54,7 @@ function bare(
 
 type Login = { readonly cookie: string; readonly 'x-quittance-page-key': string };
 
-/** What a page of a browser sends that was logged in by this answer. */
+/** What a page sends after a login with this answer. */
 const loginOf = ({ headers }: { readonly headers: NodeJS.Dict<string | string[]> }): Login => ({
   cookie: String(headers['set-cookie']).split(';')[0] ?? '',
   'x-quittance-page-key': String(headers['location']).split('#page-key=')[1] ?? '',
@@ -77,7 +77,7 @@ const confirm = (link: string): ReturnType<typeof bare> =>
   );
 
 describe('who may do what', () => {
-  test('without a token every route is closed, but those that tell nothing or that a link opens', async () => {
+  test('without a token every route is closed, except those that reveal nothing or that a link opens', async () => {
     for (const { method, path, access } of routes) {
       const { status } = await bare(
         method,
@@ -95,7 +95,7 @@ describe('who may do what', () => {
     ]);
   });
 
-  test('every route is closed to every role it is not for, and open to every one it is', async () => {
+  test('every route is closed to other roles, and open to its own', async () => {
     for (const { method, path, access } of routes) {
       if (access === 'anyone' || path.endsWith('/events') || path === '/v1/verify') continue;
       for (const role of everyRole) {
@@ -113,7 +113,7 @@ describe('who may do what', () => {
     }
   });
 
-  test('whoever makes calls cannot approve them, and whoever approves cannot make them', async () => {
+  test('a token that makes calls cannot approve them, and one that approves cannot make them', async () => {
     const held = await app.ask<Held>('sep', 'delete_file', { path: '/x' });
     const path = `/v1/confirmations/${held.body.confirmationId}/decision`;
     const decision = { decision: 'approve', inputDigest: held.body.inputDigest };
@@ -135,7 +135,7 @@ describe('who may do what', () => {
     ).toBe(true);
   });
 
-  test('tokens that are wrong, cut, revoked, over or in the address open nothing', async () => {
+  test('tokens that are wrong, cut, revoked, expired or in the address open nothing', async () => {
     const { tokens, ledgerPath } = app;
     const { TokenFile } = await import('../../src/http/token-file.ts');
     const file = new TokenFile(tokenFilePath(ledgerPath), Date.now);
@@ -159,7 +159,7 @@ describe('who may do what', () => {
     expect((await bare('GET', `/v1/me?token=${tokens.admin}`, {})).status).toBe(401);
   });
 
-  test('whoever is put out while they wait for a call to run gets none', async () => {
+  test('a client whose access ends while it waits for a call to run gets none', async () => {
     const { TokenFile } = await import('../../src/http/token-file.ts');
     const file = new TokenFile(tokenFilePath(app.ledgerPath), Date.now);
     const { token } = file.create({ name: 'waiting', role: 'operator' });
@@ -177,7 +177,7 @@ describe('who may do what', () => {
     expect(await isIn()).toBe(false);
   });
 
-  test('what is kept of tokens is of no use to a thief, and readable by its owner alone', () => {
+  test('the stored form of tokens is useless to a thief, and readable by its owner only', () => {
     const path = tokenFilePath(app.ledgerPath);
     const kept = readFileSync(path, 'utf8');
     for (const token of Object.values(app.tokens)) expect(kept).not.toContain(token);
@@ -186,7 +186,7 @@ describe('who may do what', () => {
 });
 
 describe('browsers', () => {
-  test('come in with a link that is good once, and leave nothing of it in the address', async () => {
+  test('log in with a link that works once, and leave nothing of it in the address', async () => {
     const link = new URL(app.server.loginLink() ?? '');
     const first = await confirm(link.href);
     expect([first.status, String(first.headers.location).split('#')[0]]).toEqual([303, '/login/done']);
@@ -244,7 +244,7 @@ describe('browsers', () => {
     expect((await bare('POST', path, fine, body)).status).toBe(200);
   });
 
-  test('of another name are turned away: no name can be pointed at the server', async () => {
+  test('with another host name are refused: no name can be pointed at the server', async () => {
     const { port } = app.server;
     const authorization = `Bearer ${app.tokens.admin}`;
     for (const host of [
@@ -261,7 +261,7 @@ describe('browsers', () => {
       expect((await bare('GET', '/v1/calls', { host, authorization })).status).toBe(200);
   });
 
-  test('for a page under a name that two sockets can share are sent to the address of the server', async () => {
+  test('for a page under a name that two sockets can share are redirected to the address of the server', async () => {
     const { port, url } = app.server;
     expect(url).toBe(`http://127.0.0.1:${port}`);
     for (const host of [`localhost:${port}`, `LOCALHOST:${port}`, `[::1]:${port}`]) {
@@ -294,7 +294,7 @@ describe('browsers', () => {
       expect(headers['content-security-policy']).not.toContain('unsafe');
       expect(headers['access-control-allow-origin']).toBeUndefined();
     }
-    // Scripts, styles and connections of this server alone; pictures may also be in the page itself.
+    // Scripts, styles and connections of this server only; images may also be inline.
     const policy = String((await bare('GET', '/', {})).headers['content-security-policy']);
     for (const directive of policy.split('; '))
       expect(directive).toMatch(/^(?:img-src 'self' data:|[a-z-]+ '(?:self|none)')$/);
@@ -318,7 +318,7 @@ describe('decision links', () => {
   const use = (body: object): Promise<{ readonly status: number; readonly text: string }> =>
     bare('POST', '/v1/decisions', { 'content-type': 'application/json' }, JSON.stringify(body));
 
-  test('decide once: a second use is told who was first', async () => {
+  test('decide once: a second use names the first person', async () => {
     const { token, url, held } = await link('link1');
     expect(new URL(url).hash).toBe(`#${token}`);
     const read = await bare(
@@ -335,9 +335,9 @@ describe('decision links', () => {
     expect((await use({ token, decision: 'deny', by: 'Mail Ada' })).status).toBe(409);
   });
 
-  test('keep who made them beside whatever name is typed, in the console’s lists and in the audit', async () => {
+  test('record their maker next to any typed name, in the console’s lists and in the audit', async () => {
     const { token, held } = await link('link3');
-    // Typed to look like somebody else's decision.
+    // Typed to look like another person's decision.
     const typed = 'admin-person';
     expect((await use({ token, decision: 'deny', by: typed })).status).toBe(200);
     const by = {
@@ -356,7 +356,7 @@ describe('decision links', () => {
     );
   });
 
-  test('that were changed, are for somebody else or for something else open nothing', async () => {
+  test('that were changed, or are for another person or question, open nothing', async () => {
     const { token } = await link('link2', { by: 'Bob', decisions: ['deny'] });
     expect((await use({ token: `${token.slice(0, -2)}aa`, decision: 'deny' })).status).toBe(403);
     expect((await use({ token, decision: 'approve' })).status).toBe(403);
@@ -371,8 +371,8 @@ describe('decision links', () => {
   });
 });
 
-describe('what comes in and goes out', () => {
-  test('times without end are refused, and long ones are counted in few steps', async () => {
+describe('input and output', () => {
+  test('endless durations are refused, and long ones are counted in few steps', async () => {
     for (const until of ['1e300', '9'.repeat(30), '9007199254740991'])
       expect([until, (await app.get(`/v1/stats?since=0&until=${until}`)).status]).toEqual([until, 400]);
     const { body } = await app.get<Stats>('/v1/stats?since=0&until=253402300799999&buckets=500');
@@ -380,7 +380,7 @@ describe('what comes in and goes out', () => {
     expect(body.totals.calls).toBe(body.series.reduce((sum, { calls }) => sum + calls, 0));
   });
 
-  test('whatever tools and models write comes back as data, never as a page', async () => {
+  test('text of tools and models comes back as data, never as a page', async () => {
     const payload = `"><script>alert(1)</script><img src=x onerror=alert(1)>\u2028\u0000`;
     const turn = app.runtime.turn({
       sessionId: `s${payload}`,
@@ -406,7 +406,7 @@ describe('what comes in and goes out', () => {
     expect(rows.length).toBeGreaterThan(0);
   });
 
-  test('names of artifacts are names: nothing leads out of the session', async () => {
+  test('names of artifacts are only names: nothing leads out of the session', async () => {
     const { body } = await app.ask('art', 'read_log', {}, { waitMs: 10_000 });
     const { artifactId } = (body as unknown as { outcome: { artifactId: string } }).outcome;
     for (const id of [
@@ -434,7 +434,7 @@ describe('what comes in and goes out', () => {
     expect((await bare('GET', '/assets/..%2f..%2fpackage.json', {})).text).not.toContain('quittance-source');
   });
 
-  test('nothing that is hidden is told by any route, and no route opens the seal', async () => {
+  test('no route reveals a hidden value, and no route opens the seal', async () => {
     const secret = 'hunter2-the-secret';
     const held = await app.ask<Held>('sealed', 'delete_file', { path: '/x', password: secret });
     expect(held.body.decision).toBe('held');
@@ -453,7 +453,7 @@ describe('what comes in and goes out', () => {
     expect(JSON.stringify(feed.body)).not.toContain(secret);
   });
 
-  test('bodies that are too large, no JSON, too deep or of another shape are refused with what to do', async () => {
+  test('bodies that are too large, not JSON, too deep or of another shape are refused with advice', async () => {
     const authorization = `Bearer ${app.tokens.operator}`;
     const post = async (body: string, type = 'application/json'): Promise<[number, string]> => {
       const { status, text } = await bare('POST', '/v1/calls', { authorization, 'content-type': type }, body);

@@ -1,4 +1,6 @@
-/** A denial counts from when the head of its request arrived, as long as the body of the tool has not begun. */
+/**
+ * A denial counts from the arrival of its request's head, as long as the body of the tool has not started.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -57,7 +59,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The server's own runtime holds the call, so its expiry acts at the very moment the time is up. */
+/** The server's own runtime holds the call, so its expiry acts exactly at its time. */
 async function hold(effect: 'allow' | 'block'): Promise<Stage> {
   const clock = createManualClock(1_000);
   const ledgerPath = join(folder, 'ledger.db');
@@ -112,7 +114,7 @@ async function hold(effect: 'allow' | 'block'): Promise<Stage> {
   return { clock, runtime, ran, asked, question, send };
 }
 
-/** Lets everything happen that is under way. */
+/** Lets all pending work finish. */
 async function settle(): Promise<void> {
   for (let n = 0; n < 50; n++) await new Promise(setImmediate);
 }
@@ -134,7 +136,7 @@ const ways: readonly [string, (stage: Stage) => Promise<{ path: string; more: ob
 ];
 
 describe.each(ways)('a denial %s whose head arrives before the question expires', (_, wayOf) => {
-  test('keeps a call from running that runs when the time is up', async () => {
+  test('stops a call that would run at the expiry', async () => {
     const stage = await hold('allow');
     const { path, more } = await wayOf(stage);
     const { status, body } = await stage.send(path, { ...more, decision: 'deny' }, async () => {
@@ -147,7 +149,7 @@ describe.each(ways)('a denial %s whose head arrives before the question expires'
     expect(stage.ran).toEqual([]);
   });
 
-  test('is the outcome of a call that is blocked when the time is up', async () => {
+  test('is the outcome of a call that is blocked at the expiry', async () => {
     const stage = await hold('block');
     const { path, more } = await wayOf(stage);
     const { status } = await stage.send(path, { ...more, decision: 'deny' }, async () => {
@@ -158,7 +160,7 @@ describe.each(ways)('a denial %s whose head arrives before the question expires'
     expect(await stage.asked).toMatchObject({ type: 'ToolDenied', code: 'confirmation.rejected' });
   });
 
-  test('is too late once the call has run: its body is waited for 10 seconds', async () => {
+  test('is too late once the call has run: its body is awaited for 10 seconds', async () => {
     const stage = await hold('allow');
     const { path, more } = await wayOf(stage);
     const { status } = await stage.send(path, { ...more, decision: 'deny' }, async () => {
@@ -172,7 +174,7 @@ describe.each(ways)('a denial %s whose head arrives before the question expires'
     expect(stage.ran).toEqual(['users']);
   });
 
-  test('leaves the expiry to act where the request is refused or approves', async () => {
+  test('lets the expiry act if the request is refused or approves', async () => {
     const stage = await hold('allow');
     const { path, more } = await wayOf(stage);
     const { inputDigest } = stage.question;

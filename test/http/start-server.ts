@@ -1,4 +1,4 @@
-/** A server on a ledger of its own, and the ways to talk to it. */
+/** A server on its own ledger, and ways to talk to it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import { libraryName } from './library-name.ts';
 
-/** Run by whoever asks. */
+/** Run by the client. */
 export const remoteTools: readonly AnyTool[] = [
   defineTool({ name: 'get_weather', input: z.object({ city: z.string() }), handoff: true }),
   defineTool({
@@ -70,14 +70,14 @@ export type TestServer = {
   readonly runtime: Runtime;
   readonly ledgerPath: string;
   readonly tokens: Readonly<Record<Role, string>>;
-  /** As an admin unless told. */
+  /** With the role admin by default. */
   get<Body = never>(
     path: string,
     as?: Role,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer<Body>>;
   post<Body = never>(path: string, body: unknown, as?: Role): Promise<Answer<Body>>;
-  /** A call as another program asks for it. */
+  /** Requests a call like another program. */
   ask<Body = never>(id: string, name: string, args: object, more?: object): Promise<Answer<Body>>;
   close(): Promise<void>;
 };
@@ -113,7 +113,7 @@ export async function startServer(
       strangerRate: { perSecond: 1_000, burst: 10_000 },
       contractMs: 30_000, // the machine may be busy with other tests
       ...options.limits,
-      // A test that computes for long between two requests must not find its connection closed under it.
+      // A test that computes for long between two requests must not find its connection closed.
       timeouts: { keepAliveMs: 120_000, ...options.limits?.timeouts },
     },
   });
@@ -122,7 +122,7 @@ export async function startServer(
     const text = await response.text();
     const isJson = /json(?!l)/.test(response.headers.get('content-type') ?? '');
     refuseLibraryNames(response, text);
-    // What a route answers is said by whoever asks it.
+    // The caller states the type of the answer.
     return {
       status: response.status,
       body: (isJson ? JSON.parse(text) : text) as Body,
@@ -155,7 +155,7 @@ export async function startServer(
   };
 }
 
-/** Whatever a test is about: who is refused is told what to do by means that HTTP has. */
+/** In every test, a refusal must tell the client what to do with HTTP. */
 function refuseLibraryNames({ headers, url }: Response, text: string): void {
   if (headers.get('content-type')?.startsWith('application/problem+json') !== true) return;
   const { title, detail } = JSON.parse(text) as { title: string; detail: string };

@@ -1,4 +1,4 @@
-/** Whoever has no token, or a wrong one: how often they may try, and from where. */
+/** Clients without a valid token: how often they may try, and from where. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { createRuntime } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
@@ -10,10 +10,10 @@ import { startServer } from './start-server.ts';
 let app: TestServer | undefined;
 afterEach(() => app?.close());
 
-/** So slow that nothing comes back while a test runs. */
+/** So slow that nothing is refilled during a test. */
 const threeTries = { limits: { strangerRate: { perSecond: 0.01, burst: 3 } } };
 
-/** What five requests in a row are answered with. */
+/** The answers to five requests in a row. */
 async function tryFive(server: TestServer, path: string, init: RequestInit = {}): Promise<readonly number[]> {
   const statuses: number[] = [];
   for (let n = 0; n < 5; n++)
@@ -21,7 +21,7 @@ async function tryFive(server: TestServer, path: string, init: RequestInit = {})
   return statuses;
 }
 
-describe('whoever guesses is asked to wait', () => {
+describe('a client that guesses is asked to wait', () => {
   test.each([
     ['without a token', '/v1/me', {}],
     ['with a wrong one', '/v1/me', { headers: { authorization: 'Bearer qt_guessed' } }],
@@ -30,7 +30,7 @@ describe('whoever guesses is asked to wait', () => {
   ] as const)('%s', async (_how, path, init) => {
     app = await startServer(threeTries);
     expect(await tryFive(app, path, init)).toEqual([401, 401, 401, 429, 429]);
-    // Whoever is known is not kept waiting by those who are not, even from the same address, nor is what watches.
+    // A known client is not delayed by unknown ones, even from the same address. Neither is a monitor.
     expect((await app.get('/v1/me')).status).toBe(200);
     for (const probe of ['/healthz', '/readyz'])
       expect(await tryFive(app, probe)).toEqual([200, 200, 200, 200, 200]);
@@ -46,7 +46,7 @@ describe('whoever guesses is asked to wait', () => {
     expect(await tryFive(app, '/login', form)).toEqual([401, 401, 401, 429, 429]);
   });
 
-  test('and a decision link that is none is such a guess', async () => {
+  test('and an invalid decision link is such a guess', async () => {
     app = await startServer(threeTries);
     const guess = {
       method: 'POST',
@@ -64,7 +64,7 @@ test.each<[string, Partial<HttpServerOptions>]>([
   ['one with a secret', { publicUrl: 'https://ada:pw@example.org' }],
   ['a host that is an address', { allowHosts: ['https://example.org'] }],
   ['a host that is two', { allowHosts: ['a b'] }],
-])('a server that is to answer under %s is not started', async (_what, names) => {
+])('a server does not start with the host name %s', async (_what, names) => {
   const ledger = createMemoryLedger();
   const runtime = createRuntime({ tools: [], ledger });
   const starting = createHttpServer({ ledger, runtime, port: 0, ...names });
@@ -72,7 +72,7 @@ test.each<[string, Partial<HttpServerOptions>]>([
   await runtime.close();
 });
 
-test('a server answers under the names it is told', async () => {
+test('a server answers under its configured names', async () => {
   const names = { publicUrl: 'https://Quittance.example.org/', allowHosts: ['10.0.0.5:8080', '[fe80::1]'] };
   app = await startServer(names);
   const statusAs = async (host: string): Promise<number> =>
@@ -82,7 +82,7 @@ test('a server answers under the names it is told', async () => {
   expect(await statusAs('10.0.0.5')).toBe(421);
 });
 
-test('a server that is told nothing else listens on this machine alone', async () => {
+test('a server listens on this machine only by default', async () => {
   app = await startServer();
   expect(new URL(app.server.url).hostname).toBe('127.0.0.1');
 });

@@ -38,7 +38,7 @@ async function open(path: string, token = app.tokens.admin, method = 'GET'): Pro
   return response;
 }
 
-/** All that still comes, and whether it came to an end: a connection that was cut has none. */
+/** Everything that still arrives, and whether it ended properly: a cut connection did not. */
 async function readOn(response: IncomingMessage): Promise<{ text: string; isWhole: boolean }> {
   let text = '';
   response.setEncoding('utf8');
@@ -99,14 +99,14 @@ describe('an export', () => {
     ['its token is revoked', 'revoke'],
     ['the time of its token is up', 'expire'],
     ['the server closes', 'close'],
-  ] as const)('is cut off where %s, and nobody can take it for a whole one', async (_, how) => {
+  ] as const)('is cut off if %s, and cannot be mistaken for a complete one', async (_, how) => {
     const clock = createManualClock(1_000_000);
     app = await startServer({}, clock);
     await fill(1_000, 8);
     const file = new TokenFile(tokenFilePath(app.ledgerPath), () => clock.now());
     const { token } = file.create({ name: 'auditor', role: 'admin', expiresInMs: 60_000 });
-    const response = await open('/v1/export', token); // read by nobody: it waits in the middle
-    // Not read before the server has let go of it: the end is not to be reached by being quick.
+    const response = await open('/v1/export', token); // no client reads it: it waits in the middle
+    // Not read before the server has released it: speed must not help to reach the end.
     if (how === 'close') await app.server.close();
     else {
       if (how === 'revoke') file.revoke('auditor');
@@ -118,7 +118,7 @@ describe('an export', () => {
     await expect(problemsOf(text)).rejects.toThrow('of the export');
   });
 
-  test('is made for nobody who asks for its head alone, and in one piece for who asks for ranges', async () => {
+  test('is not made for a HEAD request, and sent whole for a range request', async () => {
     app = await startServer();
     await fill(3);
     expect((await open('/v1/export', app.tokens.admin, 'HEAD')).statusCode).toBe(405);
@@ -129,7 +129,7 @@ describe('an export', () => {
 });
 
 describe('jobs', () => {
-  test('are listed, newest first, with who started them and what came of them, and are found without their ids', async () => {
+  test('are listed, newest first, with who started them and their result, and are found without their ids', async () => {
     app = await startServer();
     await fill(3);
     expect((await app.get<JobList>('/v1/jobs', 'viewer')).body).toEqual({ rows: [] });
@@ -157,10 +157,10 @@ describe('jobs', () => {
     expect((await app.get('/v1/jobs?kind=other')).status).toBe(400);
   });
 
-  test('are not followed any more by one whose token is revoked or over', async () => {
+  test('are no longer followed after the token is revoked or expires', async () => {
     const clock = createManualClock(1_000_000);
     app = await startServer({}, clock);
-    // However quick the work is, this one is not over before its follower is.
+    // However fast the work is, it must not end before its follower.
     const following = vi.spyOn(Jobs.prototype, 'follow').mockImplementation(async function* (
       this: Jobs,
       id,

@@ -1,4 +1,4 @@
-/** Every way in which a decision or a resolution comes over HTTP, by role, by token and by who asked. */
+/** Every way in which a decision or a resolution arrives over HTTP, by role, by token and by requester. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer, CallDetail, Problem, Role } from 'quittance/http';
 import { routes } from '../../src/http/routes.ts';
@@ -53,7 +53,7 @@ const hold = async (id: string): Promise<Held> => {
   return body.confirmationId === undefined ? (await ask(id, app.tokens.operator)).body : body;
 };
 
-/** The routes by which a person, or a program, changes what becomes of a call, and the role each takes. */
+/** The routes by which a person or a program decides about a call, and their roles. */
 const doors: Readonly<Record<string, string>> = {
   'POST /v1/calls': 'operator',
   'POST /v1/sessions/{sessionId}/calls/{callId}/resolution': 'operator or approver',
@@ -68,8 +68,8 @@ const doors: Readonly<Record<string, string>> = {
   'POST /v1/handoffs/report': 'operator',
 };
 
-test('bound-approval: every route that changes something is a known door, with the role it takes', () => {
-  // These explain, replay and stop work of the server; no call is changed by them.
+test('bound-approval: every route that changes something is known, with its role', () => {
+  // These explain, replay and stop work of the server. They change no call.
   const readsOnly = /^\/v1\/(?:contracts|jobs)\//;
   const other = new Set(['admin', 'viewer']);
   const found = routes
@@ -78,7 +78,7 @@ test('bound-approval: every route that changes something is a known door, with t
   expect(Object.fromEntries(found)).toEqual(doors);
 });
 
-test('no role but those that a door takes gets through it, and nobody without a token', async () => {
+test('only the roles of a route may use it, and no client without a token', async () => {
   const roles: readonly Role[] = ['viewer', 'operator', 'approver', 'admin'];
   for (const { method, path, access } of routes) {
     if (doors[`${method} ${path}`] === undefined || access === 'anyone') continue;
@@ -92,9 +92,9 @@ test('no role but those that a door takes gets through it, and nobody without a 
   }
 });
 
-describe('a call in doubt', () => {
+describe('an unresolved call', () => {
   const lose = async (id: string, token: string): Promise<string> => {
-    // A session of its own: calls with equal arguments in one session would be twins.
+    // Its own session: calls with equal arguments in one session would be twins.
     const sent = { sessionId: id, call: { id, name: 'charge_card', arguments: {} }, waitMs: 10_000 };
     await send('/v1/calls', sent, token);
     await expect
@@ -103,7 +103,7 @@ describe('a call in doubt', () => {
     return `/v1/sessions/${id}/calls/${id}/resolution`;
   };
 
-  test('is resolved by an approver other than the asker, whatever the resolution says', async () => {
+  test('is resolved by an approver other than the requester, with any resolution', async () => {
     const asker = tokens.create({ name: 'Root', role: 'admin' });
     const again = tokens.create({ name: 'Root-2', role: 'admin', person: 'root' });
     const path = await lose('lost1', asker.token);
@@ -128,7 +128,7 @@ describe('a call in doubt', () => {
     expect(JSON.stringify(body.events)).toContain(`"id":"${asker.record.tokenId}"`);
   });
 
-  test('may run again under another id only if an approver other than the asker agrees', async () => {
+  test('may run again under another id only if an approver other than the requester agrees', async () => {
     const asker = tokens.create({ name: 'Tess', role: 'admin' });
     await lose('twin1', asker.token);
     const sent = { sessionId: 'twin1', call: { id: 'twin2', name: 'charge_card', arguments: {} } };
@@ -140,7 +140,7 @@ describe('a call in doubt', () => {
     expect((await send(path, approve, app.tokens.approver)).status).toBe(200);
   });
 
-  test('is not resolved by the asker after a new token of the same name', async () => {
+  test('is not resolved by the requester with a new token of the same name', async () => {
     const first = tokens.create({ name: 'Sam', role: 'admin' });
     const path = await lose('lost2', first.token);
     tokens.revoke('Sam');
@@ -182,7 +182,7 @@ describe('a decision link', () => {
     expect([long.status, long.body.detail]).toEqual([400, expect.stringContaining('7 days')]);
   });
 
-  test('decides as the person who is signed in, if they may', async () => {
+  test('decides as the signed-in person, if they may', async () => {
     const held = await hold('l3');
     const made = await link(held, {}, app.tokens.approver);
     for (const role of ['viewer', 'operator'] as const)
@@ -200,7 +200,7 @@ describe('a decision link', () => {
     });
   });
 
-  test('of the service gives no right: the person who uses it signs in', async () => {
+  test('of the service gives no permission: the person who uses it signs in', async () => {
     const held = await hold('l4');
     const token = await app.runtime.confirmations.link(held.confirmationId, { expiresInMs: 60_000 });
     expect((await use(token, { by: 'approver-person' })).status).toBe(403);
@@ -210,7 +210,7 @@ describe('a decision link', () => {
 });
 
 describe('a token', () => {
-  test('that lists principals speaks for those alone', async () => {
+  test('with principals acts for those only', async () => {
     const { token } = tokens.create({
       name: 'bound',
       role: 'operator',
@@ -238,7 +238,7 @@ describe('a token', () => {
     expect((await ask('bound2', token, { principal })).status).toBe(200);
   });
 
-  test('and a worker are joined by a sign that neither may hold', async () => {
+  test('and a worker are joined by a separator that neither may contain', async () => {
     expect(() => tokens.create({ name: 'a/b', role: 'operator' })).toThrow(/may not hold "\/"/);
     const { status } = await send(
       '/v1/handoffs/claim',
@@ -248,7 +248,7 @@ describe('a token', () => {
     expect(status).toBe(400);
   });
 
-  test('has no name that looks like that of another', () => {
+  test('has no name that looks like another', () => {
     tokens.create({ name: 'Victor', role: 'viewer' });
     for (const name of ['victor', 'VICTOR ', 'Vіctor', 'Vict\u200bor', 'Víctor', 'V.i.c.t.o.r', 'V1ctor'])
       expect(() => tokens.create({ name, role: 'viewer' })).toThrow(/looks like the name|already/);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Sends these bytes, and more once something is answered, and reads until the server ends the connection. */
+/** Sends these bytes, more after an answer, and reads until the server ends the connection. */
 const send = (bytes: string, andThen?: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(app.server.port, '127.0.0.1', () => socket.write(bytes));
@@ -30,7 +30,7 @@ const host = (): string => `Host: 127.0.0.1:${app.server.port}\r\n`;
 const token = (): string => `Authorization: Bearer ${app.tokens.operator}\r\n`;
 const json = 'Content-Type: application/json\r\n';
 
-describe('whoever takes nothing', () => {
+describe('a client that reads nothing', () => {
   const asked = 300;
   const sockets = (): number =>
     process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
@@ -45,7 +45,8 @@ describe('whoever takes nothing', () => {
     const socket = connect(slow.server.port, '127.0.0.1', () => socket.write(one.repeat(asked)));
     socket.pause();
     await new Promise((resolve) => socket.once('connect', resolve));
-    // Whoever does not read does not hear of their end either: both ends are in this process, and one goes.
+    // A client that does not read does not notice the end of its connection either. Both ends are in this
+    // process.
     const open = sockets();
     await expect.poll(() => sockets() < open).toBe(true);
     let text = '';
@@ -70,7 +71,7 @@ describe('whoever takes nothing', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('input that is not a request', () => {
   test.each<[what: string, status: number, bytes: () => string]>([
     ['no HTTP', 400, () => 'HELLO\r\n\r\n'],
     ['no host', 400, () => 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
@@ -105,7 +106,7 @@ describe('what is no request', () => {
       408,
       () => `POST /v1/calls HTTP/1.1\r\n${host()}${token()}${json}Content-Length: 9\r\n\r\n{`,
     ],
-  ])('%s is refused with %i as everything is', async (_, status, bytes) => {
+  ])('%s is refused with %i like any other', async (_, status, bytes) => {
     const answer = await send(bytes());
     const [head = '', body = ''] = answer.split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
@@ -127,12 +128,12 @@ describe('what is no request', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test('and expects too much is answered all the same', async () => {
+  test('with an unknown expectation is answered anyway', async () => {
     const answer = await send(`GET /healthz HTTP/1.1\r\n${host()}Expect: tea\r\nConnection: close\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test('and ends in the middle of its body is nobody’s fault but the asker’s', async () => {
+  test('that ends in the middle of its body is the client’s fault only', async () => {
     const { port } = app.server;
     const counted = 'requests_total{method="POST",route="/v1/calls",status="400"}';
     await new Promise<void>((resolve) => {

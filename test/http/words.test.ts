@@ -1,4 +1,4 @@
-/** What is said over HTTP is said in its own words: no answer names a function of the library. */
+/** Answers over HTTP use HTTP's own terms: none names a function of the library. */
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/base/error.ts';
@@ -7,7 +7,10 @@ import { toProblem } from '../../src/http/problem.ts';
 import { readSources } from '../sources.ts';
 import { libraryName } from './library-name.ts';
 
-/** What is said while a runtime, a tool or a behavior is made, to the code of one, or on a page: no request is refused by it. */
+/**
+ * Messages from the creation of a runtime, a tool or a behavior, to its code, or on a page: no request meets
+ * them.
+ */
 const saidBefore =
   /^src\/(?:cli|react|adapters|replay|testing|view|store|tool|contracts|policy)\/|^src\/[\w-]+\.ts$|^src\/runtime\/(?:behaviors\/|check-options|create-runtime|attempt\/body-context|turn\/open-turn|hold\/await-hold-signal|turn\/turn|host\/(?:behaviors?|retry|where|confirm)\.ts$)|^src\/http\/(?:http-words|create-http-server|pages)\.ts$|^src\/base\/error\.ts$/;
 
@@ -16,7 +19,7 @@ const overHttp = (code: ErrorCode, message: string): string => {
   return `${title} ${detail}`;
 };
 
-/** A text as it is put together, with something in quotes for what is filled in. */
+/** A text as it is put together, with a quoted placeholder for each value. */
 function textOf(node: ts.Node): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node))
@@ -32,7 +35,7 @@ function* textsIn(node: ts.Node): Generator<string> {
   else yield text;
 }
 
-describe('what is said over HTTP', () => {
+describe('texts over HTTP', () => {
   test.each(Object.keys(errorTable) as ErrorCode[])('%s names no function of the library', (code) => {
     if (/^(?:cassette|adapter)\./.test(code)) return;
     expect(overHttp(code, 'Found what was not expected.')).not.toMatch(libraryName);
@@ -42,14 +45,14 @@ describe('what is said over HTTP', () => {
     const met = readSources()
       .filter(({ path }) => !saidBefore.test(path))
       .flatMap(({ path, tree }) => [...textsIn(tree)].map((text) => ({ path, text })))
-      // Names of codes, of events, and of the place a message begins with, are no messages.
+      // Names of codes, events and prefixes of messages are not messages.
       .filter(({ text }) => libraryName.test(text) && text.includes(' '));
     expect(met.length).toBeGreaterThan(3);
     const told = met.map(({ path, text }) => `${path}: ${overHttp('config.invalid', text)}`);
     expect(told.filter((each) => libraryName.test(each))).toEqual([]);
   });
 
-  test('means are named that HTTP has', () => {
+  test('name the routes and fields of HTTP', () => {
     const said = overHttp(
       'undo.spent',
       'Find out, and say so with runtime.calls.reconcile({ sessionId, callId: "a\\"b" }, …).',

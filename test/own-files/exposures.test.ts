@@ -51,13 +51,13 @@ async function troubles(path: string, workingDirectory: string): Promise<readonl
   );
 }
 
-describe('a runtime warns once, at its start, of an allowed area that holds its own files', () => {
+describe('a runtime warns once, at its start, of an allowed folder that contains its own files', () => {
   test.each(['.', './', 'workspace/..', 'absolute'])('within %j', async (within) => {
     const path = write(within === 'absolute' ? root : within);
     expect(await troubles(path, root)).toEqual(['.quittance/ledger.db', 'contracts.yaml']);
   });
 
-  test('by a link to the folder above', async () => {
+  test('through a link to the folder above', async () => {
     symlinkSync(root, join(root, 'workspace', 'up'));
     expect(await troubles(write(join(root, 'workspace', 'up')), root)).toEqual([
       '.quittance/ledger.db',
@@ -65,11 +65,11 @@ describe('a runtime warns once, at its start, of an allowed area that holds its 
     ]);
   });
 
-  test('not where the agent has a folder of its own', async () => {
+  test('not if the agent has its own folder', async () => {
     expect(await troubles(write('.'), join(root, 'workspace'))).toEqual([]);
   });
 
-  test('not where the rule takes them away', async () => {
+  test('not if the rule excludes them', async () => {
     const path = write('.', '    not_within: [./.quittance, ./contracts.yaml]\n');
     expect(await troubles(path, root)).toEqual([]);
   });
@@ -91,7 +91,7 @@ describe('a runtime warns once, at its start, of an allowed area that holds its 
 });
 
 describe('quittance contracts check', () => {
-  test('warns of the same, with what to do', async () => {
+  test('warns of the same, with advice', async () => {
     write('.');
     const checked = await runProgramHere(['contracts', 'check', 'contracts.yaml', '--json'], { cwd: root });
     const warnings = checked.out
@@ -108,7 +108,7 @@ describe('quittance contracts check', () => {
     ).toBe(1);
   });
 
-  test('says nothing about a project as `quittance init` makes it', async () => {
+  test('gives no warning for a project made by `quittance init`', async () => {
     await runProgramHere(['init', 'fresh'], { cwd: root });
     const cwd = join(root, 'fresh');
     const checked = await runProgramHere(['contracts', 'check', 'contracts.yaml', '--strict'], { cwd });

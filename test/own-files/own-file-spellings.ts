@@ -231,7 +231,7 @@ export const spellings: readonly Spelling[] = [
   })),
 ];
 
-/** A folder that holds the ledger, used for more than listing names. */
+/** A folder that contains the ledger, used for more than listing names. */
 export const folderAttempts: readonly (readonly [tool: string, input: JsonObject])[] = [
   ['Bash', { command: 'rm -rf .' }],
   ['Bash', { command: 'grep -r x .' }],

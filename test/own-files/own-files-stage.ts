@@ -9,7 +9,7 @@ import type { Door } from '../attacks/attack-class.ts';
 
 export type OwnFilesStage = {
   readonly root: string;
-  /** The folder the agent works in. */
+  /** The working folder of the agent. */
   readonly agent: string;
   readonly ledgerPath: string;
   readonly contractsPath: string;
@@ -21,7 +21,7 @@ export type OwnFilesStage = {
   readonly close: () => Promise<void>;
 };
 
-/** The package, from its source or as it is packed. */
+/** The package, from its source or packed. */
 export type StageDoor = Pick<Door, 'quittance' | 'contracts' | 'ledger'>;
 
 /** Every tool takes any arguments and does nothing. */
@@ -49,8 +49,8 @@ rules:
 `;
 
 /**
- * `inside`: the ledger lies in the agent's folder. `outside`: beside it, which is where it belongs.
- * `contracts: false`: no rule at all.
+ * `inside`: the ledger is in the agent's folder. `outside`: next to it, where it belongs. `contracts: false`:
+ * no rule at all.
  */
 export async function setOwnFilesStage(
   {
@@ -69,7 +69,7 @@ export async function setOwnFilesStage(
   writeFileSync(join(agent, 'src', 'a.ts'), '');
   writeFileSync(contractsPath, rules('own-files'));
   const ledger = await openLedger(ledgerPath);
-  void ledger.sealKey; // makes the key file
+  void ledger.sealKey; // creates the key file
   writeFileSync(`${ledgerPath}.tokens`, '{"version":1,"tokens":[],"logins":[]}', { mode: 0o600 });
   symlinkSync(join(ledgerPath, '..'), join(agent, 'src', 'state'));
   symlinkSync(`${ledgerPath}.key`, join(agent, 'src', 'innocent.txt'));
@@ -97,7 +97,7 @@ export async function setOwnFilesStage(
     ),
     ledger,
     ...(contracts !== undefined && { contracts }),
-    // Nothing is held: what is refused here is refused by the gate alone.
+    // Nothing is held: a refusal here comes from the gate alone.
     treatments: { local: 'run', destructive: 'run' },
   });
   let calls = 0;

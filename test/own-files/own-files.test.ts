@@ -35,8 +35,8 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
     expect(await stage.call('list_directory', { path: file })).toMatchObject(refused);
   });
 
-  test('a protected file behind many others is found, and the event loop is free meanwhile', async () => {
-    // At each look this clock is 100 ms further, so a slice of work ends soon.
+  test('a protected file after many others is found, and the event loop is free meanwhile', async () => {
+    // This clock advances 100 ms with each read, so a slice of work ends soon.
     let nowMs = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 100));
     let turns = 0;
@@ -54,7 +54,7 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
     expect(turns).toBeGreaterThan(12);
   });
 
-  test('a script may name the same files again and again, and not too many different ones', async () => {
+  test('a script may name the same files repeatedly, but not too many different ones', async () => {
     const { agent } = stage;
     const same = Array.from({ length: 800 }, (_, at) => `grep -n todo src/${at % 40}.ts`).join('\n');
     expect(await stage.call('Bash', { command: same, cwd: agent })).toMatchObject({
@@ -64,7 +64,7 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
     expect(await stage.call('Bash', { command: different, cwd: agent })).toMatchObject(refused);
   });
 
-  test('ordinary calls go through', async () => {
+  test('ordinary calls pass', async () => {
     const { agent } = stage;
     const good: readonly (readonly [string, JsonObject])[] = [
       ['read_file', { path: 'src/a.ts' }],
@@ -101,8 +101,8 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
   });
 });
 
-describe('a folder that holds them', () => {
-  test.each(folderAttempts)('%s %j is refused where the ledger is inside', async (tool, input) => {
+describe('a folder that contains them', () => {
+  test.each(folderAttempts)('%s %j is refused if the ledger is inside', async (tool, input) => {
     const stage = await setOwnFilesStage(door, 'inside');
     try {
       const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
@@ -127,7 +127,7 @@ describe('a folder that holds them', () => {
     ['Bash', { command: "sed -n '1,5p' contracts.yaml" }],
     ['Bash', { command: 'git diff contracts.yaml' }],
     ['Grep', { pattern: 'x', path: join(import.meta.dirname, '../../src/runtime') }],
-  ] as const)('%s %j goes through where the ledger is outside', async (tool, input) => {
+  ] as const)('%s %j passes if the ledger is outside', async (tool, input) => {
     const stage = await setOwnFilesStage(door, 'outside');
     try {
       const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
@@ -155,7 +155,7 @@ describe('a folder that holds them', () => {
 });
 
 describe('which files are protected', () => {
-  test('the templates of the package are read but never changed', async () => {
+  test('the templates of the package can be read but never changed', async () => {
     const path = join(import.meta.dirname, '../../templates/coding-agent.yaml');
     const stage = await setOwnFilesStage(door, 'outside', { contracts: false });
     try {
@@ -220,7 +220,7 @@ describe('which files are protected', () => {
     }
   });
 
-  test('files of the host that are listed, at the start and later', async () => {
+  test('listed files of the host, at the start and later', async () => {
     const { root, close } = await setOwnFilesStage(door, 'outside');
     const runtime = createRuntime({
       tools: [
@@ -243,14 +243,14 @@ describe('which files are protected', () => {
     await close();
   });
 
-  test('wrong lists are refused at the start', () => {
+  test('invalid lists are refused at the start', () => {
     for (const protectedFiles of [{ sealed: 'x' }, { sealed: [''] }, { hidden: [] }, { readOnly: [7] }])
       expect(() => createRuntime({ tools: [], protectedFiles: protectedFiles as never })).toThrow(
         'protectedFiles takes two lists of paths',
       );
   });
 
-  test('contract files that a reload brings, and the target of a link that moved', async () => {
+  test('contract files that a reload adds, and the target of a link that moved', async () => {
     const { root, contractsPath, agent, close } = await setOwnFilesStage(door, 'outside');
     const link = join(root, 'link.yaml');
     symlinkSync(contractsPath, link);

@@ -36,7 +36,7 @@ const open = async (): Promise<Ledger> => (ledger = await openLedger(path));
 const key = (): string => `${path}.key`;
 const tokens = (): string => `${path}.tokens`;
 
-/** Starts a server on the ledger, as `quittance serve` does. */
+/** Starts a server on the ledger, like `quittance serve`. */
 async function serve(): Promise<void> {
   const opened = await open();
   const runtime = createRuntime({ tools: [], ledger: opened });
@@ -73,13 +73,13 @@ describe('the seal key', () => {
     expect(() => createRuntime({ tools: [], ledger: opened })).not.toThrow();
   });
 
-  test('is made for its user alone, in a folder for its user alone', async () => {
+  test('is created for its user only, in a folder for its user only', async () => {
     void (await open()).sealKey;
     expect(statSync(key()).mode & 0o777).toBe(0o600);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  test('in a folder that others can write is refused, also before it is made', async () => {
+  test('in a folder that others can write is refused, even before it exists', async () => {
     mkdirSync(folder);
     chmodSync(folder, 0o777);
     const opened = await open();
@@ -88,7 +88,7 @@ describe('the seal key', () => {
     );
   });
 
-  test('behind a link is judged by where it really lies', async () => {
+  test('behind a link is judged by its real location', async () => {
     const elsewhere = join(root, 'elsewhere');
     mkdirSync(elsewhere);
     writeFileSync(join(elsewhere, 'key'), Buffer.alloc(32, 7), { mode: 0o600 });
@@ -110,7 +110,7 @@ describe('the seal key', () => {
     expect(() => opened.sealKey).toThrow('is not a regular file');
   });
 
-  // Only root can give a file away.
+  // Only root can change the owner of a file.
   test.skipIf(userInfo().uid !== 0)('of another user is refused', async () => {
     writeKey(0o600);
     chownSync(key(), 12_345, 12_345);
@@ -118,7 +118,7 @@ describe('the seal key', () => {
     expect(() => opened.sealKey).toThrow(`belongs to another user. Put it right with: chown 0 ${key()}`);
   });
 
-  test('in a folder with a blank is put right by a command that can be typed', async () => {
+  test('in a folder with a space is fixed by a command that can be typed', async () => {
     folder = join(root, "Ada's state");
     path = join(folder, 'ledger.db');
     writeKey(0o644);
@@ -135,7 +135,7 @@ describe('the token file', () => {
     );
   });
 
-  test('that others can only read is accepted: it holds digests', async () => {
+  test('that others can only read is accepted: it contains digests', async () => {
     writeTokens(0o644);
     await expect(serve()).resolves.toBeUndefined();
   });
@@ -152,7 +152,7 @@ describe('the token file', () => {
     );
   });
 
-  test('in a folder that others can write stops the server although there is no file yet', async () => {
+  test('in a folder that others can write stops the server even if the file does not exist yet', async () => {
     mkdirSync(folder);
     writeKey(0o600);
     chmodSync(folder, 0o777);

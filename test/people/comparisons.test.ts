@@ -1,4 +1,4 @@
-/** What people see of a held call whose tool shows no preview: a comparison with the last call on the same resource. */
+/** What people see of a held call without a preview: a comparison with the last call on the same resource. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ const save = (more: Partial<AnyTool> = {}): AnyTool =>
 
 type Given = { readonly path: string; readonly [name: string]: unknown };
 
-/** Makes calls that run, then one that is held, and gives its question. */
+/** Makes calls that run, then one that is held, and returns its question. */
 async function ask(
   runtime: (held: boolean) => Runtime,
   earlier: readonly Given[],
@@ -78,7 +78,7 @@ describe('a held call without a preview', () => {
     ]);
   });
 
-  it('says so where the arguments are the same', async () => {
+  it('says so if the arguments are equal', async () => {
     const args = { path: 'a', title: 'Same' };
     const { comparison } = await ask(on(createMemoryLedger()), [args], args);
     expect(comparison).toMatchObject({ callId: 'c0', fields: [], more: 0 });
@@ -97,18 +97,18 @@ describe('a held call without a preview', () => {
         },
       }),
     ],
-  ])('says that there is nothing to see: %s', async (_title, earlier, tool) => {
+  ])('says that there is nothing to compare: %s', async (_title, earlier, tool) => {
     const view = await ask(on(createMemoryLedger(), tool), earlier, { path: 'a' });
     expect([view.previewSource, view.comparison, view.preview]).toEqual(['none', undefined, undefined]);
   });
 
-  it('shows the preview of the tool where there is one', async () => {
+  it('shows the tool’s preview if there is one', async () => {
     const tool = save({ preview: () => ({ kind: 'text', text: 'Saves it.' }) });
     const view = await ask(on(createMemoryLedger(), tool), [{ path: 'a' }], { path: 'a', title: 'New' });
     expect([view.previewSource, view.comparison]).toEqual(['tool', undefined]);
   });
 
-  it('shows the part in which long texts differ, and so many differences', async () => {
+  it('shows the part in which long texts differ, and a limited number of differences', async () => {
     const long = (middle: string): string => 'x'.repeat(5_000) + middle + 'y'.repeat(5_000);
     const many = (value: number): object =>
       Object.fromEntries(Array.from({ length: 80 }, (_, n) => [`k${n}`, value]));
@@ -126,7 +126,7 @@ describe('a held call without a preview', () => {
     });
   });
 
-  it('looks at ten calls at most', async () => {
+  it('reads at most ten calls', async () => {
     const memory = createMemoryLedger();
     let reads = 0;
     const counting = alterLedger(memory, {
@@ -149,14 +149,14 @@ describe('a held call without a preview', () => {
   });
 });
 
-it('[secrets-stay-out] what is hidden in either call stays hidden, and may differ', async () => {
+it('[secrets-stay-out] values hidden in either call stay hidden, and may differ', async () => {
   const folder = newFolder();
   const ledger = await openLedger(join(folder, 'ledger.db'));
   const secrets = ['tr0ub4dor-one', 'tr0ub4dor-two'];
   const view = await ask(
     on(ledger),
     [{ path: 'a', password: secrets[0], note: 'old' }],
-    // The second call echoes the secret of its own input in the clear.
+    // The second call echoes the secret of its own input in plain text.
     { path: 'a', password: secrets[1], note: `see ${secrets[1]}` },
   );
   expect(view.comparison?.fields).toEqual([
@@ -172,7 +172,7 @@ it('[secrets-stay-out] what is hidden in either call stays hidden, and may diffe
 });
 
 describe('people see the comparison', () => {
-  it('on the command line, and are told where there is none', async () => {
+  it('on the command line, and a message if there is none', async () => {
     const path = join(newFolder(), 'ledger.db');
     const ledger = await openLedger(path);
     const runtimes = on(ledger);

@@ -11,7 +11,7 @@ afterEach(async () => {
 
 const secret = `sk-${'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8b'}`;
 
-it('[bound-approval] applies the schema once to an edit that was written from the accepted arguments', async () => {
+it('[bound-approval] applies the schema once to an edit of the accepted arguments', async () => {
   const got: unknown[] = [];
   const runtime = createRuntime({
     tools: [
@@ -34,7 +34,7 @@ it('[bound-approval] applies the schema once to an edit that was written from th
   const { confirmationId, inputDigest } = await holdCall(runtime, turn, 'c', 'transfer', args);
   const [asked] = (await runtime.confirmations.list({ status: 'pending' })).rows;
   expect(asked).toMatchObject({ effectiveInput: { euros: 500 }, acceptedInput: { euros: 5 } });
-  // Changes the amount, and leaves the mask of the token in place: it stands for the token as the model gave it.
+  // Changes the amount, and leaves the mask of the token in place: it stands for the token from the model.
   const edited = { ...(asked?.acceptedInput as JsonObject), euros: 4 };
   expect(JSON.stringify(edited)).not.toContain(secret);
   await runtime.confirmations.decide(confirmationId, {
@@ -47,7 +47,7 @@ it('[bound-approval] applies the schema once to an edit that was written from th
   expect(got).toEqual([{ euros: 400, token: `signed ${secret}` }]);
 });
 
-it('keeps with the decision that the person had not read to the end, and refuses anything but true and false', async () => {
+it('stores with the decision that the person had not read to the end, and refuses anything but true and false', async () => {
   const runtime = createRuntime({
     tools: [defineTool({ name: 'act', mode: 'local', input: z.object({}), run: () => 'ok' })],
   });

@@ -29,7 +29,7 @@ function setDesk(text: string) {
 const pay = envelope('c', 'pay', { cents: 5 });
 
 describe('a question', () => {
-  it('expires after 24 hours where neither a rule, a hook nor the host sets a time', async () => {
+  it('expires after 24 hours if neither a rule, a hook nor the host sets a time', async () => {
     const { clock, runtime, turn } = setStage({
       tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
     });
@@ -43,7 +43,7 @@ describe('a question', () => {
     expect(await asked).toMatchObject({ reason: 'expired', code: 'confirmation.expired' });
   });
 
-  it('never expires where the host says none: a year later it can still be answered', async () => {
+  it('never expires if the host says none: a year later it can still be answered', async () => {
     const { clock, runtime, turn } = setStage({
       holdTimeoutMs: 'none',
       tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
@@ -80,7 +80,7 @@ describe('a question', () => {
     expect(await asked).toMatchObject({ reason: 'expired', code: 'confirmation.expired' });
   });
 
-  it('with a time that is none stops the call, and says so', async () => {
+  it('with an invalid time stops the call, with a reason', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
       onPreToolUse: () => ToolDecision.requiresConfirmation('Sure?', { timeoutMs: Number.NaN }),
@@ -88,7 +88,7 @@ describe('a question', () => {
     expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject({ code: 'policy.hook' });
   });
 
-  it('of a rule expires after its time: denied as expired, which is not a person’s no', async () => {
+  it('of a rule expires after its time: denied as expired, which differs from a person’s denial', async () => {
     const { clock, runtime, turn, ran } = setDesk(asking(', timeout: 10'));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -119,7 +119,7 @@ describe('a question', () => {
     expect((await question(runtime)).expiresAt).toBe(clock.now() + 300_000);
   });
 
-  it('that nobody answers lets the call run where its rule says so, and the rule is on record as who decided', async () => {
+  it('without an answer lets the call run if its rule says so, and the rule is recorded as the decider', async () => {
     const { clock, runtime, turn, ran } = setDesk(asking(', timeout: 10, timeout_effect: allow'));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -137,7 +137,7 @@ describe('a question', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('about a preview that goes stale lets nothing run unanswered, whatever its rule says', async () => {
+  it('about a preview that expires lets nothing run unanswered, whatever its rule says', async () => {
     const ran: unknown[] = [];
     const tool = defineTool({
       name: 'pay',
@@ -153,7 +153,7 @@ describe('a question', () => {
     expect(ran).toEqual([]);
   });
 
-  it('that would let the call run still lets a person say no first', async () => {
+  it('that would let the call run still lets a person deny it first', async () => {
     const { clock, runtime, turn, ran } = setDesk(asking(', timeout: 10, timeout_effect: allow'));
     const asked = turn.call(pay);
     await runtime.confirmations.decide((await question(runtime)).confirmationId, {
@@ -166,7 +166,7 @@ describe('a question', () => {
     expect(ran).toEqual([]);
   });
 
-  it('of several takes the shortest time, and one block among them blocks', async () => {
+  it('with several asks takes the shortest time, and one block among them blocks', async () => {
     const rule = (id: string, then: string) =>
       `  - { id: ${id}, type: pre, tool: pay, when: { args.cents: { gt: 0 } }, then: { action: ask, message: m${then} } }`;
     const { clock, runtime, turn, ran } = setDesk(
@@ -187,11 +187,11 @@ describe('a question', () => {
     expect(ran).toEqual([]);
   });
 
-  it('is past deciding the moment its time is up, whoever notices first', async () => {
+  it('cannot be decided from the moment of its expiry, whichever process notices first', async () => {
     const { clock, runtime, turn, ran } = setDesk(asking(', timeout: 10'));
     const asked = turn.call(pay);
     const open = await question(runtime);
-    clock.jumpTo(clock.now() + 10_000); // the ledger's clock is past it, no timer has fired
+    clock.jumpTo(clock.now() + 10_000); // the ledger's clock has passed it, no timer has fired
     expect((await refusal(runtime.confirmations.decide(open.confirmationId, yes(open)))).code).toBe(
       'confirmation.expired',
     );
@@ -202,14 +202,14 @@ describe('a question', () => {
 });
 
 describe('an approval', () => {
-  it('that comes to its use too late is worth nothing: the time covers decision and use', async () => {
+  it('that is used too late does not count: the time covers decision and use', async () => {
     const ran: unknown[] = [];
     const gate = Promise.withResolvers<void>();
     let looks = 0;
     const { clock, runtime, turn } = setStage({
       tools: [defineTool({ name: 'pay', run: (args) => ran.push(args) })],
       contracts: contractsFromYamlString(asking(', timeout: 10')),
-      // The second look, after the approval, takes its time.
+      // The checks after the approval take a while.
       onPreToolUse: async () => {
         if (looks++ > 0) await gate.promise;
         return { type: 'allow' };
@@ -232,7 +232,7 @@ describe('an approval', () => {
   });
 });
 
-describe('when whoever held the call is gone', () => {
+describe('after the process that held the call died', () => {
   const open = (text: string) => {
     const clock = createManualClock();
     const file = createMortalLedger(clock);
@@ -251,7 +251,7 @@ describe('when whoever held the call is gone', () => {
   };
 
   it.each(['the tool', 'no tool'] as const)(
-    'the next process with %s settles what was approved and not used in time',
+    'the next process with %s settles an approval that was not used in time',
     async (has) => {
       const { clock, start, ran } = open(asking(', timeout: 10'));
       const first = start('first');
@@ -271,7 +271,7 @@ describe('when whoever held the call is gone', () => {
   );
 
   it.each(['the tool', 'no tool'] as const)(
-    'the next process with %s settles what has expired meanwhile',
+    'the next process with %s settles a question that expired meanwhile',
     async (has) => {
       const { clock, start, ran } = open(asking(', timeout: 10'));
       const first = start('first');
@@ -307,7 +307,7 @@ describe('when whoever held the call is gone', () => {
     expect(ran).toEqual([]);
   });
 
-  it('an approval nobody used in time is worth nothing to the next process', async () => {
+  it('an approval that was not used in time does not count in the next process', async () => {
     const { clock, start, ran } = open(asking(', timeout: 10'));
     const first = start('first');
     void first.runtime.turn({ sessionId: 's' }).call(pay);
@@ -324,7 +324,7 @@ describe('when whoever held the call is gone', () => {
     expect(ran).toEqual([]);
   });
 
-  it('a rule that lets it run when nobody answers does so in the next process, once, if that has the tool', async () => {
+  it('a rule that allows it after the expiry does so in the next process, once, if that has the tool', async () => {
     const { clock, start, ran } = open(asking(', timeout: 10, timeout_effect: allow'));
     const first = start('first');
     void first.runtime.turn({ sessionId: 's' }).call(pay);

@@ -1,4 +1,7 @@
-/** A value that is masked because it also stands under the name of a secret: the person who decides is told. */
+/**
+ * A value that is masked because it also has the name of a secret elsewhere: the person who decides learns
+ * this.
+ */
 import type { AnyTool, RuntimeOptions } from 'quittance';
 import { defineTool, ToolDecision } from 'quittance';
 import { describe, expect, it } from 'vitest';
@@ -35,7 +38,7 @@ describe('[secrets-stay-out] a person who decides about masked arguments', () =>
     ['deep', { to: [{ iban: account }], api_key: account }, '$.to[0].iban'],
     ['as a number', { amount: 12_345_678, pin: 1, secret: '12345678' }, '$.amount'],
     ['as a key', { shares: { [account]: 1 }, token: account }, '$.shares["[REDACTED]"]'],
-  ])('is told which argument repeats a hidden value: %s', async (_, args, path) => {
+  ])('learns which argument repeats a hidden value: %s', async (_, args, path) => {
     const { risk, effectiveInput } = await askAbout(args);
     expect(JSON.stringify(effectiveInput)).not.toContain('0532');
     expect(hiddenWords(risk)).toEqual([`${because}: ${path}`]);
@@ -51,7 +54,7 @@ describe('[secrets-stay-out] a person who decides about masked arguments', () =>
     expect(hiddenWords(risk)).toEqual([`${because}: $.recipient`]);
   });
 
-  it('is told when the schema moves a short secret to another argument', async () => {
+  it('learns when the schema moves a short secret to another argument', async () => {
     const { risk, effectiveInput } = await askAbout(
       { token: '4711', amount: 1 },
       {
@@ -64,12 +67,12 @@ describe('[secrets-stay-out] a person who decides about masked arguments', () =>
     expect(hiddenWords(risk)).toEqual([`${because}: $.amount`]);
   });
 
-  it('is told when what the caller said beside the call hides an argument', async () => {
+  it('learns when the caller’s facts hide an argument', async () => {
     const { risk } = await askAbout({ recipient: account }, {}, { token: account });
     expect(hiddenWords(risk)).toEqual([`${because}: $.recipient`]);
   });
 
-  it('is told when a preview is partly hidden', async () => {
+  it('learns when a preview is partly hidden', async () => {
     const { risk } = await askAbout(
       { token: account },
       { preview: () => ({ kind: 'text', text: `To ${account}`, snapshot: {} }) },
@@ -77,7 +80,7 @@ describe('[secrets-stay-out] a person who decides about masked arguments', () =>
     expect(hiddenWords(risk)).toEqual(['preview is partly hidden']);
   });
 
-  it('is told when the question is partly hidden', async () => {
+  it('learns when the question is partly hidden', async () => {
     const onPreToolUse = () => ToolDecision.requiresConfirmation(`May ${account} be paid?`);
     const { risk } = await askAbout({ token: account }, {}, undefined, { onPreToolUse });
     expect(hiddenWords(risk)).toEqual(['question is partly hidden']);
@@ -88,13 +91,13 @@ describe('[secrets-stay-out] a person who decides about masked arguments', () =>
     expect(hiddenWords(risk)).toEqual([`${because}: $.to[0], $.to[1], $.to[2], $.to[3] and 496 more`]);
   });
 
-  it('is told nothing of the kind about secrets that stand where they belong', async () => {
+  it('sees no such risk for secrets in their expected places', async () => {
     const { risk } = await askAbout({ token: account, recipient: 'Ada', note: 'password=hunter2-and-more' });
     expect(hiddenWords(risk)).toEqual([]);
   });
 });
 
-describe('[secrets-stay-out] a value that is hidden in the snapshot of a preview', () => {
+describe('[secrets-stay-out] a value hidden in the snapshot of a preview', () => {
   it('is hidden in the output of the body that got it', async () => {
     const { runtime, turn } = setStage({
       tools: [

@@ -1,4 +1,4 @@
-/** Values that are hidden although the request did not hold them: a default or a transform of the schema added them. */
+/** Hidden values that were not in the request: a default or a transform of the schema added them. */
 import type { JsonObject } from 'quittance';
 import type { PersonDecision } from 'quittance/runtime';
 import { createRuntime, defineTool } from 'quittance';
@@ -37,16 +37,16 @@ function hold(args: JsonObject) {
   return { runtime, without, told, got, written };
 }
 
-describe('a value that only the schema gave, and that is hidden', () => {
+describe('a hidden value that only the schema added', () => {
   describe.each([
     ['nothing else is', { id: 1 }],
     ['the request hides something as well', { id: 1, password: 'hunter22' }],
-  ])('where %s', (_, args) => {
+  ])('if %s', (_, args) => {
     it.each<[string, Pick<PersonDecision, 'reason'> & JsonObject]>([
       ['approves', { decision: 'approve', reason: `${added} is right` }],
       ['denies', { decision: 'deny', reason: `${added} is wrong` }],
       ['answers', { decision: 'respond', response: `take ${added} yourself` }],
-    ])('[secrets-stay-out] is not kept in the words of a person who %s', async (__, decision) => {
+    ])('[secrets-stay-out] is not stored in the words of a person who %s', async (__, decision) => {
       for (const process of ['runtime', 'without'] as const) {
         const on = hold(args);
         const { confirmationId, inputDigest, effectiveInput } = await question(on.runtime);
@@ -62,7 +62,7 @@ describe('a value that only the schema gave, and that is hidden', () => {
       }
     });
 
-    it('[bound-approval] is what the body gets where an edit leaves the mask in its place', async () => {
+    it('[bound-approval] reaches the body if an edit leaves the mask in its place', async () => {
       for (const process of ['runtime', 'without'] as const) {
         const on = hold(args);
         const { confirmationId, inputDigest, effectiveInput } = await question(on.runtime);
@@ -80,7 +80,7 @@ describe('a value that only the schema gave, and that is hidden', () => {
     });
   });
 
-  it('[secrets-stay-out] stays hidden where a process without the tool puts another in its place', async () => {
+  it('[secrets-stay-out] stays hidden if a process without the tool replaces it', async () => {
     const on = hold({ id: 1 });
     const { confirmationId, inputDigest } = await question(on.runtime);
     await on.without.confirmations.decide(confirmationId, {
@@ -95,7 +95,7 @@ describe('a value that only the schema gave, and that is hidden', () => {
   });
 });
 
-it('[bound-approval] a process that takes a held call over asks about what the schema made of the arguments', async () => {
+it('[bound-approval] a process that takes over a held call asks about the schema’s result', async () => {
   const clock = createManualClock();
   const file = createMortalLedger(clock);
   const tools = [

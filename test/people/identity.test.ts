@@ -1,4 +1,4 @@
-/** Who did what about a call, and how they were known: whatever way it came in. */
+/** Who acted on a call, and how they were identified, on every path. */
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { ToolCallInput } from 'quittance';
@@ -40,8 +40,8 @@ async function held(options: { separateDuties?: boolean } = {}) {
   return { ledger, runtime, turn, ask };
 }
 
-describe('bound-approval: how the person was known is on record', () => {
-  test('for a decision, and it is self-asserted where nothing is said', async () => {
+describe('bound-approval: how the person was identified is on record', () => {
+  test('for a decision; without an identity it is self-asserted', async () => {
     const { runtime, ask } = await held();
     const first = await ask('a');
     const { inputDigest } = first;
@@ -93,7 +93,7 @@ describe('bound-approval: how the person was known is on record', () => {
     expect(events.find(({ type }) => type === 'body.erased')).toMatchObject({ by: 'ada', identity: ada });
   });
 
-  test('and is one of the kinds there are', async () => {
+  test('and is one of the known kinds', async () => {
     const { runtime, ask } = await held();
     const { confirmationId } = await ask('a');
     for (const identity of [
@@ -115,8 +115,8 @@ describe('bound-approval: how the person was known is on record', () => {
   });
 });
 
-describe('where duties are separate', () => {
-  test('the asker is known by what verified them, whatever name they give', async () => {
+describe('with separate duties', () => {
+  test('the requester is known by their verified identity, whatever name they give', async () => {
     const { runtime, ask } = await held({ separateDuties: true });
     const { confirmationId, inputDigest } = await ask('a', ada);
     for (const [by, identity] of [
@@ -136,7 +136,7 @@ describe('where duties are separate', () => {
     await runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'cy', inputDigest });
   });
 
-  test('a process without the option cannot be used to get round it', async () => {
+  test('a process without the option cannot be used to bypass it', async () => {
     const { ledger, ask } = await held({ separateDuties: true });
     const { confirmationId, inputDigest } = await ask('a');
     const elsewhere = createRuntime({ tools: [], ledger });
@@ -146,7 +146,7 @@ describe('where duties are separate', () => {
     await elsewhere.confirmations.decide(confirmationId, { decision: 'deny', by: 'bob' });
   });
 
-  test('a grant does not answer the calls of the person who gave it', async () => {
+  test('a grant does not approve the calls of the person who gave it', async () => {
     const { runtime, ask } = await held({ separateDuties: true });
     await runtime.grants.give({ sessionId: 's', toolName: 'wipe', by: 'sam', identity: ada });
     const { confirmationId } = await ask('a', { ...ada });

@@ -1,4 +1,6 @@
-/** Random lives of one held call: whatever happens in whatever order, its body runs at most once, and by right. */
+/**
+ * Random lives of one held call: in any order of events, its body runs at most once, and only with a reason.
+ */
 import fc from 'fast-check';
 import type { Runtime } from 'quittance';
 import type { CallEvent, QuittanceEvent } from 'quittance/events';
@@ -47,7 +49,7 @@ const byVersion = new Map(
   documents.map((text, index) => [contractsFromYamlString(text).version, rulesets[index] ?? []]),
 );
 
-/** What a ruleset says about an amount, found without the product. */
+/** The ruling of a ruleset about an amount, computed without the product. */
 const saying = (version: string | undefined, action: Rule['action'], amount: unknown): string[] =>
   (byVersion.get(version ?? '') ?? [])
     .filter((rule) => rule.action === action && Number(amount) > rule.over)
@@ -55,7 +57,7 @@ const saying = (version: string | undefined, action: Rule['action'], amount: unk
 
 const cents = fc.constantFrom(1, 100, 600, 1_000);
 const who = fc.constantFrom('ada', 'bob');
-/** Which question, counted from the newest; whether its own digest is named. */
+/** Which question, counted from the newest; does the decision name its own digest? */
 const about = { of: fc.nat({ max: 2 }), by: who, honest: fc.boolean() };
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('ask' as const) }) },
@@ -79,7 +81,7 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 const approval = { do: 'approve', of: 0, by: 'ada', honest: true } as const;
 const calm = { do: 'settle down' } as const;
 
-/** What chance alone seldom brings about: approvals that nobody can use at once, and what may happen meanwhile. */
+/** Rare in random runs: approvals that cannot be used at once, and what may happen meanwhile. */
 const passage: fc.Arbitrary<readonly Step[]> = fc.oneof(
   { weight: 8, arbitrary: step.map((each) => [each]) },
   {
@@ -110,7 +112,10 @@ class Life {
     return this.#runtimes[0];
   }
 
-  /** The process is killed; another starts on the same ledger, with or without the tool, and a second runtime in it. */
+  /**
+   * The process is killed. Another starts on the same ledger, with or without the tool, and a second runtime
+   * in it.
+   */
   restart(hasTool: boolean): void {
     this.#handle?.kill();
     this.#handle = this.file.open();
@@ -174,7 +179,7 @@ class Life {
 
 const isOf = (event: QuittanceEvent): event is CallEvent => 'callId' in event && event.callId === 'c';
 
-/** Why the body may have begun, from the record alone; throws where there is no reason. */
+/** Why the body may have started, from the record alone. Throws if there is no reason. */
 function expectRight(events: readonly CallEvent[], amount: unknown): void {
   const startedAt = events.findIndex(({ type }) => type === 'tool.started');
   const before = events.slice(0, startedAt);
@@ -183,9 +188,9 @@ function expectRight(events: readonly CallEvent[], amount: unknown): void {
   expect(ruling).toMatchObject({ decision: 'allow' });
   expect(saying(ruling?.policyVersion, 'block', amount)).toEqual([]);
   const held = before.findLast((event) => event.type === 'tool.held');
-  // Rules that asked nobody when it came, or any more: there was nothing to approve.
+  // Rules that asked no one at first, or do not ask any more: there was nothing to approve.
   const asks = saying(ruling?.policyVersion, 'ask', amount);
-  // Whatever rule asks now has asked the same when the person was shown the call.
+  // Every rule that asks now asked the same when the person saw the call.
   const shown =
     held && before.slice(0, before.indexOf(held)).findLast((event) => event.type === 'tool.decided');
   const known = new Set((byVersion.get(shown?.policyVersion ?? '') ?? []).map(lineOf));
@@ -222,40 +227,44 @@ function expectRight(events: readonly CallEvent[], amount: unknown): void {
   );
 }
 
-describe('[bound-approval] however holds, decisions, expiry, reloads and crashes fall', () => {
-  it('[bound-approval] the body runs at most once, and only by right', { timeout: 600_000 }, async () => {
-    const numRuns = Number(process.env['INTERLEAVINGS'] ?? 150);
-    let runs = 0;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.nat({ max: documents.length - 1 }),
-        fc.array(passage, { minLength: 2, maxLength: 20 }).map((passages) => passages.flat()),
-        async (document, steps) => {
-          const life = new Life(document);
-          life.ask();
-          for (const each of steps) await life.take(each);
-          // In the end somebody who has the tool comes, and all that can end does.
-          await life.take({ do: 'settle down' });
-          life.restart(true);
-          life.ask();
-          await life.take({ do: 'settle down' });
-          // What expired under a rule that lets it run may be asked again by another rule.
-          for (let round = 0; round < 3; round++) {
-            life.clock.advance(3_600_000);
+describe('[bound-approval] in any order of holds, decisions, expiry, reloads and crashes', () => {
+  it(
+    '[bound-approval] the body runs at most once, and only with a reason',
+    { timeout: 600_000 },
+    async () => {
+      const numRuns = Number(process.env['INTERLEAVINGS'] ?? 150);
+      let runs = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.nat({ max: documents.length - 1 }),
+          fc.array(passage, { minLength: 2, maxLength: 20 }).map((passages) => passages.flat()),
+          async (document, steps) => {
+            const life = new Life(document);
+            life.ask();
+            for (const each of steps) await life.take(each);
+            // In the end a process with the tool starts, and everything that can end does.
             await life.take({ do: 'settle down' });
-          }
-          const events = (await life.runtime.events.list({ sessionId: 's' })).filter(isOf);
-          const starts = events.filter(({ type }) => type === 'tool.started');
-          expect(starts.length).toBeLessThanOrEqual(1);
-          expect(life.ran.length).toBeLessThanOrEqual(starts.length);
-          if (starts.length === 1)
-            expectRight(events, (life.ran[0] as { cents?: number } | undefined)?.cents);
-          await expectSettledOnce(life.runtime);
-          runs += life.ran.length;
-        },
-      ),
-      { numRuns },
-    );
-    expect(runs).toBeGreaterThan(numRuns / 20); // else this proves little
-  });
+            life.restart(true);
+            life.ask();
+            await life.take({ do: 'settle down' });
+            // A call that an expiry allowed may be asked about again by another rule.
+            for (let round = 0; round < 3; round++) {
+              life.clock.advance(3_600_000);
+              await life.take({ do: 'settle down' });
+            }
+            const events = (await life.runtime.events.list({ sessionId: 's' })).filter(isOf);
+            const starts = events.filter(({ type }) => type === 'tool.started');
+            expect(starts.length).toBeLessThanOrEqual(1);
+            expect(life.ran.length).toBeLessThanOrEqual(starts.length);
+            if (starts.length === 1)
+              expectRight(events, (life.ran[0] as { cents?: number } | undefined)?.cents);
+            await expectSettledOnce(life.runtime);
+            runs += life.ran.length;
+          },
+        ),
+        { numRuns },
+      );
+      expect(runs).toBeGreaterThan(numRuns / 20); // otherwise this proves little
+    },
+  );
 });

@@ -65,7 +65,7 @@ type Stage = {
   readonly checking: Promise<void>;
   /** Lets those checks end. */
   readonly check: PromiseWithResolvers<ToolDecision>;
-  /** Resolves once the body has begun. */
+  /** Resolves once the body has started. */
   readonly running: Promise<void>;
   readonly body: PromiseWithResolvers<void>;
 };
@@ -133,7 +133,7 @@ async function problems(): Promise<readonly string[]> {
   return found;
 }
 
-it('a denial in time is recorded without the time it was received at: only a late one needs that', async () => {
+it('a denial in time is recorded without its time of receipt: only a late one needs that', async () => {
   const { holder, decider, asked, confirmationId } = await hold();
   clock.advance(1_000);
   await decider.confirmations.decide(confirmationId, { ...noInTime, receivedAt: 1_500 });
@@ -145,7 +145,7 @@ it('a denial in time is recorded without the time it was received at: only a lat
 });
 
 describe.each(['safe_write', 'read'] as const)('a denial from another process, of a %s call', (mode) => {
-  it('keeps the call from running while its last checks are made', async () => {
+  it('stops the call while its last checks run', async () => {
     const { holder, decider, asked, confirmationId, ran, checking, check } = await hold(mode);
     clock.advance(5_000);
     await checking;
@@ -161,7 +161,7 @@ describe.each(['safe_write', 'read'] as const)('a denial from another process, o
     expect(await decider.confirmations.list({ status: 'denied' })).toMatchObject({
       rows: [{ confirmationId }],
     });
-    // The holder itself ends the call: it does not answer from a record as if it had asked twice.
+    // The holder itself ends the call: it does not answer from a record like a repeat.
     expect((await eventTypes(holder, 'c')).slice(-3)).toEqual([
       'confirmation.expired',
       'confirmation.decided',
@@ -171,7 +171,7 @@ describe.each(['safe_write', 'read'] as const)('a denial from another process, o
     expect(await problems()).toEqual([]);
   });
 
-  it('is refused once the body has begun', async () => {
+  it('is refused once the body has started', async () => {
     const { holder, decider, asked, confirmationId, ran, check, running, body } = await hold(mode);
     check.resolve(ToolDecision.allow);
     clock.advance(5_000);
@@ -186,7 +186,7 @@ describe.each(['safe_write', 'read'] as const)('a denial from another process, o
   });
 });
 
-it('counts where the checks stop the call as well: the person is named', async () => {
+it('counts even if the checks stop the call too: the person is named', async () => {
   const { holder, decider, asked, confirmationId, checking, check } = await hold();
   clock.advance(5_000);
   await checking;
@@ -224,7 +224,7 @@ it('refuses an approval that was received in time: the expiry has decided', asyn
   expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
 });
 
-it('takes back no approval of a person', async () => {
+it('does not override a person’s approval', async () => {
   const { decider, asked, confirmationId, checking, check, body } = await hold();
   const shown = await question(decider);
   await decider.confirmations.decide(confirmationId, yes(shown, 'eve'));

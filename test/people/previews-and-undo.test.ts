@@ -1,4 +1,4 @@
-/** Previews, undo and the end of processes: each ledger that is opened here is an owner of its own, as a process is. */
+/** Previews, undo and the end of processes: each ledger opened here is a separate owner, like a process. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ type Process = { readonly runtime: Runtime; readonly ledger: Ledger; readonly di
 
 const clock = createManualClock();
 
-/** A process that may die at any moment: nothing it still wants to write is written. */
+/** A process that may die at any moment: from then on it writes nothing. */
 async function start(...tools: readonly AnyTool[]): Promise<Process> {
   const ledger = await openLedger(join(folder, 'ledger.db'), { clock });
   open.push(ledger);
@@ -41,7 +41,7 @@ async function start(...tools: readonly AnyTool[]): Promise<Process> {
   return { runtime, ledger, die };
 }
 
-/** What `quittance verify` says about what stands beside the entries. */
+/** The findings of `quittance verify` about side rows. */
 async function problems(ledger: Ledger): Promise<readonly string[]> {
   const fold = new SideFold();
   const catchUp = async (): Promise<void> => {
@@ -75,7 +75,7 @@ const call = envelope('c', 'write', { password: 'hunter22' });
 const secret = () => ({ kind: 'text', text: 'with k-4711', snapshot: { key: 'k-4711' } }) as const;
 
 describe('a preview', () => {
-  it('is what another process runs the body with, as it was approved and without making it again', async () => {
+  it('is what another process runs the body with, as approved and without making it again', async () => {
     const first = await start(writer(secret).tool);
     void first.runtime
       .turn({ sessionId: 's' })
@@ -110,7 +110,7 @@ describe('a preview', () => {
     await expectSettledOnce(second.runtime);
   });
 
-  it('is sealed anew with arguments a person edited, and not at all where they hide nothing', async () => {
+  it('is sealed again with edited arguments, and not at all if they hide nothing', async () => {
     const shown = ({ note }: { readonly note: string }) =>
       ({ kind: 'text', text: note, snapshot: note === 'open' ? {} : { key: note } }) as const;
     const tool = defineTool({
@@ -139,7 +139,7 @@ describe('a preview', () => {
     expect(await outcome).toMatchObject({ output: {} });
   });
 
-  it('is not made again for a call that was cancelled while its tool let go of the one before', async () => {
+  it('is not made again for a call that was cancelled while its tool released the previous one', async () => {
     let made = 0;
     const lettingGo = deferred();
     const gone = deferred();
@@ -193,7 +193,7 @@ describe('a preview', () => {
     expect(await outcome).toMatchObject({ output: null });
   });
 
-  it('that went stale while nobody was there lets nothing run, and is let go of', async () => {
+  it('that expired while no process ran lets nothing run, and is released', async () => {
     const first = await start(writer(() => ({ ...secret(), expiresInMs: 1_000 })).tool);
     void first.runtime
       .turn({ sessionId: 's' })
@@ -211,7 +211,7 @@ describe('a preview', () => {
     await expectSettledOnce(second.runtime);
   });
 
-  it('cut short by the end of its process ends its call, and is let go of', async () => {
+  it('interrupted by the end of its process ends its call, and is released', async () => {
     const first = await start(
       writer(async function* () {
         yield { kind: 'text', text: 'half', snapshot: { half: true } };
@@ -251,7 +251,7 @@ describe('an undo', () => {
     [true, 'rerun', 1],
     [false, 'indeterminate', 0],
   ] as const)(
-    'cut short by the end of its process, idempotent: %s, is %s',
+    'interrupted by the end of its process, idempotent: %s, is %s',
     async (idempotent, how, undone) => {
       const begun = deferred();
       const first = await start(remover(idempotent, () => (begun.resolve(), new Promise(() => undefined))));
@@ -273,7 +273,7 @@ describe('an undo', () => {
     },
   );
 
-  it('keeps the sealed input until its time is up, and clearing up drops it then', async () => {
+  it('keeps the sealed input until its time is up, and the cleanup drops it then', async () => {
     const { runtime, ledger } = await start(remover(true, () => 'back'));
     await runtime.turn({ sessionId: 's' }).call(remove);
     await ledger.integrity.rebuild();

@@ -1,4 +1,4 @@
-/** What tests about people have in common: how a question is found, and the ways to answer it. */
+/** Shared by tests about people: finding a question, and ways to answer it. */
 import type { QuittanceError, Runtime } from 'quittance';
 import type { ConfirmationView, PersonDecision } from 'quittance/runtime';
 import { isQuittanceError } from 'quittance';
@@ -7,7 +7,7 @@ import { quiet } from '../stage.ts';
 
 type Asks = Pick<Runtime, 'confirmations'>;
 
-/** The open questions, oldest first, once everything that waits for promises alone has happened. */
+/** The open questions, oldest first, after all promises have settled. */
 export async function openQuestions(runtime: Asks): Promise<ConfirmationView[]> {
   for (let round = 0; round < 5; round++) await quiet();
   const { rows } = await runtime.confirmations.list({ status: 'pending', limit: 100 });
@@ -21,7 +21,7 @@ export async function question(runtime: Asks, callId?: string): Promise<Confirma
     return callId === undefined ? open : open.filter((view) => view.callId === callId);
   };
   let found = await about();
-  // A ledger on disk takes its time.
+  // A ledger on disk needs some time.
   for (let tries = 0; found.length === 0 && tries < 200; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 5));
     found = await about();
@@ -44,7 +44,7 @@ export const no = (by = 'ada', reason?: string): PersonDecision => ({
   ...(reason !== undefined && { reason }),
 });
 
-/** What somebody was refused with. */
+/** The error that a request was refused with. */
 export async function refusal(asked: Promise<unknown>): Promise<QuittanceError> {
   const error: unknown = await asked.then(
     (value) => new Error(`It was not refused: ${JSON.stringify(value)}`),

@@ -26,7 +26,7 @@ function setDesk(text: string) {
 const pay = envelope('c', 'pay', { cents: 500 });
 
 describe('rules that were reloaded while a call was held', () => {
-  it('and block it now win over the approval', async () => {
+  it('that block it now override the approval', async () => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -42,7 +42,7 @@ describe('rules that were reloaded while a call was held', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('and ask by the same rule with the same body let the approval count', async () => {
+  it('that ask by the same rule with the same body let the approval count', async () => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -58,7 +58,7 @@ describe('rules that were reloaded while a call was held', () => {
     ]);
   });
 
-  it('and allow it now let the approval count', async () => {
+  it('that allow it now let the approval count', async () => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -73,7 +73,7 @@ describe('rules that were reloaded while a call was held', () => {
     ['the same rule with another message', ruleset(rule('big', 'ask', 100, 'Now I mean it.'))],
     ['another rule', ruleset(rule('huge', 'ask', 100))],
     ['a rule more', ruleset(rule('big', 'ask', 100), rule('huge', 'ask', 200))],
-  ])('and ask by %s ask again, and the first approval is worth nothing there', async (_, text) => {
+  ])('that ask by %s ask again, and the first approval does not count', async (_, text) => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const first = await question(runtime);
@@ -94,7 +94,7 @@ describe('rules that were reloaded while a call was held', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('and cannot be read leave the old ones in force', async () => {
+  it('that cannot be read leave the old ones in force', async () => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -104,7 +104,7 @@ describe('rules that were reloaded while a call was held', () => {
     expect(ran).toHaveLength(1);
   });
 
-  it('are heard by nobody who said no', async () => {
+  it('do not matter after a denial', async () => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -139,14 +139,14 @@ describe('edited arguments', () => {
     expect(ran).toEqual([]);
   });
 
-  it('run where the same rule asks about them that asked before', async () => {
+  it('run if the same rule asks about them as before', async () => {
     const { asked, ran, runtime } = await edit(900);
     expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toEqual([{ cents: 900 }]);
     await expectSettledOnce(runtime);
   });
 
-  it('ask again where another rule asks about them, and show what was edited', async () => {
+  it('ask again if another rule asks about them, and show the edit', async () => {
     const { asked, ran, runtime } = await edit(
       6_000,
       ruleset(rule('big', 'ask', 100), rule('boss', 'ask', 5_000, 'The boss must know.')),

@@ -1,4 +1,4 @@
-/** Held calls and the end of processes: each ledger that is opened here is an owner of its own, as a process is. */
+/** Held calls and the end of processes: each ledger opened here is a separate owner, like a process. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ async function start(...tools: readonly AnyTool[]): Promise<Process> {
 
 const ask = (table: string) => envelope('c', 'delete_rows', { table });
 
-/** A process that holds a call and is gone. */
+/** A process that holds a call and dies. */
 async function holdAndEnd(call = ask('users'), ...tools: readonly AnyTool[]): Promise<void> {
   const { runtime, end } = await start(...(tools.length > 0 ? tools : [remove([])]));
   void runtime
@@ -52,7 +52,7 @@ async function holdAndEnd(call = ask('users'), ...tools: readonly AnyTool[]): Pr
 }
 
 describe('after a restart', () => {
-  it('held calls are found, decided and run, and whoever asks again with the same id gets the outcome', async () => {
+  it('held calls are found, decided and run, and a repeat with the same id gets the outcome', async () => {
     await holdAndEnd();
     const ran: unknown[] = [];
     const { runtime } = await start(remove(ran));
@@ -68,11 +68,11 @@ describe('after a restart', () => {
     expect(await rejoined).toMatchObject({ type: 'ToolExecutionResult', output: { nth: 1 } });
     expect(ran).toEqual([{ table: 'users' }]);
     expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'completed']);
-    expect(await eventsOf(runtime, 'tool.held')).toHaveLength(1); // nobody is asked twice
+    expect(await eventsOf(runtime, 'tool.held')).toHaveLength(1); // the question is asked once
     await expectSettledOnce(runtime);
   });
 
-  it('a decision taken where nobody has the tool is kept, and used by the first process that has it', async () => {
+  it('a decision made without the tool is stored, and used by the first process that has the tool', async () => {
     await holdAndEnd();
     const inbox = await start();
     const open = await question(inbox.runtime);
@@ -89,7 +89,7 @@ describe('after a restart', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('a no taken where nobody has the tool ends the call there and then', async () => {
+  it('a denial made without the tool ends the call at once', async () => {
     await holdAndEnd();
     const inbox = await start();
     const open = await question(inbox.runtime);
@@ -122,7 +122,7 @@ describe('after a restart', () => {
     expect(ran).toEqual([{ table: 'users' }]);
   });
 
-  it('what was approved for somebody else to run, and nobody took, times out, and whoever waits for it does not keep the process busy', async () => {
+  it('an approved hand-off that no worker claims times out, and its waiters do not keep the process busy', async () => {
     const far = (): AnyTool =>
       defineTool({
         name: 'delete_rows',
@@ -134,7 +134,7 @@ describe('after a restart', () => {
     const ledger = await openLedger(join(folder, 'ledger.db'));
     let looks = 0;
     const readCall: Ledger['journal']['readCall'] = (...call) => {
-      // Nothing else would get a turn any more, this test's time limit included.
+      // A busy loop would also block the time limit of this test.
       if (++looks > 1_000) throw new Error('It is looked at without end.');
       return ledger.journal.readCall(...call);
     };
@@ -177,7 +177,7 @@ describe('after a restart', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('several processes that took it over run it once between them, and all of them hear the outcome', async () => {
+  it('several processes that took it over run it once in total, and all of them get the outcome', async () => {
     await holdAndEnd();
     const ran: unknown[] = [];
     const processes = await Promise.all([1, 2, 3, 4].map(() => start(remove(ran))));
@@ -198,7 +198,7 @@ describe('after a restart', () => {
 });
 
 describe('while the process that holds the call lives', () => {
-  it('any other process that shares the ledger decides, and the holder goes on', async () => {
+  it('any other process that shares the ledger decides, and the holder continues', async () => {
     const ran: unknown[] = [];
     const holder = await start(remove(ran));
     const asked = holder.runtime.turn({ sessionId: 's' }).call(ask('users'));
@@ -237,7 +237,7 @@ describe('while the process that holds the call lives', () => {
   });
 });
 
-describe('what was hidden of a held input', () => {
+describe('the hidden part of a held input', () => {
   const secret = 'correct horse battery staple';
   const login = (ran: unknown[]) =>
     defineTool({
@@ -248,7 +248,7 @@ describe('what was hidden of a held input', () => {
     }) as AnyTool;
   const call = envelope('c', 'delete_account', { user: 'bob', password: secret, pin: '0042' });
 
-  it('is there again after a restart, and was never in the open', async () => {
+  it('is available after a restart, and was never in plain text', async () => {
     await holdAndEnd(call, login([]));
     const ran: unknown[] = [];
     const { runtime } = await start(login(ran));
@@ -276,7 +276,7 @@ describe('what was hidden of a held input', () => {
     expect(ran).toEqual([]);
   });
 
-  it('comes back where an edit leaves the mask, and can be replaced', async () => {
+  it('is restored if an edit leaves the mask, and can be replaced', async () => {
     for (const password of ['[REDACTED]', 'a new one']) {
       const ran: unknown[] = [];
       const { runtime, end } = await start(login(ran));
@@ -300,7 +300,7 @@ describe('what was hidden of a held input', () => {
     }
   });
 
-  it('stays hidden where a process without the tool edits it, and a mask in a wrong place is refused', async () => {
+  it('stays hidden if a process without the tool edits it, and a mask in a wrong place is refused', async () => {
     await holdAndEnd(call, login([]));
     const inbox = await start();
     const open = await question(inbox.runtime);

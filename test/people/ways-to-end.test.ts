@@ -11,7 +11,7 @@ function setDesk() {
 }
 
 describe('a question', () => {
-  it('that is answered in words tells the model those words, and nothing runs', async () => {
+  it('answered in words gives the model those words, and nothing runs', async () => {
     const { runtime, turn, ran } = setDesk();
     const asked = turn.call(envelope('c', 'delete_it'));
     const open = await question(runtime);
@@ -32,7 +32,7 @@ describe('a question', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('that was withdrawn cannot be answered any more', async () => {
+  it('that was withdrawn can no longer be answered', async () => {
     const { runtime, turn, ran } = setDesk();
     const asked = turn.call(envelope('c', 'delete_it'));
     const open = await question(runtime);
@@ -76,7 +76,7 @@ describe('a question', () => {
     expect(await eventsOf(runtime, 'tool.held')).toHaveLength(1);
   });
 
-  it('is let go of by a runtime that is closed, and answered for by another on the same ledger', async () => {
+  it('is released by a closed runtime, and answered in another on the same ledger', async () => {
     const ledger = createMemoryLedger();
     const ran: string[] = [];
     const open = (who: string): Runtime =>

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const page of opened.splice(0)) await page.context().close();
 });
 
-/** A page over a real runtime: what a person does there is done here. */
+/** A page over a real runtime: actions of a person there happen here. */
 async function open(staged: Staged = stageCalls()): Promise<{
   readonly page: Page;
   readonly staged: Staged;
@@ -69,7 +69,7 @@ const expectStatus = async (page: Page, callId: string, status: string): Promise
 
 const priceOf = { bread: 'rye', cents: 480 };
 
-test('two parallel calls of one tool that finish out of order are each shown right, in the order they were asked', async () => {
+test('two parallel calls of one tool that finish out of order are each shown correctly, in request order', async () => {
   const { page, staged, feed } = await open();
   const calls = ['one', 'two'].map((id) => staged.begin(`call_${id}`, 'create_report', { id }));
   await staged.until('call_one', 'tool.started');
@@ -97,7 +97,7 @@ test('two parallel calls of one tool that finish out of order are each shown rig
   }
 });
 
-test('events that come in any order, and again after a reconnect, give the same card', async () => {
+test('events in any order, and again after a reconnect, give the same card', async () => {
   const { page, staged } = await open();
   await staged.begin('call_mail', 'send_email', { to: 'kim@example.com', subject: 'Hi' });
   const events = await staged.eventsOf('call_mail');
@@ -124,17 +124,17 @@ describe('a question', () => {
     return { ...opened, told, card };
   }
 
-  test('is not answered by a click that was meant for what stood there before', async () => {
+  test('is not answered by a click meant for what was there before', async () => {
     const { page, staged, feed, decisions } = await open();
     const stop = async (): Promise<void> =>
       page.clock.pauseAt((await page.evaluate(() => Date.now())) + 60_000);
-    // The page's clock stands still: however slow the machine is, what is clicked came a moment ago.
+    // The page's clock stands still: however slow the machine is, the clicked content came a moment ago.
     await page.clock.install();
     await stop();
     void staged.begin('call_price', 'set_price', priceOf);
     await staged.until('call_price', 'tool.held');
     await feed('call_price');
-    await page.clock.runFor(1); // events of a moment are shown together
+    await page.clock.runFor(1); // events of one moment are shown together
     const card = cardOf(page, 'call_price');
     const refusal = card.getByText('This just changed or moved.');
     await card.locator('button[aria-disabled="false"]', { hasText: 'Approve' }).waitFor();
@@ -143,7 +143,7 @@ describe('a question', () => {
     await refusal.waitFor();
     expect(decisions).toEqual([]);
 
-    // What comes in above moves the button under the pointer.
+    // New content above moves the button under the pointer.
     await page.clock.resume();
     await untilStill(card);
     await stop();
@@ -170,7 +170,7 @@ describe('a question', () => {
     expect(await button.getAttribute('aria-disabled')).toBe('true');
     await button.click({ force: true });
     expect(decisions).toEqual([]);
-    // The choice can be taken back.
+    // The choice can be undone.
     const choice = card.getByLabel('Continue without reading to the end');
     await choice.check();
     await expect.poll(() => button.getAttribute('aria-disabled')).toBe('false');
@@ -233,7 +233,7 @@ describe('a question', () => {
     await expect.poll(() => card.evaluate((each) => each.contains(document.activeElement))).toBe(true);
   });
 
-  test('is denied with a reason, by keyboard; Escape closes the form and gives the focus back', async () => {
+  test('is denied with a reason, by keyboard; Escape closes the form and restores the focus', async () => {
     const { page, card, decisions, told, feed } = await ask();
     const deny = card.getByRole('button', { name: 'Deny…' });
     await deny.focus();
@@ -251,7 +251,7 @@ describe('a question', () => {
     expect(decisions).toMatchObject([{ decision: 'deny', reason: 'Too dear.' }]);
   });
 
-  test('is approved with other arguments, which must be an object that JSON can say', async () => {
+  test('is approved with other arguments, which must be a JSON object', async () => {
     const { card, decisions, told } = await ask();
     await card.getByRole('button', { name: 'Edit…' }).click();
     const field = card.getByRole('textbox');
@@ -267,7 +267,7 @@ describe('a question', () => {
     }
     expect(decisions).toEqual([]);
     await field.fill('{"bread": "rye", "cents": 470}');
-    // The other way to say yes would run what was asked for, not what was written.
+    // The other approve button would run the requested arguments, not the edited ones.
     await card.getByRole('button', { name: 'Approve' }).click({ force: true });
     await card.getByRole('button', { name: 'Run with these' }).click();
     await expect
@@ -276,7 +276,7 @@ describe('a question', () => {
     void told;
   });
 
-  test('is answered in the place of the tool', async () => {
+  test('is answered instead of running the tool', async () => {
     const { page, card, told, feed } = await ask();
     await card.getByRole('button', { name: 'Respond…' }).click();
     await card.getByRole('button', { name: 'Send response' }).click();
@@ -291,7 +291,7 @@ describe('a question', () => {
     expect(await card.textContent()).toContain('Rye stays at 450.');
   });
 
-  test('that somebody else answered first says so, and the record shows who', async () => {
+  test('that another person answered first says so, and the record names them', async () => {
     const { page, staged, card, told, feed } = await ask();
     const [asked] = (await staged.runtime.confirmations.list({ status: 'pending' })).rows;
     await staged.runtime.confirmations.decide(asked?.confirmationId ?? '', {
@@ -323,7 +323,7 @@ describe('a question', () => {
   });
 });
 
-test('what a call did is undone once', async () => {
+test('a call is undone once', async () => {
   const { page, staged, undos, feed } = await open();
   await staged.begin('call_row', 'delete_row', { table: 'carts', id: 7 });
   await feed('call_row');
@@ -336,7 +336,7 @@ test('what a call did is undone once', async () => {
   expect(await card.textContent()).toContain('Undone by ada');
 });
 
-test('changes are read out, in a live region that was there before', async () => {
+test('changes are announced in an existing live region', async () => {
   const { page, staged, feed } = await open();
   const told = staged.begin('call_slow', 'create_report', { id: 'slow' });
   await staged.until('call_slow', 'tool.started');
@@ -351,7 +351,7 @@ test('changes are read out, in a live region that was there before', async () =>
 });
 
 describe('a source', () => {
-  test('is read once in strict mode, and let go when nothing shows it any more', async () => {
+  test('is read once in strict mode, and released when nothing shows it any more', async () => {
     const { page, staged, feed } = await open();
     await staged.begin('call_get', 'get_order', { id: '1' });
     await feed('call_get');
@@ -379,7 +379,7 @@ describe('a source', () => {
     expect(await cardOf(page, 'call_a').count()).toBe(0);
   });
 
-  test('that fails is shown as failed, with what it had told, and can be read again', async () => {
+  test('that fails is shown as failed, with its events so far, and can be read again', async () => {
     const { page, staged, feed, complaints } = await open();
     await staged.begin('call_get', 'get_order', { id: '1' });
     await page.evaluate(() => window.show({ type: 'one', callId: 'call_get' }));
@@ -393,7 +393,7 @@ describe('a source', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('renders a call again only for news of that call', async () => {
+  test('renders a call again only for events of that call', async () => {
     const { page, staged, feed } = await open();
     await page.evaluate(() => window.show({ type: 'headless', callId: 'call_mine' }));
     await staged.begin('call_mine', 'get_order', { id: '1' });
@@ -421,7 +421,7 @@ test('a headless renderer gets handlers that answer', async () => {
   expect(decisions).toHaveLength(1);
 });
 
-test('parts of messages of the AI SDK are cards too, which know yes and no', async () => {
+test('message parts of the AI SDK are cards too, with approve and deny', async () => {
   const { page } = await open();
   const part = { type: 'tool-delete_row', toolCallId: 'p1', input: { id: 7 } };
   await page.evaluate(
@@ -444,7 +444,7 @@ test('parts of messages of the AI SDK are cards too, which know yes and no', asy
   expect(await cardOf(page, 'p1').getByRole('button').allTextContents()).toEqual(['Approve', 'Deny…']);
 });
 
-test('what tools and models write is shown and never obeyed', async () => {
+test('text of tools and models is shown and never executed', async () => {
   const { page, staged, complaints, feed } = await open();
   const evil = '<img src=x onerror="window.evil=1"></pre><script>window.evil=1</script>\u202egnp.exe\u0000';
   void staged.begin('call_evil', 'drop_table', { table: evil, ['__proto__']: { isAdmin: true } });
@@ -459,7 +459,7 @@ test('what tools and models write is shown and never obeyed', async () => {
   expect(complaints).toEqual([]);
 });
 
-test('a theme around the card wins over the system', async () => {
+test('a theme around the card overrides the system', async () => {
   const { page, staged, feed } = await open();
   await staged.begin('call_get', 'get_order', { id: '1' });
   await feed('call_get');

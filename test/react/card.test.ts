@@ -32,7 +32,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   });
   afterAll(() => opened.page.context().close());
 
-  test.each([...states.keys()])('a call that is %s can be read and used by everybody', async (state) => {
+  test.each([...states.keys()])('a call that is %s is accessible', async (state) => {
     const { page } = opened;
     await page.evaluate((events) => window.show({ type: 'another source', events }), states.get(state) ?? []);
     const card = page.getByRole('article');
@@ -64,7 +64,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   });
 });
 
-/** Nothing for axe to find, nothing for the page to complain of; and a picture, where somebody wants to look. */
+/** Axe finds nothing and the page has no complaints. Takes a picture on request. */
 async function check({ page, complaints }: OpenedPage, card: Locator, name: string): Promise<void> {
   const found = await page.evaluate(
     async () => (await window.axe.run(document, { resultTypes: ['violations'] })).violations,

@@ -37,7 +37,7 @@ test('the page lists every status', () => {
   expect(listed.filter((word) => word !== 'status')).toEqual(Object.keys(statusWords));
 });
 
-test('the page links to what exists', () => {
+test('the page links to existing targets', () => {
   const links = [...page.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => link);
   expect(links.filter((link) => !existsSync(join(root, 'docs', link)))).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { launchBrowser } from '../browser.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-test('the example shows what its agent does, asks, and goes on when somebody says yes', async () => {
+test('the example shows what its agent does, asks, and continues after an approval', async () => {
   const args = ['--conditions=quittance-source', 'examples/react/server.ts'];
   const server = spawn(process.execPath, args, { cwd: root, env: { ...process.env, PORT: '0' } });
   const browser = await launchBrowser();
@@ -24,7 +24,7 @@ test('the example shows what its agent does, asks, and goes on when somebody say
     await expect.poll(() => card('set_price').getAttribute('data-status')).toBe('succeeded');
     expect(await lines.next()).toMatchObject({ value: 'The agent received: ToolExecutionResult' });
 
-    // A page that comes later is told everything again.
+    // A page that opens later gets everything again.
     await page.reload();
     await expect.poll(() => page.getByRole('article').count()).toBe(2);
     expect(complaints).toEqual([]);

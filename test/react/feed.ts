@@ -1,10 +1,10 @@
-/** A source that a test feeds by hand, and that tells how it is read. */
+/** A source that a test feeds by hand, and that reports how it is read. */
 export function createFeed(): {
   readonly source: AsyncIterable<unknown>;
   readonly push: (events: readonly unknown[]) => void;
   readonly fail: (message: string) => void;
   readonly end: () => void;
-  /** How often reading began, and how many readings go on. */
+  /** How many readings were started, and how many are open. */
   readonly readings: { begun: number; open: number };
 } {
   const readings = { begun: 0, open: 0 };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { importsOf, readSources } from '../sources.ts';
 
-test('nothing that runs in a page needs Node, not even by way of something else, nor for its types', () => {
+test('code that runs in a page needs no Node, neither directly nor indirectly, nor for its types', () => {
   const sources = new Map(readSources().map((source) => [source.path, source]));
   const reached = new Set(['src/react/index.ts']);
   const packages = new Set<string>();

@@ -1,4 +1,6 @@
-/** The page of the browser tests: cards over a source that the test feeds, with handlers that ask the test. */
+/**
+ * The page of the browser tests: cards over a source that the test feeds, with handlers that ask the test.
+ */
 import type axe from 'axe-core';
 import type { ReactNode } from 'react';
 import { StrictMode, useState } from 'react';
@@ -11,10 +13,10 @@ import { createFeed } from './feed.ts';
 
 declare global {
   interface Window {
-    /** What the test answers with. */
+    /** The test's answers. */
     decide?: (confirmationId: string, decision: unknown) => Promise<unknown>;
     undo?: (call: unknown, request: unknown) => Promise<unknown>;
-    /** What the test does. */
+    /** The test's actions. */
     feed: ReturnType<typeof createFeed>;
     show: (view: View) => void;
     rendered: Record<string, number>;

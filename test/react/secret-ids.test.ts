@@ -1,4 +1,4 @@
-/** The card masks ids and names of tools that look like secrets: the promise `secrets-stay-out`. */
+/** The card masks ids and tool names that look like secrets: the promise `secrets-stay-out`. */
 import { join } from 'node:path';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { expect, test } from 'vitest';

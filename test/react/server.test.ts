@@ -7,19 +7,19 @@ import { everyState } from './staged-calls.ts';
 
 const states = await everyState();
 
-test('a server draws calls that are all there, without a clock', () => {
+test('a server renders complete calls, without a clock', () => {
   const source = states.get('held');
   const html = renderToString(
     createElement(ToolCallCard, { callId: 'call_held', source, onDecide: () => 0 }),
   );
   expect(html).toContain('data-status="held"');
   expect(html).toContain('billing/refunds.ts');
-  // What depends on the moment would differ on the page.
+  // Content that depends on the time would differ on the page.
   expect(html).not.toContain(' left, then');
   expect(html).not.toContain('style=');
 });
 
-test('a server reads nothing of a source that is still to come', () => {
+test('a server reads nothing from a source that has not started', () => {
   const feed = createFeed();
   const Count = () => createElement('p', null, useToolCalls(feed.source).calls.length);
   expect(renderToString(createElement(Count))).toBe('<p>0</p>');

@@ -1,4 +1,4 @@
-/** Calls in every state, made by a real runtime: what their events say is what a page gets to show. */
+/** Calls in every state, made by a real runtime: their events are what a page gets. */
 import type { JsonObject, Runtime, ToolOutcome, Turn } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
 import { createRuntime, defineTool, ToolDecision, ToolError } from 'quittance';
@@ -24,7 +24,7 @@ const refundDiff = [
 export type Staged = {
   readonly runtime: Runtime;
   readonly turn: Turn;
-  /** Events of the call so far, as JSON gives them back. */
+  /** Events of the call so far, through JSON. */
   readonly eventsOf: (callId: string) => Promise<readonly QuittanceEvent[]>;
   /** Makes the call without waiting for its end. */
   readonly begin: (callId: string, name: string, input: JsonObject) => Promise<ToolOutcome>;
@@ -32,11 +32,11 @@ export type Staged = {
   readonly finish: (id: string) => void;
   /** Waits until the call has an event of this type. */
   readonly until: (callId: string, type: QuittanceEvent['type']) => Promise<void>;
-  /** Lets time pass. */
+  /** Advances the clock. */
   readonly advance: (milliseconds: number) => void;
 };
 
-/** A shop's runtime, whose clock is that of the machine unless a test needs another. */
+/** A shop's runtime. Its clock is the machine's unless a test needs another. */
 export function stageCalls(): Staged {
   const finishers = new Map<string, () => void>();
   const clock = createManualClock(Date.now());
@@ -132,7 +132,7 @@ export function stageCalls(): Staged {
   const eventsOf = async (callId: string): Promise<readonly QuittanceEvent[]> =>
     JSON.parse(JSON.stringify(await runtime.events.list({ sessionId: 'shop', callId }))) as QuittanceEvent[];
   return {
-    // Its tools make a runtime what it is; who asks for less gets less.
+    // The tools determine the type of a runtime; fewer tools are a supertype.
     runtime: runtime as unknown as Runtime,
     turn: turn as unknown as Turn,
     eventsOf,
@@ -148,7 +148,7 @@ export function stageCalls(): Staged {
   };
 }
 
-/** One call in every state there is, under the name of that state, and some that show more. */
+/** One call in every state, under the name of that state, and some that show more. */
 export async function everyState(): Promise<ReadonlyMap<string, readonly QuittanceEvent[]>> {
   const { runtime, turn, eventsOf, begin, until, advance } = stageCalls();
   const by = 'ada';

@@ -408,9 +408,9 @@ describe('the host’s decider', () => {
   it.each([
     [{ decision: 'edit', by: 'ada', arguments: { n: 'two' } }, 'ada gave other arguments.'],
     [{ decision: 'edit', by: 'ada', arguments: [1] }, 'an edit needs arguments'],
-    [{ decision: 'edit', by: ' ', arguments: { n: 2 } }, 'the decision names nobody'],
+    [{ decision: 'edit', by: ' ', arguments: { n: 2 } }, 'the decision has no name'],
     [{ decision: 'respond', by: 'ada', response: '' }, 'a response needs a text'],
-    [{ decision: 'respond', response: 'x' }, 'the decision names nobody'],
+    [{ decision: 'respond', response: 'x' }, 'the decision has no name'],
   ])('that returns an incomplete decision denies: %j', async (answer, why) => {
     const { runtime, turn, ran } = destructive(() => answer as unknown as ConfirmationAnswer);
     const outcome = await turn.call(envelope('c', 'delete_row', { n: 1 }));
