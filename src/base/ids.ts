@@ -16,10 +16,11 @@ export const eventIdsFrom =
 
 /** Identifiers of one process: a random stem and a counter, so that the hot path makes no system call. */
 export function createIds(): Ids {
-  const stem = randomBytes(9).toString('base64url').replaceAll(/[-_]/g, '0');
+  // The count begins after a letter, so that no two ids are equal whatever digits the stem ends with.
+  const stem = `_${randomBytes(9).toString('base64url').replaceAll(/[-_]/g, '0')}n`;
   let count = 0;
   return {
-    next: (prefix) => `${prefix}_${stem}${(count++).toString(36)}`,
+    next: (prefix) => prefix + stem + String(count++),
     secret: (prefix) => `${prefix}_${randomUUID().replaceAll('-', '')}`,
   };
 }

@@ -11,22 +11,15 @@ export function createMemoryEntries(store: MemoryStore): Entries {
       const one = sessionId === undefined ? undefined : sessions.get(sessionId);
       if (sessionId !== undefined && one === undefined) return [];
       const from = findAfter(one?.entries ?? store.log, after);
-      return one === undefined
-        ? store.log.slice(from, from + limit).map(({ session, index }) => session.read(index, ownerId, salt))
-        : one.entries.slice(from, from + limit).map((_, index) => one.read(from + index, ownerId, salt));
+      const found = (one?.entries ?? store.log).slice(from, from + limit);
+      return found.map(({ session, index }) => session.read(index, ownerId, salt));
     },
     measure({ after = 0, sessionId, limit }) {
       const one = sessionId === undefined ? undefined : sessions.get(sessionId);
       if (sessionId !== undefined && one === undefined) return [];
       const from = findAfter(one?.entries ?? store.log, after);
-      const found =
-        one === undefined
-          ? store.log.slice(from, from + limit).flatMap(({ session, index }) => {
-              const entry = session.entries[index];
-              return entry === undefined ? [] : [{ entry, session }];
-            })
-          : one.entries.slice(from, from + limit).map((entry) => ({ entry, session: one }));
-      return found.map(({ entry: { position, events }, session }) => ({
+      const found = (one?.entries ?? store.log).slice(from, from + limit);
+      return found.map(({ position, events, session }) => ({
         position,
         sessionId: session.sessionId,
         bytes: measureJson(events),

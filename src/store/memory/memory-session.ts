@@ -23,6 +23,8 @@ export type MemoryCall = {
   readonly depth: number | undefined;
   version: number;
   events: QuittanceEvent[];
+  /** `events` is the list of its first entry, which must not be changed. */
+  sharesEvents: boolean;
   settled: boolean;
   sealed: string | undefined;
   /** The key of its last claim. */
@@ -36,6 +38,9 @@ export type KeptEntry = Entry & { readonly totals?: readonly CounterTotal[] };
 /** An entry that is serialised only when it is read in that form. */
 export type MemoryEntry = {
   readonly position: number;
+  readonly session: MemorySession;
+  /** Its place in the session. */
+  readonly index: number;
   readonly entry: KeptEntry;
   /** Includes events that behaviors emitted; code that folds events skips those. */
   events: readonly QuittanceEvent[];
@@ -62,10 +67,16 @@ export class MemorySession {
     return this.entries.flatMap(({ entry, events }) => (entry.callId === undefined ? events : []));
   }
 
-  /** Adds an accepted entry. Returns the call's version, or 0 for an entry without a call. */
-  add(position: number, entry: KeptEntry): number {
+  /** Adds an accepted entry. `version`: of its call, or 0 for an entry without a call. */
+  add(position: number, entry: KeptEntry): { readonly item: MemoryEntry; readonly version: number } {
     const events = entry.events as readonly QuittanceEvent[];
-    this.entries.push({ position, entry, events, written: undefined });
+    const index = this.entries.length;
+    const item: MemoryEntry = { position, session: this, index, entry, events, written: undefined };
+    this.entries.push(item);
+    return { item, version: this.#apply(position, entry) };
+  }
+
+  #apply(position: number, entry: KeptEntry): number {
     if (entry.moves !== undefined)
       for (const { subject, expectedVersion } of entry.moves)
         this.states.set(subject, {
@@ -81,7 +92,8 @@ export class MemorySession {
         position,
         depth,
         version: 0,
-        events: [],
+        events: none,
+        sharesEvents: true,
         settled: false,
         sealed: undefined,
         claimKey: undefined,
@@ -89,11 +101,10 @@ export class MemorySession {
       };
       this.calls.set(callId, call);
     }
+    addEvents(call, eventsOf(entry, callId));
     for (const event of entry.events)
-      if ('callId' in event && event.callId === callId) {
-        call.events.push(event as QuittanceEvent); // includes emitted events: see `MemoryEntry`
-        if (!isEmittedEvent(event)) this.#note(call, event, callId);
-      }
+      if ('callId' in event && event.callId === callId && !isEmittedEvent(event))
+        this.#note(call, event, callId);
     if (entry.sealed !== undefined) call.sealed = entry.sealed;
     if (entry.dropSealed === true) call.sealed = undefined;
     call.claimKey = entry.claim?.key ?? call.claimKey;
@@ -150,6 +161,7 @@ export class MemorySession {
     const call = callId === undefined ? undefined : this.calls.get(callId);
     if (call === undefined) return true;
     call.sealed = undefined;
+    call.sharesEvents = false;
     call.events = this.entries
       .filter(({ entry }) => entry.callId === callId)
       .flatMap(({ events }) => events.filter((event) => 'callId' in event && event.callId === callId));
@@ -187,5 +199,25 @@ export class MemorySession {
         );
   }
 }
+
+/** The events of a call in an entry: the entry's own list if it has no others. Includes events of behaviors. */
+function eventsOf({ events }: KeptEntry, callId: string): QuittanceEvent[] {
+  const isOwn = (event: KeptEntry['events'][number]): boolean => 'callId' in event && event.callId === callId;
+  for (const event of events) if (!isOwn(event)) return events.filter(isOwn) as QuittanceEvent[]; // see `MemoryEntry`
+  return events as QuittanceEvent[];
+}
+
+/** Most calls have one entry, whose list is then used as it is. */
+function addEvents(call: MemoryCall, added: QuittanceEvent[]): void {
+  if (call.events.length === 0) {
+    call.events = added;
+    return;
+  }
+  if (call.sharesEvents) call.events = call.events.slice();
+  call.sharesEvents = false;
+  for (const event of added) call.events.push(event);
+}
+
+const none: QuittanceEvent[] = [];
 
 const doubtKey = (toolName: string, inputDigest: string): string => `${inputDigest}\n${toolName}`;

@@ -6,12 +6,10 @@ import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
 import { closedError, refuseEntry } from '../../ledger/refuse-entry.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
 import { MemoryCursors } from './memory-cursors.ts';
-import type { KeptEntry } from './memory-session.ts';
+import type { KeptEntry, MemoryEntry } from './memory-session.ts';
 import { MemorySession } from './memory-session.ts';
 
 const nothing: Counter = { used: 0, reserved: 0 };
-
-type LogItem = { readonly position: number; readonly session: MemorySession; readonly index: number };
 
 export class MemoryStore {
   readonly ownerId: string;
@@ -21,7 +19,7 @@ export class MemoryStore {
   readonly cursors: MemoryCursors;
   readonly endWaiters: Set<Waiter & { readonly after: number }> = new Set();
   /** Entries of all sessions, in order of position. */
-  log: readonly LogItem[] = [];
+  log: readonly MemoryEntry[] = [];
   position = 0;
   isClosed = false;
   readonly #counters = new Map<string, { used: number; reserved: number }>();
@@ -76,9 +74,8 @@ export class MemoryStore {
   /** Adds an entry without any check. */
   keep(entry: KeptEntry): number {
     const session = this.#sessionOf(entry.sessionId);
-    const item = { position: ++this.position, session, index: session.entries.length };
-    (this.log as LogItem[]).push(item);
-    const version = session.add(this.position, entry);
+    const { item, version } = session.add(++this.position, entry);
+    (this.log as MemoryEntry[]).push(item);
     if (this.endWaiters.size > 0) this.#wakeWaiters();
     return version;
   }
