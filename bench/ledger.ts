@@ -3,19 +3,28 @@
  * better-sqlite3 into the same tables. Both use the same flags, the same number of rows per commit, and the same two
  * commits per call (one for reads). Lanes take turns in short rounds, so that they share the load of the machine:
  * compare columns, not runs.
+ *
+ * A second table repeats the effects on a slow disk: a small library, compiled here, makes each flush 5 ms longer.
+ * `--quick` measures less, `--no-slow` skips the slow disk.
  */
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
+import { sampleLoopDelay } from './loop-delay.ts';
 import { createProgress } from './progress.ts';
 import { createRawLane } from './raw-ledger.ts';
 import { printTable } from './table.ts';
 
 const quick = process.argv.includes('--quick');
-const rounds = quick ? 3 : 10;
+/** This process has the library loaded that makes flushes slow. */
+const isSlow = process.argv.includes('--slow-disk');
+const slowFlushMs = 5;
+const rounds = quick || isSlow ? 3 : 10;
 const roundMs = quick ? 150 : 400;
 const inFlights = [1, 32, 256] as const;
 
@@ -67,13 +76,31 @@ async function sample(name: 'send_mail' | 'get_weather'): Promise<{ text: string
 
 const quantile = (sorted: readonly number[], q: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0;
-const median = (values: readonly number[]): number =>
-  quantile(
-    values.toSorted((a, b) => a - b),
-    0.5,
-  );
+const sort = (values: readonly number[]): number[] => values.toSorted((a, b) => a - b);
+const median = (values: readonly number[]): number => quantile(sort(values), 0.5);
 
-type Figures = { readonly perSecond: number[]; readonly took: number[] };
+type Figures = {
+  readonly perSecond: number[];
+  readonly took: number[];
+  readonly delays: number[];
+  /** CPU time of the whole process, all threads included. */
+  cpuMicros: number;
+};
+const newFigures = (): Figures => ({ perSecond: [], took: [], delays: [], cpuMicros: 0 });
+
+async function measureBurst({ burst }: Lane, inFlight: number, figures: Figures): Promise<void> {
+  const took: number[] = [];
+  const stop = sampleLoopDelay(figures.delays);
+  const cpu = process.cpuUsage();
+  const beganMs = performance.now();
+  await burst(inFlight, roundMs, took);
+  const elapsedMs = performance.now() - beganMs;
+  const { user, system } = process.cpuUsage(cpu);
+  stop();
+  figures.cpuMicros += user + system;
+  figures.perSecond.push((took.length / elapsedMs) * 1_000);
+  for (const ms of took) figures.took.push(ms);
+}
 
 async function measure(name: 'send_mail' | 'get_weather'): Promise<{
   readonly rows: string[][];
@@ -83,22 +110,14 @@ async function measure(name: 'send_mail' | 'get_weather'): Promise<{
     ['ours', oursOn(name)],
     ['raw', createRawLane(join(folder, `raw-${name}.db`), await sample(name))],
   ];
-  const found = inFlights.map(
-    () => new Map<string, Figures>(lanes.map(([lane]) => [lane, { perSecond: [], took: [] }])),
-  );
+  const found = inFlights.map(() => new Map<string, Figures>(lanes.map(([lane]) => [lane, newFigures()])));
   const progress = createProgress(name, rounds * inFlights.length);
   for (let round = -1; round < rounds; round++)
     for (const [index, inFlight] of inFlights.entries()) {
-      for (const [lane, { burst }] of round % 2 === 0 ? lanes : lanes.toReversed()) {
-        const took: number[] = [];
-        const beganMs = performance.now();
-        await burst(inFlight, round < 0 ? 100 : roundMs, took);
-        const elapsedMs = performance.now() - beganMs;
-        if (round < 0) continue; // warm-up
-        const figures = found[index]?.get(lane) as Figures;
-        figures.perSecond.push((took.length / elapsedMs) * 1_000);
-        for (const ms of took) figures.took.push(ms);
-      }
+      for (const [lane, each] of round % 2 === 0 ? lanes : lanes.toReversed())
+        if (round < 0)
+          await each.burst(inFlight, 100, []); // warm-up
+        else await measureBurst(each, inFlight, found[index]?.get(lane) as Figures);
       if (round >= 0) progress.step();
     }
   progress.done();
@@ -108,19 +127,32 @@ async function measure(name: 'send_mail' | 'get_weather'): Promise<{
     const ours = found[index]?.get('ours') as Figures;
     const raw = found[index]?.get('raw') as Figures;
     const ratio = median(ours.perSecond.map((value, round) => value / (raw.perSecond[round] ?? 1)));
-    const sorted = ours.took.toSorted((a, b) => a - b);
-    const key = `${name === 'get_weather' ? 'read' : 'external'}_${inFlight}`;
-    figures[`${key}_per_s`] = Math.round(median(ours.perSecond));
-    figures[`${key}_raw_per_s`] = Math.round(median(raw.perSecond));
-    figures[`${key}_ratio`] = Number(ratio.toFixed(3));
-    figures[`${key}_p50_ms`] = Number(quantile(sorted, 0.5).toFixed(3));
-    figures[`${key}_p99_ms`] = Number(quantile(sorted, 0.99).toFixed(3));
+    const took = sort(ours.took);
+    const delays = sort(ours.delays);
+    const mode = name === 'get_weather' ? 'read' : 'external';
+    const key = `${isSlow ? 'slow_' : ''}${mode}_${inFlight}`;
+    const measured: Readonly<Record<string, number>> = {
+      per_s: Math.round(median(ours.perSecond)),
+      raw_per_s: Math.round(median(raw.perSecond)),
+      ratio: Number(ratio.toFixed(3)),
+      p50_ms: Number(quantile(took, 0.5).toFixed(3)),
+      p99_ms: Number(quantile(took, 0.99).toFixed(3)),
+      loop_p50_ms: Number(quantile(delays, 0.5).toFixed(2)),
+      loop_p99_ms: Number(quantile(delays, 0.99).toFixed(2)),
+      cpu_us: Math.round(ours.cpuMicros / Math.max(1, ours.took.length)),
+      raw_cpu_us: Math.round(raw.cpuMicros / Math.max(1, raw.took.length)),
+    };
+    for (const [figure, value] of Object.entries(measured)) figures[`${key}_${figure}`] = value;
     rows.push([
-      `${name === 'get_weather' ? 'read' : 'external'}, ${inFlight} in flight`,
-      String(Math.round(median(ours.perSecond))),
-      quantile(sorted, 0.5).toFixed(2),
-      quantile(sorted, 0.99).toFixed(2),
-      String(Math.round(median(raw.perSecond))),
+      `${mode}, ${inFlight} in flight`,
+      String(measured['per_s']),
+      quantile(took, 0.5).toFixed(2),
+      quantile(took, 0.99).toFixed(2),
+      quantile(delays, 0.5).toFixed(2),
+      quantile(delays, 0.99).toFixed(2),
+      String(measured['cpu_us']),
+      String(measured['raw_per_s']),
+      String(measured['raw_cpu_us']),
       `${Math.round(ratio * 100)} %`,
       inFlight === 1 ? '85 %' : '70 %',
     ]);
@@ -128,15 +160,49 @@ async function measure(name: 'send_mail' | 'get_weather'): Promise<{
   return { rows, figures };
 }
 
-const external = await measure('send_mail');
-const read = await measure('get_weather');
-printTable(
-  ['durable calls, synchronous=FULL', 'calls/s', 'p50 ms', 'p99 ms', 'raw calls/s', 'of raw', 'goal'],
-  [...external.rows, ...read.rows],
-);
-process.stdout.write(
-  `${JSON.stringify({ bench: 'ledger', node: process.version, ...external.figures, ...read.figures })}\n`,
-);
+const measured = [await measure('send_mail'), ...(isSlow ? [] : [await measure('get_weather')])];
 await runtime.close();
 await ledger.close();
 rmSync(folder, { recursive: true });
+printTable(
+  [
+    isSlow ? `durable calls, each flush ${slowFlushMs} ms slower` : 'durable calls, synchronous=FULL',
+    'calls/s',
+    'p50 ms',
+    'p99 ms',
+    'loop p50 ms',
+    'loop p99 ms',
+    'CPU µs',
+    'raw calls/s',
+    'raw CPU µs',
+    'of raw',
+    'goal',
+  ],
+  measured.flatMap(({ rows }) => rows),
+);
+process.stdout.write(
+  `${JSON.stringify({ bench: isSlow ? 'ledger-slow-disk' : 'ledger', node: process.version, ...Object.assign({}, ...measured.map(({ figures }) => figures)) })}\n`,
+);
+if (!isSlow && !process.argv.includes('--no-slow')) measureSlowDisk();
+
+/** Runs the effects again in a process whose flushes are slow. Needs Linux and a C compiler. */
+function measureSlowDisk(): void {
+  const built = mkdtempSync(join(tmpdir(), 'quittance-bench-'));
+  const library = join(built, 'slow-flush.so');
+  try {
+    const source = fileURLToPath(new URL('slow-flush.c', import.meta.url));
+    execFileSync(process.env['CC'] ?? 'cc', ['-shared', '-fPIC', '-O2', '-o', library, source, '-ldl']);
+    spawnSync(
+      process.execPath,
+      [...process.execArgv, fileURLToPath(import.meta.url), '--slow-disk', ...(quick ? ['--quick'] : [])],
+      {
+        stdio: 'inherit',
+        env: { ...process.env, LD_PRELOAD: library, SLOW_FLUSH_MS: String(slowFlushMs) },
+      },
+    );
+  } catch (error) {
+    process.stdout.write(`The slow disk was not measured: ${(error as Error).message}\n`);
+  } finally {
+    rmSync(built, { recursive: true });
+  }
+}
