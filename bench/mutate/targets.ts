@@ -31,7 +31,7 @@ const areas = {
     'src/call/grant.ts',
   ],
   gates: ['src/runtime/gates/*.ts', 'src/runtime/state/gate.ts'],
-  writer: ['src/store/sqlite/{writer,append-job}.ts'],
+  writer: ['src/store/sqlite/{writer,appender,order-job}.ts'],
   heads: ['src/store/sqlite/{heads,head-pages,sqlite-owners,owner-lock}.ts'],
   chain: ['src/ledger/{chain,verify,call-track,chain-ends}.ts'],
   spill: ['src/store/files/{spill-file,spill-lines}.ts', 'src/runtime/state/spill.ts'],

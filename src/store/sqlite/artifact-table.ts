@@ -1,11 +1,13 @@
 /** Stores which session may read which artifact. The contents are files. */
 import type { ArtifactFacts, Artifacts, NewArtifact, StoredArtifact } from '../../ledger/artifacts.ts';
-import type { ArtifactEncoding, KeptContent } from './artifact-files.ts';
+import type { ArtifactEncoding } from './artifact-files.ts';
 import { ArtifactFiles } from './artifact-files.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow, prepareValue } from './database.ts';
 import type { Heads } from './heads.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
+import type { ArtifactOrder } from './write-order.ts';
+import { isDone } from './write-order.ts';
 import type { Writer } from './writer.ts';
 
 type Row = { call: string; mime: string; encoding: ArtifactEncoding; hash: string; bytes: number };
@@ -40,7 +42,9 @@ export class ArtifactTable implements Artifacts {
   async put(artifact: NewArtifact): Promise<void> {
     for (;;) {
       const kept = await this.#files.put(artifact.content);
-      if (await this.#writer.run(() => this.#name(artifact, kept))) return;
+      const { sessionId, artifactId, callId, mimeType } = artifact;
+      const order = { type: 'artifact', sessionId, artifactId, callId, mimeType, ...kept } as const;
+      if (isDone(await this.#writer.order(order))) return;
       // Another session dropped this content between the two steps: write it again.
     }
   }
@@ -89,16 +93,17 @@ export class ArtifactTable implements Artifacts {
       });
   }
 
-  #name({ sessionId, artifactId, callId, mimeType }: NewArtifact, kept: KeptContent): boolean {
-    if (!this.#files.has(kept.hash)) return false;
+  /** Call inside a transaction. False if the content is no longer on disk. */
+  name({ sessionId, artifactId, callId, mimeType, encoding, bytes, hash }: ArtifactOrder): boolean {
+    if (!this.#files.has(hash)) return false;
     this.#put.run(
       this.#heads.take(sessionId).session,
       toSqlText(artifactId),
       toSqlText(callId),
       toSqlText(mimeType),
-      kept.encoding,
-      kept.bytes,
-      kept.hash,
+      encoding,
+      bytes,
+      hash,
     );
     return true;
   }

@@ -4,7 +4,8 @@ import type { AppendResult } from '../../ledger/journal.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
-import type { WriteJob, Writer } from './writer.ts';
+import { isDone } from './write-order.ts';
+import type { Writer } from './writer.ts';
 
 type Row = {
   readonly name: string;
@@ -64,7 +65,7 @@ export class CursorTable {
   }
 
   move(move: CursorMove): Promise<boolean> {
-    return new Promise((resolve, reject) => this.#writer.add(new MoveJob(this, move, resolve, reject)));
+    return this.#writer.order({ type: 'cursor', move }).then(isDone);
   }
 
   release(name: string, holder: string): Promise<void> {
@@ -82,37 +83,6 @@ export class CursorTable {
     if (this.#move.run(to, toSqlText(name), toSqlText(holder), from).changes > 0) return undefined;
     const found = this.read(name);
     return { status: 'displaced', holder: found?.holder, position: found?.position ?? 0 };
-  }
-}
-
-class MoveJob implements WriteJob {
-  readonly #table: CursorTable;
-  readonly #wanted: CursorMove;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-  #isMoved = false;
-
-  constructor(
-    table: CursorTable,
-    wanted: CursorMove,
-    resolve: (isMoved: boolean) => void,
-    reject: (error: unknown) => void,
-  ) {
-    this.#table = table;
-    this.#wanted = wanted;
-    this.resolve = () => resolve(this.#isMoved);
-    this.reject = reject;
-  }
-
-  perform(): void {
-    this.#isMoved = this.#table.apply(this.#wanted) === undefined;
-  }
-
-  /** No other process moves it for this holder. */
-  isKept(): boolean {
-    const { name, holder, from, to } = this.#wanted;
-    const found = this.#table.read(name);
-    return this.#isMoved && from !== to && found?.holder === holder && found.position === to;
   }
 }
 

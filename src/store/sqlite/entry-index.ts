@@ -168,6 +168,27 @@ export class EntryIndex {
     head.tail = new Map();
   }
 
+  /**
+   * Another connection has written the tail of a session to the index, up to a position. Returns how many entries
+   * that were. What it wrote is checked before it is used: see `requireComplete`.
+   */
+  followTail(head: SessionHead, until: number): number {
+    const rest: SessionHead['tail'] = new Map();
+    let indexed = 0;
+    for (const [callId, positions] of head.tail) {
+      const later = positions.filter((position) => position > until);
+      indexed += positions.length - later.length;
+      if (later.length > 0) rest.set(callId, later);
+    }
+    head.tail = rest;
+    if (indexed === 0) return 0;
+    head.indexedEntries += indexed;
+    head.isChecked = false;
+    this.#ordered -= head.order?.length ?? 0;
+    head.order = undefined;
+    return indexed;
+  }
+
   /** Moves the end of the index, once the tails of all sessions up to this position are in it. */
   moveEnd(position: number): void {
     this.#setEnd.run(position);

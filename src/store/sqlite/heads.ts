@@ -7,7 +7,9 @@
  * 2. This cache is valid until another process writes. SQLite reports that: `PRAGMA data_version` changes with every
  *    commit of another connection and with none of our own. `refresh` checks it and reads what others appended. Call
  *    it before using anything here; a writer calls it inside its transaction.
- * 3. Remembered values are compared with values read. So readers read in one snapshot: see `snapshot.ts`.
+ * 3. Entries that the writer thread of this process has committed are taken over from its answers (`adopt`), because
+ *    reading them back costs more than writing them. The file decides whether they were committed.
+ * 4. Remembered values are compared with values read. So readers read in one snapshot: see `snapshot.ts`.
  */
 import { prepareRow, prepareValue, type Database, type Statement } from './database.ts';
 import { damagedIndexError, EntryIndex } from './entry-index.ts';
@@ -15,6 +17,16 @@ import { toHead, type SessionHead, type SessionRow } from './session-head.ts';
 import { ReadSnapshot } from './read-snapshot.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 import { saysWhereItStands, type IndexedEntry, type TailEntry } from './tail-entry.ts';
+
+/** An entry of the writer thread. */
+export type AdoptedEntry = {
+  readonly sessionId: string;
+  readonly callId: string | undefined;
+  readonly version: number | null;
+  readonly position: number;
+  readonly sequence: number;
+  readonly hash: string;
+};
 
 type State = { readonly indexed: number; readonly removals: number };
 
@@ -49,6 +61,7 @@ export class Heads {
   /** Number of listed sessions, once requested. */
   #listed: number | undefined;
   #isFresh = false;
+  #adoptMore: (() => void) | undefined;
   #epoch = 0;
   /** The problem with the tail or its start, if any. */
   #damage: string | undefined;
@@ -114,6 +127,10 @@ export class Heads {
     const state = this.#state.get();
     if (state === undefined) throw damagedIndexError('its own row is missing');
     const { indexed, removals } = state;
+    if (this.#index.end >= 0 && removals === this.#removals) {
+      this.#adoptMore?.();
+      this.#followIndex(indexed);
+    }
     if (indexed !== this.#index.end || removals !== this.#removals) {
       this.#clear();
       this.#index.end = indexed;
@@ -138,6 +155,43 @@ export class Heads {
     }
     this.#seen = version;
     return true;
+  }
+
+  /** `adoptMore` is called when another connection has committed, before its entries are read. */
+  onCommit(adoptMore: () => void): void {
+    this.#adoptMore = adoptMore;
+  }
+
+  /**
+   * Records entries that the writer thread has committed. Returns false, and records nothing from then on, if others
+   * came in between or were read already: `refresh` reads those.
+   */
+  adopt(entries: Iterable<AdoptedEntry>): boolean {
+    if (this.#index.end < 0) return false;
+    for (const { sessionId, callId, version, position, sequence, hash } of entries) {
+      if (position !== this.#position + 1) return false;
+      const head = this.find(sessionId);
+      if (head === undefined) return false;
+      // A session whose row was read just now may already be indexed, with this entry.
+      if (head.sequence >= sequence) this.#position = position;
+      else this.#note(head, callId ?? null, version, position, sequence, hash);
+    }
+    return true;
+  }
+
+  /** Another connection has written the tail to the index, up to this position. */
+  #followIndex(indexed: number): void {
+    if (indexed <= this.#index.end || indexed > this.#position) return;
+    for (const head of this.#sessionsByNumber.values()) {
+      const followed = head.tail.size === 0 ? 0 : this.#index.followTail(head, indexed);
+      if (followed === 0) continue;
+      this.#tailLength -= followed;
+      this.#list(head);
+    }
+    this.#listed = undefined;
+    this.#index.end = indexed;
+    this.#isEndChecked = false;
+    this.#shrink();
   }
 
   /** Changes when another process has written, or when a write of this process was rolled back. */
@@ -268,11 +322,21 @@ export class Heads {
 
   /** Records an entry that was appended to the chain. */
   note(head: SessionHead, { position, sequence, hash, call, version }: Omit<IndexedEntry, 'session'>): void {
+    this.#note(head, call === null ? null : fromSqlText(call), version, position, sequence, hash);
+  }
+
+  #note(
+    head: SessionHead,
+    callId: string | null,
+    version: number | null,
+    position: number,
+    sequence: number,
+    hash: string,
+  ): void {
     head.sequence = sequence;
     head.hash = hash;
     this.#position = position;
     this.#tailLength++;
-    const callId = call === null ? null : fromSqlText(call);
     const tail = head.tail.get(callId);
     if (tail === undefined) head.tail.set(callId, [position]);
     else tail.push(position);
@@ -290,19 +354,30 @@ export class Heads {
       if (head.tail.size === 0) continue;
       this.#index.addTail(head, (callId) => this.versionOf(head, callId));
       this.#setHead.run(head.sequence, head.hash, head.session);
-      if (!head.isListed) {
-        head.isListed = true;
-        if (this.#listed !== undefined) this.#listed++;
-      }
-      if (head.versions.size > mostVersions) {
-        this.#versions -= head.versions.size;
-        head.versions.clear();
-        head.knowsAll = false;
-      }
+      this.#list(head);
     }
     this.#index.moveEnd(this.#position);
     this.#tailLength = 0;
-    if (this.#sessions.size > mostSessions || this.#versions > mostVersionsInAll) this.#clear();
+    this.#shrink();
+  }
+
+  /** The row of the session says that it has entries. Its long list of versions can be read from the index. */
+  #list(head: SessionHead): void {
+    if (!head.isListed) {
+      head.isListed = true;
+      if (this.#listed !== undefined) this.#listed++;
+    }
+    if (head.versions.size > mostVersions) {
+      this.#versions -= head.versions.size;
+      head.versions.clear();
+      head.knowsAll = false;
+    }
+  }
+
+  /** Forgets what the index has, if it is much. */
+  #shrink(): void {
+    const isMuch = this.#sessions.size > mostSessions || this.#versions > mostVersionsInAll;
+    if (isMuch && this.#tailLength === 0) this.#clear();
   }
 
   /** Almost always false, which saves every call a query. */

@@ -6,8 +6,9 @@ import { loadDriver } from './database.ts';
 import { toFileTrouble } from './file-trouble.ts';
 import { openLedgerFile } from './open-file.ts';
 import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
-import { measuredTuning } from './sqlite-ledger-options.ts';
+import { measuredTuning, writeSettings } from './sqlite-ledger-options.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
+import { setUpToWrite } from './write-parts.ts';
 
 /** Opens or creates a ledger file. Throws only our own errors: `ledger.unavailable` if the disk fails. */
 export async function openSqliteLedger(
@@ -21,13 +22,7 @@ export async function openSqliteLedger(
   try {
     if (options.readOnly !== true) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     database = await openLedgerFile(path, options.readOnly ?? false);
-    database.pragma(`synchronous = ${options.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
-    // Erased data must not remain in unused pages.
-    database.pragma('secure_delete = ON');
-    if (options.maxBytes !== undefined) {
-      const pageBytes = database.pragma('page_size', { simple: true }) as number;
-      database.pragma(`max_page_count = ${Math.max(1, Math.floor(options.maxBytes / pageBytes))}`);
-    }
+    setUpToWrite(database, writeSettings(options));
     return new SqliteLedger(database, path, options, { ...measuredTuning, ...tuning });
   } catch (error) {
     database?.close();

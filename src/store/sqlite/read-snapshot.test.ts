@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { MadeEntry } from '../../../test/make-ledger.ts';
 import { makeEntries } from '../../../test/make-ledger.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import { Appender } from './append-job.ts';
+import { Appender } from './appender.ts';
 import { CursorTable } from './cursor-table.ts';
 import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
@@ -50,12 +50,11 @@ function appendElsewhere(): void {
   const marks = new Marks(others, new EntryTable(others, heads));
   const side = new SideTables(others, heads, marks, () => undefined);
   const nothing = (): void => undefined;
-  const writer = new Writer(others, {
-    began: () => false,
-    ending: nothing,
-    committed: nothing,
-    rolledBack: nothing,
-  });
+  const writer = new Writer(
+    others,
+    { began: () => false, ending: nothing, committed: nothing, rolledBack: nothing },
+    () => expect.unreachable(),
+  );
   const appender = new Appender(others, heads, side, marks, new CursorTable(others, writer, 'own_other'));
   others.exec('BEGIN IMMEDIATE');
   heads.refreshNow();

@@ -8,7 +8,7 @@ import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { CounterTotal } from '../../ledger/claims.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { totalsEntry } from '../../ledger/own-entry.ts';
-import type { Appender } from './append-job.ts';
+import type { Appender } from './appender.ts';
 import type { Database } from './database.ts';
 import { prepareRow } from './database.ts';
 import type { EntryTable } from './entry-table.ts';

@@ -7,12 +7,11 @@
  */
 import type { JsonObject } from '../../base/json.ts';
 import { readJsonText } from '../../base/json-text.ts';
-import type { ToolResolved, ToolResponded } from '../../call/event.ts';
 import type { ClaimHolder, Counter, CounterTotal, Reservation } from '../../ledger/claims.ts';
 import type { AppendResult, Entry, Move, StoredState } from '../../ledger/journal.ts';
 import { lastState } from '../../ledger/last-state.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import { lastInputDigest, leavesUnsettledEffect } from '../../ledger/unsettled-effect.ts';
+import { leavesUnsettledEffect } from '../../ledger/unsettled-effect.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
@@ -23,6 +22,7 @@ import type { SessionHead } from './session-head.ts';
 import type { Marks } from './marks.ts';
 import { markOf, unfoundedError } from './marks.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
+import type { AppendOrder, EffectNote, OrderExtras } from './write-order.ts';
 
 const nothing: Counter = { used: 0, reserved: 0 };
 /** Counters cached while no other process writes. */
@@ -205,18 +205,18 @@ export class SideTables {
   }
 
   /** Stores the state of an accepted entry, which is now the last one. */
-  apply(entry: Entry, head: SessionHead, totals: readonly CounterTotal[]): void {
-    const { callId, claim, releaseClaim, sealed } = entry;
+  apply(
+    { sessionId, callId }: AppendOrder,
+    extras: OrderExtras,
+    head: SessionHead,
+    totals: readonly CounterTotal[],
+  ): void {
+    const { claim, releaseClaim, sealed } = extras;
     const { position } = this.#heads;
     this.putTotals(totals, position);
-    if (entry.moves !== undefined)
-      for (const { subject, expectedVersion } of entry.moves) {
-        this.#putState.run(
-          head.session,
-          toSqlText(subject),
-          expectedVersion + 1,
-          toSqlText(JSON.stringify(lastState(entry.events, subject))),
-        );
+    if (extras.moves !== undefined)
+      for (const { subject, expectedVersion, state } of extras.moves) {
+        this.#putState.run(head.session, toSqlText(subject), expectedVersion + 1, toSqlText(state));
         this.#marks.put(markOf.state(head.session, subject), position);
       }
     if (releaseClaim !== undefined) {
@@ -227,14 +227,14 @@ export class SideTables {
     if (claim !== undefined) {
       this.#putClaim.run(
         toSqlText(claim.key),
-        toSqlText(entry.sessionId),
+        toSqlText(sessionId),
         toSqlText(callId),
         toSqlText(claim.inputDigest),
       );
       this.#marks.put(markOf.claim(claim.key), position);
     }
     if (sealed !== undefined) this.#putSealed.run(head.session, toSqlText(callId), toSqlText(sealed));
-    if (entry.dropSealed === true) this.#dropSealed.run(head.session, toSqlText(callId));
+    if (extras.dropSealed === true) this.#dropSealed.run(head.session, toSqlText(callId));
   }
 
   /** Sets counters to the totals that the entry at this position states. */
@@ -246,20 +246,18 @@ export class SideTables {
     }
   }
 
-  /** Called for events that make an effect unresolved, and for events that resolve it. */
-  noteEffect(head: SessionHead, event: ToolResponded | ToolResolved, entry: Entry): void {
-    const { callId } = event;
-    const { session } = head;
-    if (event.type === 'tool.resolved') {
+  /** Called after the entry that made an effect unresolved, or that resolved it. */
+  noteEffect({ session, sessionId }: SessionHead, effect: EffectNote): void {
+    const { callId } = effect;
+    if (effect.type === 'resolved') {
       this.#dropUnsettled.run(session, toSqlText(callId));
-      const asked = this.#askedFor(entry.sessionId, callId);
+      const asked = this.#askedFor(sessionId, callId);
       if (asked !== undefined)
         this.#marks.drop(markOf.effect(session, asked.toolName, asked.inputDigest, callId));
       return;
     }
-    const { toolName } = event.outcome;
-    const digest =
-      lastInputDigest(entry.events, callId) ?? this.#askedFor(entry.sessionId, callId)?.inputDigest;
+    const { toolName } = effect;
+    const digest = effect.inputDigest ?? this.#askedFor(sessionId, callId)?.inputDigest;
     if (digest === undefined) return;
     const { position } = this.#heads;
     this.#heads.hasUnsettled = true;

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import type { WriteSettings } from './write-parts.ts';
 
 export type SqliteLedgerOptions = {
   readonly clock?: Clock | undefined;
@@ -17,13 +18,28 @@ export type SqliteLedgerOptions = {
   readonly spillBytes?: number | undefined;
 };
 
+/** The settings that every writing connection needs. */
+export const writeSettings = ({ synchronous, maxBytes }: SqliteLedgerOptions): WriteSettings => ({
+  synchronous: synchronous ?? 'full',
+  maxBytes,
+});
+
 /** Measured values; others are for tests. */
 export type SqliteTuning = {
   /** Number of entries after which the newest are written to the index. */
   readonly longestTail: number;
   /** How far behind the read tables may be before a separate thread fills them. */
   readonly threadLag: number;
+  /** When the writer thread writes: as the load demands, whenever it can, or never. */
+  readonly writerThread: 'auto' | 'always' | 'never';
+  /** Options of Node for the writer thread. */
+  readonly writerThreadArgv: readonly string[];
 };
 
 /** Writing this many to the index at once costs a third of writing each with its entry, and takes milliseconds. */
-export const measuredTuning: SqliteTuning = { longestTail: 4_096, threadLag: 10_000 };
+export const measuredTuning: SqliteTuning = {
+  longestTail: 4_096,
+  threadLag: 10_000,
+  writerThread: 'auto',
+  writerThreadArgv: [],
+};

@@ -12,30 +12,28 @@ import type { Queries } from '../../ledger/queries.ts';
 import type { Retention } from '../../ledger/retention.ts';
 import type { Spill } from '../../ledger/spill.ts';
 import type { OwnFile } from '../../policy/own-files/own-file.ts';
-import { Appender } from './append-job.ts';
-import { ArtifactTable } from './artifact-table.ts';
-import { CursorTable } from './cursor-table.ts';
 import type { Database } from './database.ts';
 import { prepareValue } from './database.ts';
-import { EntryTable } from './entry-table.ts';
 import { HeadPages } from './head-pages.ts';
-import { Heads } from './heads.ts';
-import { Marks } from './marks.ts';
-import { SqliteOwnFiles } from './sqlite-own-files.ts';
 import { ReadTables } from './read-tables.ts';
 import { createSalts } from '../files/salts.ts';
 import { readSealKeyFile } from './seal-key-file.ts';
-import { SideTables } from './side-tables.ts';
 import { SpillFile } from '../files/spill-file.ts';
+import type { ArtifactTable } from './artifact-table.ts';
+import type { CursorTable } from './cursor-table.ts';
+import type { Heads } from './heads.ts';
+import type { SideTables } from './side-tables.ts';
+import { identifyOwnFiles, SqliteOwnFiles } from './sqlite-own-files.ts';
+import { SqliteJournal } from './sqlite-journal.ts';
+import { ThreadWriter } from './thread-writer.ts';
+import { createWriteParts } from './write-parts.ts';
+import { measuredTuning, writeSettings } from './sqlite-ledger-options.ts';
 import { SqliteEntries } from './sqlite-entries.ts';
 import { SqliteIntegrity } from './sqlite-integrity.ts';
-import { LastReads, SqliteJournal } from './sqlite-journal.ts';
 import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
-import { measuredTuning } from './sqlite-ledger-options.ts';
 import { SqliteOwners } from './sqlite-owners.ts';
 import { SqliteRetention } from './sqlite-retention.ts';
 import { ChangeWatch } from './change-watch.ts';
-import { Writer } from './writer.ts';
 
 export class SqliteLedger implements Ledger {
   readonly journal: SqliteJournal;
@@ -54,6 +52,7 @@ export class SqliteLedger implements Ledger {
   readonly #mayWrite: boolean;
   #sealKey: Uint8Array | undefined;
   readonly #close: () => Promise<void>;
+  #failure: unknown;
 
   constructor(
     database: Database,
@@ -73,32 +72,34 @@ export class SqliteLedger implements Ledger {
     this.#mayWrite = owners.isOne;
     const spillFile =
       options.readOnly === true ? undefined : openSpill(database, path, options, ownerId, salt);
-    const files = new SqliteOwnFiles(path, owners.lock);
-    const heads = new Heads(database, tuning.longestTail);
+    const files = new SqliteOwnFiles(path, identifyOwnFiles(path, owners.lock));
+    const committed = (): void => {
+      watch.endChanged(heads.position);
+      tables.noteAppend();
+    };
+    const { longestTail } = tuning;
+    const writeParts = createWriteParts(database, { path, ownerId, files, longestTail }, { committed });
+    const { heads, entries, marks, side, lastReads, cursors, appender, artifacts, writer } = writeParts;
     const headPages = new HeadPages(database, heads);
-    const entries = new EntryTable(database, heads);
-    const marks = new Marks(database, entries);
-    const lastReads = new LastReads(heads, entries);
-    const side = new SideTables(database, heads, marks, (sessionId, callId) =>
-      lastReads.askedFor(sessionId, callId),
-    );
-    const writer = new Writer(database, {
-      began: () => {
-        files.requireUnchanged();
-        return heads.refreshNow();
-      },
-      ending: () => {
-        if (heads.isTailLong) heads.indexTail();
-      },
-      committed: () => {
-        watch.endChanged(heads.position);
-        tables.noteAppend();
-      },
-      rolledBack: () => heads.forget(),
-    });
-    const cursors = new CursorTable(database, writer, ownerId);
-    const appender = new Appender(database, heads, side, marks, cursors);
-    const artifacts = new ArtifactTable(database, `${path}.artifacts`, heads, writer);
+    if (owners.isOne && !database.memory && tuning.writerThread !== 'never')
+      writer.shareWith(
+        new ThreadWriter({
+          ...writeParts,
+          committed,
+          hashAt: (position) => appender.hashAt(position),
+          onFailure: (error) => this.#report(error),
+          data: () => ({
+            path,
+            ledgerId: readLedgerId(database),
+            ownerId,
+            longestTail,
+            settings: writeSettings(options),
+            opened: files.opened,
+          }),
+          mode: tuning.writerThread,
+          argv: tuning.writerThreadArgv,
+        }),
+      );
     const tables = new ReadTables(
       database,
       entries,
@@ -136,6 +137,11 @@ export class SqliteLedger implements Ledger {
     };
   }
 
+  /** The writer thread has ended by itself. The main thread writes meanwhile. */
+  #report(error: unknown): void {
+    this.#failure = error;
+  }
+
   /** Read on first use: a process that only reads the ledger needs no key. */
   get sealKey(): Uint8Array {
     this.#sealKey ??= readSealKeyFile(`${this.#path}.key`, this.#mayWrite);
@@ -155,9 +161,12 @@ function openSpill(
   ownerId: string,
   salt: () => string,
 ): SpillFile {
-  const ledgerId = prepareValue<string>(database, 'SELECT ledger_id FROM ledger').get() as string;
+  const ledgerId = readLedgerId(database);
   return new SpillFile({ folder: `${path}.spill`, ownerId, ledgerId }, options.spillBytes ?? 1_048_576, salt);
 }
+
+const readLedgerId = (database: Database): string =>
+  prepareValue<string>(database, 'SELECT ledger_id FROM ledger').get() as string;
 
 /** A reader leaves no file behind: without read tables on disk it builds its own in memory. */
 const readTablesPath = (database: Database, path: string, { readOnly }: SqliteLedgerOptions): string =>

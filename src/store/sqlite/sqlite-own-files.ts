@@ -1,32 +1,36 @@
 /**
- * The files that a writing handle depends on: the ledger, its log, its shared memory, and the owner lock. After a move, deletion or replacement the open descriptor still works,
- * so SQLite would write where no process will ever look. The writer checks inside every transaction, before it writes.
- * A check takes about a microsecond per file.
+ * The files that a writing handle depends on: the ledger, its log, its shared memory, and the owner lock. After a
+ * move, deletion or replacement the open descriptor still works, so SQLite would write where no process will ever
+ * look. The writer checks inside every transaction, before it writes. A check takes about a microsecond per file.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { FileIdentity } from '../files/file-identity.ts';
 import { findReplaced, identifyFile } from '../files/file-identity.ts';
-import type { OwnerLock } from './owner-lock.ts';
 
-type OwnFile = { readonly what: string; readonly path: string; readonly file: FileIdentity };
+export type OpenedFile = { readonly what: string; readonly path: string; readonly file: FileIdentity };
 
 export class SqliteOwnFiles {
   readonly #ledgerPath: string;
-  readonly #files: OwnFile[];
+  readonly #files: OpenedFile[];
   #isComplete = false;
 
-  constructor(ledgerPath: string, lock: OwnerLock | undefined) {
+  /** `opened`: the files that the main thread has open. */
+  constructor(ledgerPath: string, opened: readonly OpenedFile[]) {
     this.#ledgerPath = ledgerPath;
-    this.#files = [...find('ledger file', ledgerPath)];
-    if (lock !== undefined) this.#files.push({ what: 'lock file of this process', ...lock });
+    this.#files = [...opened];
+  }
+
+  /** The files that were found so far. */
+  get opened(): readonly OpenedFile[] {
+    return [...this.#files];
   }
 
   /** Throws if a file is not the one that was opened. Call inside a transaction. */
   requireUnchanged(): void {
     if (!this.#isComplete) {
       // SQLite opens these when the first transaction begins, and keeps them until the last handle closes.
-      this.#files.push(...find('log of the ledger', `${this.#ledgerPath}-wal`));
-      this.#files.push(...find('shared memory of the ledger', `${this.#ledgerPath}-shm`));
+      this.#add('log of the ledger', `${this.#ledgerPath}-wal`);
+      this.#add('shared memory of the ledger', `${this.#ledgerPath}-shm`);
       this.#isComplete = true;
     }
     for (const { what, path, file } of this.#files) {
@@ -34,9 +38,23 @@ export class SqliteOwnFiles {
       if (found !== undefined) throw changedError(what, path, found);
     }
   }
+
+  /** A file that another thread of this process has identified stays that one. */
+  #add(what: string, path: string): void {
+    if (!this.#files.some((known) => known.path === path)) this.#files.push(...find(what, path));
+  }
 }
 
-function find(what: string, path: string): OwnFile[] {
+/** The files of a ledger as they are now: itself, and the lock of its owner. */
+export const identifyOwnFiles = (
+  ledgerPath: string,
+  lock: Pick<OpenedFile, 'path' | 'file'> | undefined,
+): readonly OpenedFile[] => [
+  ...find('ledger file', ledgerPath),
+  ...(lock === undefined ? [] : [{ what: 'lock file of this process', path: lock.path, file: lock.file }]),
+];
+
+function find(what: string, path: string): OpenedFile[] {
   const file = identifyFile(path);
   return file === undefined ? [] : [{ what, path, file }];
 }

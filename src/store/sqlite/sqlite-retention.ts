@@ -12,7 +12,7 @@ import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
 import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import type { Appender } from './append-job.ts';
+import type { Appender } from './appender.ts';
 import type { ArtifactTable } from './artifact-table.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareRow } from './database.ts';

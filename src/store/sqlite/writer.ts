@@ -7,21 +7,17 @@
  * 3. A failing job does not affect others: its batch is rolled back and its jobs are written one by one.
  * 4. A refused entry is not found after a restart. A commit whose flush failed may be complete in the log, and the
  *    next process to open the file would accept it. So it is overwritten before any caller sees the refusal.
+ * 5. Only one thread of the process writes at a time. Under load the jobs at the head of the queue go to the writer
+ *    thread: see `ThreadWriter`. This thread writes again only when the other has answered everything.
  */
 import { closedError, readOnlyError } from '../../ledger/refuse-entry.ts';
 import { backoffMs } from './backoff.ts';
 import type { Database, Statement } from './database.ts';
 import { isBusy, isInputOutput, isReadOnly, prepareRow } from './database.ts';
-
-/** One unit of work inside a transaction. */
-export interface WriteJob {
-  /** Reads and writes. All its writes are committed or rolled back together. */
-  perform(): void;
-  /** After an error: was it committed anyway, because only the answer to the commit was lost? */
-  isKept(): boolean;
-  resolve(): void;
-  reject(error: unknown): void;
-}
+import type { OrderDesk } from './order-desk.ts';
+import { OrderJob } from './order-job.ts';
+import type { WriteJob } from './write-job.ts';
+import type { OrderAnswer, WriteOrder } from './write-order.ts';
 
 /** Notifications of the writer. */
 export interface WriterEvents {
@@ -31,6 +27,22 @@ export interface WriterEvents {
   ending(): void;
   committed(): void;
   rolledBack(): void;
+}
+
+/** The writer thread, as the queue sees it. */
+export interface OtherWriter {
+  /** Should it write the jobs that wait, according to the load? */
+  isWanted(waiting: number): boolean;
+  /** Has it jobs that it has not answered? */
+  readonly isBusy: boolean;
+  /** Is it about to start, and must this thread leave the jobs to it? */
+  readonly isAwaited: boolean;
+  /** Takes orders from the head of the queue and returns how many: 0 if it has no room, or the first is not an order. */
+  send(queue: readonly WriteJob[]): number;
+  /** This thread has committed a batch by itself. */
+  noteOwnBatch(jobs: number, tookMs: number): void;
+  /** Resolves when it has ended. Call only while it is not busy. */
+  close(): Promise<void>;
 }
 
 /** Measured: at this size the flush to disk is a small part of a batch, and other writers wait only milliseconds. */
@@ -46,6 +58,8 @@ const patienceMs = 10_000;
 export class Writer {
   readonly #database: Database;
   readonly #events: WriterEvents;
+  readonly #desk: () => OrderDesk;
+  #other: OtherWriter | undefined;
   readonly #begin: Statement<never>;
   readonly #commit: Statement<never>;
   #queue: WriteJob[] = [];
@@ -60,15 +74,18 @@ export class Writer {
   #drained: (() => void)[] = [];
   #closed = false;
 
-  constructor(database: Database, events: WriterEvents) {
+  /** `desk`: performs orders. */
+  constructor(database: Database, events: WriterEvents, desk: () => OrderDesk) {
     this.#database = database;
     this.#events = events;
+    this.#desk = desk;
     this.#begin = prepareRow(database, 'BEGIN IMMEDIATE');
     this.#commit = prepareRow(database, 'COMMIT');
   }
 
-  get isIdle(): boolean {
-    return this.#queue.length === 0;
+  /** Lets another thread write under load. */
+  shareWith(other: OtherWriter): void {
+    this.#other = other;
   }
 
   add(job: WriteJob): void {
@@ -80,7 +97,15 @@ export class Writer {
     if (!this.#scheduled) this.#schedule();
   }
 
-  /** Runs a function in a transaction of the queue and returns its result. */
+  addOrder(order: WriteOrder, resolve: (answer: OrderAnswer) => void, reject: (error: unknown) => void): void {
+    this.add(new OrderJob(order, this.#desk(), resolve, reject));
+  }
+
+  order(order: WriteOrder): Promise<OrderAnswer> {
+    return new Promise((resolve, reject) => this.addOrder(order, resolve, reject));
+  }
+
+  /** Runs a function in a transaction of the queue and returns its result. Only this thread can run it. */
   run<Result>(work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       let result: Result;
@@ -98,7 +123,24 @@ export class Writer {
   /** Accepts no more jobs and resolves when all accepted ones are written or refused. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#queue.length > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
+    if (!this.#isDrained) await new Promise<void>((resolve) => this.#drained.push(resolve));
+    await this.#other?.close();
+  }
+
+  get #isDrained(): boolean {
+    return this.#queue.length === 0 && this.#other?.isBusy !== true;
+  }
+
+  /** The other thread has answered some jobs, is ready to take some, or has failed. */
+  otherAnswered(): void {
+    if (this.#isDrained) this.#tellDrained();
+    else this.#flush();
+  }
+
+  /** The other thread has ended without writing these jobs: they come first again. */
+  takeBack(jobs: readonly OrderJob[]): void {
+    this.#queue = [...jobs, ...this.#queue];
+    this.otherAnswered();
   }
 
   #schedule(): void {
@@ -116,15 +158,31 @@ export class Writer {
 
   readonly #flush = (): void => {
     this.#scheduled = false;
-    if (this.#queue.length === 0 || !this.#enter()) return;
+    if (this.#queue.length === 0 || this.#isForOther() || !this.#enter()) return;
+    const beganMs = performance.now();
     const batch = this.#write();
     if (batch !== undefined) {
+      this.#other?.noteOwnBatch(batch.length, performance.now() - beganMs);
       this.#events.committed();
       for (const job of batch) job.resolve();
     }
-    if (this.#queue.length === 0) this.#tellDrained();
+    if (this.#isDrained) this.#tellDrained();
     else if (!this.#scheduled) this.#schedule();
   };
+
+  /** Sends jobs to the other thread if it is wanted. True if this thread may not write now. */
+  #isForOther(): boolean {
+    const other = this.#other;
+    if (other === undefined) return false;
+    // Jobs that failed together are retried one by one, by the same thread.
+    if (this.#alone > 0) return other.isBusy;
+    while (other.isWanted(this.#queue.length)) {
+      const sent = other.send(this.#queue);
+      this.#take(sent);
+      if (sent === 0 || this.#queue.length === 0) break;
+    }
+    return this.#queue.length === 0 || other.isBusy || other.isAwaited;
+  }
 
   /** Takes the lock, or schedules a retry. */
   #enter(): boolean {

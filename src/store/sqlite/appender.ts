@@ -1,0 +1,142 @@
+/** Appends entries inside a transaction: their checks and their writes. */
+import { chainHash } from '../../ledger/chain.ts';
+import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
+import { addTotals } from '../../ledger/formats/v1/write-entry.ts';
+import type { AppendResult } from '../../ledger/journal.ts';
+import type { CursorTable } from './cursor-table.ts';
+import type { Database, Statement } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
+import type { Heads } from './heads.ts';
+import type { SessionHead } from './session-head.ts';
+import type { Marks } from './marks.ts';
+import { markOf, unfoundedError } from './marks.ts';
+import type { SideTables } from './side-tables.ts';
+import { toSqlText } from './sql-text.ts';
+import type { AppendAnswer, AppendOrder } from './write-order.ts';
+
+/** State shared by the appends of one handle. */
+export class Appender {
+  readonly heads: Heads;
+  readonly side: SideTables;
+  readonly cursors: CursorTable;
+  readonly #marks: Marks;
+  readonly #database: Database;
+  /** Prepared by the first append, because a file of an older version that is only read lacks these columns. */
+  #insert: Statement<never> | undefined;
+  readonly #hashAt: Statement<string>;
+
+  constructor(database: Database, heads: Heads, side: SideTables, marks: Marks, cursors: CursorTable) {
+    this.heads = heads;
+    this.side = side;
+    this.#marks = marks;
+    this.cursors = cursors;
+    this.#database = database;
+    this.#hashAt = prepareValue(database, 'SELECT hash FROM entries WHERE position = ?');
+  }
+
+  /** Appends an entry to its session's chain. `marks`: number of marks that its text implies. */
+  insert(
+    head: SessionHead,
+    callId: string | undefined,
+    version: number | undefined,
+    written: WrittenEntry,
+    marks = 0,
+  ): void {
+    if (head.sequence === 0) this.#begin(head);
+    const position = this.heads.position + 1;
+    const sequence = head.sequence + 1;
+    const hash = chainHash(head.hash, sequence, written.text);
+    const call = callId === undefined ? null : toSqlText(callId);
+    this.#insert ??= prepareRow<never>(
+      this.#database,
+      'INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#insert.run(
+      position,
+      head.session,
+      sequence,
+      call,
+      version ?? null,
+      written.text,
+      written.bodies ?? null,
+      written.salt ?? null,
+      hash,
+      marks === 0 ? null : marks,
+    );
+    this.heads.note(head, { position, sequence, call, version: version ?? null, hash });
+  }
+
+  /**
+   * Begins a session that seems new. Throws if the chain already has one of this name: then its row was removed or
+   * emptied.
+   */
+  #begin({ sessionId }: SessionHead): void {
+    const key = markOf.session(sessionId);
+    if (this.#marks.find(key) !== undefined) throw unfoundedError(`session ${JSON.stringify(sessionId)}`);
+    this.#marks.put(key, this.heads.position + 1);
+  }
+
+  hashAt(position: number): string | undefined {
+    return this.#hashAt.get(position);
+  }
+
+  /** Call inside a transaction. Checks the conditions of an append, and writes it unless one is not met. */
+  append(order: AppendOrder): AppendAnswer {
+    const { heads, side, cursors } = this;
+    const { sessionId, callId, expectedVersion, written, extras } = order;
+    heads.requireSound();
+    const known = heads.find(sessionId);
+    let version = 0;
+    if (callId !== undefined) {
+      version = known === undefined ? 0 : heads.versionOf(known, callId);
+      const isRefused = expectedVersion === 'any' ? version === 0 : version !== expectedVersion;
+      if (isRefused) return refused({ status: 'conflict', version });
+    }
+    const isRemark = expectedVersion === 'any';
+    if (callId !== undefined && !isRemark) version++;
+    const entryVersion = callId === undefined || isRemark ? undefined : version;
+    if (extras === undefined) {
+      const head = known ?? heads.take(sessionId);
+      this.insert(head, callId, entryVersion, written);
+      return this.#appended(head, version);
+    }
+
+    const { claim } = extras;
+    if (claim !== undefined) {
+      const holder = side.readClaim(claim.key);
+      if (
+        holder !== undefined &&
+        !(holder.callId === claim.supersedes?.callId && holder.sessionId === claim.supersedes.sessionId)
+      )
+        return refused({ status: 'claimed', holder });
+    }
+    const problem =
+      (extras.reserve && side.findSpent(extras.reserve)) ??
+      (extras.moves && side.findMoved(extras.moves, known)) ??
+      (extras.guards && side.findMoved(extras.guards, known)) ??
+      // Applied here and not with the rest, because applying it is how its position is checked.
+      (extras.cursor && cursors.apply(extras.cursor));
+    if (problem !== undefined) return refused(problem);
+
+    const totals = side.totalsAfter(extras);
+    const head = known ?? heads.take(sessionId);
+    const text = addTotals(written.text, totals);
+    this.insert(head, callId, entryVersion, { ...written, text }, extras.marks);
+    const answer = this.#appended(head, version);
+    side.apply(order, extras, head, totals);
+    if (extras.effects !== undefined)
+      for (const effect of extras.effects) side.noteEffect(head, effect);
+    return answer;
+  }
+
+  #appended({ sequence, hash }: SessionHead, version: number): AppendAnswer {
+    const { position } = this.heads;
+    return {
+      type: 'append',
+      result: { status: 'appended', version },
+      stored: { position, sequence, hash },
+    };
+  }
+}
+
+const refused = (result: AppendResult): AppendAnswer => ({ type: 'append', result, stored: undefined });

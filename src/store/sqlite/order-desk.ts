@@ -1,0 +1,45 @@
+import type { CursorMove } from '../../ledger/cursors.ts';
+import type { Appender } from './appender.ts';
+import type { ArtifactTable } from './artifact-table.ts';
+import type { CursorTable } from './cursor-table.ts';
+import type { OrderAnswer, WriteOrder } from './write-order.ts';
+
+/** Performs orders inside a transaction: on the main thread, or on the writer thread. */
+export class OrderDesk {
+  readonly #appender: Appender;
+  readonly #cursors: CursorTable;
+  readonly #artifacts: ArtifactTable;
+
+  constructor(appender: Appender, cursors: CursorTable, artifacts: ArtifactTable) {
+    this.#appender = appender;
+    this.#cursors = cursors;
+    this.#artifacts = artifacts;
+  }
+
+  perform(order: WriteOrder): OrderAnswer {
+    switch (order.type) {
+      case 'append':
+        return this.#appender.append(order);
+      case 'cursor':
+        return { type: 'done', isDone: this.#cursors.apply(order.move) === undefined };
+      case 'artifact':
+        return { type: 'done', isDone: this.#artifacts.name(order) };
+    }
+  }
+
+  /** After an error of the commit: is the work of this order in the file all the same? */
+  isKept(order: WriteOrder, answer: OrderAnswer | undefined): boolean {
+    if (answer === undefined) return false;
+    if (answer.type === 'append')
+      return (
+        answer.stored !== undefined && this.#appender.hashAt(answer.stored.position) === answer.stored.hash
+      );
+    return order.type === 'cursor' && answer.isDone && this.hasMoved(order.move);
+  }
+
+  /** Is the cursor where this move leaves it? No other process moves it for this holder. */
+  hasMoved({ name, holder, from, to }: CursorMove): boolean {
+    const found = this.#cursors.read(name);
+    return from !== to && found?.holder === holder && found.position === to;
+  }
+}

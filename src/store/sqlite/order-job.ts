@@ -1,0 +1,42 @@
+/** A queued order with its caller. */
+import type { OrderDesk } from './order-desk.ts';
+import type { WriteJob } from './write-job.ts';
+import type { OrderAnswer, WriteOrder } from './write-order.ts';
+
+export class OrderJob implements WriteJob {
+  readonly order: WriteOrder;
+  readonly #desk: OrderDesk;
+  readonly #resolve: (answer: OrderAnswer) => void;
+  readonly reject: (error: unknown) => void;
+  #answer: OrderAnswer | undefined;
+
+  constructor(
+    order: WriteOrder,
+    desk: OrderDesk,
+    resolve: (answer: OrderAnswer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.order = order;
+    this.#desk = desk;
+    this.#resolve = resolve;
+    this.reject = reject;
+  }
+
+  perform(): void {
+    this.#answer = this.#desk.perform(this.order);
+  }
+
+  isKept(): boolean {
+    return this.#desk.isKept(this.order, this.#answer);
+  }
+
+  /** Answers with what another thread has done. */
+  accept(answer: OrderAnswer): void {
+    this.#answer = answer;
+    this.resolve();
+  }
+
+  resolve(): void {
+    this.#resolve(this.#answer as OrderAnswer); // it was performed, or another thread has answered
+  }
+}

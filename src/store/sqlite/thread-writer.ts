@@ -1,0 +1,322 @@
+/**
+ * The main thread's side of the writer thread: sends it batches of orders and takes its answers.
+ *
+ * 1. The thread starts when the load first demands it. Until it is ready, the main thread writes.
+ * 2. It keeps the process alive only while it has orders.
+ * 3. If it ends by itself, SQLite has committed or rolled back what it was writing. The file tells which orders were
+ *    written: these are answered, and the main thread writes the rest. So nothing is lost and nothing is doubled.
+ */
+import { Worker } from 'node:worker_threads';
+import type { AppendResult } from '../../ledger/journal.ts';
+import type { EntryTable } from './entry-table.ts';
+import { decode } from './entry-row.ts';
+import { HandOver } from './hand-over.ts';
+import type { AdoptedEntry, Heads } from './heads.ts';
+import type { PlainAnswer } from './order-buffer.ts';
+import { mostOrders, OrderBuffer } from './order-buffer.ts';
+import type { OrderDesk } from './order-desk.ts';
+import { OrderJob } from './order-job.ts';
+import { fromThreadError } from './thread-error.ts';
+import type { WriteJob } from './write-job.ts';
+import type { AppendAnswer, OrderAnswer } from './write-order.ts';
+import type { OtherWriter, Writer } from './writer.ts';
+import type { OtherAnswer, ThreadReply, ThreadRequest, WriterThreadData } from './writer-thread.ts';
+
+/** Batches that the thread may have at a time: while it writes one, the next waits for it. */
+const mostBatches = 3;
+/** After the thread has failed, the main thread writes alone for this long. */
+const restMs = 60_000;
+
+type Sent = {
+  readonly buffer: OrderBuffer;
+  readonly number: number;
+  jobs: readonly OrderJob[];
+  /** The last position that this thread knew when it sent the batch. */
+  after: number;
+  isAdopted: boolean;
+};
+
+export type ThreadWriterParts = {
+  readonly heads: Heads;
+  readonly entries: EntryTable;
+  readonly desk: OrderDesk;
+  readonly writer: Writer;
+  /** The hash of the entry at a position. */
+  readonly hashAt: (position: number) => string | undefined;
+  /** Called after every commit of the thread. */
+  readonly committed: () => void;
+  /** Called when the thread has ended by itself. */
+  readonly onFailure: (error: unknown) => void;
+  readonly data: () => WriterThreadData;
+  readonly mode: 'auto' | 'always';
+  readonly argv: readonly string[];
+};
+
+export class ThreadWriter implements OtherWriter {
+  readonly #parts: ThreadWriterParts;
+  readonly #handOver = new HandOver();
+  readonly #free: Sent[] = [];
+  /** In the order in which they were sent. */
+  readonly #sent: Sent[] = [];
+  #buffers = 0;
+  #worker: Worker | undefined;
+  #isReady = false;
+  #failure: unknown;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+  #ended: (() => void) | undefined;
+
+  constructor(parts: ThreadWriterParts) {
+    this.#parts = parts;
+    parts.heads.onCommit(() => this.#adoptPublished());
+  }
+
+  get isBusy(): boolean {
+    return this.#sent.length > 0;
+  }
+
+  get isAwaited(): boolean {
+    return this.#parts.mode === 'always' && this.#worker !== undefined && !this.#isReady;
+  }
+
+  isWanted(waiting: number): boolean {
+    const isWanted = this.#handOver.isWanted(waiting) || this.#parts.mode === 'always';
+    if (!isWanted) return false;
+    if (this.#worker === undefined) this.#start();
+    return this.#isReady;
+  }
+
+  noteOwnBatch(jobs: number, tookMs: number): void {
+    this.#handOver.note(jobs, tookMs);
+  }
+
+  send(queue: readonly WriteJob[]): number {
+    const worker = this.#worker;
+    if (worker === undefined || !this.#isReady) return 0;
+    const sent = this.#takeBuffer();
+    if (sent === undefined) return 0;
+    const { buffer } = sent;
+    const before = buffer.memory;
+    buffer.clear();
+    const jobs: OrderJob[] = [];
+    for (const job of queue) {
+      if (!(job instanceof OrderJob) || jobs.length === mostOrders || !buffer.add(job.order)) break;
+      jobs.push(job);
+    }
+    if (jobs.length === 0) {
+      this.#free.push(sent);
+      return 0;
+    }
+    sent.jobs = jobs;
+    sent.after = this.#parts.heads.position;
+    sent.isAdopted = false;
+    const isNew = sent.number >= this.#buffers || buffer.memory !== before;
+    if (isNew) this.#buffers = Math.max(this.#buffers, sent.number + 1);
+    this.#sent.push(sent);
+    worker.ref();
+    const request: ThreadRequest = {
+      buffer: sent.number,
+      count: jobs.length,
+      memory: isNew ? buffer.memory : undefined,
+    };
+    worker.postMessage(request);
+    return jobs.length;
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    worker.ref();
+    const ended = new Promise<void>((resolve) => {
+      this.#ended = resolve;
+    });
+    worker.postMessage('end' satisfies ThreadRequest);
+    await ended;
+  }
+
+  #takeBuffer(): Sent | undefined {
+    const free = this.#free.pop();
+    if (free !== undefined || this.#sent.length >= mostBatches) return free;
+    return { buffer: new OrderBuffer(), number: this.#sent.length, jobs: [], after: 0, isAdopted: false };
+  }
+
+  #start(): void {
+    if (performance.now() - this.#failedAtMs < restMs) return;
+    // After a build this file is JavaScript; in the sources it is TypeScript.
+    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+    try {
+      const worker = new Worker(new URL(`./writer-thread${extension}`, import.meta.url), {
+        workerData: this.#parts.data(),
+        execArgv: ['--disable-warning=ExperimentalWarning', ...this.#parts.argv],
+        resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 },
+      });
+      if (this.#parts.mode === 'auto') worker.unref();
+      worker.on('message', (reply: ThreadReply) => this.#take(reply));
+      worker.on('error', (error) => {
+        this.#failure = error; // 'exit' follows
+      });
+      worker.on('exit', () => this.#exited());
+      this.#worker = worker;
+      this.#isReady = false;
+      this.#failure = undefined;
+    } catch (error) {
+      this.#worker = undefined;
+      this.#failed(error); // no threads here, or the file is missing
+    }
+  }
+
+  #take(reply: ThreadReply): void {
+    const { writer, committed } = this.#parts;
+    if (reply === 'ready') {
+      this.#isReady = true;
+      this.#worker?.unref();
+      writer.otherAnswered();
+      return;
+    }
+    const index = this.#sent.findIndex(({ number }) => number === reply.buffer);
+    const [sent] = this.#sent.splice(index, 1) as [Sent];
+    const { jobs, buffer } = sent;
+    const answers = jobs.map((_, order) => buffer.answerOf(order));
+    this.#adopt(sent, answers);
+    this.#handOver.note(jobs.length, buffer.commitMs);
+    this.#free.push(sent);
+    if (this.#sent.length === 0) this.#worker?.unref();
+    // The next batch leaves before the callers are told, so that the thread need not wait for them.
+    writer.otherAnswered();
+    committed();
+    const others = new Map(reply.others?.map((other) => [other.index, other]));
+    for (const [order, job] of jobs.entries()) answerJob(job, answers[order], others.get(order));
+  }
+
+  /** Another connection has committed. If it was the thread, its answers are already here. */
+  #adoptPublished(): void {
+    for (const sent of this.#sent) {
+      if (sent.isAdopted || !sent.buffer.isPublished) return;
+      const answers = sent.jobs.map((_, order) => sent.buffer.answerOf(order));
+      const last = answers.findLast((answer) => answer?.status === 'appended');
+      const isCommitted =
+        last?.status === 'appended' && this.#parts.hashAt(last.stored.position) === last.stored.hash;
+      if (!isCommitted) return;
+      this.#adopt(sent, answers);
+    }
+  }
+
+  #adopt(sent: Sent, answers: readonly (PlainAnswer | undefined)[]): void {
+    if (sent.isAdopted) return;
+    sent.isAdopted = true;
+    try {
+      this.#parts.heads.adopt(adoptable(sent.jobs, answers));
+    } catch {
+      // The file cannot be read now. The next reader reads the entries from it, or reports the problem.
+    }
+  }
+
+  #exited(): void {
+    this.#worker = undefined;
+    this.#isReady = false;
+    if (this.#ended !== undefined && this.#sent.length === 0) {
+      this.#ended();
+      return;
+    }
+    this.#failed(this.#failure ?? new Error('The writer thread ended.'));
+    this.#settle();
+    this.#ended?.();
+  }
+
+  #failed(error: unknown): void {
+    this.#failedAtMs = performance.now();
+    this.#parts.onFailure(error);
+  }
+
+  /** The thread is gone: answers what it has written, and leaves the rest to the main thread. */
+  #settle(): void {
+    const sent = this.#sent.splice(0);
+    this.#free.length = 0;
+    this.#buffers = 0;
+    const { writer, committed, heads } = this.#parts;
+    const jobs = sent.flatMap((each) => each.jobs);
+    if (jobs.length === 0) {
+      writer.otherAnswered();
+      return;
+    }
+    try {
+      heads.refresh();
+      const stored = this.#readStored(Math.min(...sent.map(({ after }) => after)));
+      const left: OrderJob[] = [];
+      const kept: [OrderJob, OrderAnswer][] = [];
+      for (const job of jobs) {
+        const answer = this.#findAnswer(job, stored);
+        if (answer === undefined) left.push(job);
+        else kept.push([job, answer]);
+      }
+      writer.takeBack(left);
+      committed();
+      for (const [job, answer] of kept) job.accept(answer);
+    } catch (error) {
+      // The file cannot be read: the orders may have been written.
+      for (const job of jobs) job.reject(error);
+      writer.otherAnswered();
+    }
+  }
+
+  /** The entries after a position, by id. */
+  #readStored(after: number): ReadonlyMap<string, AppendAnswer> {
+    const stored = new Map<string, AppendAnswer>();
+    for (let from = after; ;) {
+      const rows = this.#parts.entries.after(from, 500);
+      for (const row of rows) {
+        const { position, sequence, hash } = row;
+        const { entryId } = decode(row);
+        const result: AppendResult = { status: 'appended', version: row.version ?? 0 };
+        stored.set(entryId, { type: 'append', result, stored: { position, sequence, hash } });
+        from = position;
+      }
+      if (rows.length === 0) return stored;
+    }
+  }
+
+  #findAnswer(
+    { order }: OrderJob,
+    stored: ReadonlyMap<string, AppendAnswer>,
+  ): OrderAnswer | undefined {
+    switch (order.type) {
+      case 'append': {
+        const answer = stored.get(order.entryId);
+        if (answer === undefined || order.callId === undefined || order.expectedVersion !== 'any')
+          return answer;
+        const head = this.#parts.heads.find(order.sessionId);
+        const version = head === undefined ? 0 : this.#parts.heads.versionOf(head, order.callId);
+        return { ...answer, result: { status: 'appended', version } };
+      }
+      case 'cursor':
+        return this.#parts.desk.hasMoved(order.move) ? { type: 'done', isDone: true } : undefined;
+      case 'artifact':
+        return undefined; // naming it again does no harm
+    }
+  }
+}
+
+function* adoptable(
+  jobs: readonly OrderJob[],
+  answers: readonly (PlainAnswer | undefined)[],
+): Generator<AdoptedEntry> {
+  for (const [index, { order }] of jobs.entries()) {
+    const answer = answers[index];
+    if (order.type !== 'append' || answer?.status !== 'appended') continue;
+    const { sessionId, callId } = order;
+    const isStep = callId !== undefined && order.expectedVersion !== 'any';
+    yield { sessionId, callId, version: isStep ? answer.version : null, ...answer.stored };
+  }
+}
+
+function answerJob(job: OrderJob, plain: PlainAnswer | undefined, other: OtherAnswer | undefined): void {
+  if (other !== undefined && 'error' in other) job.reject(fromThreadError(other.error));
+  else if (other !== undefined) job.accept(other.answer);
+  else if (plain?.status === 'appended')
+    job.accept({
+      type: 'append',
+      result: { status: 'appended', version: plain.version },
+      stored: plain.stored,
+    });
+  else if (plain !== undefined) job.accept({ type: 'append', result: plain, stored: undefined });
+  else job.reject(new Error('The writer thread gave no answer.'));
+}

@@ -1,0 +1,96 @@
+/** The parts that write to a ledger file. The main thread has one set of them, and the writer thread another. */
+import { Appender } from './appender.ts';
+import { ArtifactTable } from './artifact-table.ts';
+import { CursorTable } from './cursor-table.ts';
+import type { Database } from './database.ts';
+import { EntryTable } from './entry-table.ts';
+import { Heads } from './heads.ts';
+import { LastReads } from './last-reads.ts';
+import { Marks } from './marks.ts';
+import { OrderDesk } from './order-desk.ts';
+import { SideTables } from './side-tables.ts';
+import type { SqliteOwnFiles } from './sqlite-own-files.ts';
+import { Writer } from './writer.ts';
+
+export type WriteParts = {
+  readonly heads: Heads;
+  readonly entries: EntryTable;
+  readonly marks: Marks;
+  readonly side: SideTables;
+  readonly lastReads: LastReads;
+  readonly cursors: CursorTable;
+  readonly appender: Appender;
+  readonly artifacts: ArtifactTable;
+  readonly desk: OrderDesk;
+  readonly writer: Writer;
+};
+
+export type WritePlace = {
+  readonly path: string;
+  readonly ownerId: string;
+  readonly files: SqliteOwnFiles;
+  /** Number of entries after which the newest are written to the index. */
+  readonly longestTail: number;
+};
+
+export type WriteNews = {
+  readonly began?: () => void;
+  /** Before the commit of a batch. */
+  readonly ending?: () => void;
+  readonly committed: () => void;
+  readonly rolledBack?: () => void;
+};
+
+export function createWriteParts(
+  database: Database,
+  { path, ownerId, files, longestTail }: WritePlace,
+  news: WriteNews,
+): WriteParts {
+  const heads = new Heads(database, longestTail);
+  const entries = new EntryTable(database, heads);
+  const marks = new Marks(database, entries);
+  const lastReads = new LastReads(heads, entries);
+  const side = new SideTables(database, heads, marks, (sessionId, callId) =>
+    lastReads.askedFor(sessionId, callId),
+  );
+  const writer = new Writer(
+    database,
+    {
+      began: () => {
+        news.began?.();
+        files.requireUnchanged();
+        return heads.refreshNow();
+      },
+      ending: () => {
+        if (heads.isTailLong) heads.indexTail();
+        news.ending?.();
+      },
+      committed: news.committed,
+      rolledBack: () => {
+        heads.forget();
+        news.rolledBack?.();
+      },
+    },
+    () => desk,
+  );
+  const cursors = new CursorTable(database, writer, ownerId);
+  const appender = new Appender(database, heads, side, marks, cursors);
+  const artifacts = new ArtifactTable(database, `${path}.artifacts`, heads, writer);
+  const desk = new OrderDesk(appender, cursors, artifacts);
+  return { heads, entries, marks, side, lastReads, cursors, appender, artifacts, desk, writer };
+}
+
+export type WriteSettings = {
+  readonly synchronous: 'full' | 'normal';
+  readonly maxBytes: number | undefined;
+};
+
+/** Settings of a connection that writes. */
+export function setUpToWrite(database: Database, { synchronous, maxBytes }: WriteSettings): void {
+  database.pragma(`synchronous = ${synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
+  // Erased data must not remain in unused pages.
+  database.pragma('secure_delete = ON');
+  if (maxBytes === undefined) return;
+  const pageBytes = database.pragma('page_size', { simple: true }) as number;
+  database.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageBytes))}`);
+}
