@@ -41,6 +41,7 @@ export default defineConfig([
       cli: 'src/cli/main.ts',
       // These run in threads of their own, beside the bundle that starts them.
       'projector-thread': 'src/store/sqlite/projector-thread.ts',
+      'writer-thread': 'src/store/sqlite/writer-thread.ts',
       'backtest-thread': 'src/cli/backtest-thread.ts',
       'job-thread': 'src/http/job-thread.ts',
       'reader-thread': 'src/http/reader-thread.ts',

@@ -20,6 +20,7 @@ import type { Owners } from './owners.ts';
 import type { Queries } from './queries.ts';
 import type { Retention } from './retention.ts';
 import type { Spill } from './spill.ts';
+import type { StoreTrouble } from './store-trouble.ts';
 
 export interface Ledger {
   readonly journal: Journal;
@@ -36,6 +37,10 @@ export interface Ledger {
   readonly documents?: Documents;
   /** The files of the ledger, which no call may touch. Absent for a ledger without files. */
   readonly ownFiles?: readonly OwnFile[];
+  /**
+   * Reports problems that belong to no request, until the signal aborts. Absent for a ledger that has none of these.
+   */
+  readonly watchTrouble?: (listener: (trouble: StoreTrouble) => void, signal: AbortSignal) => void;
   /** 32 bytes, the same for every process that may open sealed inputs of this ledger. */
   readonly sealKey: Uint8Array;
   /** Milliseconds since 1970 by the clock that decides expiry and days. */

@@ -101,6 +101,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   const state = new RuntimeCore(engine, feed);
   watchFailedWrites(state, settlePending);
   const closing = new AbortController();
+  options.ledger.watchTrouble?.(engine.onTrouble, closing.signal);
   const call: CallTool = (...asked) => callTool(state, ...asked);
   // Registered before recovery, because behaviors may react to recovered calls.
   for (const { spec, handler } of options.behaviors ?? []) state.behaviors.on(spec, handler, call);

@@ -1,10 +1,12 @@
 /** Background problems that belong to no call. */
 
+import type { StoreTrouble } from '../../ledger/store-trouble.ts';
+
 /**
  * A behavior that is stuck: the entry after `position` cannot be read, or the ledger failed five times in a
  * row. It skips nothing, and continues by itself once it can.
  */
-export type RuntimeTrouble = StuckBehavior | ExposedFiles | UntestedFramework | CallFault;
+export type RuntimeTrouble = StuckBehavior | ExposedFiles | UntestedFramework | CallFault | StoreTrouble;
 
 export type StuckBehavior = {
   readonly type: 'behavior.stuck';

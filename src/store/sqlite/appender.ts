@@ -124,8 +124,7 @@ export class Appender {
     this.insert(head, callId, entryVersion, { ...written, text }, extras.marks);
     const answer = this.#appended(head, version);
     side.apply(order, extras, head, totals);
-    if (extras.effects !== undefined)
-      for (const effect of extras.effects) side.noteEffect(head, effect);
+    if (extras.effects !== undefined) for (const effect of extras.effects) side.noteEffect(head, effect);
     return answer;
   }
 

@@ -76,7 +76,8 @@ export class OrderBuffer {
     const [session, call, text, bodies, salt, rest] = textsOf(order);
     // In UTF-8, no UTF-16 unit needs more than three bytes.
     const most =
-      3 * (session.length + text.length + lengthOf(call) + lengthOf(bodies) + lengthOf(salt) + lengthOf(rest));
+      3 *
+      (session.length + text.length + lengthOf(call) + lengthOf(bodies) + lengthOf(salt) + lengthOf(rest));
     if (this.#used + most > this.#bytes.length) {
       if (this.#count > 0) return false;
       this.#grow(headBytes + most);

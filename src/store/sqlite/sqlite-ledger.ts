@@ -11,6 +11,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Queries } from '../../ledger/queries.ts';
 import type { Retention } from '../../ledger/retention.ts';
 import type { Spill } from '../../ledger/spill.ts';
+import type { StoreTrouble } from '../../ledger/store-trouble.ts';
 import type { OwnFile } from '../../policy/own-files/own-file.ts';
 import type { Database } from './database.ts';
 import { prepareValue } from './database.ts';
@@ -52,7 +53,7 @@ export class SqliteLedger implements Ledger {
   readonly #mayWrite: boolean;
   #sealKey: Uint8Array | undefined;
   readonly #close: () => Promise<void>;
-  #failure: unknown;
+  readonly #listeners = new Set<(trouble: StoreTrouble) => void>();
 
   constructor(
     database: Database,
@@ -137,9 +138,16 @@ export class SqliteLedger implements Ledger {
     };
   }
 
-  /** The writer thread has ended by itself. The main thread writes meanwhile. */
+  readonly watchTrouble = (listener: (trouble: StoreTrouble) => void, signal: AbortSignal): void => {
+    this.#listeners.add(listener);
+    signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true });
+  };
+
   #report(error: unknown): void {
-    this.#failure = error;
+    const message =
+      `The thread that writes the ledger ${this.#path} ended by itself: ` +
+      `${error instanceof Error ? error.message : String(error)}. Nothing is lost: the main thread writes instead.`;
+    for (const listener of this.#listeners) listener({ type: 'ledger.writer_stopped', message, error });
   }
 
   /** Read on first use: a process that only reads the ledger needs no key. */

@@ -3,7 +3,9 @@
  *
  * 1. The thread starts when the load first demands it. Until it is ready, the main thread writes.
  * 2. It keeps the process alive only while it has orders.
- * 3. If it ends by itself, SQLite has committed or rolled back what it was writing. The file tells which orders were
+ * 3. One answered batch is handled per turn of the event loop. Node delivers messages as long as there are some, and
+ *    callers who get answers send more: timers and sockets would wait.
+ * 4. If it ends by itself, SQLite has committed or rolled back what it was writing. The file tells which orders were
  *    written: these are answered, and the main thread writes the rest. So nothing is lost and nothing is doubled.
  */
 import { Worker } from 'node:worker_threads';
@@ -20,7 +22,13 @@ import { fromThreadError } from './thread-error.ts';
 import type { WriteJob } from './write-job.ts';
 import type { AppendAnswer, OrderAnswer } from './write-order.ts';
 import type { OtherWriter, Writer } from './writer.ts';
-import type { OtherAnswer, ThreadReply, ThreadRequest, WriterThreadData } from './writer-thread.ts';
+import type {
+  BatchReply,
+  OtherAnswer,
+  ThreadReply,
+  ThreadRequest,
+  WriterThreadData,
+} from './writer-thread.ts';
 
 /** Batches that the thread may have at a time: while it writes one, the next waits for it. */
 const mostBatches = 3;
@@ -58,6 +66,8 @@ export class ThreadWriter implements OtherWriter {
   readonly #free: Sent[] = [];
   /** In the order in which they were sent. */
   readonly #sent: Sent[] = [];
+  /** Answers that are not handled yet. */
+  readonly #replies: BatchReply[] = [];
   #buffers = 0;
   #worker: Worker | undefined;
   #isReady = false;
@@ -150,7 +160,7 @@ export class ThreadWriter implements OtherWriter {
         resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 },
       });
       if (this.#parts.mode === 'auto') worker.unref();
-      worker.on('message', (reply: ThreadReply) => this.#take(reply));
+      worker.on('message', (reply: ThreadReply) => this.#receive(reply));
       worker.on('error', (error) => {
         this.#failure = error; // 'exit' follows
       });
@@ -159,19 +169,28 @@ export class ThreadWriter implements OtherWriter {
       this.#isReady = false;
       this.#failure = undefined;
     } catch (error) {
-      this.#worker = undefined;
-      this.#failed(error); // no threads here, or the file is missing
+      // There are no threads here, or the file is missing.
+      this.#failedAtMs = performance.now();
+      this.#parts.onFailure(error);
     }
   }
 
-  #take(reply: ThreadReply): void {
-    const { writer, committed } = this.#parts;
+  #receive(reply: ThreadReply): void {
     if (reply === 'ready') {
       this.#isReady = true;
       this.#worker?.unref();
-      writer.otherAnswered();
-      return;
-    }
+      this.#parts.writer.otherAnswered();
+    } else if (this.#replies.push(reply) === 1) setImmediate(this.#takeNext);
+  }
+
+  readonly #takeNext = (): void => {
+    const reply = this.#replies.shift();
+    if (this.#replies.length > 0) setImmediate(this.#takeNext);
+    if (reply !== undefined) this.#take(reply);
+  };
+
+  #take(reply: BatchReply): void {
+    const { writer, committed } = this.#parts;
     const index = this.#sent.findIndex(({ number }) => number === reply.buffer);
     const [sent] = this.#sent.splice(index, 1) as [Sent];
     const { jobs, buffer } = sent;
@@ -211,20 +230,17 @@ export class ThreadWriter implements OtherWriter {
   }
 
   #exited(): void {
+    for (const reply of this.#replies.splice(0)) this.#take(reply);
     this.#worker = undefined;
     this.#isReady = false;
     if (this.#ended !== undefined && this.#sent.length === 0) {
       this.#ended();
       return;
     }
-    this.#failed(this.#failure ?? new Error('The writer thread ended.'));
+    this.#failedAtMs = performance.now();
     this.#settle();
     this.#ended?.();
-  }
-
-  #failed(error: unknown): void {
-    this.#failedAtMs = performance.now();
-    this.#parts.onFailure(error);
+    this.#parts.onFailure(this.#failure ?? new Error('The thread exited.'));
   }
 
   /** The thread is gone: answers what it has written, and leaves the rest to the main thread. */
@@ -274,10 +290,7 @@ export class ThreadWriter implements OtherWriter {
     }
   }
 
-  #findAnswer(
-    { order }: OrderJob,
-    stored: ReadonlyMap<string, AppendAnswer>,
-  ): OrderAnswer | undefined {
+  #findAnswer({ order }: OrderJob, stored: ReadonlyMap<string, AppendAnswer>): OrderAnswer | undefined {
     switch (order.type) {
       case 'append': {
         const answer = stored.get(order.entryId);

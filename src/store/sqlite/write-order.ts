@@ -134,8 +134,7 @@ function effectsOf({ events }: Entry): readonly EffectNote[] | undefined {
       const { callId, outcome } = event;
       const inputDigest = lastInputDigest(events, callId);
       (notes ??= []).push({ type: 'unresolved', callId, toolName: outcome.toolName, inputDigest });
-    } else if (clearsUnsettledEffect(event))
-      (notes ??= []).push({ type: 'resolved', callId: event.callId });
+    } else if (clearsUnsettledEffect(event)) (notes ??= []).push({ type: 'resolved', callId: event.callId });
   }
   return notes;
 }

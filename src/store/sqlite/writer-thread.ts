@@ -36,9 +36,8 @@ export type SentBatch = {
 export type ThreadRequest = SentBatch | 'end';
 
 /** A written batch, with the answers that are not in the memory of its buffer. */
-export type ThreadReply =
-  | 'ready'
-  | { readonly buffer: number; readonly others: readonly OtherAnswer[] | undefined };
+export type BatchReply = { readonly buffer: number; readonly others: readonly OtherAnswer[] | undefined };
+export type ThreadReply = 'ready' | BatchReply;
 export type OtherAnswer =
   | { readonly index: number; readonly answer: OrderAnswer }
   | { readonly index: number; readonly error: ThreadError };

@@ -97,7 +97,11 @@ export class Writer {
     if (!this.#scheduled) this.#schedule();
   }
 
-  addOrder(order: WriteOrder, resolve: (answer: OrderAnswer) => void, reject: (error: unknown) => void): void {
+  addOrder(
+    order: WriteOrder,
+    resolve: (answer: OrderAnswer) => void,
+    reject: (error: unknown) => void,
+  ): void {
     this.add(new OrderJob(order, this.#desk(), resolve, reject));
   }
 
@@ -134,7 +138,8 @@ export class Writer {
   /** The other thread has answered some jobs, is ready to take some, or has failed. */
   otherAnswered(): void {
     if (this.#isDrained) this.#tellDrained();
-    else this.#flush();
+    // This thread writes in a task of its own, when no snapshot is open.
+    else if (this.#queue.length > 0 && !this.#isForOther() && !this.#scheduled) this.#schedule();
   }
 
   /** The other thread has ended without writing these jobs: they come first again. */
