@@ -11,7 +11,9 @@ import { disturbancePath } from './disturbance.ts';
 
 const Database = createRequire(import.meta.url)('better-sqlite3') as typeof BetterSqlite3;
 const path = disturbancePath((workerData as { path: string }).path);
-const prepare = Database.prototype.prepare as (this: BetterSqlite3.Database, sql: string) => unknown;
+const { prepare } = Database.prototype as unknown as {
+  prepare: (this: BetterSqlite3.Database, sql: string) => unknown;
+};
 
 Database.prototype.prepare = function (this: BetterSqlite3.Database, sql: string) {
   const statement = prepare.call(this, sql) as { run(): unknown };

@@ -1,7 +1,10 @@
 /** The writer thread of an SQLite ledger: it dies, it waits for a slow disk, it takes over and gives back. */
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { createRuntime, defineTool } from 'quittance';
 import type { RuntimeTrouble } from 'quittance/runtime';
@@ -175,6 +178,17 @@ test('a ledger that is closed while the thread starts ends the thread', async ()
   const appended = ledger.journal.append(whole('a'));
   await ledger.close();
   expect(await appended).toMatchObject({ status: 'appended' });
+});
+
+test('a process that closes its ledger while the thread starts ends when all is stored', async () => {
+  const program = fileURLToPath(new URL('close-early.ts', import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--conditions=quittance-source',
+    '--disable-warning=ExperimentalWarning',
+    program,
+    newPath(),
+  ]);
+  expect(stdout).toBe('stored 20\n');
 });
 
 /** Resolves when the next writer thread is ready to write. */

@@ -7,8 +7,8 @@
  * 2. This cache is valid until another process writes. SQLite reports that: `PRAGMA data_version` changes with every
  *    commit of another connection and with none of our own. `refresh` checks it and reads what others appended. Call
  *    it before using anything here; a writer calls it inside its transaction.
- * 3. Entries that the writer thread of this process has committed are taken over from its answers (`adopt`), because
- *    reading them back costs more than writing them. The file decides whether they were committed.
+ * 3. Entries of the writer thread are taken over from its answers (`adopt`), because reading them back is slow. The
+ *    file decides whether they were committed.
  * 4. Remembered values are compared with values read. So readers read in one snapshot: see `snapshot.ts`.
  */
 import { prepareRow, prepareValue, type Database, type Statement } from './database.ts';

@@ -4,8 +4,8 @@
  *
  * 1. Only one thread uses a buffer at a time: the main thread until it sends it, the writer thread until it answers.
  * 2. The exception is a published answer. Before it commits, the writer thread writes all answers of the batch and
- *    publishes them. If the file then has the last of these entries, the batch is committed: the main thread may use
- *    the answers although it has not been told yet.
+ *    publishes them. If the file then has the last of these entries, the batch is committed. So the main thread may
+ *    use the answers before it receives the message.
  */
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';

@@ -1,33 +1,33 @@
 /** A queued order with its caller. */
-import type { OrderDesk } from './order-desk.ts';
+import type { OrderExecutor } from './order-executor.ts';
 import type { WriteJob } from './write-job.ts';
 import type { OrderAnswer, WriteOrder } from './write-order.ts';
 
 export class OrderJob implements WriteJob {
   readonly order: WriteOrder;
-  readonly #desk: OrderDesk;
+  readonly #executor: OrderExecutor;
   readonly #resolve: (answer: OrderAnswer) => void;
   readonly reject: (error: unknown) => void;
   #answer: OrderAnswer | undefined;
 
   constructor(
     order: WriteOrder,
-    desk: OrderDesk,
+    executor: OrderExecutor,
     resolve: (answer: OrderAnswer) => void,
     reject: (error: unknown) => void,
   ) {
     this.order = order;
-    this.#desk = desk;
+    this.#executor = executor;
     this.#resolve = resolve;
     this.reject = reject;
   }
 
   perform(): void {
-    this.#answer = this.#desk.perform(this.order);
+    this.#answer = this.#executor.perform(this.order);
   }
 
   isKept(): boolean {
-    return this.#desk.isKept(this.order, this.#answer);
+    return this.#executor.isKept(this.order, this.#answer);
   }
 
   /** Answers with what another thread has done. */

@@ -28,6 +28,7 @@ import { identifyOwnFiles, SqliteOwnFiles } from './sqlite-own-files.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { ThreadWriter } from './thread-writer.ts';
 import { createWriteParts } from './write-parts.ts';
+import type { WriterThreadData } from './writer-thread.ts';
 import { measuredTuning, writeSettings } from './sqlite-ledger-options.ts';
 import { SqliteEntries } from './sqlite-entries.ts';
 import { SqliteIntegrity } from './sqlite-integrity.ts';
@@ -87,16 +88,8 @@ export class SqliteLedger implements Ledger {
         new ThreadWriter({
           ...writeParts,
           committed,
-          hashAt: (position) => appender.hashAt(position),
           onFailure: (error) => this.#report(error),
-          data: () => ({
-            path,
-            ledgerId: readLedgerId(database),
-            ownerId,
-            longestTail,
-            settings: writeSettings(options),
-            opened: files.opened,
-          }),
+          data: () => toThreadData(database, path, options, { ownerId, longestTail, opened: files.opened }),
           mode: tuning.writerThread,
           argv: tuning.writerThreadArgv,
         }),
@@ -175,6 +168,18 @@ function openSpill(
 
 const readLedgerId = (database: Database): string =>
   prepareValue<string>(database, 'SELECT ledger_id FROM ledger').get() as string;
+
+const toThreadData = (
+  database: Database,
+  path: string,
+  options: SqliteLedgerOptions,
+  rest: Pick<WriterThreadData, 'ownerId' | 'longestTail' | 'opened'>,
+): WriterThreadData => ({
+  path,
+  ledgerId: readLedgerId(database),
+  settings: writeSettings(options),
+  ...rest,
+});
 
 /** A reader leaves no file behind: without read tables on disk it builds its own in memory. */
 const readTablesPath = (database: Database, path: string, { readOnly }: SqliteLedgerOptions): string =>

@@ -10,13 +10,14 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { AppendResult } from '../../ledger/journal.ts';
+import type { Appender } from './appender.ts';
 import type { EntryTable } from './entry-table.ts';
 import { decode } from './entry-row.ts';
 import { HandOver } from './hand-over.ts';
 import type { AdoptedEntry, Heads } from './heads.ts';
 import type { PlainAnswer } from './order-buffer.ts';
 import { mostOrders, OrderBuffer } from './order-buffer.ts';
-import type { OrderDesk } from './order-desk.ts';
+import type { OrderExecutor } from './order-executor.ts';
 import { OrderJob } from './order-job.ts';
 import { fromThreadError } from './thread-error.ts';
 import type { WriteJob } from './write-job.ts';
@@ -47,10 +48,9 @@ type Sent = {
 export type ThreadWriterParts = {
   readonly heads: Heads;
   readonly entries: EntryTable;
-  readonly desk: OrderDesk;
+  readonly executor: OrderExecutor;
   readonly writer: Writer;
-  /** The hash of the entry at a position. */
-  readonly hashAt: (position: number) => string | undefined;
+  readonly appender: Appender;
   /** Called after every commit of the thread. */
   readonly committed: () => void;
   /** Called when the thread has ended by itself. */
@@ -132,13 +132,18 @@ export class ThreadWriter implements OtherWriter {
     return jobs.length;
   }
 
+  /** Lets the process end without the thread, unless it has orders or is ending. */
+  #release(): void {
+    if (this.#sent.length === 0 && this.#ended === undefined) this.#worker?.unref();
+  }
+
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;
-    worker.ref();
     const ended = new Promise<void>((resolve) => {
       this.#ended = resolve;
     });
+    worker.ref();
     worker.postMessage('end' satisfies ThreadRequest);
     await ended;
   }
@@ -178,7 +183,7 @@ export class ThreadWriter implements OtherWriter {
   #receive(reply: ThreadReply): void {
     if (reply === 'ready') {
       this.#isReady = true;
-      this.#worker?.unref();
+      this.#release();
       this.#parts.writer.otherAnswered();
     } else if (this.#replies.push(reply) === 1) setImmediate(this.#takeNext);
   }
@@ -198,8 +203,8 @@ export class ThreadWriter implements OtherWriter {
     this.#adopt(sent, answers);
     this.#handOver.note(jobs.length, buffer.commitMs);
     this.#free.push(sent);
-    if (this.#sent.length === 0) this.#worker?.unref();
-    // The next batch leaves before the callers are told, so that the thread need not wait for them.
+    this.#release();
+    // The next batch leaves before the callers get their answers, so that the thread need not wait for them.
     writer.otherAnswered();
     committed();
     const others = new Map(reply.others?.map((other) => [other.index, other]));
@@ -213,7 +218,7 @@ export class ThreadWriter implements OtherWriter {
       const answers = sent.jobs.map((_, order) => sent.buffer.answerOf(order));
       const last = answers.findLast((answer) => answer?.status === 'appended');
       const isCommitted =
-        last?.status === 'appended' && this.#parts.hashAt(last.stored.position) === last.stored.hash;
+        last?.status === 'appended' && this.#parts.appender.hashAt(last.stored.position) === last.stored.hash;
       if (!isCommitted) return;
       this.#adopt(sent, answers);
     }
@@ -301,7 +306,7 @@ export class ThreadWriter implements OtherWriter {
         return { ...answer, result: { status: 'appended', version } };
       }
       case 'cursor':
-        return this.#parts.desk.hasMoved(order.move) ? { type: 'done', isDone: true } : undefined;
+        return this.#parts.executor.hasMoved(order.move) ? { type: 'done', isDone: true } : undefined;
       case 'artifact':
         return undefined; // naming it again does no harm
     }

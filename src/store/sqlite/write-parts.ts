@@ -7,7 +7,7 @@ import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
 import { LastReads } from './last-reads.ts';
 import { Marks } from './marks.ts';
-import { OrderDesk } from './order-desk.ts';
+import { OrderExecutor } from './order-executor.ts';
 import { SideTables } from './side-tables.ts';
 import type { SqliteOwnFiles } from './sqlite-own-files.ts';
 import { Writer } from './writer.ts';
@@ -21,7 +21,7 @@ export type WriteParts = {
   readonly cursors: CursorTable;
   readonly appender: Appender;
   readonly artifacts: ArtifactTable;
-  readonly desk: OrderDesk;
+  readonly executor: OrderExecutor;
   readonly writer: Writer;
 };
 
@@ -33,7 +33,7 @@ export type WritePlace = {
   readonly longestTail: number;
 };
 
-export type WriteNews = {
+export type WriteEvents = {
   readonly began?: () => void;
   /** Before the commit of a batch. */
   readonly ending?: () => void;
@@ -44,7 +44,7 @@ export type WriteNews = {
 export function createWriteParts(
   database: Database,
   { path, ownerId, files, longestTail }: WritePlace,
-  news: WriteNews,
+  events: WriteEvents,
 ): WriteParts {
   const heads = new Heads(database, longestTail);
   const entries = new EntryTable(database, heads);
@@ -57,27 +57,27 @@ export function createWriteParts(
     database,
     {
       began: () => {
-        news.began?.();
+        events.began?.();
         files.requireUnchanged();
         return heads.refreshNow();
       },
       ending: () => {
         if (heads.isTailLong) heads.indexTail();
-        news.ending?.();
+        events.ending?.();
       },
-      committed: news.committed,
+      committed: events.committed,
       rolledBack: () => {
         heads.forget();
-        news.rolledBack?.();
+        events.rolledBack?.();
       },
     },
-    () => desk,
+    () => executor,
   );
   const cursors = new CursorTable(database, writer, ownerId);
   const appender = new Appender(database, heads, side, marks, cursors);
   const artifacts = new ArtifactTable(database, `${path}.artifacts`, heads, writer);
-  const desk = new OrderDesk(appender, cursors, artifacts);
-  return { heads, entries, marks, side, lastReads, cursors, appender, artifacts, desk, writer };
+  const executor = new OrderExecutor(appender, cursors, artifacts);
+  return { heads, entries, marks, side, lastReads, cursors, appender, artifacts, executor, writer };
 }
 
 export type WriteSettings = {

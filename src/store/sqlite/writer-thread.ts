@@ -7,7 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase, prepareValue } from './database.ts';
 import type { OrderMemory, PlainAnswer } from './order-buffer.ts';
 import { OrderBuffer } from './order-buffer.ts';
-import type { OrderDesk } from './order-desk.ts';
+import type { OrderExecutor } from './order-executor.ts';
 import type { OpenedFile } from './sqlite-own-files.ts';
 import { SqliteOwnFiles } from './sqlite-own-files.ts';
 import type { ThreadError } from './thread-error.ts';
@@ -106,25 +106,31 @@ class BatchJob implements WriteJob {
   readonly batch: Batch;
   readonly index: number;
   readonly #order: WriteOrder;
-  readonly #desk: OrderDesk;
+  readonly #executor: OrderExecutor;
   readonly #performed: BatchJob[];
   answer: OrderAnswer | undefined;
 
-  constructor(batch: Batch, index: number, order: WriteOrder, desk: OrderDesk, performed: BatchJob[]) {
+  constructor(
+    batch: Batch,
+    index: number,
+    order: WriteOrder,
+    executor: OrderExecutor,
+    performed: BatchJob[],
+  ) {
     this.batch = batch;
     this.index = index;
     this.#order = order;
-    this.#desk = desk;
+    this.#executor = executor;
     this.#performed = performed;
   }
 
   perform(): void {
-    this.answer = this.#desk.perform(this.#order);
+    this.answer = this.#executor.perform(this.#order);
     this.#performed.push(this);
   }
 
   isKept(): boolean {
-    return this.#desk.isKept(this.#order, this.answer);
+    return this.#executor.isKept(this.#order, this.answer);
   }
 
   resolve(): void {
@@ -146,7 +152,7 @@ function serve(port: MessagePort, data: WriterThreadData): void {
   /** Jobs performed in the current transaction. */
   const performed: BatchJob[] = [];
   let beganMs = 0;
-  const { heads, desk, writer } = createWriteParts(
+  const { heads, executor, writer } = createWriteParts(
     database,
     { ...data, files: new SqliteOwnFiles(data.path, data.opened) },
     {
@@ -166,14 +172,14 @@ function serve(port: MessagePort, data: WriterThreadData): void {
     },
   );
   const buffers = new Map<number, OrderBuffer>();
-  const reply = (news: ThreadReply): void => port.postMessage(news);
+  const reply = (events: ThreadReply): void => port.postMessage(events);
 
   const begin = ({ buffer, count, memory }: SentBatch): void => {
     if (memory !== undefined) buffers.set(buffer, new OrderBuffer(memory));
     const shared = buffers.get(buffer) as OrderBuffer; // the first batch of each buffer has its memory
     const batch = new Batch(buffer, shared, count, reply);
     for (const [index, order] of shared.read(count).entries())
-      writer.add(new BatchJob(batch, index, order, desk, performed));
+      writer.add(new BatchJob(batch, index, order, executor, performed));
   };
 
   const end = async (): Promise<void> => {

@@ -14,7 +14,7 @@ import { closedError, readOnlyError } from '../../ledger/refuse-entry.ts';
 import { backoffMs } from './backoff.ts';
 import type { Database, Statement } from './database.ts';
 import { isBusy, isInputOutput, isReadOnly, prepareRow } from './database.ts';
-import type { OrderDesk } from './order-desk.ts';
+import type { OrderExecutor } from './order-executor.ts';
 import { OrderJob } from './order-job.ts';
 import type { WriteJob } from './write-job.ts';
 import type { OrderAnswer, WriteOrder } from './write-order.ts';
@@ -58,7 +58,7 @@ const patienceMs = 10_000;
 export class Writer {
   readonly #database: Database;
   readonly #events: WriterEvents;
-  readonly #desk: () => OrderDesk;
+  readonly #executor: () => OrderExecutor;
   #other: OtherWriter | undefined;
   readonly #begin: Statement<never>;
   readonly #commit: Statement<never>;
@@ -74,11 +74,11 @@ export class Writer {
   #drained: (() => void)[] = [];
   #closed = false;
 
-  /** `desk`: performs orders. */
-  constructor(database: Database, events: WriterEvents, desk: () => OrderDesk) {
+  /** `executor`: performs orders. */
+  constructor(database: Database, events: WriterEvents, executor: () => OrderExecutor) {
     this.#database = database;
     this.#events = events;
-    this.#desk = desk;
+    this.#executor = executor;
     this.#begin = prepareRow(database, 'BEGIN IMMEDIATE');
     this.#commit = prepareRow(database, 'COMMIT');
   }
@@ -102,7 +102,7 @@ export class Writer {
     resolve: (answer: OrderAnswer) => void,
     reject: (error: unknown) => void,
   ): void {
-    this.add(new OrderJob(order, this.#desk(), resolve, reject));
+    this.add(new OrderJob(order, this.#executor(), resolve, reject));
   }
 
   order(order: WriteOrder): Promise<OrderAnswer> {

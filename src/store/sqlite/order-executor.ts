@@ -5,7 +5,7 @@ import type { CursorTable } from './cursor-table.ts';
 import type { OrderAnswer, WriteOrder } from './write-order.ts';
 
 /** Performs orders inside a transaction: on the main thread, or on the writer thread. */
-export class OrderDesk {
+export class OrderExecutor {
   readonly #appender: Appender;
   readonly #cursors: CursorTable;
   readonly #artifacts: ArtifactTable;
