@@ -2,10 +2,10 @@ import type { CursorMove } from '../../ledger/cursors.ts';
 import type { Appender } from './appender.ts';
 import type { ArtifactTable } from './artifact-table.ts';
 import type { CursorTable } from './cursor-table.ts';
-import type { OrderAnswer, WriteOrder } from './write-order.ts';
+import type { OrderAnswer, OrderPerformer, WriteOrder } from './write-order.ts';
 
-/** Performs orders inside a transaction: on the main thread, or on the writer thread. */
-export class OrderExecutor {
+/** Performs orders: on the main thread, or on the writer thread. */
+export class OrderExecutor implements OrderPerformer {
   readonly #appender: Appender;
   readonly #cursors: CursorTable;
   readonly #artifacts: ArtifactTable;
@@ -27,7 +27,6 @@ export class OrderExecutor {
     }
   }
 
-  /** After an error of the commit: is the work of this order in the file all the same? */
   isKept(order: WriteOrder, answer: OrderAnswer | undefined): boolean {
     if (answer === undefined) return false;
     if (answer.type === 'append')

@@ -1,18 +1,17 @@
 /** A queued order with its caller. */
-import type { OrderExecutor } from './order-executor.ts';
 import type { WriteJob } from './write-job.ts';
-import type { OrderAnswer, WriteOrder } from './write-order.ts';
+import type { OrderAnswer, OrderPerformer, WriteOrder } from './write-order.ts';
 
 export class OrderJob implements WriteJob {
   readonly order: WriteOrder;
-  readonly #executor: OrderExecutor;
+  readonly #executor: OrderPerformer;
   readonly #resolve: (answer: OrderAnswer) => void;
   readonly reject: (error: unknown) => void;
   #answer: OrderAnswer | undefined;
 
   constructor(
     order: WriteOrder,
-    executor: OrderExecutor,
+    executor: OrderPerformer,
     resolve: (answer: OrderAnswer) => void,
     reject: (error: unknown) => void,
   ) {

@@ -83,6 +83,13 @@ export type AppendAnswer = {
 /** The place of an entry in the file and in the chain of its session. */
 export type StoredPlace = { readonly position: number; readonly sequence: number; readonly hash: string };
 
+/** Performs orders inside a transaction. */
+export interface OrderPerformer {
+  perform(order: WriteOrder): OrderAnswer;
+  /** After an error of the commit: is the work of this order in the file all the same? */
+  isKept(order: WriteOrder, answer: OrderAnswer | undefined): boolean;
+}
+
 export const isDone = (answer: OrderAnswer): boolean => answer.type === 'done' && answer.isDone;
 
 export function createAppendOrder(entry: Entry, ownerId: string, salt: () => string): AppendOrder {

@@ -14,10 +14,9 @@ import { closedError, readOnlyError } from '../../ledger/refuse-entry.ts';
 import { backoffMs } from './backoff.ts';
 import type { Database, Statement } from './database.ts';
 import { isBusy, isInputOutput, isReadOnly, prepareRow } from './database.ts';
-import type { OrderExecutor } from './order-executor.ts';
 import { OrderJob } from './order-job.ts';
 import type { WriteJob } from './write-job.ts';
-import type { OrderAnswer, WriteOrder } from './write-order.ts';
+import type { OrderAnswer, OrderPerformer, WriteOrder } from './write-order.ts';
 
 /** Notifications of the writer. */
 export interface WriterEvents {
@@ -58,7 +57,7 @@ const patienceMs = 10_000;
 export class Writer {
   readonly #database: Database;
   readonly #events: WriterEvents;
-  readonly #executor: () => OrderExecutor;
+  readonly #executor: () => OrderPerformer;
   #other: OtherWriter | undefined;
   readonly #begin: Statement<never>;
   readonly #commit: Statement<never>;
@@ -75,7 +74,7 @@ export class Writer {
   #closed = false;
 
   /** `executor`: performs orders. */
-  constructor(database: Database, events: WriterEvents, executor: () => OrderExecutor) {
+  constructor(database: Database, events: WriterEvents, executor: () => OrderPerformer) {
     this.#database = database;
     this.#events = events;
     this.#executor = executor;
