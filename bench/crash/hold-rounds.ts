@@ -7,6 +7,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { HoldErrand, HoldPoint } from './points.ts';
+import type { Ledgers } from './ledgers.ts';
 import type { World } from './world.ts';
 
 export type HoldTally = {
@@ -65,12 +66,12 @@ function begin(errand: HoldErrand): {
 
 export async function playHoldRound(
   world: World,
-  folder: string,
+  ledgers: Ledgers,
   { point, calls, serial }: { readonly point: HoldPoint; readonly calls: number; readonly serial: number },
   into: HoldTally,
 ): Promise<void> {
   const sessionId = `h${serial}`;
-  const common = { sessionId, calls, service: world.url, ledger: join(folder, `hold-${serial}.db`) };
+  const common = { sessionId, calls, service: world.url, ledger: ledgers.create(`hold-${serial}`) };
   // Only approved calls reach a claim.
   const candidates = point.endsWith('claim') ? Math.ceil(calls / 2) : calls;
   const fate = { point, nth: Math.floor(Math.random() * candidates) };

@@ -3,7 +3,10 @@
  * effects outside. Quittance must show no duplicate effect and no lost call, at any point, with any kind of tool. The
  * naive wrapper must show duplicates, or the run proves nothing.
  *
- *   npm run crash -- [--rounds 3] [--part core|held|retried|stored]
+ *   npm run crash -- [--rounds 3] [--part core|held|retried|stored|server] [--ledger sqlite|postgres]
+ *
+ * With `--ledger postgres` the calls are on a real server. The points inside the transactions of SQLite (`stored`) give
+ * way to `server`: there the processes live, and the server or the network fails.
  */
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,12 +16,31 @@ import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import type { HoldTally } from './hold-rounds.ts';
 import { emptyHoldTally, playHoldRound } from './hold-rounds.ts';
-import type { CrashPoint, Errand, HoldPoint, RetryPoint, StorePoint, ToolKind } from './points.ts';
-import { holdPointNames, pointNames, retryPointNames, storePointNames, toolKinds } from './points.ts';
+import type {
+  CrashPoint,
+  Errand,
+  HoldPoint,
+  RetryPoint,
+  ServerPoint,
+  StorePoint,
+  ToolKind,
+} from './points.ts';
+import {
+  holdPointNames,
+  pointNames,
+  retryPointNames,
+  serverPointNames,
+  storePointNames,
+  toolKinds,
+} from './points.ts';
 import type { RetryTally } from './retry-rounds.ts';
 import { emptyRetryTally, playRetryRound } from './retry-rounds.ts';
 import type { StoreTally } from './store-rounds.ts';
 import { emptyStoreTally, playStoreRound } from './store-rounds.ts';
+import type { ServerTally } from './server-rounds.ts';
+import { emptyServerTally, playServerRound } from './server-rounds.ts';
+import type { Ledgers } from './ledgers.ts';
+import { fileLedgers, openPostgresLedgers } from './ledgers.ts';
 import type { World } from './world.ts';
 import { openWorld } from './world.ts';
 
@@ -31,13 +53,20 @@ const option = (name: string, otherwise: number): number => {
 };
 const rounds = option('rounds', 3);
 const inFlight = [1, 32] as const;
-const parts = ['core', 'held', 'retried', 'stored'] as const;
+const parts = ['core', 'held', 'retried', 'stored', 'server'] as const;
 const only = process.argv.includes('--part') ? process.argv[process.argv.indexOf('--part') + 1] : undefined;
 if (only !== undefined && !parts.some((part) => part === only)) {
   process.stderr.write(`--part takes one of ${parts.join(', ')}.\n`);
   process.exit(2);
 }
-const plays = (part: (typeof parts)[number]): boolean => only === undefined || only === part;
+const at = process.argv.indexOf('--ledger');
+const kind = at < 0 ? 'sqlite' : process.argv[at + 1];
+if (kind !== 'sqlite' && kind !== 'postgres') {
+  process.stderr.write('--ledger takes sqlite or postgres.\n');
+  process.exit(2);
+}
+const plays = (part: (typeof parts)[number]): boolean =>
+  part !== (kind === 'postgres' ? 'stored' : 'server') && (only === undefined || only === part);
 
 type Tally = {
   rounds: number;
@@ -83,7 +112,7 @@ function runChild(errand: Errand): Promise<Answers | undefined> {
 
 async function playRound(
   world: World,
-  folder: string,
+  ledgers: Ledgers,
   errand: Omit<Errand, 'ledger' | 'service' | 'nth' | 'sessionId'>,
   into: Tally,
   serial: number,
@@ -93,7 +122,7 @@ async function playRound(
     ...errand,
     service: world.url,
     sessionId,
-    ledger: join(folder, errand.naive ? `naive-${serial}.txt` : `ledger-${serial}.db`),
+    ledger: errand.naive ? join(folder, `naive-${serial}.txt`) : ledgers.create(`ledger-${serial}`),
     nth: Math.floor(Math.random() * errand.calls),
   };
   const heard = await runChild(common);
@@ -119,6 +148,8 @@ function count(into: Tally, effects: number, answer: Answers[string] | undefined
 
 const world = await openWorld();
 const folder = mkdtempSync(join(tmpdir(), 'quittance-crash-'));
+process.chdir(folder); // spills and the seal key of the processes go there
+const ledgers = kind === 'postgres' ? await openPostgresLedgers() : fileLedgers(folder);
 let stopped = false;
 process.once('SIGINT', () => (stopped = true));
 
@@ -134,12 +165,20 @@ const byTool = new Map<ToolKind, Tally>(toolKinds.map((tool) => [tool, emptyTall
 const holdCombinations = (plays('held') ? holdPointNames : []).map((point) => ({ point, calls: 12 }));
 const retryCombinations = (plays('retried') ? retryPointNames : []).map((point) => ({ point, calls: 12 }));
 const storeCombinations = (plays('stored') ? storePointNames : []).map((point) => ({ point, calls: 6 }));
+const serverCombinations = plays('server') ? serverPointNames : [];
 const people = new Map<HoldPoint, HoldTally>(holdPointNames.map((point) => [point, emptyHoldTally()]));
 const tried = new Map<RetryPoint, RetryTally>(retryPointNames.map((point) => [point, emptyRetryTally()]));
 const stored = new Map<StorePoint, StoreTally>(storePointNames.map((point) => [point, emptyStoreTally()]));
+const served = new Map<ServerPoint, ServerTally>(
+  serverPointNames.map((point) => [point, emptyServerTally()]),
+);
 const progress = createProgress(
   'crash matrix',
-  (combinations.length + holdCombinations.length + retryCombinations.length + storeCombinations.length) *
+  (combinations.length +
+    holdCombinations.length +
+    retryCombinations.length +
+    storeCombinations.length +
+    serverCombinations.length) *
     rounds,
 );
 let serial = 0;
@@ -148,7 +187,7 @@ try {
     for (const errand of combinations) {
       if (stopped) break;
       const before = emptyTally();
-      await playRound(world, folder, errand, before, serial++);
+      await playRound(world, ledgers, errand, before, serial++);
       for (const tally of errand.naive
         ? [control.get(errand.point)]
         : [ours.get(errand.point), byTool.get(errand.tool)])
@@ -160,14 +199,15 @@ try {
     for (const { point, calls } of holdCombinations) {
       if (stopped) break;
       const tally = people.get(point);
-      if (tally !== undefined) await playHoldRound(world, folder, { point, calls, serial: serial++ }, tally);
+      if (tally !== undefined) await playHoldRound(world, ledgers, { point, calls, serial: serial++ }, tally);
       progress.step();
     }
   for (let round = 0; round < rounds && !stopped; round++)
     for (const { point, calls } of retryCombinations) {
       if (stopped) break;
       const tally = tried.get(point);
-      if (tally !== undefined) await playRetryRound(world, folder, { point, calls, serial: serial++ }, tally);
+      if (tally !== undefined)
+        await playRetryRound(world, ledgers, { point, calls, serial: serial++ }, tally);
       progress.step();
     }
   for (let round = 0; round < rounds && !stopped; round++)
@@ -177,9 +217,18 @@ try {
       if (tally !== undefined) await playStoreRound(world, folder, { point, calls, serial: serial++ }, tally);
       progress.step();
     }
+  for (let round = 0; round < rounds && !stopped; round++)
+    for (const point of serverCombinations) {
+      if (stopped) break;
+      const tally = served.get(point);
+      if (tally !== undefined && ledgers.server !== undefined)
+        await playServerRound(world, ledgers.server, { point, calls: 300, serial: serial++ }, tally);
+      progress.step();
+    }
 } finally {
   progress.done();
   world.close();
+  await ledgers.close();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -234,6 +283,25 @@ if (plays('stored'))
     [...stored].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
   );
 
+if (plays('server'))
+  printTable(
+    [
+      'server or network failed',
+      'rounds',
+      'calls',
+      'exactly once',
+      'refused, then once',
+      'duplicated',
+      'lost',
+      'indeterminate',
+      'did not run',
+      'findings of verify',
+    ],
+    [...served].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
+  );
+
+const sumServed = (column: keyof ServerTally): number =>
+  [...served.values()].reduce((total, tally) => total + tally[column], 0);
 const sumStored = (column: keyof StoreTally): number =>
   [...stored.values()].reduce((total, tally) => total + tally[column], 0);
 const sumTried = (column: keyof RetryTally): number =>
@@ -244,6 +312,7 @@ const sum = (tallies: ReadonlyMap<string, Tally>, column: (typeof columns)[numbe
   [...tallies.values()].reduce((total, tally) => total + tally[column], 0);
 const figures = {
   crash: 'core',
+  ledger: kind,
   rounds,
   calls: sum(ours, 'calls'),
   duplicated: sum(ours, 'duplicated'),
@@ -273,9 +342,21 @@ const figures = {
     lost: sumStored('lost'),
     indeterminate: sumStored('indeterminate'),
   },
+  server: {
+    calls: sumServed('calls'),
+    duplicated: sumServed('duplicated'),
+    lost: sumServed('lost'),
+    indeterminate: sumServed('indeterminate'),
+    findings: sumServed('findings'),
+  },
 };
 const { held, retried } = figures;
-const storedWrong = figures.stored.duplicated + figures.stored.lost;
+const storedWrong =
+  figures.stored.duplicated +
+  figures.stored.lost +
+  figures.server.duplicated +
+  figures.server.lost +
+  figures.server.findings;
 const retriedWrong = retried.duplicated + retried.lost + retried.emitted_twice + retried.unfollowed;
 const heldWrong = held.duplicated + held.unapproved + held.asked_twice + held.decided_twice + held.lost;
 process.stdout.write(`${JSON.stringify(figures)}\n`);

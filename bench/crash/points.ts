@@ -82,6 +82,32 @@ export type RetryErrand = {
   readonly nth: number;
 };
 
+/** How the server or the network fails while processes make calls. */
+export const serverPoints = {
+  'backend killed': 'a backend that appends gets SIGKILL, and the server restarts all of them',
+  'backend terminated': 'an operator ends the connections that append',
+  'server killed': 'the postmaster gets SIGKILL and is started again',
+  'server restarted': 'an operator restarts the server',
+  'network cut': 'all connections of the process break at once',
+  'answers lost': 'commits arrive, their answers do not',
+  'network silent': 'nothing passes for a while, then everything does',
+  'process stopped':
+    'the process is stopped for longer than its lease, another one recovers its calls, then it goes on',
+} as const;
+
+export type ServerPoint = keyof typeof serverPoints;
+export const serverPointNames: readonly ServerPoint[] = Object.keys(serverPoints) as ServerPoint[]; // the keys of that table
+
+/** The task of a process whose server or network fails, or of its successor. */
+export type ServerErrand = {
+  readonly ledger: string;
+  readonly service: string;
+  readonly sessionId: string;
+  readonly calls: number;
+  readonly lanes: number;
+  readonly part: 'first' | 'recoverer' | 'after';
+};
+
 /** Places to kill a process: in what it stores with a call, checks before it runs a call, or does in recovery. */
 export const storePoints = {
   'entry: files checked': "the runtime's own files are unchanged, no part of the intent is written",

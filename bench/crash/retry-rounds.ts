@@ -6,6 +6,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import type { RetryErrand, RetryPoint } from './points.ts';
+import type { Ledgers } from './ledgers.ts';
 import type { World } from './world.ts';
 
 export type RetryTally = {
@@ -54,12 +55,12 @@ async function run(errand: RetryErrand): Promise<Told | undefined> {
 
 export async function playRetryRound(
   world: World,
-  folder: string,
+  ledgers: Ledgers,
   { point, calls, serial }: { readonly point: RetryPoint; readonly calls: number; readonly serial: number },
   into: RetryTally,
 ): Promise<void> {
   const sessionId = `r${serial}`;
-  const common = { sessionId, calls, service: world.url, ledger: join(folder, `retry-${serial}.db`) };
+  const common = { sessionId, calls, service: world.url, ledger: ledgers.create(`retry-${serial}`) };
   await run({ ...common, point, nth: Math.floor(Math.random() * calls) });
   const told = await run({ ...common, point: undefined, nth: 0 });
   into.rounds++;

@@ -1,5 +1,6 @@
 /** One of several processes on a ledger: it makes this many concurrent calls for the given time. */
-import { createRuntime, defineTool } from 'quittance';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { Errand, Told } from './errand.ts';
 
@@ -25,6 +26,7 @@ const runtime = createRuntime({
       idempotencyKey: (args) => (args as { key: string }).key,
       run,
     }),
+    defineTool({ name: 'delete_it', loopLimit: 1_000_000, rerun: 'deny', run }),
   ],
   budgets: errand.limit === undefined ? [] : [{ scope: 'all processes', toolCalls: errand.limit }],
 });
@@ -62,9 +64,42 @@ async function share(): Promise<void> {
   tell({ type: 'shared', outcomes });
 }
 
+/** Every process asks for the same held calls, and every process approves all of them. */
+async function approve(): Promise<void> {
+  const turn = runtime.turn({ sessionId: 'held' });
+  let isOver = false;
+  const asked = Promise.all(
+    Array.from({ length: errand.calls }, (_, n) =>
+      turn.call({ id: `h${n}`, name: 'delete_it', arguments: { key: `held ${n}` } }),
+    ),
+  ).finally(() => (isOver = true));
+  let decisions = 0;
+  for (; !isOver; await Promise.race([sleep(20), asked])) {
+    const { rows } = await runtime.confirmations.list({ status: 'pending', limit: 100 });
+    for (const { confirmationId, inputDigest } of rows)
+      try {
+        await runtime.confirmations.decide(confirmationId, {
+          decision: 'approve',
+          by: `process ${process.pid}`,
+          inputDigest,
+        });
+        decisions++;
+      } catch (error) {
+        // Another process decided first.
+        if (!isQuittanceError(error, 'confirmation.decided')) throw error;
+      }
+  }
+  const outcomes = await asked;
+  tell({
+    type: 'shared',
+    outcomes: Object.fromEntries(outcomes.map((outcome) => [outcome.callId, JSON.stringify(outcome)])),
+  });
+  tell({ type: 'approved', decisions });
+}
+
 tell({ type: 'ready' });
 process.once('message', () => {
-  const work = errand.what === 'measure' ? measure() : share();
+  const work = { measure, share, approve }[errand.what]();
   void work
     .then(() => runtime.close())
     .then(() => ledger.close())

@@ -1,6 +1,6 @@
 /** The task of a process. */
 export type Errand = {
-  readonly what: 'measure' | 'share';
+  readonly what: 'measure' | 'share' | 'approve';
   readonly ledger: string;
   /** Number of concurrent calls. */
   readonly lanes: number;
@@ -17,4 +17,6 @@ export type Told =
   | { readonly type: 'ready' }
   | { readonly type: 'effect'; readonly key: string }
   | { readonly type: 'measured'; readonly calls: number }
-  | { readonly type: 'shared'; readonly outcomes: Readonly<Record<string, string>> };
+  | { readonly type: 'shared'; readonly outcomes: Readonly<Record<string, string>> }
+  /** Number of confirmations that this process decided first. */
+  | { readonly type: 'approved'; readonly decisions: number };

@@ -1,13 +1,14 @@
 /**
- * Runs several real processes on one ledger file. Measures the speed of each and the share of the slowest. Checks the
+ * Runs several real processes on one ledger. Measures the speed of each and the share of the slowest. Checks the
  * shared guarantees: each effect once, one outcome per call, exact limits.
  *
- *   npm run processes -- [--seconds 3] [--lanes 32] [--calls 300]
+ *   npm run processes -- [--seconds 3] [--lanes 32] [--calls 300] [--ledger sqlite|postgres]
  */
 import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileLedgers, openPostgresLedgers } from '../crash/ledgers.ts';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import type { Errand, Told } from './errand.ts';
@@ -54,9 +55,13 @@ async function runAll(count: number, errand: Errand): Promise<Told[][]> {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-processes-'));
+process.chdir(folder); // spills and the seal key of the processes go there
+const at = process.argv.indexOf('--ledger');
+const ledgers =
+  at > 0 && process.argv[at + 1] === 'postgres' ? await openPostgresLedgers() : fileLedgers(folder);
 const progress = createProgress('processes', 5);
-let files = 0;
-const newLedger = (): string => join(folder, `${++files}.db`);
+let made = 0;
+const newLedger = (): string => ledgers.create(`processes-${++made}`);
 
 const speeds: { readonly count: number; readonly each: readonly number[]; readonly share: number }[] = [];
 const common: {
@@ -65,6 +70,9 @@ const common: {
   readonly missing: number;
   readonly unlike: number;
   readonly overLimit: number;
+  readonly heldTwice: number;
+  readonly heldMissing: number;
+  readonly decidedTwice: number;
 }[] = [];
 try {
   for (const count of [1, 2, 4]) {
@@ -83,17 +91,30 @@ try {
     const limited = countEffects(
       (await runAll(count, { what: 'share', ledger: newLedger(), lanes, ms, calls, limit })).flat(),
     );
+    const held = Math.min(calls, 60);
+    const approved = (
+      await runAll(count, { what: 'approve', ledger: newLedger(), lanes, ms, calls: held })
+    ).flat();
+    const heldEffects = countEffects(approved);
+    const decisions = approved.reduce(
+      (sum, said) => sum + (said.type === 'approved' ? said.decisions : 0),
+      0,
+    );
     common.push({
       count,
       duplicated: [...effects.values()].filter((times) => times > 1).length,
       missing: 2 * calls - effects.size,
       unlike: Object.keys(first).filter((id) => outcomes.some((other) => other[id] !== first[id])).length,
       overLimit: [...limited.values()].reduce((sum, times) => sum + times, 0) - limit,
+      heldTwice: [...heldEffects.values()].filter((times) => times > 1).length,
+      heldMissing: held - heldEffects.size,
+      decidedTwice: decisions - held,
     });
     progress.step();
   }
 } finally {
   progress.done();
+  await ledgers.close();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -118,14 +139,22 @@ printTable(
   ]),
 );
 printTable(
-  ['processes', 'effects twice', 'effects missing', 'outcomes that differ', 'over the limit'],
-  common.map(({ count, duplicated, missing, unlike, overLimit }) =>
-    [count, duplicated, missing, unlike, overLimit].map(String),
-  ),
+  [
+    'processes',
+    'effects twice',
+    'effects missing',
+    'outcomes that differ',
+    'over the limit',
+    'approved, twice',
+    'approved, missing',
+    'decided twice',
+  ],
+  common.map((row) => Object.values(row).map(String)),
 );
 const worst = Math.min(...speeds.map(({ share }) => share));
 const wrong = common.some(
-  ({ duplicated, missing, unlike, overLimit }) => duplicated + missing + unlike > 0 || overLimit !== 0,
+  ({ duplicated, missing, unlike, overLimit, heldTwice, heldMissing, decidedTwice }) =>
+    [duplicated, missing, unlike, overLimit, heldTwice, heldMissing, decidedTwice].some((many) => many !== 0),
 );
 process.stdout.write(
   `${JSON.stringify({ processes: 'core', goal, slowest_share: Number(worst.toFixed(2)), speeds, common })}\n`,

@@ -160,6 +160,15 @@ test('an owner is gone when its connection ended and its lease is over, and not 
   await expect.poll(() => other.owners.statusOf(ownerId), { timeout: 20_000 }).toBe('gone');
 });
 
+test('many processes that open a new ledger at once create its tables once', async () => {
+  for (let round = 0; round < 5; round++) {
+    newSchema();
+    const ledgers = await Promise.all(Array.from({ length: 6 }, () => open()));
+    await Promise.all(ledgers.map((ledger, n) => ledger.journal.append(new SampleCall(`c${n}`).begin())));
+    expect(await ledgers[0]?.entries.read({ limit: 10 })).toHaveLength(6);
+  }
+});
+
 test('a process with another seal key is refused at start', async () => {
   newSchema();
   await open({ sealKey: Buffer.alloc(32, 1) });

@@ -136,7 +136,10 @@ export class PgServer {
   }
 
   /** A standby that follows this server: a copy made between `pg_backup_start` and `pg_backup_stop`. */
-  async createStandby(name: string, settings: readonly string[] = []): Promise<PgServer> {
+  async createStandby(
+    name: string,
+    { settings = [], primaryPort = this.port }: PgServerOptions & { readonly primaryPort?: number } = {},
+  ): Promise<PgServer> {
     const standby = new PgServer(await newFolder(), await findPort());
     const client = new pg.Client({ connectionString: this.url });
     await client.connect();
@@ -159,7 +162,7 @@ export class PgServer {
       await client.end();
     }
     await standby.#configure([
-      `primary_conninfo = 'host=127.0.0.1 port=${this.port} user=postgres application_name=${name}'`,
+      `primary_conninfo = 'host=127.0.0.1 port=${primaryPort} user=postgres application_name=${name}'`,
       `primary_slot_name = '${name}'`,
       ...settings,
     ]);

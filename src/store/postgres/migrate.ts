@@ -107,10 +107,16 @@ function refuseNewer(found: number): void {
   );
 }
 
+/**
+ * Reads the catalog itself. `to_regclass` would use what the connection remembers from before it waited for the lock:
+ * another process may have created the tables meanwhile.
+ */
 async function formatOf(query: PgQuery, schema: string): Promise<number> {
-  const [exists] = await query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [
-    `${schema}.ledger`,
-  ]);
+  const [exists] = await query<{ found: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+       WHERE n.nspname = $1 AND c.relname = 'ledger') AS found`,
+    [schema],
+  );
   if (exists?.found !== true) return 0;
   const [row] = await query<{ format: number }>('SELECT format FROM @ledger');
   return row?.format ?? 0;

@@ -91,7 +91,7 @@ export class PostgresOwners implements Owners {
   async end(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#renewal;
+    await this.#renewal?.catch(() => undefined); // the server is away
     if (!this.#options.readOnly)
       await this.#options.pool
         .query('UPDATE @owners SET ended = true WHERE owner_id = $1', [toPgText(this.ownerId)])
