@@ -1,4 +1,4 @@
-/** Where the rounds keep their calls: a file each, or a schema each on a real PostgreSQL server. */
+/** The ledgers of the rounds: a file each, or a schema each on a real PostgreSQL server. */
 import { join } from 'node:path';
 import { PgServer } from '../../test/postgres/pg-server.ts';
 

@@ -100,7 +100,8 @@ export async function playServerRound(
       await fail(point, { server, proxy, first, recoverer });
     }
     recoverer?.process.kill('SIGKILL');
-    await Promise.all([first.over, recoverer?.over]);
+    await first.over;
+    await recoverer?.over;
     const after = new Child({ ...common, part: 'after', ledger: url });
     await after.over;
     into.rounds++;

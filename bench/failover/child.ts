@@ -1,4 +1,4 @@
-/** Makes calls until it is told to stop. Tells the time of every success. */
+/** Makes calls until its parent stops it. Reports the time of every success. */
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { FailoverErrand, FailoverTold } from './errand.ts';

@@ -170,7 +170,7 @@ async function count(ledger: Ledger): Promise<Counts> {
       if (effects > 1) counts.duplicated++;
       if (answer !== 'succeeded') {
         counts.unheard++;
-        // The effect happened, and the caller was told that it did not.
+        // The effect happened, but the answer says that nothing ran.
         if (effects === 1 && answer === 'ledger.unavailable') counts.untold++;
         continue;
       }

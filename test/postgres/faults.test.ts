@@ -164,7 +164,9 @@ test('many processes that open a new ledger at once create its tables once', asy
   for (let round = 0; round < 5; round++) {
     newSchema();
     const ledgers = await Promise.all(Array.from({ length: 6 }, () => open()));
-    await Promise.all(ledgers.map((ledger, n) => ledger.journal.append(new SampleCall(`c${n}`).begin())));
+    await Promise.all(
+      ledgers.map(async (ledger, n) => ledger.journal.append(new SampleCall(`c${n}`).begin())),
+    );
     expect(await ledgers[0]?.entries.read({ limit: 10 })).toHaveLength(6);
   }
 });

@@ -1,0 +1,309 @@
+/** Servers that restart, stop, fill up or answer too late, and hosts that stop. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { createRuntime, defineTool } from 'quittance';
+import type { Runtime } from 'quittance';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import type { PostgresLedgerOptions } from '../../src/store/postgres/postgres-ledger-options.ts';
+import { SampleCall } from '../../src/testing/sample-call.ts';
+import { PgServer } from './pg-server.ts';
+import type { PgProxy } from './start-proxy.ts';
+import { startProxy } from './start-proxy.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-outages-'));
+const sealKey = Buffer.alloc(32, 1);
+let server: PgServer;
+let schema = '';
+let schemas = 0;
+const opened: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  server = await PgServer.create({
+    settings: ['fsync = off', 'full_page_writes = off', 'max_connections = 40'],
+  });
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const one of opened.splice(0).reverse()) await one.close();
+});
+afterAll(async () => {
+  await server.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(options: PostgresLedgerOptions = {}, url = server.url): Promise<Ledger> {
+  const ledger = await openPostgresLedger(url, {
+    schema,
+    sealKey,
+    spillFolder: join(folder, schema),
+    ...options,
+  });
+  opened.push(ledger);
+  return ledger;
+}
+
+function newSchema(): void {
+  schema = `outages_${process.pid}_${schemas++}`;
+}
+
+async function openProxy(): Promise<PgProxy> {
+  const proxy = await startProxy(server.url);
+  opened.push(proxy);
+  return proxy;
+}
+
+/** `during` happens inside the body of each call. */
+function mailer(ledger: Ledger, during: () => Promise<void> | void): { runtime: Runtime; ran: string[] } {
+  const ran: string[] = [];
+  const runtime = createRuntime({
+    ledger,
+    tools: [
+      defineTool({
+        name: 'send_mail',
+        mode: 'external',
+        run: async (_, { callId }) => {
+          ran.push(callId);
+          await during();
+          return { sent: callId };
+        },
+      }),
+    ],
+  });
+  opened.push(runtime);
+  return { runtime, ran };
+}
+
+const mail = (id: string) => ({ id, name: 'send_mail', arguments: { id } });
+
+test('calls go on while the server restarts', async () => {
+  newSchema();
+  const ledger = await open();
+  await ledger.journal.append(new SampleCall('before').begin());
+  const calls = Array.from({ length: 50 }, (_, n) => new SampleCall(`c${n}`, { sessionId: `s${n % 5}` }));
+  const appended = Promise.all(
+    calls.map(async (call) => {
+      await ledger.journal.append(call.begin());
+      return ledger.journal.append(call.end());
+    }),
+  );
+  await server.stop();
+  await server.start();
+  expect(new Set((await appended).map(({ status }) => status))).toEqual(new Set(['appended']));
+  expect(await ledger.entries.read({ limit: 200 })).toHaveLength(101);
+});
+
+test('an append that is cut at any byte of its statement or of its answer is stored once', async () => {
+  newSchema();
+  const proxy = await openProxy();
+  const ledger = await open({ writers: 1 }, proxy.url);
+  await ledger.journal.append(new SampleCall('first').begin());
+  const bytes = [0, 1, 5, 40, 200, 600];
+  for (const [index, many] of bytes.entries()) {
+    const call = new SampleCall(`c${index}`);
+    proxy.cutWithin('append_v1', many);
+    await expect(ledger.journal.append(call.begin())).resolves.toEqual({ status: 'appended', version: 1 });
+    proxy.cutAnswerTo('append_v1', many);
+    await expect(ledger.journal.append(call.end())).resolves.toEqual({ status: 'appended', version: 2 });
+  }
+  expect(await ledger.entries.read({ limit: 100 })).toHaveLength(1 + bytes.length * 2);
+});
+
+test('an append beyond the queue is refused with a clear error, and the others are written', async () => {
+  newSchema();
+  const proxy = await openProxy();
+  const ledger = await open({ writers: 1, maxQueued: 5 }, proxy.url);
+  await ledger.journal.append(new SampleCall('first').begin());
+  proxy.stall();
+  const first = ledger.journal.append(new SampleCall('under way').begin());
+  await Promise.resolve();
+  await Promise.resolve(); // the batch has left the queue
+  const queued = Array.from({ length: 5 }, (_, n) => ledger.journal.append(new SampleCall(`q${n}`).begin()));
+  await expect(ledger.journal.append(new SampleCall('too many').begin())).rejects.toMatchObject({
+    code: 'ledger.unavailable',
+    message: expect.stringContaining('Too many'),
+  });
+  proxy.resume();
+  for (const append of [first, ...queued])
+    await expect(append).resolves.toMatchObject({ status: 'appended' });
+  expect(await ledger.journal.readCall('session', 'too many')).toBeUndefined();
+});
+
+test('nothing-lost: in a long outage a result is spilled, the answer says so, and the ledger gets it later', async () => {
+  newSchema();
+  const proxy = await openProxy();
+  const ledger = await open({ outageWaitMs: 300 }, proxy.url);
+  const { runtime, ran } = mailer(ledger, () => proxy.refuse());
+  const spilled = await runtime.turn({ sessionId: 's' }).call(mail('c'));
+  expect(spilled.type).toBe('ToolExecutionResult');
+  expect(spilled.modelNote).toBeDefined();
+  // No intent, no run.
+  const refused = await runtime.turn({ sessionId: 's' }).call(mail('d'));
+  expect(refused).toMatchObject({ type: 'ToolFailure', code: 'ledger.unavailable' });
+  expect(ran).toEqual(['c']);
+  proxy.accept();
+  const after = mailer(ledger, () => undefined);
+  await after.runtime.recover();
+  const direct = await open();
+  await expect
+    .poll(async () => (await direct.journal.readCall('s', 'c'))?.events.map(({ type }) => type))
+    .toContain('tool.responded');
+  expect(await after.runtime.turn({ sessionId: 's' }).call(mail('c'))).toMatchObject({
+    type: 'ToolExecutionResult',
+  });
+  expect([...ran, ...after.ran]).toEqual(['c']);
+});
+
+test('in a long outage calls are refused at once instead of waiting each', async () => {
+  newSchema();
+  const proxy = await openProxy();
+  const ledger = await open({ outageWaitMs: 400, writers: 1 }, proxy.url);
+  await ledger.journal.append(new SampleCall('first').begin());
+  proxy.refuse();
+  const code = { code: 'ledger.unavailable' };
+  await expect(ledger.journal.append(new SampleCall('a').begin())).rejects.toMatchObject(code);
+  const beganMs = performance.now();
+  for (const id of ['b', 'c', 'd', 'e', 'f'])
+    await expect(ledger.journal.append(new SampleCall(id).begin())).rejects.toMatchObject(code);
+  expect(performance.now() - beganMs).toBeLessThan(5 * 400);
+  proxy.accept();
+  await expect
+    .poll(() => Promise.resolve(ledger.journal.append(new SampleCall('g').begin())).catch(() => undefined))
+    .toMatchObject({ status: 'appended' });
+});
+
+/** The server fails with this state when an entry is written. */
+async function failWith(state: string): Promise<void> {
+  await server.query(`
+    CREATE OR REPLACE FUNCTION ${schema}.fail() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '${state}'; END $$;
+    CREATE TRIGGER fail BEFORE INSERT ON ${schema}.entries FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.fail()`);
+}
+
+test('nothing-lost: a full disk of the server refuses new calls and spills results', async () => {
+  newSchema();
+  const ledger = await open();
+  const { runtime, ran } = mailer(ledger, () => failWith('53100'));
+  const spilled = await runtime.turn({ sessionId: 's' }).call(mail('c'));
+  expect(spilled).toMatchObject({ type: 'ToolExecutionResult', modelNote: expect.any(String) });
+  const refused = await runtime.turn({ sessionId: 's' }).call(mail('d'));
+  expect(refused).toMatchObject({ code: 'ledger.unavailable' });
+  expect(ran).toEqual(['c']);
+  await server.query(`DROP TRIGGER fail ON ${schema}.entries`);
+  await runtime.recover();
+  await expect
+    .poll(async () => (await ledger.journal.readCall('s', 'c'))?.events.map(({ type }) => type))
+    .toContain('tool.responded');
+});
+
+test('an append that a statement timeout cancels is tried again until there is room', async () => {
+  newSchema();
+  await server.query(`ALTER DATABASE postgres SET statement_timeout = '250ms'`);
+  try {
+    const ledger = await open({ writers: 1 });
+    await ledger.journal.append(new SampleCall('first').begin());
+    await server.query(`
+      CREATE TABLE ${schema}.slow AS SELECT true AS is_slow;
+      CREATE FUNCTION ${schema}.wait() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN IF (SELECT is_slow FROM ${schema}.slow) THEN PERFORM pg_sleep(5); END IF; RETURN NULL; END $$;
+      CREATE TRIGGER wait AFTER INSERT ON ${schema}.entries FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.wait()`);
+    const append = ledger.journal.append(new SampleCall('c').begin());
+    await expect.poll(() => server.log.join('')).toContain('canceling statement due to statement timeout');
+    await server.query(`UPDATE ${schema}.slow SET is_slow = false`);
+    await expect(append).resolves.toEqual({ status: 'appended', version: 1 });
+  } finally {
+    await server.query('ALTER DATABASE postgres RESET statement_timeout');
+  }
+});
+
+test('appends of several handles survive serialization failures of a strict database', async () => {
+  newSchema();
+  await server.query(`ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'`);
+  try {
+    const handles = [await open(), await open(), await open()];
+    const results = await Promise.all(
+      Array.from({ length: 90 }, (_, n) =>
+        handles[n % 3]?.journal.append(new SampleCall(`c${n}`, { sessionId: `s${n % 4}` }).begin()),
+      ),
+    );
+    expect(new Set(results.map((result) => result?.status))).toEqual(new Set(['appended']));
+    expect((await handles[0]?.integrity.readHeads())?.map(({ sequence }) => sequence)).toEqual([
+      23, 23, 22, 22,
+    ]);
+  } finally {
+    await server.query('ALTER DATABASE postgres RESET default_transaction_isolation');
+  }
+});
+
+test('a server without a free connection is waited for', async () => {
+  newSchema();
+  const ledger = await open({ writers: 1, outageWaitMs: 20_000 });
+  await server.query(`ALTER ROLE postgres CONNECTION LIMIT -1`);
+  const [row] = await server.query(`SELECT current_setting('max_connections')::int AS most`);
+  const crowd: Ledger[] = [];
+  try {
+    // Every ledger takes a few connections. The server refuses some of them in the end.
+    for (let n = 0; n < Number(row?.['most']); n++)
+      crowd.push(
+        await openPostgresLedger(server.url, { schema, sealKey, spillFolder: join(folder, schema) }),
+      );
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ledger.unavailable' });
+  }
+  const append = ledger.journal.append(new SampleCall('c').begin());
+  for (const one of crowd) await one.close();
+  await expect(append).resolves.toMatchObject({ status: 'appended' });
+});
+
+test('late-is-kept: the result of a host that was stopped longer than its lease is stored as late', async () => {
+  newSchema();
+  const ledger = await open();
+  const child = fork(join(import.meta.dirname, 'stopped-child.ts'), {
+    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    env: { ...process.env, TEST_URL: `${server.url}?schema=${schema}&listen=off&owner_lease_ms=400` },
+    cwd: folder,
+  });
+  try {
+    await once(child, 'message'); // the body runs
+    child.kill('SIGSTOP');
+    const { runtime } = mailer(ledger, () => undefined);
+    await expect
+      .poll(async () => {
+        await runtime.recover();
+        return (await ledger.journal.readCall('s', 'c'))?.events.map(({ type }) => type);
+      })
+      .toContain('tool.responded');
+    const [outcome] = await outcomesOf(ledger);
+    expect(outcome).toMatchObject({ code: 'tool.indeterminate' });
+    child.kill('SIGCONT');
+    child.send('finish');
+    await expect
+      .poll(async () => (await ledger.journal.readCall('s', 'c'))?.events.map(({ type }) => type))
+      .toContain('tool.late');
+    expect(await outcomesOf(ledger)).toEqual([outcome]);
+  } finally {
+    child.kill('SIGKILL');
+  }
+});
+
+const outcomesOf = async (ledger: Ledger): Promise<readonly unknown[]> =>
+  (await ledger.journal.readCall('s', 'c'))?.events.flatMap((event) =>
+    event.type === 'tool.responded' ? [event.outcome] : [],
+  ) ?? [];
+
+test('the clock of the ledger is that of the server, also when the clock of the host jumps', async () => {
+  newSchema();
+  const ledger = await open();
+  const before = ledger.now();
+  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.setSystemTime(before + 86_400_000);
+  expect(ledger.now() - before).toBeLessThan(3_600_000);
+  vi.setSystemTime(before - 86_400_000);
+  expect(ledger.now()).toBeGreaterThanOrEqual(before);
+  const [row] = await server.query('SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now');
+  expect(Math.abs(Number(row?.['now']) - ledger.now())).toBeLessThan(5_000);
+});
