@@ -226,7 +226,7 @@ test('appends of several handles survive serialization failures of a strict data
   try {
     const handles = [await open(), await open(), await open()];
     const results = await Promise.all(
-      Array.from({ length: 90 }, (_, n) =>
+      Array.from({ length: 90 }, async (_, n) =>
         handles[n % 3]?.journal.append(new SampleCall(`c${n}`, { sessionId: `s${n % 4}` }).begin()),
       ),
     );
@@ -245,15 +245,13 @@ test('a server without a free connection is waited for', async () => {
   await server.query(`ALTER ROLE postgres CONNECTION LIMIT -1`);
   const [row] = await server.query(`SELECT current_setting('max_connections')::int AS most`);
   const crowd: Ledger[] = [];
-  try {
-    // Every ledger takes a few connections. The server refuses some of them in the end.
-    for (let n = 0; n < Number(row?.['most']); n++)
-      crowd.push(
-        await openPostgresLedger(server.url, { schema, sealKey, spillFolder: join(folder, schema) }),
-      );
-  } catch (error) {
-    expect(error).toMatchObject({ code: 'ledger.unavailable' });
-  }
+  const enter = (): Promise<Ledger> =>
+    openPostgresLedger(server.url, { schema, sealKey, spillFolder: join(folder, schema) });
+  // Every ledger takes a few connections. The server refuses some of them in the end.
+  const crowding = (async () => {
+    for (let n = 0; n < Number(row?.['most']); n++) crowd.push(await enter());
+  })();
+  await expect(crowding).rejects.toMatchObject({ code: 'ledger.unavailable' });
   const append = ledger.journal.append(new SampleCall('c').begin());
   for (const one of crowd) await one.close();
   await expect(append).resolves.toMatchObject({ status: 'appended' });
