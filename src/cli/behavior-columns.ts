@@ -7,7 +7,7 @@ import { withoutUndefined } from './to-json.ts';
 
 /** A behavior and the state of its reader. */
 export type ListedBehavior = Cursor & {
-  /** Number of positions it has not read yet. */
+  /** Number of entries it has not read yet; at most `mostBehind`. */
   readonly behind: number;
   /**
    * `reading`: a process reads for it. `gone`: its process ended without releasing it. `free`: no process reads for
@@ -17,6 +17,9 @@ export type ListedBehavior = Cursor & {
   /** The unreadable entry and the cause. */
   readonly problem: string | undefined;
 };
+
+/** Counting stops here: a behavior that far behind has a problem, whatever the number. */
+export const mostBehind = 10_000;
 
 export const behaviorColumns: readonly Column[] = [
   { title: 'BEHAVIOR', min: 12 },
@@ -31,7 +34,7 @@ const styles = { reading: 'green', gone: 'yellow', free: 'dim', stuck: 'red' } a
 export const behaviorRow = ({ name, position, behind, status, holder }: ListedBehavior): Row => [
   terminalText(name),
   String(position),
-  behind === 0 ? '·' : String(behind),
+  behind === 0 ? '·' : behind === mostBehind ? `${mostBehind}+` : String(behind),
   { text: status, style: styles[status] },
   terminalText(holder ?? '·'),
 ];

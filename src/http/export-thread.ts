@@ -52,7 +52,7 @@ if (parentPort !== null && isExportData(workerData)) {
     });
   const ledger = await openLedger(ledgerUrl, { readOnly: true, clock: { ...systemClock, now: () => now } });
   const check = async (): Promise<ExportThreadMessage | undefined> => {
-    for await (const { position, bytes } of readAllSizes(ledger, stop.signal, sessionId))
+    for await (const { position, bytes } of readAllSizes(ledger, stop.signal, { sessionId }))
       if (bytes > entryBytes) return { type: 'too_large', position, bytes };
     return undefined;
   };

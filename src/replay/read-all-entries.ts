@@ -27,13 +27,13 @@ export async function* readAllEntries(
     }
 }
 
-/** The size of every entry. */
+/** The size of every entry after a position, of one session or of all. */
 export async function* readAllSizes(
   ledger: Pick<Ledger, 'entries'>,
   signal: AbortSignal,
-  sessionId?: string,
+  { sessionId, after: start = 0 }: { readonly sessionId?: string | undefined; readonly after?: number } = {},
 ): AsyncGenerator<EntrySize, void, undefined> {
-  for (let after = 0; !signal.aborted;) {
+  for (let after = start; !signal.aborted;) {
     const sizes = await ledger.entries.measure({
       after,
       limit: entriesAtOnce,

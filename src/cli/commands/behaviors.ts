@@ -2,9 +2,10 @@ import { isQuittanceError } from '../../base/error.ts';
 import { readStored } from '../../ledger/feed.ts';
 import type { Cursor } from '../../ledger/cursors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { readAllSizes } from '../../replay/read-all-entries.ts';
 import { describeUnknownName } from '../../base/nearest.ts';
 import type { ListedBehavior } from '../behavior-columns.ts';
-import { behaviorColumns, behaviorRow, behaviorToJson } from '../behavior-columns.ts';
+import { behaviorColumns, behaviorRow, behaviorToJson, mostBehind } from '../behavior-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -23,7 +24,7 @@ export const behaviorsCommand: CliCommand = {
   words: actions,
   most: 2,
   about: [
-    'A durable behavior stores its position in the ledger and continues from there after a restart. BEHIND is the number of positions it has not read yet. `reading`: a process reads for it. `gone`: the process that read for it ended without releasing it; the next process that has the behavior takes over. `free`: no process reads for it now. `stuck`: its next entry is damaged or was written by a newer version. It skips nothing and continues once it can read that entry.',
+    'A durable behavior stores its position in the ledger and continues from there after a restart. BEHIND is the number of entries it has not read yet. `reading`: a process reads for it. `gone`: the process that read for it ended without releasing it; the next process that has the behavior takes over. `free`: no process reads for it now. `stuck`: its next entry is damaged or was written by a newer version. It skips nothing and continues once it can read that entry.',
     'drop deletes the position of a behavior that no program has any more. A behavior registered again under that name starts over. While a process reads for the behavior, drop needs --force.',
   ],
   options: {
@@ -54,12 +55,12 @@ const stray = (word: string): UsageError =>
     'quittance behaviors drop BEHAVIOR',
   ]);
 
-async function list(ledger: Ledger, given: Given, { out, err }: Context): Promise<ExitCode> {
+async function list(ledger: Ledger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {
   // Read the end first, so that entries appended meanwhile do not count as behind.
   const end = await ledger.entries.lastPosition();
   const found: ListedBehavior[] = [];
   for (const cursor of await ledger.cursors.list()) {
-    const behind = Math.max(0, end - cursor.position);
+    const behind = await countBetween(ledger, cursor.position, end, signal);
     const problem = behind === 0 ? undefined : await problemAfter(ledger, cursor.position);
     const status = problem === undefined ? await statusOf(ledger, cursor) : 'stuck';
     found.push({ ...cursor, behind, status, problem });
@@ -74,6 +75,19 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
       if (problem !== undefined) await err.print(`${terminalText(name)} is stuck: ${terminalText(problem)}`);
   } else await err.print('No durable behavior has ever read this ledger.');
   return exitCodes.good;
+}
+
+/** Positions have gaps, above all in a database, so the entries are counted. */
+async function countBetween(
+  ledger: Ledger,
+  after: number,
+  end: number,
+  signal: AbortSignal,
+): Promise<number> {
+  let count = 0;
+  for await (const { position } of readAllSizes(ledger, signal, { after }))
+    if (position > end || ++count === mostBehind) break;
+  return count;
 }
 
 /** Why a behavior at this position cannot read the next entry. */
