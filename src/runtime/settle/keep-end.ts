@@ -103,6 +103,7 @@ export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptR
   const canUndo = started !== undefined && 'undo' in outcome && outcome.undo !== undefined;
   const isAltered = outcome.type === 'ToolFailure' && outcome.code === 'ledger.altered';
   const isUnbegun = live.journal.call !== undefined && isUntaken(live.journal.call);
+  const end = isUnbegun ? undefined : countedEnd(outcome, judgement.toolSuccess);
   const charged = settledBefore
     ? none
     : started === undefined
@@ -110,7 +111,6 @@ export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptR
       : isUnbegun
         ? returnsFor(started.reserved)
         : settlementsFor(started.reserved, attempt.costMicros);
-  const end = isUnbegun ? undefined : countedEnd(outcome, judgement.toolSuccess);
   const counted = started === undefined || end === undefined ? none : countEnd(started.reserved, end);
   return {
     settle: charged.length + counted.length === 0 ? undefined : [...charged, ...counted],

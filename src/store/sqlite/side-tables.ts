@@ -22,7 +22,8 @@ import type { SessionHead } from './session-head.ts';
 import type { Marks } from './marks.ts';
 import { markOf, unfoundedError } from './marks.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
-import type { AppendOrder, EffectNote, OrderExtras } from './write-order.ts';
+import type { EffectNote } from '../../ledger/prepare-entry.ts';
+import type { AppendOrder, OrderExtras } from './write-order.ts';
 
 const nothing: Counter = { used: 0, reserved: 0 };
 /** Counters cached while no other process writes. */

@@ -7,7 +7,6 @@ import type {
   StoredCall,
   StoredState,
 } from '../../ledger/journal.ts';
-import { refuseEntry } from '../../ledger/refuse-entry.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Heads } from './heads.ts';
 import type { LastReads } from './last-reads.ts';
@@ -37,7 +36,6 @@ export class SqliteJournal implements Journal {
   append(entry: Entry): Promise<AppendResult> {
     const { watch, writer, ownerId, salt } = this.#parts;
     return new Promise((resolve, reject) => {
-      refuseEntry(entry);
       writer.addOrder(
         createAppendOrder(entry, ownerId, salt),
         (answer) => {

@@ -2,18 +2,13 @@
  * Orders: writes as plain data, so that the main thread can hand them to the writer thread. Everything that depends on
  * events is worked out when the order is made. The writer only needs names, numbers and texts.
  */
-import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { ArtifactEncoding } from './artifact-files.ts';
 import type { CursorMove } from '../../ledger/cursors.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
-import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
 import { lastState } from '../../ledger/last-state.ts';
-import {
-  clearsUnsettledEffect,
-  lastInputDigest,
-  leavesUnsettledEffect,
-} from '../../ledger/unsettled-effect.ts';
+import type { EffectNote } from '../../ledger/prepare-entry.ts';
+import { prepareEntry } from '../../ledger/prepare-entry.ts';
 import { countMarks } from './marks.ts';
 
 export type WriteOrder = AppendOrder | CursorOrder | ArtifactOrder;
@@ -43,17 +38,6 @@ export type OrderExtras = Pick<
 
 /** A move with the new state of its subject, as JSON. */
 export type StatedMove = Move & { readonly state: string };
-
-/** A call whose effect became unresolved, or was resolved. */
-export type EffectNote =
-  | {
-      readonly type: 'unresolved';
-      readonly callId: string;
-      readonly toolName: string;
-      /** Undefined if an earlier entry states it. */
-      readonly inputDigest: string | undefined;
-    }
-  | { readonly type: 'resolved'; readonly callId: string };
 
 /** Moves a cursor without an append. */
 export type CursorOrder = { readonly type: 'cursor'; readonly move: CursorMove };
@@ -92,15 +76,16 @@ export interface OrderPerformer {
 
 export const isDone = (answer: OrderAnswer): boolean => answer.type === 'done' && answer.isDone;
 
+/** Throws if the entry is one that the ledger refuses. */
 export function createAppendOrder(entry: Entry, ownerId: string, salt: () => string): AppendOrder {
   const { entryId, sessionId, callId, expectedVersion } = entry;
-  const written = writeEntry(entry, ownerId, salt);
-  return { type: 'append', entryId, sessionId, callId, expectedVersion, written, extras: extrasOf(entry) };
+  const { written, effects } = prepareEntry(entry, ownerId, salt);
+  const extras = extrasOf(entry, effects);
+  return { type: 'append', entryId, sessionId, callId, expectedVersion, written, extras };
 }
 
-function extrasOf(entry: Entry): OrderExtras | undefined {
+function extrasOf(entry: Entry, effects: OrderExtras['effects']): OrderExtras | undefined {
   const { claim, releaseClaim, reserve, settle, sealed, dropSealed, moves, guards, cursor } = entry;
-  const effects = entry.callId === undefined ? undefined : effectsOf(entry);
   const isPlain =
     claim === undefined &&
     releaseClaim === undefined &&
@@ -131,17 +116,4 @@ function extrasOf(entry: Entry): OrderExtras | undefined {
     effects,
     marks: countMarks(entry),
   };
-}
-
-function effectsOf({ events }: Entry): readonly EffectNote[] | undefined {
-  let notes: EffectNote[] | undefined;
-  for (const event of events) {
-    if (isEmittedEvent(event)) continue;
-    if (leavesUnsettledEffect(event)) {
-      const { callId, outcome } = event;
-      const inputDigest = lastInputDigest(events, callId);
-      (notes ??= []).push({ type: 'unresolved', callId, toolName: outcome.toolName, inputDigest });
-    } else if (clearsUnsettledEffect(event)) (notes ??= []).push({ type: 'resolved', callId: event.callId });
-  }
-  return notes;
 }
