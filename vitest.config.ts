@@ -36,7 +36,7 @@ export const core = {
 export default defineConfig({
   test: {
     // More than there are cores: browsers, processes and timers are waited for a good part of the time.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 4,
     reporters: ['default', new ClosingLine()],
     teardownTimeout: 60_000,
     globalSetup: ['test/temp-folder.ts', 'test/postgres/serve-postgres.ts'],

@@ -1,10 +1,10 @@
 /**
- * Everything that must pass before a change lands: `npm test`. As many steps as there are cores run at once; the
- * tests come last and start only if the earlier steps passed. Each step is a script of package.json and can be run
- * alone.
+ * Everything that must pass before a change lands: `npm test`. As many steps as there are cores run at once. The tests
+ * take the longest, and they often wait for timers and processes. So they start as soon as they can, and run next to the
+ * other steps. If one of those fails, the tests are ended. Each step is a script of package.json and can be run alone.
  *
- * `npm test -- lint types` runs only these steps; `npm test -- --keep-going` runs the tests even if another step
- * failed. The last line is always `N passed, N failed`: it counts every test and every other step.
+ * `npm test -- lint types` runs only these steps; `npm test -- --keep-going` runs the tests to their end even if another
+ * step failed. The last line is always `N passed, N failed`: it counts every test and every other step.
  */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -26,10 +26,10 @@ type Step = {
 /** In the order in which they start. */
 const steps: readonly Step[] = [
   { script: 'frameworks', what: 'the frameworks that adapters are tested with are installed', after: [] },
-  { script: 'format:check', what: 'the files are formatted', after: [] },
   { script: 'build', what: 'the package builds', after: [] },
-  { script: 'types', what: 'the types match, type tests included', after: ['frameworks'] },
+  { script: 'format:check', what: 'the files are formatted', after: [] },
   { script: 'lint', what: 'the code follows the lint rules', after: ['frameworks'] },
+  { script: 'types', what: 'the types match, type tests included', after: ['frameworks'] },
   { script: 'unused', what: 'no file, export or dependency is unused', after: [] },
   { script: 'package', what: 'the packed package resolves and its types match its code', after: ['build'] },
   { script: 'test:run', what: 'the tests pass', after: ['frameworks', 'build'] },
@@ -57,6 +57,8 @@ const running = new Map<Script, Promise<void>>();
 const ended = new Map<Script, Ended>();
 const startedAt = performance.now();
 const waiting = new Set(chosen);
+/** Another step failed, so the tests are ended before their end. */
+let endsTests = false;
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => {
@@ -69,7 +71,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
 
 while (waiting.size > 0 || running.size > 0) {
   for (const step of waiting) {
-    if (running.size >= availableParallelism()) break;
     if (!canStart(step)) continue;
     waiting.delete(step);
     running.set(step.script, run(step));
@@ -83,9 +84,9 @@ summarize();
 function canStart({ script, after }: Step): boolean {
   const isChosen = (name: Script): boolean => chosen.some((step) => step.script === name);
   if (!after.every((name) => !isChosen(name) || ended.get(name)?.held === true)) return false;
-  if (script !== tests) return true;
-  const haveAllStarted = waiting.size === 1;
-  return haveAllStarted && (values['keep-going'] || [...ended.values()].every(({ held }) => held));
+  if (script === tests) return values['keep-going'] || [...ended.values()].every(({ held }) => held);
+  const others = running.size - (running.has(tests) ? 1 : 0);
+  return others < availableParallelism();
 }
 
 async function run({ script, what }: Step): Promise<void> {
@@ -95,9 +96,15 @@ async function run({ script, what }: Step): Promise<void> {
   const env = { NODE_COMPILE_CACHE: compileCache, ...built };
   const end = await runner.run(script, script === tests ? 'shown' : 'kept', env);
   running.delete(script);
-  ended.set(script, end);
-  console.log(`${end.held ? '✓' : '✗'} ${script}: ${end.held ? 'ok' : 'failed'} in ${seconds(end.ms)}`);
-  if (!end.held) console.error(`${end.output}\n${script} failed. Run it alone with: npm run ${script}\n`);
+  const isEndedHere = script === tests && endsTests;
+  if (!isEndedHere) ended.set(script, end);
+  const how = end.held ? 'ok' : isEndedHere ? 'ended, because another step failed,' : 'failed';
+  console.log(`${end.held ? '✓' : '✗'} ${script}: ${how} in ${seconds(end.ms)}`);
+  if (end.held || isEndedHere) return;
+  console.error(`${end.output}\n${script} failed. Run it alone with: npm run ${script}\n`);
+  if (script === tests || values['keep-going'] || !running.has(tests)) return;
+  endsTests = true;
+  await runner.end(tests);
 }
 
 function summarize(): void {

@@ -27,13 +27,15 @@ export type Runner = {
     output: 'shown' | 'kept',
     env?: Readonly<Record<string, string>>,
   ) => Promise<Ended>;
-  /** Ends everything: sends a signal first, and kills the rest after some seconds. */
+  /** Ends one script: sends a signal first, and kills the rest after some seconds. */
+  readonly end: (script: string) => Promise<void>;
   readonly endAll: () => Promise<void>;
 };
 
 export function createRunner(): Runner {
-  const [name, value] = ['QUITTANCE_CHECK', randomUUID()];
-  const groups = new Set<ChildProcess>();
+  const name = 'QUITTANCE_CHECK';
+  const runId = randomUUID();
+  const groups = new Map<string, ChildProcess>();
   const isWindows = process.platform === 'win32';
   return {
     async run(script, output, env = {}) {
@@ -43,11 +45,11 @@ export function createRunner(): Runner {
       const stream = output === 'shown' ? 'inherit' : 'pipe';
       const child = spawn('npm', ['run', '--silent', script], {
         stdio: ['ignore', stream, stream],
-        env: { ...process.env, ...env, [name]: value, [countsFileName]: countsFile },
+        env: { ...process.env, ...env, [name]: `${runId}/${script}`, [countsFileName]: countsFile },
         shell: isWindows,
         detached: !isWindows,
       });
-      groups.add(child);
+      groups.set(script, child);
       let kept = '';
       for (const read of [child.stdout, child.stderr])
         read?.setEncoding('utf8').on('data', (piece: string) => (kept += piece));
@@ -55,21 +57,27 @@ export function createRunner(): Runner {
         child.once('error', reject);
         child.once('close', resolve);
       });
-      groups.delete(child);
+      groups.delete(script);
       const counts = readCounts(countsFile);
       rmSync(folder, { recursive: true, force: true });
       return { held: code === 0, ms: performance.now() - startedAt, output: kept, counts };
     },
-    async endAll() {
-      const variable = `${name}=${value}`;
-      // A group may outlive its first process.
-      const pids = [...groups].flatMap(({ pid }) => (pid === undefined ? [] : [isWindows ? pid : -pid]));
-      for (const pid of pids) signal(pid, 'SIGINT');
-      // They remove their temporary files meanwhile.
-      for (let n = 0; n < 50 && groups.size + processesWith(variable).length > 0; n++) await wait(100);
-      for (const pid of [...pids, ...processesWith(variable)]) signal(pid, 'SIGKILL');
-    },
+    end: (script) =>
+      endScripts(`${name}=${runId}/${script}`, () => [...groups].filter(([each]) => each === script)),
+    endAll: () => endScripts(`${name}=${runId}/`, () => [...groups]),
   };
+
+  /** Everything that the scripts started inherited the variable. A group may outlive its first process. */
+  async function endScripts(
+    variable: string,
+    list: () => readonly (readonly [string, ChildProcess])[],
+  ): Promise<void> {
+    const pids = list().flatMap(([, { pid }]) => (pid === undefined ? [] : [isWindows ? pid : -pid]));
+    for (const pid of pids) signal(pid, 'SIGINT');
+    // They remove their temporary files meanwhile.
+    for (let n = 0; n < 50 && list().length + processesWith(variable).length > 0; n++) await wait(100);
+    for (const pid of [...pids, ...processesWith(variable)]) signal(pid, 'SIGKILL');
+  }
 }
 
 function readCounts(file: string): Counts | undefined {

@@ -11,6 +11,9 @@ const mostPasses = 5;
 /** Program names are lower case; the hint of patterns ignores case. */
 const programHint = new RegExp(commandHint);
 
+/** A checked text is searched to its end at once, so masks can share these. */
+const knownFinders = secretPatterns.map(toFinder);
+
 type Finder = { readonly pattern: RegExp; readonly confirm: ((secret: string) => boolean) | undefined };
 /** Hides the matches of patterns in a text, and adds them to `found`. */
 export type TextMask = (text: string, found?: Set<string>) => string;
@@ -24,7 +27,6 @@ export function createTextMask(
   added: readonly SecretPattern[],
   { isCommand = false }: { readonly isCommand?: boolean } = {},
 ): TextMask {
-  const knownFinders = secretPatterns.map(toFinder);
   const addedFinders = added.map(toFinder);
 
   const hasHint = (text: string): boolean =>

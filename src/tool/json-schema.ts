@@ -84,8 +84,33 @@ const options: Options = {
   code: { regExp },
 };
 
-/** Compiles a schema, or throws an error whose message says what is wrong with it. */
-export function compileJsonSchema(schema: JsonObject | boolean): JsonSchemaChecker {
+/**
+ * Compiles a schema, or throws an error whose message says what is wrong with it. Equal schemas share a checker: it takes
+ * milliseconds to compile one, and some hosts create a runtime for each request.
+ */
+export const compileJsonSchema: (schema: JsonObject | boolean) => JsonSchemaChecker = shareCheckers();
+
+const mostShared = 500;
+/** Characters of a schema. A longer one is compiled each time. */
+const longestShared = 50_000;
+
+/** A checker has no state, so sharing it changes nothing that a caller can see. */
+function shareCheckers(): typeof compileJsonSchema {
+  const shared = new Map<string, JsonSchemaChecker>();
+  return (schema) => {
+    const text = JSON.stringify(schema);
+    const known = shared.get(text);
+    if (known !== undefined) return known;
+    const checker = compileAlone(schema);
+    if (text.length > longestShared) return checker;
+    const [oldest] = shared.keys();
+    if (shared.size >= mostShared && oldest !== undefined) shared.delete(oldest);
+    shared.set(text, checker);
+    return checker;
+  };
+}
+
+function compileAlone(schema: JsonObject | boolean): JsonSchemaChecker {
   const spoken = findDialect(schema);
   refuseBroken(schema, spoken);
   const ajv = spoken.create(options);

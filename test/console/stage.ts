@@ -154,10 +154,20 @@ export function builtConsole(): string {
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
+/** The problems that axe finds in a page in light and in dark, as texts. One load serves both. */
+export async function findBarriersInBoth(page: Page): Promise<readonly string[]> {
+  const barriers: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const barrier of await findBarriers(page)) barriers.push(`${colorScheme}: ${barrier}`);
+  }
+  return barriers;
+}
+
 /** The problems that axe finds in the current page, as texts. Empty if there are none. */
 export async function findBarriers(page: Page): Promise<readonly string[]> {
   // By evaluation, which the content policy of the page does not restrict.
-  await page.evaluate(axe);
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
   const found = await page.evaluate(
     async () => (await window.axe.run(document, { resultTypes: ['violations'] })).violations,
   );
