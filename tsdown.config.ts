@@ -1,18 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { defineConfig } from 'tsdown';
 import manifest from './package.json' with { type: 'json' };
 
 /** One bundle per door: package.json "exports" names both its source and the file it is built to. */
 const doors = Object.values(manifest.exports).filter((door) => typeof door === 'object');
-/** What runs in a page is built apart from what runs in Node: nothing of Node may come into it, not even by a chunk. */
-const runsInPage = (door: (typeof doors)[number]): boolean =>
-  door['quittance-source'].startsWith('./src/react/');
-const nodeDoors = doors.filter((door) => !runsInPage(door));
-const pageDoors = doors.filter(runsInPage);
+const sourceOf = (door: (typeof doors)[number]): string =>
+  resolve(import.meta.dirname, door['quittance-source']);
+const reactFolder = resolve(import.meta.dirname, 'src/react');
 
 const entriesOf = (some: typeof doors): Record<string, string> =>
   Object.fromEntries(
     some.map((door) => [door.default.replace(/^\.\/dist\/|\.js$/g, ''), door['quittance-source']]),
   );
+
+/** Every module that a page loads. */
+const pageModules = findModules(doors.map(sourceOf).filter((path) => path.startsWith(reactFolder)));
+
+/** The modules themselves and all that they import. Throws if one of them needs Node. */
+function findModules(from: readonly string[]): ReadonlySet<string> {
+  const found = new Set(from);
+  for (const path of found)
+    for (const [, to = ''] of readFileSync(path, 'utf8').matchAll(
+      /^(?:import|export)(?! type\b)[^;]*? from '([^']+)';$/gm,
+    ))
+      if (to.startsWith('node:')) throw new Error(`A page loads ${path}, which imports ${to}.`);
+      else if (to.startsWith('.')) found.add(resolve(dirname(path), to));
+  return found;
+}
 
 /**
  * The package must stay small (scripts/package-weight.ts), so it ships short names and no source maps. Classes keep
@@ -25,10 +40,17 @@ const minify = {
 } as const;
 
 /**
- * Nearly every door needs these folders, so each is one chunk. Many small chunks that import from each other weigh more.
- * Other folders stay split: a door should not load what it does not need.
+ * Pages and Node share one chunk of what both need, instead of a copy each. Nothing of Node may come into it.
+ *
+ * Nearly every door needs the folders below, so each is one chunk. Many small chunks that import from each other weigh
+ * more. Other folders stay split: a door should not load what it does not need.
  */
-const wholeFolders = [
+const chunks = [
+  {
+    name: 'shared',
+    test: (id: string) => pageModules.has(id) && !id.startsWith(reactFolder),
+    priority: 1,
+  },
   { name: 'core', test: /src\/(?:base|call|tool)\//, minShareCount: 2 },
   { name: 'runtime', test: /src\/runtime\//, minShareCount: 2 },
 ] as const;
@@ -36,7 +58,7 @@ const wholeFolders = [
 export default defineConfig([
   {
     entry: {
-      ...entriesOf(nodeDoors),
+      ...entriesOf(doors),
       // What package.json "bin" names. It checks the version of Node before it loads the rest.
       cli: 'src/cli/main.ts',
       // These run in threads of their own, beside the bundle that starts them.
@@ -51,23 +73,14 @@ export default defineConfig([
     },
     format: 'esm',
     platform: 'node',
-    target: 'node22',
+    // Pages are built with Node's code: what browsers have since 2023.
+    target: ['node22', 'es2023'],
     fixedExtension: false,
     minify,
-    outputOptions: { codeSplitting: { groups: [...wholeFolders] } },
-    tsconfig: 'tsconfig.src.json',
-    dts: false,
-  },
-  {
-    entry: entriesOf(pageDoors),
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2023',
-    fixedExtension: false,
-    minify,
+    outputOptions: { codeSplitting: { groups: [...chunks] } },
     tsconfig: 'src/react/tsconfig.json',
     dts: false,
-    // The door begins with 'use client' and is the only module of it that does, so it stays at the top.
+    // The React door begins with 'use client' and is the only module that does, so it stays at the top.
     checks: { moduleLevelDirective: false },
   },
   {

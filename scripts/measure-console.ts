@@ -36,6 +36,8 @@ try {
   `);
   await page.goto(server.loginLink() ?? server.url);
   await page.getByRole('button', { name: /^Log in as/ }).click();
+  // The login leads to the first page; a load that starts before it has arrived would be interrupted.
+  await page.locator('main h1').waitFor();
   for (let round = 0; round < 5; round++) {
     await page.goto(server.url, { waitUntil: 'commit' });
     await page.locator('main h1').waitFor();

@@ -2,9 +2,12 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
 
 export type ConsoleFile = {
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The same, compressed; undefined if the build did not compress it. */
+  readonly brotli: Uint8Array<ArrayBuffer> | undefined;
   readonly type: string;
   readonly etag: string;
   /** Its name changes with its content. */
@@ -26,6 +29,9 @@ const types: Readonly<Record<string, string>> = {
 
 const mostBytes = 20_000_000;
 
+/** The build compresses its assets, and `x.js.br` is served as `x.js`. */
+const packed = '.br';
+
 /** The files by path in the folder, with slashes. Empty if the folder does not exist. */
 export function readConsoleFiles(folder: string | undefined): ReadonlyMap<string, ConsoleFile> {
   const files = new Map<string, ConsoleFile>();
@@ -33,19 +39,25 @@ export function readConsoleFiles(folder: string | undefined): ReadonlyMap<string
     return files;
   let total = 0;
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const type = types[entry.name.split('.').at(-1) ?? ''];
+    const isPacked = entry.name.endsWith(packed);
+    const name = isPacked ? entry.name.slice(0, -packed.length) : entry.name;
+    const type = types[name.split('.').at(-1) ?? ''];
     if (!entry.isFile() || type === undefined) continue;
     const path = join(entry.parentPath, entry.name);
-    const bytes = new Uint8Array(readFileSync(path));
+    const stored = new Uint8Array(readFileSync(path));
+    const bytes = isPacked
+      ? new Uint8Array(brotliDecompressSync(stored, { maxOutputLength: mostBytes }))
+      : stored;
     total += bytes.byteLength;
     if (total > mostBytes)
       throw new Error(`${folder} does not hold a console: it has more than ${mostBytes} bytes.`);
-    files.set(relative(folder, path).split(sep).join('/'), {
+    files.set(relative(folder, join(entry.parentPath, name)).split(sep).join('/'), {
       bytes,
+      brotli: isPacked ? stored : undefined,
       type,
       etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
       isImmutable:
-        /[-.][\w-]{8,}\.(?:js|css|woff2|svg|png)$/.test(entry.name) && path.includes(`${sep}assets${sep}`),
+        /[-.][\w-]{8,}\.(?:js|css|woff2|svg|png)$/.test(name) && path.includes(`${sep}assets${sep}`),
     });
   }
   return files;

@@ -203,11 +203,22 @@ function addConsole(app: PageApp, { files }: PageRoutesOptions): void {
 const isPage = (pathname: string): boolean =>
   !/^\/(?:v1|metrics|healthz|readyz|openapi\.json)(?:\/|$)/.test(pathname);
 
-function serveFile({ bytes, type, etag, isImmutable }: ConsoleFile, headers: Headers): Response {
+function serveFile(file: ConsoleFile, headers: Headers): Response {
+  const { bytes, brotli, type, isImmutable } = file;
+  const body = brotli !== undefined && acceptsBrotli(headers) ? brotli : bytes;
+  const etag = body === bytes ? file.etag : file.etag.replace(/"$/, '-br"');
   const common = {
     etag,
     'cache-control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+    ...(brotli !== undefined && { vary: 'accept-encoding' }),
   };
   if (matchesEtag(headers, etag)) return new Response(null, { status: 304, headers: common });
-  return new Response(bytes, { headers: { ...common, 'content-type': type } });
+  const encoding = body === bytes ? {} : { 'content-encoding': 'br' };
+  return new Response(body, { headers: { ...common, ...encoding, 'content-type': type } });
 }
+
+/** Browsers accept it over HTTPS and from this machine. */
+const acceptsBrotli = (headers: Headers): boolean =>
+  (headers.get('accept-encoding') ?? '')
+    .split(',')
+    .some((each) => /^\s*br\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(each));

@@ -25,7 +25,7 @@ async function follow(page: Page, name: string): Promise<string | null> {
 test('after the first page has loaded every page opens, even without the server', async () => {
   const { page, context, goTo } = await visit();
   await goTo('/');
-  const assets = readdirSync(join(builtConsole(), 'assets'));
+  const assets = readdirSync(join(builtConsole(), 'assets')).map((name) => name.replace(/\.br$/, ''));
   const missing = (): Promise<readonly string[]> =>
     page.evaluate((names) => {
       const loaded = performance.getEntriesByType('resource').map(({ name }) => name.split('/').at(-1));
