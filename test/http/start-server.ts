@@ -1,4 +1,5 @@
 /** A server on its own ledger, and ways to talk to it. */
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,8 @@ import { contractsFromYamlString } from 'quittance/contracts';
 import type { ManualClock } from 'quittance/testing';
 import { z } from 'zod';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import { LedgerTokens } from '../../src/http/ledger-tokens.ts';
+import { sharePostgres } from '../postgres/shared-postgres.ts';
 import { libraryName } from './library-name.ts';
 
 /** Run by the client. */
@@ -82,30 +85,47 @@ export type TestServer = {
   close(): Promise<void>;
 };
 
+/** Set to `postgres` to run tests of the server on PostgreSQL: see test/postgres/http.test.ts. */
+export const ledgerVariable = 'QUITTANCE_TEST_LEDGER';
+
+async function chooseLedger(path: string): Promise<string> {
+  if (process.env[ledgerVariable] !== 'postgres') return path;
+  const { url } = await sharePostgres();
+  return `${url}?schema=http_${randomBytes(6).toString('hex')}`;
+}
+
 export async function startServer(
   options: Partial<HttpServerOptions> = {},
   clock?: ManualClock,
 ): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-http-'));
   const ledgerPath = join(folder, 'ledger.db');
-  const ledger = await openLedger(ledgerPath, clock === undefined ? {} : { clock });
+  const ledgerUrl = await chooseLedger(ledgerPath);
+  const ledger = await openLedger(ledgerUrl, {
+    spillFolder: join(folder, 'spill'),
+    ...(clock !== undefined && { clock }),
+  });
   const tools = [...remoteTools, ...localTools];
   const contracts = contractsFromYamlString(rules);
   const runtime: Runtime = createRuntime({ tools, ledger, contracts });
-  const file = new TokenFile(tokenFilePath(ledgerPath), Date.now);
-  const make = (role: Role): string => file.create({ name: `${role}-person`, role }).token;
+  const stored =
+    ledger.documents === undefined
+      ? new TokenFile(tokenFilePath(ledgerPath), Date.now)
+      : new LedgerTokens(ledger.documents, Date.now);
+  const make = async (role: Role): Promise<string> =>
+    (await stored.create({ name: `${role}-person`, role })).token;
   const tokens = {
-    viewer: make('viewer'),
-    operator: make('operator'),
-    approver: make('approver'),
-    admin: make('admin'),
+    viewer: await make('viewer'),
+    operator: await make('operator'),
+    approver: await make('approver'),
+    admin: await make('admin'),
   };
   const server = await createHttpServer({
     ledger,
     runtime,
     tools,
     contracts,
-    ledgerUrl: ledgerPath,
+    ledgerUrl,
     port: 0,
     localName: 'ada',
     ...options,

@@ -1,0 +1,13 @@
+/** The tests of the HTTP API, on a PostgreSQL ledger. */
+import { afterAll, beforeAll, vi } from 'vitest';
+import { ledgerVariable } from '../http/start-server.ts';
+
+beforeAll(() => {
+  vi.stubEnv(ledgerVariable, 'postgres');
+  vi.stubEnv('QUITTANCE_SEAL_KEY', 'ab'.repeat(32));
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+});
+
+await import('../http/api.test.ts');
