@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import type { Plugin } from 'vite';
@@ -18,6 +20,21 @@ const compressAssets: Plugin = {
   },
 };
 
+/** The modules of the first page: its script and all that it imports. */
+const firstModules = new Set([join(import.meta.dirname, 'src/main.tsx')]);
+for (const path of firstModules)
+  for (const [, to = ''] of readFileSync(path, 'utf8').matchAll(
+    /^(?:import|export)(?! type\b)[^;]*? from '(\.[^']+\.tsx?)';$/gm,
+  ))
+    firstModules.add(resolve(dirname(path), to));
+
+/** What several later pages share is one file: many small files compress badly, and a browser loads them all anyway. */
+const sharedByPages = {
+  name: 'shared',
+  test: (id: string) => /\.tsx?$/.test(id) && !firstModules.has(id),
+  minShareCount: 2,
+};
+
 /** The console is built into the package as static files, so it works without a network. */
 export default defineConfig({
   root: import.meta.dirname,
@@ -30,6 +47,9 @@ export default defineConfig({
     // No inlining: the content security policy allows only scripts and styles in files of the server.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [sharedByPages], includeDependenciesRecursively: false } },
+    },
   },
   server: { proxy: { '/v1': 'http://127.0.0.1:4747', '/login': 'http://127.0.0.1:4747' } },
 });

@@ -12,7 +12,7 @@ import { templatesFolder } from '../runtime/files/package-folder.ts';
 export type TemplateName =
   'coding-agent' | 'coding-workflow' | 'devops-agent' | 'file-agent' | 'research-agent';
 
-/** The templates in the folder `templates` of the package: each is a document, with the cases that test it. */
+/** The templates in the folder `templates` of the package: each is a document. The repository has cases that test them. */
 export const templateNames: readonly TemplateName[] = Object.freeze([
   'coding-agent',
   'coding-workflow',
