@@ -9,6 +9,9 @@
  * appended to that session meanwhile, our positions would come before its positions. The function then gives up with
  * QT001, and the client sends the batch again.
  *
+ * A plan that was made for empty tables would scan them also when they are large, until the server analyzes them. So
+ * `append_v1` does not scan whole tables.
+ *
  * `p_names` are the sessions of the batch, each once, in the order of their bytes. `p_new`: some of them may have no head
  * yet; without it, a missing head is QT003. `p_simple`: no item has extras, and no call appears twice. `p_tools` and
  * `p_digests` name effects that must not be unsettled. One row with the status `all` says that every item was appended.
@@ -178,7 +181,7 @@ CREATE FUNCTION append_v1(
   p_lane text, p_epoch bigint, p_names text[], p_genesis text[], p_new boolean, p_simple boolean, p_sessions text[],
   p_calls text[], p_expected integer[], p_texts text[], p_bodies text[], p_salts text[], p_tools text[],
   p_digests text[], p_extras text[], p_counters text[], p_keys text[]
-) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off AS $$
 DECLARE v_first bigint; v_fine boolean;
 BEGIN
   PERFORM 1 FROM lanes l WHERE l.lane_id = p_lane AND l.epoch = p_epoch FOR SHARE;
