@@ -19,6 +19,7 @@ import { contractsSchemaCommand } from './commands/contracts-schema.ts';
 import { contractsTestCommand } from './commands/contracts-test.ts';
 import { diffCommand } from './commands/diff.ts';
 import { errorsCommand } from './commands/errors.ts';
+import { archiveCommand } from './commands/archive.ts';
 import { exportCommand } from './commands/export.ts';
 import { grantsCommand } from './commands/grants.ts';
 import { handoffCommand } from './commands/handoff.ts';
@@ -56,6 +57,7 @@ export const commands: readonly CliCommand[] = [
   reconcileCommand,
   verifyCommand,
   exportCommand,
+  archiveCommand,
   rebuildCommand,
   copyCommand,
   migrateCommand,

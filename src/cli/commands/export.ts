@@ -53,7 +53,7 @@ export const exportCommand: CliCommand = {
 };
 
 /** The current end of each chain: entries appended later are left out. */
-async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Promise<readonly Head[]> {
+export async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Promise<readonly Head[]> {
   const heads: Head[] = [];
   for (const sessionId of new Set(wanted)) {
     const [head] = await ledger.integrity.readHeads(sessionId);
@@ -68,7 +68,7 @@ async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Promise<r
   return heads;
 }
 
-async function exportTo(
+export async function exportTo(
   target: string,
   ledger: Ledger,
   chosen: readonly Head[] | undefined,

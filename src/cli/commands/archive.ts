@@ -1,0 +1,145 @@
+import { existsSync } from 'node:fs';
+import { isQuittanceError } from '../../base/error.ts';
+import type { Head } from '../../ledger/chain.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Context, CliCommand } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { exitCodes } from '../exit-code.ts';
+import { parseMoment } from '../time-text.ts';
+import { shellWord } from '../find-call.ts';
+import { terminalId } from '../terminal-text.ts';
+import { UsageError } from '../usage-error.ts';
+import { verifyExport } from '../verify-export.ts';
+import { chooseHeads, exportTo } from './export.ts';
+
+const sessionsPerPage = 100;
+
+export const archiveCommand: CliCommand = {
+  name: 'archive',
+  summary: 'Move old or named sessions into an export file',
+  about: [
+    'Writes the sessions to a file, as `quittance export` does, and verifies that file. With `--remove` it then removes them from the ledger. The ledger records each removal with the end of the chain, a name and a reason. Anchors from before stay valid: `quittance verify --anchor` knows recorded removals, and `quittance verify --export FILE --anchor` checks the archived sessions.',
+    'Sessions with an open call stay, and so does a session that changes meanwhile. Sealed inputs and artifacts are not part of an export: they are gone after the removal.',
+  ],
+  options: {
+    out: { value: 'FILE', help: 'Output file', file: true },
+    before: { value: 'TIME', help: 'Sessions without an event since this time: 90d, 2026-10-12' },
+    session: { value: 'ID', help: 'This session; can be repeated', multiple: true },
+    remove: { help: 'Remove the archived sessions from the ledger' },
+    by: { value: 'NAME', help: 'Name recorded with the removals' },
+    reason: { value: 'TEXT', help: 'Reason recorded with the removals' },
+    force: { help: 'Overwrite an existing file' },
+  },
+  examples: [
+    ['quittance archive --before 90d --out 2026-q3.jsonl', 'write and verify, remove nothing'],
+    [
+      'quittance archive --before 90d --out 2026-q3.jsonl --remove --by "Ada" --reason "retention, 90 days"',
+      'the same, then remove',
+    ],
+  ],
+  run: (given, context) => {
+    const target = given.text('out');
+    const before = given.text('before');
+    const wanted = given.list('session');
+    const example = 'quittance archive --before 90d --out archive.jsonl';
+    if (target === undefined || target === '-')
+      throw new UsageError('--out needs a file: it is verified before anything is removed.', [example]);
+    if ((before === undefined) === (wanted.length === 0))
+      throw new UsageError('Name either --before TIME or --session ID.', [example]);
+    if (existsSync(target) && !given.has('force'))
+      throw new UsageError(`${target} already exists.`, [`${example} --force`]);
+    const removal = removalOf(given.has('remove'), given.text('by'), given.text('reason'));
+    return context.withLedger(
+      given,
+      async (ledger) => {
+        const heads =
+          before === undefined
+            ? await chooseHeads(ledger, wanted)
+            : await findOld(ledger, parseMoment(before, 'before', ledger.now()));
+        return archive(ledger, heads, target, removal, context);
+      },
+      removal === undefined ? 'look' : 'write',
+    );
+  },
+};
+
+type Reason = { readonly by: string; readonly reason: string };
+
+function removalOf(isAsked: boolean, by: string | undefined, reason: string | undefined): Reason | undefined {
+  if (!isAsked) return undefined;
+  if (by === undefined || reason === undefined)
+    throw new UsageError('A removal is recorded with a name and a reason: --by and --reason are needed.', [
+      'quittance archive --before 90d --out archive.jsonl --remove --by NAME --reason TEXT',
+    ]);
+  return { by, reason };
+}
+
+/** The ends of sessions without an open call whose last event is before this time. */
+async function findOld(ledger: Ledger, before: number): Promise<readonly Head[]> {
+  const found: Head[] = [];
+  for (let cursor: string | undefined; ;) {
+    const { rows, next } = await ledger.queries.findSessions({
+      until: before,
+      limit: sessionsPerPage,
+      ...(cursor !== undefined && { cursor }),
+    });
+    for (const { sessionId, lastAt, openCalls } of rows)
+      if (lastAt < before && openCalls === 0) found.push(...(await ledger.integrity.readHeads(sessionId)));
+    if (next === undefined) return found;
+    cursor = next;
+  }
+}
+
+async function archive(
+  ledger: Ledger,
+  heads: readonly Head[],
+  target: string,
+  removal: Reason | undefined,
+  context: Context,
+): Promise<ExitCode> {
+  const { err, signal } = context;
+  if (heads.length === 0) {
+    await err.say('There is nothing to archive.');
+    return exitCodes.good;
+  }
+  const exported = await exportTo(target, ledger, heads, context);
+  if (exported !== exitCodes.good || signal.aborted) return exported;
+  const verdict = await verifyExport(target, undefined, context, async ({ message }) => err.say(message));
+  if (!verdict.finished) return exitCodes.good;
+  if (verdict.problems > 0) {
+    await err.say(`${target} has ${verdict.problems} problems, so nothing was removed.`);
+    return exitCodes.bad;
+  }
+  if (removal === undefined) return exitCodes.good;
+  let removed = 0;
+  for (const head of heads) {
+    if (signal.aborted) break;
+    if (await removeSession(ledger, head, removal, context)) removed++;
+  }
+  await err.say(
+    `Removed ${removed} of ${heads.length} sessions. Keep ${shellWord(target)}: nothing else has their entries.`,
+  );
+  return removed === heads.length ? exitCodes.good : exitCodes.bad;
+}
+
+/** False, and it stays, if it changed since the export or a call of it is open. */
+async function removeSession(
+  ledger: Ledger,
+  { sessionId, hash }: Head,
+  { by, reason }: Reason,
+  { err, identity }: Context,
+): Promise<boolean> {
+  const [now] = await ledger.integrity.readHeads(sessionId);
+  const shown = JSON.stringify(terminalId(sessionId));
+  if (now?.hash !== hash) {
+    await err.say(`Session ${shown} changed since the export. It stays.`);
+    return false;
+  }
+  try {
+    return await ledger.retention.dropSession({ sessionId, by, reason, identity });
+  } catch (error) {
+    if (!isQuittanceError(error, 'ledger.in_use')) throw error;
+    await err.say(`Session ${shown} has an open call. It stays.`);
+    return false;
+  }
+}
