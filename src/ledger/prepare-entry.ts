@@ -1,8 +1,8 @@
 /** What a store needs of an entry before it appends it: its text, and the effects that it leaves or resolves. */
 import type { EmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
-import type { WrittenEntry } from './formats/v1/write-entry.ts';
-import { writeEntry } from './formats/v1/write-entry.ts';
+import type { DraftEntry } from './formats/v1/write-entry.ts';
+import { draftEntry } from './formats/v1/write-entry.ts';
 import type { Entry } from './journal.ts';
 import { refuseEntry } from './refuse-entry.ts';
 import { clearsUnsettledEffect, lastInputDigest, leavesUnsettledEffect } from './unsettled-effect.ts';
@@ -19,7 +19,7 @@ export type EffectNote =
   | { readonly type: 'resolved'; readonly callId: string };
 
 export type PreparedEntry = {
-  readonly written: WrittenEntry;
+  readonly draft: DraftEntry;
   readonly effects: readonly EffectNote[] | undefined;
 };
 
@@ -27,7 +27,7 @@ export type PreparedEntry = {
 export function prepareEntry(entry: Entry, ownerId: string, salt: () => string): PreparedEntry {
   refuseEntry(entry);
   const effects = entry.callId === undefined ? undefined : effectsOf(entry.events);
-  return { written: writeEntry(entry, ownerId, salt), effects };
+  return { draft: draftEntry(entry, ownerId, salt), effects };
 }
 
 function effectsOf(events: readonly (QuittanceEvent | EmittedEvent)[]): readonly EffectNote[] | undefined {

@@ -1,7 +1,7 @@
 /** Appends entries inside a transaction: their checks and their writes. */
 import { chainHash } from '../../ledger/chain.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
-import { addTotals } from '../../ledger/formats/v1/write-entry.ts';
+import { addTotals, finishEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
 import type { CursorTable } from './cursor-table.ts';
 import type { Database, Statement } from './database.ts';
@@ -83,7 +83,7 @@ export class Appender {
   /** Call inside a transaction. Checks the conditions of an append, and writes it unless one is not met. */
   append(order: AppendOrder): AppendAnswer {
     const { heads, side, cursors } = this;
-    const { sessionId, callId, expectedVersion, written, extras } = order;
+    const { sessionId, callId, expectedVersion, draft, extras } = order;
     heads.requireSound();
     const known = heads.find(sessionId);
     let version = 0;
@@ -97,7 +97,7 @@ export class Appender {
     const entryVersion = callId === undefined || isRemark ? undefined : version;
     if (extras === undefined) {
       const head = known ?? heads.take(sessionId);
-      this.insert(head, callId, entryVersion, written);
+      this.insert(head, callId, entryVersion, finishEntry(draft));
       return this.#appended(head, version);
     }
 
@@ -120,6 +120,7 @@ export class Appender {
 
     const totals = side.totalsAfter(extras);
     const head = known ?? heads.take(sessionId);
+    const written = finishEntry(draft);
     const text = addTotals(written.text, totals);
     this.insert(head, callId, entryVersion, { ...written, text }, extras.marks);
     const answer = this.#appended(head, version);

@@ -8,7 +8,7 @@ const plain: AppendOrder = {
   sessionId: 'session',
   callId: 'call',
   expectedVersion: 3,
-  written: { text: '{"v":1}', bodies: '["body"]', salt: 'salt' },
+  draft: { before: '{"v":1', after: '}', bodies: '["body"]', salt: 'salt' },
   extras: undefined,
 };
 
@@ -24,13 +24,19 @@ describe('orders pass unchanged', () => {
     ['a step of a call', plain],
     ['a remark', { ...plain, expectedVersion: 'any' }],
     ['an entry without a call', { ...plain, callId: undefined, expectedVersion: 0 }],
-    ['an entry without bodies', { ...plain, written: { text: '{}', bodies: undefined, salt: undefined } }],
-    ['empty texts', { ...plain, sessionId: '', callId: '', written: { text: '', bodies: '', salt: '' } }],
+    [
+      'an entry without bodies',
+      { ...plain, draft: { before: '{', after: '}', bodies: undefined, salt: undefined } },
+    ],
+    [
+      'empty texts',
+      { ...plain, sessionId: '', callId: '', draft: { before: '', after: '', bodies: '', salt: '' } },
+    ],
     ['ids that UTF-8 cannot represent', { ...plain, sessionId: '\ud800', callId: '\udfff\u0001' }],
-    ['other scripts', { ...plain, written: { ...plain.written, text: '{"text":"Zürich 東京 🦊"}' } }],
+    ['other scripts', { ...plain, draft: { ...plain.draft, after: '{"text":"Zürich 東京 🦊"}' } }],
     [
       'a text that is longer than the buffer',
-      { ...plain, written: { ...plain.written, text: 'ü'.repeat(900_000) } },
+      { ...plain, draft: { ...plain.draft, after: 'ü'.repeat(900_000) } },
     ],
     [
       'conditions and side effects',
@@ -85,7 +91,7 @@ describe('a buffer', () => {
   test('with orders refuses a text that does not fit', () => {
     const buffer = new OrderBuffer();
     buffer.add(plain);
-    expect(buffer.add({ ...plain, written: { ...plain.written, text: 'x'.repeat(200_000) } })).toBe(false);
+    expect(buffer.add({ ...plain, draft: { ...plain.draft, after: 'x'.repeat(200_000) } })).toBe(false);
     expect(new OrderBuffer(buffer.memory).read(1)).toEqual([plain]);
   });
 

@@ -7,7 +7,7 @@
  *    publishes them. If the file then has the last of these entries, the batch is committed. So the main thread may
  *    use the answers before it receives the message.
  */
-import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type { DraftEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 import type { AppendOrder, OrderExtras, StoredPlace, WriteOrder } from './write-order.ts';
 
@@ -17,7 +17,7 @@ import type { AppendOrder, OrderExtras, StoredPlace, WriteOrder } from './write-
  */
 export const mostOrders = 64;
 
-const orderInts = 8;
+const orderInts = 9;
 const headBytes = mostOrders * orderInts * 4;
 const hashChars = 64;
 const placeNumbers = 4;
@@ -73,11 +73,17 @@ export class OrderBuffer {
   /** Adds an order. False if there is no room for it; a buffer without orders has room for any, and grows. */
   add(order: WriteOrder): boolean {
     if (this.#count === mostOrders) return false;
-    const [session, call, text, bodies, salt, rest] = textsOf(order);
+    const [session, call, before, after, bodies, salt, rest] = textsOf(order);
     // In UTF-8, no UTF-16 unit needs more than three bytes.
     const most =
       3 *
-      (session.length + text.length + lengthOf(call) + lengthOf(bodies) + lengthOf(salt) + lengthOf(rest));
+      (session.length +
+        before.length +
+        after.length +
+        lengthOf(call) +
+        lengthOf(bodies) +
+        lengthOf(salt) +
+        lengthOf(rest));
     if (this.#used + most > this.#bytes.length) {
       if (this.#count > 0) return false;
       this.#grow(headBytes + most);
@@ -88,10 +94,11 @@ export class OrderBuffer {
       order.type !== 'append' || order.expectedVersion === 'any' ? -1 : order.expectedVersion;
     this.#write(at + 2, session);
     this.#write(at + 3, call);
-    this.#write(at + 4, text);
-    this.#write(at + 5, bodies);
-    this.#write(at + 6, salt);
-    this.#write(at + 7, rest);
+    this.#write(at + 4, before);
+    this.#write(at + 5, after);
+    this.#write(at + 6, bodies);
+    this.#write(at + 7, salt);
+    this.#write(at + 8, rest);
     this.#count++;
     return true;
   }
@@ -184,7 +191,8 @@ const allocate = (bytes: number): OrderMemory => ({
 type OrderTexts = readonly [
   session: string,
   call: string | undefined,
-  text: string,
+  before: string,
+  after: string,
   bodies: string | undefined,
   salt: string | undefined,
   rest: string | undefined,
@@ -194,30 +202,31 @@ const lengthOf = (text: string | undefined): number => text?.length ?? 0;
 
 /** Everything that most appends do not have is one text of JSON. */
 function textsOf(order: WriteOrder): OrderTexts {
-  if (order.type !== 'append') return ['', undefined, '', undefined, undefined, JSON.stringify(order)];
-  const { sessionId, callId, written, extras } = order;
+  if (order.type !== 'append') return ['', undefined, '', '', undefined, undefined, JSON.stringify(order)];
+  const { sessionId, callId, draft, extras } = order;
   return [
     toSqlText(sessionId),
     callId === undefined ? undefined : toSqlText(callId),
-    written.text,
-    written.bodies,
-    written.salt,
+    draft.before,
+    draft.after,
+    draft.bodies,
+    draft.salt,
     extras === undefined ? undefined : JSON.stringify(extras),
   ];
 }
 
 function toOrder(isAppend: boolean, version: number, texts: readonly (string | undefined)[]): WriteOrder {
-  const [session, call, text, bodies, salt, rest] = texts;
+  const [session, call, before, after, bodies, salt, rest] = texts;
   // Written by `textsOf`.
   if (!isAppend) return JSON.parse(rest as string) as WriteOrder;
-  const written: WrittenEntry = { text: text as string, bodies, salt };
+  const draft: DraftEntry = { before: before as string, after: after as string, bodies, salt };
   const order: AppendOrder = {
     type: 'append',
     entryId: '', // only the main thread uses it
     sessionId: fromSqlText(session as string),
     callId: call === undefined ? undefined : fromSqlText(call),
     expectedVersion: version < 0 ? 'any' : version,
-    written,
+    draft,
     extras: rest === undefined ? undefined : (JSON.parse(rest) as OrderExtras),
   };
   return order;

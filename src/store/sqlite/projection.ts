@@ -21,7 +21,7 @@ import type { EntryRow } from './entry-row.ts';
 import { decode } from './entry-row.ts';
 import type { Heads } from './heads.ts';
 import { toSqlText } from './sql-text.ts';
-import { tallyTriggers } from './tally-table.ts';
+import { TallyBulk, tallyTriggers } from './tally-table.ts';
 
 type Progress = { readonly position: number; readonly hash: string };
 /** The data read in one step. */
@@ -34,7 +34,10 @@ type Step = {
 };
 
 const readTables = ['calls', 'audit', 'confirmations', 'sessions'] as const;
-const entriesPerStep = 2_048;
+/** Long steps: a call whose entries are in two steps is written twice. */
+const entriesPerStep = 8_192;
+/** Steps with fewer calls count them one by one. */
+const fewestInBulk = 256;
 /** A step that has read this much text ends early, because all of it is in memory at once. */
 const charsPerStep = 16_777_216;
 const entriesPerSlice = 128;
@@ -45,6 +48,7 @@ export class Projection {
   readonly #heads: Heads;
   readonly #tables: Database;
   readonly #rows: CallRows;
+  readonly #bulk: TallyBulk;
   readonly #hashAt: Statement<string>;
   readonly #end: Statement<number>;
   readonly #progress: Statement<Progress>;
@@ -60,6 +64,7 @@ export class Projection {
     this.#heads = heads;
     this.#tables = tables;
     this.#rows = new CallRows(tables);
+    this.#bulk = new TallyBulk(tables);
     this.#hashAt = prepareValue(ledger, 'SELECT hash FROM entries WHERE position = ?');
     this.#end = prepareValue(ledger, 'SELECT coalesce(max(position), 0) FROM entries');
     this.#progress = prepareRow(tables, 'SELECT position, hash FROM progress');
@@ -102,8 +107,9 @@ export class Projection {
     try {
       const { position, hash } = this.#progress.get() as Progress;
       if (!this.#stands(position, hash)) this.#clear();
-      const step = await this.#read((this.#progress.get() as Progress).position, isOver);
-      if (step !== undefined && (await this.#write(step, isOver))) this.#tables.exec('COMMIT');
+      const from = (this.#progress.get() as Progress).position;
+      const step = await this.#read(from, isOver);
+      if (step !== undefined && (await this.#write(step, from, isOver))) this.#tables.exec('COMMIT');
       const now = this.#progress.get() as Progress;
       // Otherwise the process that fills the tables would restart forever.
       if (!isOver() && !this.#stands(now.position, now.hash)) throw unfillableError(now.position);
@@ -165,7 +171,10 @@ export class Projection {
     else known.push({ row, entry });
   }
 
-  async #write(step: Step, isOver: () => boolean): Promise<boolean> {
+  async #write(step: Step, from: number, isOver: () => boolean): Promise<boolean> {
+    const { last } = step;
+    const isBulk = step.calls.size >= fewestInBulk && last !== undefined;
+    if (isBulk) this.#bulk.begin();
     // In order of the session index, so that each index page is touched once.
     const calls = [...step.calls.values()].sort((left, right) => sessionOf(left) - sessionOf(right));
     for (const [index, entries] of calls.entries()) {
@@ -175,8 +184,8 @@ export class Projection {
       }
       this.#putCall(step, entries);
     }
-    const { last } = step;
     if (last === undefined) return true;
+    if (isBulk) this.#bulk.end(from, last.position);
     this.#heads.refresh();
     for (const row of step.loose) this.#putRefusals(row);
     for (const row of step.loose) this.#followErasure(step, row, last.position);

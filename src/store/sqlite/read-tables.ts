@@ -34,9 +34,15 @@ type Opened = {
 const quietMs = 50;
 /** Largest share of busy time of the event loop, since the tables were last filled, that counts as idle. */
 const quietLoop = 0.5;
-/** After work in busy times the thread rests three times as long, to leave the machine to the process. */
-const restPerWork = 3;
-const longestRestMs = 5_000;
+/**
+ * In busy times the tables may be behind by what the thread fills in this time, because a query can wait for that. So
+ * a short burst leaves the machine to the process, and a long one does not make a later query wait for all of it.
+ */
+const affordableWaitMs = 600;
+/** Entries per millisecond that the thread is expected to fill, until that is measured. */
+const firstRate = 20;
+/** After work in busy times the thread rests as long as it worked. */
+const longestRestMs = 1_000;
 /**
  * Without the thread, tables this far behind are filled in busy times too, because the next query waits for the rest.
  */
@@ -54,6 +60,7 @@ export class ReadTables implements Queries {
   #loop = performance.eventLoopUtilization();
   #step: Promise<void> | undefined;
   #isFilling = false;
+  #rate = firstRate;
   #closed = false;
 
   /** `threadLag`: tables this far behind are filled by a separate thread. */
@@ -215,8 +222,13 @@ export class ReadTables implements Queries {
     try {
       const { projection, projector } = await this.#open();
       const beganMs = performance.now();
-      const isDone = projection.lag > this.#threadLag && (await projector?.fill(projection.end)) === true;
-      const restMs = Math.min((performance.now() - beganMs) * restPerWork, longestRestMs);
+      const { lag } = projection;
+      const affordable = Math.min(this.#rate * affordableWaitMs, longestLag / 2);
+      const mustFill = lag > this.#threadLag && (this.#isQuiet || lag > affordable);
+      const isDone = mustFill && (await projector?.fill(projection.end)) === true;
+      const tookMs = performance.now() - beganMs;
+      if (isDone) this.#rate = lag / Math.max(1, tookMs);
+      const restMs = Math.min(tookMs, longestRestMs);
       while (
         !isDone &&
         !this.#closed &&

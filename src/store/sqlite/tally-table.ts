@@ -44,19 +44,57 @@ const count = (row: 'new' | 'old', by: 1 | -1, hour: string): string =>
    ON CONFLICT (${keys}) DO UPDATE SET calls = calls + excluded.calls,
      unresolved = unresolved + excluded.unresolved, cost_micros = cost_micros + excluded.cost_micros;`;
 
+/** Counts all calls whose positions are in a range at once. */
+const countRange = (hour: string): string =>
+  `INSERT INTO tallies
+   SELECT ${hour} AS hour, tool_name, mode, status, coalesce(outcome, '') AS outcome, coalesce(code, '') AS code,
+     ${latencyBinSql('elapsed_ms', 'attempts')} AS bin, count(*), sum(unresolved), sum(cost_micros)
+   FROM calls WHERE position > ? AND position <= ?
+   GROUP BY 1, 2, 3, 4, 5, 6, 7
+   ON CONFLICT (${keys}) DO UPDATE SET calls = calls + excluded.calls,
+     unresolved = unresolved + excluded.unresolved, cost_micros = cost_micros + excluded.cost_micros`;
+
 const countThrice = (row: 'new' | 'old', by: 1 | -1): string =>
   count(row, by, `${row}.requested_at / ${hourMs}`) +
   count(row, by, `-2 - ${row}.requested_at / ${dayMs}`) +
   count(row, by, String(ever));
 
+const insertTrigger = `CREATE TRIGGER tally_insert AFTER INSERT ON calls BEGIN ${countThrice('new', 1)} END;`;
+
 /** Dropped while all calls are removed: otherwise each call would be subtracted one by one. */
 export const tallyTriggers: { readonly create: string; readonly drop: string } = {
   create: `
-    CREATE TRIGGER tally_insert AFTER INSERT ON calls BEGIN ${countThrice('new', 1)} END;
+    ${insertTrigger}
     CREATE TRIGGER tally_update AFTER UPDATE ON calls BEGIN ${countThrice('old', -1)} ${countThrice('new', 1)} END;
     CREATE TRIGGER tally_delete AFTER DELETE ON calls BEGIN ${countThrice('old', -1)} END;`,
   drop: ['insert', 'update', 'delete'].map((name) => `DROP TRIGGER IF EXISTS tally_${name};`).join(' '),
 };
+
+/**
+ * Inserts many new calls without the trigger, and counts them afterwards. The trigger would look up three rows for
+ * each call, which costs more than the call itself. Call inside a transaction; only calls after `from` may be added.
+ */
+export class TallyBulk {
+  readonly #database: Database;
+  readonly #counts: readonly Statement<never>[];
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#counts = [`requested_at / ${hourMs}`, `-2 - requested_at / ${dayMs}`, String(ever)].map((hour) =>
+      prepareRow(database, countRange(hour)),
+    );
+  }
+
+  begin(): void {
+    this.#database.exec('DROP TRIGGER tally_insert');
+  }
+
+  /** Counts the calls after `from`, up to `until`. */
+  end(from: number, until: number): void {
+    for (const count of this.#counts) count.run(from, until);
+    this.#database.exec(insertTrigger);
+  }
+}
 
 type TallyRow = { readonly [column: string]: string | number };
 

@@ -4,7 +4,7 @@
  */
 import type { ArtifactEncoding } from './artifact-files.ts';
 import type { CursorMove } from '../../ledger/cursors.ts';
-import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type { DraftEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
 import { lastState } from '../../ledger/last-state.ts';
 import type { EffectNote } from '../../ledger/prepare-entry.ts';
@@ -20,7 +20,7 @@ export type AppendOrder = {
   readonly sessionId: string;
   readonly callId: string | undefined;
   readonly expectedVersion: number | 'any';
-  readonly written: WrittenEntry;
+  readonly draft: DraftEntry;
   /** Undefined for most entries. */
   readonly extras: OrderExtras | undefined;
 };
@@ -79,9 +79,9 @@ export const isDone = (answer: OrderAnswer): boolean => answer.type === 'done' &
 /** Throws if the entry is one that the ledger refuses. */
 export function createAppendOrder(entry: Entry, ownerId: string, salt: () => string): AppendOrder {
   const { entryId, sessionId, callId, expectedVersion } = entry;
-  const { written, effects } = prepareEntry(entry, ownerId, salt);
+  const { draft, effects } = prepareEntry(entry, ownerId, salt);
   const extras = extrasOf(entry, effects);
-  return { type: 'append', entryId, sessionId, callId, expectedVersion, written, extras };
+  return { type: 'append', entryId, sessionId, callId, expectedVersion, draft, extras };
 }
 
 function extrasOf(entry: Entry, effects: OrderExtras['effects']): OrderExtras | undefined {
