@@ -85,6 +85,46 @@ describe('the read tables', () => {
     for (const ledger of [first, second, ...pair, threaded]) await ledger.close();
   });
 
+  test('count many calls of one step as they count calls one by one', async () => {
+    const names = Object.keys(stories) as Story[];
+    const many = makeEntries(
+      Array.from({ length: 600 }, (_, index) => ({
+        session: `s${index % 5}`,
+        call: `call-${index}`,
+        story: names[index % names.length] as Story,
+      })),
+    );
+    // Counts that came to nothing depend on the order of the steps.
+    const readTallies = (path: string): unknown[] => {
+      const database = new Database(`${path}.read`, { readonly: true });
+      const rows = database
+        .prepare(
+          'SELECT * FROM tallies WHERE calls <> 0 ORDER BY hour, tool_name, bin, code, outcome, mode, status',
+        )
+        .all();
+      const triggers = database.prepare(
+        `SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name`,
+      );
+      expect(triggers.pluck().all()).toEqual(['tally_delete', 'tally_insert', 'tally_update']);
+      database.close();
+      return rows;
+    };
+    const [inBulk, inPieces] = ['in-bulk.db', 'in-pieces.db'].map((name) => join(folder, name)) as [
+      string,
+      string,
+    ];
+    const first = await openSqliteLedger(inBulk, { synchronous: 'normal' });
+    await Promise.all(many.map((entry) => first.journal.append(entry)));
+    await first.queries.findCalls({});
+    const second = await openSqliteLedger(inPieces, { synchronous: 'normal' });
+    for (let from = 0; from < many.length; from += 150) {
+      await Promise.all(many.slice(from, from + 150).map((entry) => second.journal.append(entry)));
+      await second.queries.findCalls({});
+    }
+    expect(readTallies(inBulk)).toEqual(readTallies(inPieces));
+    for (const ledger of [first, second]) await ledger.close();
+  });
+
   test('are also filled in idle time, without a query', async () => {
     const path = join(folder, 'quiet.db');
     const ledger = await openSqliteLedger(path);
