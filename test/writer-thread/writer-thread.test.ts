@@ -191,6 +191,28 @@ test('a process that closes its ledger while the thread starts ends when all is 
   expect(stdout).toBe('stored 20\n');
 });
 
+test('a ledger can be closed twice, and orders of any length pass', async () => {
+  const ledger = await openThreaded(newPath());
+  const long = (id: string, length: number) => {
+    const entry = whole(id);
+    return { ...entry, entryId: `${entry.entryId}-${'x'.repeat(length)}` };
+  };
+  for (const [index, length] of [10, 400_000, 10, 900_000, 10].entries())
+    expect(await ledger.journal.append(long(`call-${index}`, length))).toMatchObject({ status: 'appended' });
+  expect(await findProblems(ledger)).toEqual([]);
+  await Promise.all([ledger.close(), ledger.close()]);
+});
+
+test('a thread that cannot start is reported once, and the main thread writes', async () => {
+  const troubles: string[] = [];
+  const ledger = await openThreaded(newPath(), { writerThreadArgv: ['--import', './no-such-file.ts'] });
+  ledger.watchTrouble(({ type }) => troubles.push(type), new AbortController().signal);
+  for (let index = 0; index < 5; index++)
+    expect(await ledger.journal.append(whole(`call-${index}`))).toMatchObject({ status: 'appended' });
+  expect(troubles).toEqual(['ledger.writer_stopped']);
+  await ledger.close();
+});
+
 /** Resolves when the next writer thread is ready to write. */
 const nextThreadReady = (): Promise<void> =>
   new Promise((resolve) => {

@@ -95,6 +95,17 @@ describe('a buffer', () => {
     expect(new OrderBuffer(buffer.memory).read(1)).toEqual([plain]);
   });
 
+  test('does not keep the memory of a long text', () => {
+    const buffer = new OrderBuffer();
+    const bytes = buffer.memory.orders.byteLength;
+    buffer.add({ ...plain, draft: { ...plain.draft, after: 'x'.repeat(500_000) } });
+    expect(buffer.memory.orders.byteLength).toBeGreaterThan(bytes);
+    buffer.clear();
+    expect(buffer.memory.orders.byteLength).toBe(bytes);
+    buffer.add(plain);
+    expect(new OrderBuffer(buffer.memory).read(1)).toEqual([plain]);
+  });
+
   test('passes answers back, and forgets that they were published when it is cleared', () => {
     const buffer = new OrderBuffer();
     const there = new OrderBuffer(buffer.memory);

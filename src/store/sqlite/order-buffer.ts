@@ -65,6 +65,8 @@ export class OrderBuffer {
   }
 
   clear(): void {
+    // A long text is rare: its memory is not kept.
+    if (this.#bytes.length > smallestBytes) this.#allocate(smallestBytes);
     this.#used = headBytes;
     this.#count = 0;
     this.unpublish();
@@ -86,7 +88,7 @@ export class OrderBuffer {
         lengthOf(rest));
     if (this.#used + most > this.#bytes.length) {
       if (this.#count > 0) return false;
-      this.#grow(headBytes + most);
+      this.#allocate(headBytes + most);
     }
     const at = this.#count * orderInts;
     this.#ints[at] = order.type === 'append' ? 1 : 0;
@@ -176,7 +178,7 @@ export class OrderBuffer {
     this.#numbers[1] = value;
   }
 
-  #grow(bytes: number): void {
+  #allocate(bytes: number): void {
     this.#memory = { ...this.#memory, orders: new SharedArrayBuffer(bytes) };
     this.#ints = new Int32Array(this.#memory.orders, 0, mostOrders * orderInts);
     this.#bytes = Buffer.from(this.#memory.orders);

@@ -175,7 +175,7 @@ const toThreadData = (
   options: SqliteLedgerOptions,
   rest: Pick<WriterThreadData, 'ownerId' | 'longestTail' | 'opened'>,
 ): WriterThreadData => ({
-  path,
+  path: resolve(path),
   ledgerId: readLedgerId(database),
   settings: writeSettings(options),
   ...rest,

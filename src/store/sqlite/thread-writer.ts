@@ -73,6 +73,7 @@ export class ThreadWriter implements OtherWriter {
   #isReady = false;
   #failure: unknown;
   #failedAtMs = Number.NEGATIVE_INFINITY;
+  #closing: Promise<void> | undefined;
   #ended: (() => void) | undefined;
 
   constructor(parts: ThreadWriterParts) {
@@ -137,15 +138,15 @@ export class ThreadWriter implements OtherWriter {
     if (this.#sent.length === 0 && this.#ended === undefined) this.#worker?.unref();
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     const worker = this.#worker;
-    if (worker === undefined) return;
-    const ended = new Promise<void>((resolve) => {
+    if (worker === undefined) return Promise.resolve();
+    this.#closing ??= new Promise<void>((resolve) => {
       this.#ended = resolve;
+      worker.ref();
+      worker.postMessage('end' satisfies ThreadRequest);
     });
-    worker.ref();
-    worker.postMessage('end' satisfies ThreadRequest);
-    await ended;
+    return this.#closing;
   }
 
   #takeBuffer(): Sent | undefined {
@@ -174,8 +175,8 @@ export class ThreadWriter implements OtherWriter {
       this.#isReady = false;
       this.#failure = undefined;
     } catch (error) {
-      // There are no threads here, or the file is missing.
-      this.#failedAtMs = performance.now();
+      // There are no threads here.
+      this.#failedAtMs = Number.POSITIVE_INFINITY;
       this.#parts.onFailure(error);
     }
   }
@@ -236,13 +237,15 @@ export class ThreadWriter implements OtherWriter {
 
   #exited(): void {
     for (const reply of this.#replies.splice(0)) this.#take(reply);
+    const wasReady = this.#isReady;
     this.#worker = undefined;
     this.#isReady = false;
     if (this.#ended !== undefined && this.#sent.length === 0) {
       this.#ended();
       return;
     }
-    this.#failedAtMs = performance.now();
+    // A thread that never was ready cannot run here, for example because its file is missing.
+    this.#failedAtMs = wasReady ? performance.now() : Number.POSITIVE_INFINITY;
     this.#settle();
     this.#ended?.();
     this.#parts.onFailure(this.#failure ?? new Error('The thread exited.'));
