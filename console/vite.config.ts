@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
@@ -9,13 +9,13 @@ import { defineConfig } from 'vite';
 const compressAssets: Plugin = {
   name: 'compress-assets',
   apply: 'build',
-  enforce: 'post',
-  generateBundle(_, bundle) {
-    for (const [fileName, file] of Object.entries(bundle)) {
+  // After the files are written: Vite changes them until then.
+  writeBundle({ dir = '' }, bundle) {
+    for (const fileName of Object.keys(bundle)) {
       if (!/^assets\/.*\.(?:js|css|svg)$/.test(fileName)) continue;
-      const source = brotliCompressSync(file.type === 'chunk' ? file.code : file.source);
-      delete bundle[fileName];
-      this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source });
+      const path = join(dir, fileName);
+      writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path)));
+      rmSync(path);
     }
   },
 };
