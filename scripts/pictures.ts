@@ -61,6 +61,10 @@ try {
       await page.goto(url + path);
       await page.locator('main h1').waitFor();
       await page.waitForTimeout(1_500);
+      // A busy machine may still be loading the data of a page.
+      const loading = page.locator('[aria-busy="true"]').first();
+      await loading.waitFor({ state: 'detached', timeout: 60_000 });
+      await page.waitForTimeout(500);
       await page.screenshot({ path: join(root, `docs/images/console-${name}-${colorScheme}.png`) });
       console.log(`docs/images/console-${name}-${colorScheme}.png`);
     }

@@ -88,7 +88,7 @@ export async function bundlePage(entry: string): Promise<Bundle> {
   return { script, styles };
 }
 
-/** Only what a page of ours may need. */
+/** Only what a page may need. */
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'";
 
 export type OpenedPage = {

@@ -1,4 +1,4 @@
-/** What people meet first: the package as it is packed, in an empty folder. */
+/** The first experience: the packed package in an empty folder. */
 import type { ChildProcess } from 'node:child_process';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

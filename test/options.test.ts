@@ -1,4 +1,6 @@
-/** Every public function that takes an object refuses what is not one: programs without types pass null, or a text. */
+/**
+ * Every public function that takes an object refuses anything else: untyped programs pass null, or a text.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import * as agUi from 'quittance/ag-ui';

@@ -23,7 +23,7 @@ export type Trial = {
   readonly hit: string | undefined;
   /** Violations; empty if there are none. */
   readonly problems: readonly string[];
-  /** Calls in doubt whose record says more, or less, than the answer: the exceptions of docs/ledger.md. */
+  /** Unresolved calls whose record says more, or less, than the answer: the exceptions of docs/ledger.md. */
   readonly exceptions: number;
   /** Calls answered before the restart, except with `ledger.unavailable`. */
   readonly told: number;

@@ -1,4 +1,4 @@
-/** How a call stands, in one word with a color, and the words that `--outcome` takes. */
+/** The status of a call as one word with a color, and the words that `--outcome` accepts. */
 import { isOutcomeType, outcomeTypes } from '../call/outcome.ts';
 import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
 import type { OutcomeWord } from '../view/outcome-words.ts';
@@ -34,5 +34,5 @@ const colorByLabel = new Map<string, Style>(
   Object.entries(outcomeWords).map(([word, { label }]) => [label, colors[word as OutcomeWord]]),
 );
 
-/** The color of a standing; blue for what is not settled. */
+/** The color of a status. Blue for an open call. */
 export const colorOf = (word: string): Style => colorByLabel.get(word) ?? 'blue';

@@ -42,7 +42,7 @@ export function programHelp(commands: readonly CliCommand[], page: Page): string
   ];
 }
 
-/** Whether names of commands begin with this word and go on with another. */
+/** Do names of commands start with this word and continue with another? */
 export const isGroup = (word: string, commands: readonly Pick<CliCommand, 'name'>[]): boolean =>
   commands.some(({ name }) => name.startsWith(`${word} `));
 

@@ -111,7 +111,7 @@ export class Access {
       await this.#options.tokens.refresh();
       if (!this.isStillIn(method, headers)) ended.abort();
     };
-    // While the tokens cannot be read, a request that was accepted goes on.
+    // While the tokens cannot be read, a request that was accepted continues.
     const looking = setInterval(() => void look().catch(() => undefined), lookEveryMs);
     return { ended: ended.signal, release: () => clearInterval(looking) };
   }

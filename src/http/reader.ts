@@ -30,9 +30,9 @@ export type Asker = {
 };
 
 export type ReadingOptions = {
-  /** About how many milliseconds it takes here; where left out it is not read here. */
+  /** Estimated milliseconds on this thread. Without it, the reading never runs here. */
   readonly costOf?: number | undefined;
-  /** Whether the answer may be a moment old. */
+  /** May the answer be a moment old? */
   readonly isRemembered?: boolean;
 };
 
@@ -44,10 +44,10 @@ export type ReaderOptions = {
   readonly onError: (error: unknown) => void;
 };
 
-/** What may be read here, in the midst of everything else. */
+/** Limits for readings on this thread. */
 const limitsHere: ReadLimits = { callBytes: 65_536, totalBytes: 262_144, timeMs: 1_000 };
 const answerBytesHere = 1_048_576;
-/** In about milliseconds of this thread, for one caller. */
+/** In estimated milliseconds of this thread, per caller. */
 const allowanceHere = { perSecond: 100, burst: 200 };
 const memoryMb = 256;
 const mostRememberedBytes = 262_144;
@@ -98,7 +98,7 @@ export class Reader {
     return toResponse(await this.#read(name, input, asker, options), asker.headers);
   }
 
-  /** The answer as a value, where more is made of it. Throws what it is refused for. */
+  /** The answer as a value, for further processing. Throws its refusal. */
   async value<Name extends ReadingName>(
     name: Name,
     input: InputOf<Name>,
@@ -114,7 +114,7 @@ export class Reader {
       : new QuittanceError(code as QuittanceError['code'], detail);
   }
 
-  /** Lets the thread end by itself, and waits for that. */
+  /** Waits until the thread has ended by itself. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const worker = await this.#worker?.catch(() => undefined);
@@ -141,7 +141,7 @@ export class Reader {
         this.#readThere(name, input, actor.name, signal)
       );
     const key = JSON.stringify([name, input]);
-    // Others may wait for the same: it goes on when this caller is gone.
+    // Others may wait for the same answer, so it continues when this caller is gone.
     const make = (): Promise<Answered> => this.#readThere(name, input, actor.name, undefined);
     return this.#remembered.get(
       key,
@@ -151,7 +151,7 @@ export class Reader {
     );
   }
 
-  /** Undefined where it is too much to be read here. */
+  /** Undefined if it is too much to read here. */
   async #readHere<Name extends ReadingName>(
     name: Name,
     input: InputOf<Name>,
@@ -201,7 +201,7 @@ export class Reader {
 
   async #start(ledgerUrl: string): Promise<Worker> {
     const { ledger, limits, answerBytes } = this.#options;
-    // Makes the read tables if there are none yet: the thread may not.
+    // Creates the read tables if they do not exist: the thread may not do that.
     await ledger.queries.findCalls({ limit: 1 });
     // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
@@ -221,7 +221,7 @@ export class Reader {
     return worker;
   }
 
-  /** Requests it was at work for are refused; the next one gets another thread. */
+  /** Refuses the requests that the thread worked for. The next request gets another thread. */
   #lose(error: unknown): void {
     const lost = [...this.#waiting.values()];
     this.#worker = undefined;

@@ -1,11 +1,11 @@
 /**
- * Time for limits of work in threads. Wall-clock time counts the time of other programs: where they want all
- * processors, a small request would be refused as too large. Only Linux tells how long a thread waited for a processor;
- * elsewhere the time is wall-clock time.
+ * Time for limits of work in threads. Wall-clock time includes the time of other programs: if they use all
+ * processors, a small request would be refused as too large. Only Linux reports how long a thread waited for
+ * a processor. On other systems the time is wall-clock time.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** This thread, by a name that other threads of the process can use. Undefined where the system has none. */
+/** This thread, by a name that other threads of the process can use. Undefined if the system has none. */
 export function nameThisThread(): string | undefined {
   try {
     return `/proc/${readlinkSync('/proc/thread-self')}`;

@@ -197,7 +197,7 @@ export const writeTokens = (content: TokenContent): string =>
 
 const longestName = 200;
 
-/** What may stand on a decision, before a worker's name, and in a terminal. */
+/** Checks a name for use on a decision, before a worker's name, and in a terminal. */
 export function checkTokenName(name: string): void {
   if (name.trim() === '' || name.length > longestName || /[\p{Cc}\p{Cs}]/u.test(name))
     throw new QuittanceError(

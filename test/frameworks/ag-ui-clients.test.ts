@@ -1,4 +1,4 @@
-/** CopilotKit and assistant-ui, with an agent behind AG-UI on a local port: what they show and what they send back. */
+/** CopilotKit and assistant-ui, with an agent behind AG-UI on a local port: what they show and send. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -133,7 +133,7 @@ describe.for(clients)('%s', ([name, connect]) => {
     expect(client.results('c2')).toEqual([{ paid: 7 }]);
   });
 
-  test('a server that restarts goes on with the answer, on the same ledger file', async () => {
+  test('a restarted server continues with the answer, on the same ledger file', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'quittance-ag-ui-'));
     closing.push(() => rmSync(folder, { recursive: true, force: true }));
     const thread: AgUiThread = { rounds: [], told: [] };

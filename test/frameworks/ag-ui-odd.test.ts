@@ -1,4 +1,4 @@
-/** What is special about AG-UI: what clients are shown, and what they send back. */
+/** Special features of AG-UI: what clients show, and what they send. */
 import { HttpAgent, isInterruptExpired } from '@ag-ui/client';
 import type { Interrupt, RunFinishedEvent } from '@ag-ui/core';
 import { tool as aiTool } from 'ai';
@@ -37,7 +37,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** The package says by itself what an event is: in a module of its own since version 1. */
+/** The package defines its own events: in a separate module since version 1. */
 async function loadEventSchema(): Promise<{ parse(event: unknown): unknown }> {
   const module: string = '@ag-ui/core/schemas';
   const schemas = (await import(/* @vite-ignore */ module).catch(
@@ -61,7 +61,7 @@ const interruptsIn = (server: AgUiServer): readonly Interrupt[] => {
   return end?.outcome?.type === 'interrupt' ? end.outcome.interrupts : [];
 };
 
-/** Holds one call of `pay`, and gives the interrupt that a client was shown. */
+/** Holds one call of `pay`, and returns the interrupt that a client got. */
 async function hold(body: Body = vi.fn<Body>(), options: object = {}) {
   const runtime = createRuntime({ tools: [payTool(body)], ledger: createMemoryLedger(), ...options });
   const ui = createAgUi({ runtime });
@@ -75,7 +75,7 @@ async function hold(body: Body = vi.fn<Body>(), options: object = {}) {
 const person = { by: 'grace', sessionId };
 const yes = { approved: true };
 
-describe('what a client is shown', () => {
+describe('what a client shows', () => {
   test('every event is one of the protocol, and the client builds its messages from them', async () => {
     const schema = await loadEventSchema();
     const runtime = createRuntime({ tools: [payTool(({ cents }) => ({ paid: cents }))] });
@@ -243,7 +243,7 @@ describe('what a client is shown', () => {
     await expect(open('no list' as never)).rejects.toMatchObject({ code: 'config.invalid' });
   });
 
-  test('a run that fails says so, after what was kept', async () => {
+  test('a failed run reports it, after the recorded results', async () => {
     const runtime = createRuntime({ tools: govern({ pay: () => 'paid' }) });
     const events: AgUiEvent[] = [];
     const run = await createAgUi({ runtime }).openRun({
@@ -280,7 +280,7 @@ test('a client may use a run id again, at the same time, and one of any length',
   expect(written.map((events) => events.length)).toEqual([6, 6]);
 });
 
-test('a client that is gone ends the writing, and the host hears of it; the call is not touched', async () => {
+test('a disconnected client ends the stream, and the host learns of it; the call continues', async () => {
   const runtime = createRuntime({ tools: govern({ pay: () => 'paid' }) });
   let writes = 0;
   const run = await createAgUi({ runtime }).openRun({
@@ -299,7 +299,7 @@ test('a client that is gone ends the writing, and the host hears of it; the call
 });
 
 describe('what a client sends back', () => {
-  test('counts as the decision of the person whom the host names, with how they were identified', async () => {
+  test('counts as the decision of the person that the host names, with their identity', async () => {
     const body = vi.fn<Body>(() => 'paid');
     const { runtime, ui, interrupt } = await hold(body);
     const entry = {
@@ -322,7 +322,7 @@ describe('what a client sends back', () => {
     expect(made?.confirmation?.by).toMatchObject({ type: 'person', name: 'grace', identity });
   });
 
-  test('throws where the host itself is mistaken', async () => {
+  test('throws if the host itself makes a mistake', async () => {
     const { ui, interrupt, statusOf } = await hold();
     const entry = { interruptId: interrupt.id, status: 'resolved', payload: yes };
     const identity = { kind: 'rumour' } as never;
@@ -339,7 +339,7 @@ describe('what a client sends back', () => {
     expect(await statusOf()).toBe('pending');
   });
 
-  test('decides nothing about questions of another session, or that were not asked, or are different by now', async () => {
+  test('decides nothing about questions of another session, unknown questions, or changed ones', async () => {
     const { ui, interrupt, statusOf } = await hold();
     const answer = (interruptId: string) => [{ interruptId, status: 'resolved', payload: yes }];
     const changed = interrupt.id.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
@@ -362,7 +362,7 @@ describe('what a client sends back', () => {
     ['an inherited yes', { status: 'resolved', payload: Object.create(yes) as object }],
     ['another status', { status: 'approved', payload: yes }],
     ['arguments that are none', { status: 'resolved', payload: { ...yes, editedArgs: [5] } }],
-  ])('is unclear with %s, and the call goes on waiting', async (_, entry) => {
+  ])('is unclear with %s, and the call stays held', async (_, entry) => {
     const { ui, interrupt, statusOf } = await hold();
     expect(await ui.takeResume([{ interruptId: interrupt.id, ...entry }], person)).toMatchObject([
       { status: 'unclear' },
@@ -371,7 +371,7 @@ describe('what a client sends back', () => {
   });
 
   test.each(['yes', {}, [null], [{ status: 'resolved' }], [{ interruptId: 7 }]])(
-    'is refused where it is %j',
+    'is refused if it is %j',
     async (resume) => {
       const { ui, statusOf } = await hold();
       await expect(ui.takeResume(resume, person)).rejects.toThrow(/expects `resume` of RunAgentInput/);
@@ -379,7 +379,7 @@ describe('what a client sends back', () => {
     },
   );
 
-  test('is a denial where it says no, and where the person turned to something else', async () => {
+  test('is a denial if it says no, and if the person cancelled the question', async () => {
     for (const [entry, reason] of [
       [{ status: 'resolved', payload: { approved: false, reason: 'Too much.' } }, 'Too much.'],
       [{ status: 'cancelled' }, 'The person cancelled the question.'],
@@ -395,7 +395,7 @@ describe('what a client sends back', () => {
     }
   });
 
-  test('is too late where somebody else decided, and refused where the person may not decide', async () => {
+  test('is too late if another person decided, and refused if the person may not decide', async () => {
     const { runtime, ui, interrupt } = await hold();
     await runtime.confirmations.decide(interrupt.metadata.confirmationId, { decision: 'deny', by: 'ada' });
     const entry = { interruptId: interrupt.id, status: 'resolved', payload: yes };
@@ -409,7 +409,7 @@ describe('what a client sends back', () => {
     expect(body).not.toHaveBeenCalled();
   });
 
-  test('is refused as an edit that does not fit, and policy is asked about an edit again', async () => {
+  test('is refused as an edit that does not match the schema, and policy judges an edit again', async () => {
     const { ui, interrupt, statusOf } = await hold();
     const edit = (editedArgs: object) => [
       { interruptId: interrupt.id, status: 'resolved', payload: { ...yes, editedArgs } },

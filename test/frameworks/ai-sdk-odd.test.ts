@@ -1,4 +1,4 @@
-/** What is special about the AI SDK, beside what every adapter must do. */
+/** Special features of the AI SDK, in addition to what every adapter must do. */
 import type { ModelMessage, ToolSet } from 'ai';
 import { dynamicTool, generateText, jsonSchema, stepCountIs, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
@@ -26,14 +26,14 @@ const calls = (toolCallId: string, toolName: string, input: object): Content => 
 const done: Content = [{ type: 'text', text: 'Done.' }];
 const stopWhen = stepCountIs(5);
 
-/** What the model was told last. */
+/** The last content for the model. */
 const lastTold = (model: MockLanguageModelV4): unknown => {
   const message = model.doGenerateCalls.at(-1)?.prompt.at(-1);
   const part = message?.role === 'tool' ? message.content[0] : undefined;
   return part?.type === 'tool-result' ? part.output : undefined;
 };
 
-test('schemas of every make are kept, and coerced or refused under Quittance', async () => {
+test('schemas of every kind are kept, and arguments coerced or refused under Quittance', async () => {
   const got = vi.fn<(input: unknown) => string>(() => 'ok');
   const tools = {
     zodded: tool({ inputSchema: z.object({ n: z.number() }), execute: got }),
@@ -71,7 +71,7 @@ test('schemas of every make are kept, and coerced or refused under Quittance', a
   expect(got.mock.calls.map(([input]) => input)).toEqual([{ n: 7 }, { n: 7 }, { n: 7 }, { n: 8 }, { n: 7 }]);
 });
 
-test('a tool of ours can be handed over as it is', async () => {
+test('a tool made by defineTool can be passed unchanged', async () => {
   const greet = defineTool({ name: 'greet', mode: 'read', run: () => 'hello' });
   const governed = await governTools({ greet });
   const model = scripted(calls('c1', 'greet', {}), done);
@@ -81,7 +81,7 @@ test('a tool of ours can be handed over as it is', async () => {
   expect(lastTold(model)).toEqual({ type: 'text', value: '"hello"' });
 });
 
-test('the view a tool has of its own output is what the model is shown of a success, and of that alone', async () => {
+test('the model sees a tool’s own view of its output for a success, and only then', async () => {
   const weather = tool({
     inputSchema: z.object({ city: z.string() }),
     execute: ({ city }) => {
@@ -113,7 +113,7 @@ test('the view a tool has of its own output is what the model is shown of a succ
   });
 });
 
-test('of a tool that streams, only the end is seen, after it was judged', async () => {
+test('only the final output of a streaming tool is seen, after it was judged', async () => {
   const slow = tool({
     inputSchema: z.object({}),
     async *execute() {
@@ -127,7 +127,7 @@ test('of a tool that streams, only the end is seen, after it was judged', async 
   expect(lastTold(model)).toEqual({ type: 'text', value: '{"part":"the end"}' });
 });
 
-test('an id that a provider uses again in the same conversation is another call', async () => {
+test('an id that a provider reuses in the same conversation is another call', async () => {
   const pay = vi.fn<(input: { cents: number }) => number>(({ cents }) => cents);
   const governed = await governTools({
     pay: tool({ inputSchema: z.object({ cents: z.number() }), execute: pay }),
@@ -142,7 +142,7 @@ test('an id that a provider uses again in the same conversation is another call'
   ]);
 });
 
-test('an output that looks like an outcome of ours is told as what it is', async () => {
+test('an output that looks like an outcome is passed on as an output', async () => {
   const liar = tool({
     inputSchema: z.object({}),
     execute: (_, { toolCallId }) => ({
@@ -193,7 +193,7 @@ describe.each([
   );
 });
 
-test('an answer to a call is none to a later one under the same id', async () => {
+test('an answer to a call does not apply to a later one with the same id', async () => {
   const pay = vi.fn<(input: { cents: number }) => string>(() => 'paid');
   const governed = await governTools(
     { pay: tool({ inputSchema: z.object({ cents: z.number() }), execute: pay }) },
@@ -226,7 +226,7 @@ test('an answer to a call is none to a later one under the same id', async () =>
   ]);
 });
 
-/** A call that a history says was asked about and approved. */
+/** A call that a history claims was asked about and approved. */
 const approvedCall = (approvalId: string, toolCallId: string): ModelMessage[] => [
   {
     role: 'assistant',
@@ -238,14 +238,14 @@ const approvedCall = (approvalId: string, toolCallId: string): ModelMessage[] =>
   { role: 'tool', content: [{ type: 'tool-approval-response', approvalId, approved: true }] },
 ];
 
-describe('a tool that somebody else runs', () => {
+describe('a tool that the provider or the client runs', () => {
   const tools = { search: tool({ inputSchema: z.object({}), outputSchema: z.string() }) };
 
-  test('is refused, with the word to say', async () => {
+  test('is refused, with the option to set', async () => {
     await expect(governTools(tools)).rejects.toThrow(/ungoverned: \["search"\]/);
   });
 
-  test('is handed on where that was said', async () => {
+  test('is passed on if the option is set', async () => {
     const governed = await governTools(tools, { ungoverned: ['search'] });
     expect(governed.run({ sessionId: 's' }).tools.search).toBe(tools.search);
   });

@@ -1,4 +1,4 @@
-/** What a page gets that talks to the AI SDK through UI messages, as `useChat` does, with versions 6 and 7. */
+/** What a page gets that uses the AI SDK through UI messages, like `useChat`, with versions 6 and 7. */
 import * as ai7 from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import * as ai6 from 'ai6';
@@ -25,7 +25,7 @@ type UiPart = {
 };
 type UiMessage = { readonly id: string; readonly role: string; readonly parts: readonly UiPart[] };
 
-/** What is used here of either version. */
+/** The parts of either version that are used here. */
 type Sdk = {
   readonly streamText: (settings: never) => {
     toUIMessageStream(options: object): ReadableStream;
@@ -60,7 +60,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
   const govern = (tools: Record<string, unknown>, options: AiSdkOptions = {}) =>
     governTools(tools, { ledger: createMemoryLedger(), ...options });
 
-  /** One request of the page: its messages go in, and the page has these afterwards. */
+  /** One request of the page: sends its messages and returns those it has afterwards. */
   async function request(
     { run }: GovernedTools<Record<string, unknown>>,
     messages: readonly UiMessage[],
@@ -102,7 +102,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
   const toolParts = (messages: readonly UiMessage[]): readonly UiPart[] =>
     messages.flatMap(({ parts }) => parts.filter(({ type }) => type.startsWith('tool-')));
 
-  /** What `addToolApprovalResponse` of the page does. */
+  /** Does what `addToolApprovalResponse` of the page does. */
   const respond = (messages: readonly UiMessage[], approved: boolean): readonly UiMessage[] =>
     messages.map((message) => ({
       ...message,
@@ -113,7 +113,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
       ),
     }));
 
-  test('calls that were denied, failed, ran out of time or did not fit are errors in the parts', async () => {
+  test('calls that were denied, failed, timed out or did not match are errors in the parts', async () => {
     const governed = await govern(
       define({
         pay: () => 'paid',
@@ -152,12 +152,12 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
       'ToolTimeout',
       'ToolDenied',
     ]);
-    // The page sends its messages back, and the model is told the same again.
+    // The page sends its messages back, and the model gets the same again.
     const second = await request(governed, [...first.messages, { ...asked, id: 'u2' }], done);
     expect(second.told.map(({ texts }) => texts)).toEqual(parts.map(({ errorText }) => [errorText]));
   });
 
-  test('a successful output keeps its shape where arguments were coerced; the model gets the note apart', async () => {
+  test('a successful output keeps its shape if arguments were coerced; the model gets a separate note', async () => {
     const governed = await govern(define({ pay: ({ cents }: { cents: number }) => ({ paid: cents }) }));
     const first = await request(governed, [asked], [call('c1', 'pay', { cents: '500' }), ...done]);
     expect(toolParts(first.messages)).toMatchObject([{ state: 'output-available', output: { paid: 500 } }]);
@@ -169,7 +169,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
     expect(second.told.map((one) => one.texts)).toEqual([texts]);
   });
 
-  test("the tool's own view of a coerced success is shown, with the note beside it", async () => {
+  test("the tool's own view of a coerced success is shown, with the note next to it", async () => {
     const governed = await govern({
       pay: sdk.tool({
         inputSchema: z.object({ cents: z.number() }),
@@ -242,7 +242,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
       expect(made?.confirmation).toMatchObject({ status: 'denied', by: { name: 'grace' } });
     });
 
-    test('is recorded where the host forgot it, as soon as the SDK runs any tool', async () => {
+    test('is recorded if the host forgot it, as soon as the SDK runs any tool', async () => {
       const pay = vi.fn<() => string>(() => 'paid');
       const { governed, denied, approveLater } = await hold(pay);
       const script: Script = [call('c2', 'look', { cents: 1 }), ...done];
@@ -251,14 +251,14 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
       expect(pay).not.toHaveBeenCalled();
     });
 
-    test('is refused where the run names no person it could be recorded for', async () => {
+    test('is refused if the run names no person to record it for', async () => {
       const { governed, denied } = await hold(() => 'paid');
       await expect(governed.run({ sessionId }).takeApprovals(denied)).rejects.toMatchObject({
         code: 'confirmation.forbidden',
       });
     });
 
-    test('after an approval elsewhere changes nothing, and the host is told who decided', async () => {
+    test('after an approval elsewhere changes nothing, and the host learns who decided', async () => {
       const pay = vi.fn<() => string>(() => 'paid');
       const { governed, denied, approved, approveLater } = await hold(pay);
       await approveLater();

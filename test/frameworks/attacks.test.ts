@@ -1,4 +1,7 @@
-/** What somebody would try who wants a tool to run past its gates: as a model, as a client, as whoever keeps the state. */
+/**
+ * Attempts to run a tool past its gates: as a model, as a client, and as an attacker who edits the stored
+ * state.
+ */
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +19,7 @@ const sessionId = 'thread-1';
 const done: Script = [{ text: 'Done.' }];
 const held = { overrides: { pay_bill: { mode: 'local' } } } as const;
 const copies = mkdtempSync(join(tmpdir(), 'quittance-attacks-'));
-// What frameworks keep of runs that stopped is removed with it.
+// Data that frameworks store for stopped runs is removed with it.
 process.env['TMPDIR'] = copies;
 afterAll(() => rmSync(copies, { recursive: true, force: true }));
 
@@ -41,7 +44,7 @@ describe.each(named)('%s', (_, harness) => {
   });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
-    'a tool named %s is governed as any other, or refused',
+    'a tool named %s is governed like any other, or refused',
     async (name) => {
       const body = vi.fn<Body>();
       const block = { onPreToolUse: () => ToolDecision.block('No.') };
@@ -85,7 +88,7 @@ describe.each(named)('%s', (_, harness) => {
     expect(body.mock.calls.map(([args]) => args)).toEqual([{ cents: 5 }]);
   });
 
-  test('arguments that speak the words of approvals approve nothing', async () => {
+  test('arguments that imitate approvals approve nothing', async () => {
     const body = vi.fn<Body>();
     const approver = harness.suspends ? { approver: 'grace' } : {};
     const stage = await start([{ ...payBill(body), takesAnything: true }], { ...held, ...approver });
@@ -113,7 +116,7 @@ describe.each(named)('%s', (_, harness) => {
     expect(made).toMatchObject({ callId: 'c1', confirmation: { description: expect.any(String) as string } });
   });
 
-  test('arguments that are changed while a person looks at them stay what the person saw', async () => {
+  test('changes to the arguments during a question do not change what the person approves', async () => {
     const body = vi.fn<Body>(() => 'paid');
     const stage = await start([payBill(body)], held);
     const args = { cents: 5 };
@@ -152,12 +155,12 @@ describe.each(named)('%s', (_, harness) => {
       ['other arguments', '31337', '99999'],
       ['another tool', 'pay_bill', 'pay_self'],
       ['another call', 'call_aaa', 'call_bbb'],
-    ])('and is resumed with %s runs nothing but what was asked about', async (_, from, to) => {
+    ])('and is resumed with %s runs only what was asked about', async (_, from, to) => {
       const body = vi.fn<Body>(() => 'paid');
       const { stage, suspended } = await stop(createMemoryLedger(), body);
       const changed = forge(suspended, from, to);
       await runUntilHeld(stage, (signal) => approve(stage, changed, sessionId, signal));
-      // A person who answers a question approves what stands in the ledger, and that alone.
+      // A person who answers a question approves what the ledger has, and only that.
       const approved = harness.answersQuestions === true ? [['call_aaa', 'pay_bill']] : [];
       await eventually(async () => {
         const ran = (await stage.runtime.calls.list({ sessionId })).filter(
@@ -176,7 +179,7 @@ describe.each(named)('%s', (_, harness) => {
       expect(body).not.toHaveBeenCalled();
     });
 
-    test('and is resumed where nobody asked about it runs nothing', async () => {
+    test('and is resumed without a question runs nothing', async () => {
       const body = vi.fn<Body>(() => 'paid');
       const { suspended } = await stop(createMemoryLedger(), body);
       const stage = await start([payBill(body)], { ...held, approver: 'grace' });
@@ -198,7 +201,7 @@ describe.each(named)('%s', (_, harness) => {
       const body = vi.fn<Body>(() => 'paid');
       const { stage, suspended } = await stop(createMemoryLedger(), body);
       const { signal } = new AbortController();
-      // Where a framework keeps a run in a place of its own, two cannot be there at once.
+      // If a framework stores a run in its own place, two cannot be there at once.
       const states = [suspended, forge(suspended, '', '')];
       await Promise.allSettled(states.map((state) => approve(stage, state, sessionId, signal)));
       expect(body.mock.calls.map(([args]) => args)).toEqual([{ cents: 31_337 }]);
@@ -209,7 +212,7 @@ describe.each(named)('%s', (_, harness) => {
 const pendingIn = async ({ runtime }: Stage) =>
   (await runtime.confirmations.list({ status: 'pending' })).rows;
 
-/** Runs until it ends, or until somebody is asked about something that nobody was asked about before; then stops it. */
+/** Runs until it ends, or until a new question is asked; then stops it. */
 async function runUntilHeld(stage: Stage, run: (signal: AbortSignal) => Promise<Ran>): Promise<void> {
   const known = new Set((await pendingIn(stage)).map(({ confirmationId }) => confirmationId));
   const controller = new AbortController();
@@ -225,7 +228,7 @@ async function runUntilHeld(stage: Stage, run: (signal: AbortSignal) => Promise<
   await running;
 }
 
-/** The state of a run with one word replaced by another wherever it stands: in text, in bytes, in files it names. */
+/** The state of a run with one word replaced everywhere: in text, in bytes, in files it names. */
 function forge(suspended: string, from: string, to: string): string {
   const swap = (text: string): string => (from === '' ? text : text.replaceAll(from, to));
   const swapBytes = (bytes: Buffer): Buffer => Buffer.from(swap(bytes.toString('latin1')), 'latin1');

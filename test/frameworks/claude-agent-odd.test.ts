@@ -1,4 +1,4 @@
-/** What is special about the Claude Agent SDK, beside what every adapter must do. */
+/** Special features of the Claude Agent SDK, in addition to what every adapter must do. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,7 +49,7 @@ async function start(
     home,
     governed,
     runtime: governed.runtime,
-    /** What the model was sent last, as text. */
+    /** The last request to the model, as text. */
     told: () => JSON.stringify(requests.at(-1)?.messages ?? []),
     run: async (
       rounds: readonly (readonly ScriptedBlock[])[],
@@ -95,11 +95,11 @@ describe('tools that the program runs itself', () => {
     const result = await run([bash(home), done], options);
     expect([result?.subtype, existsSync(join(home, 'ran'))]).toEqual(['success', false]);
     expect(told()).toContain('does not offer the tool');
-    // The hook said no; nothing is settled, since nothing here could have run it.
+    // The hook denied it. Nothing is settled, since nothing here could have run it.
     expect(await runtime.calls.list({ sessionId })).toEqual([]);
   });
 
-  test('named in programTools, are judged by contracts before they run: what a rule blocks does not run', async () => {
+  test('named in programTools, are judged by contracts before they run: a blocked one does not run', async () => {
     const contracts = contractsFromYamlString(`
 apiVersion: edictum/v1
 kind: Ruleset
@@ -141,7 +141,7 @@ rules:
     expect(record?.requestedInput).toMatchObject({ command });
   });
 
-  test('named in programTools, wait for a person, and run with what the person made of the arguments', async () => {
+  test('named in programTools, wait for a person, and run with the person’s edit of the arguments', async () => {
     const { home, run, runtime } = await start([], { programTools: ['Bash'] });
     const running = run([bash(home), done], options);
     const held = await eventually(async () => {
@@ -162,7 +162,7 @@ rules:
     expect(made?.settled?.outcome).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
-  test('named in programTools, never end the query for a person: resumed, it would run them unasked', async () => {
+  test('named in programTools, never end the query for a person: a resumed query would run them without asking', async () => {
     const onHeld = vi.fn<(held: ClaudeAgentHeld) => void>();
     const { home, run, runtime } = await start([], { programTools: ['Bash'], approver: 'grace', onHeld });
     const running = run([bash(home), done], options);
@@ -176,7 +176,7 @@ rules:
     expect(existsSync(join(home, 'ran'))).toBe(false);
   });
 
-  test('run when it does, and leave nothing on record', async () => {
+  test('run if the host names them in ungoverned, and leave nothing on record', async () => {
     const { home, run, runtime } = await start([], { ungoverned: ['Bash'] });
     await run([bash(home), done], options);
     expect(existsSync(join(home, 'ran'))).toBe(true);
@@ -184,11 +184,11 @@ rules:
   });
 });
 
-test('the calls of a subagent are governed, and it is known who made them', async () => {
+test('the calls of a subagent are governed, and their maker is known', async () => {
   const handler = vi.fn<() => ReturnType<typeof ok>>(ok);
   const attrs = vi.fn<NonNullable<ClaudeAgentOptions['attrs']>>(() => ({}));
   const { home, governed } = await start([tool('pay', 'Pays.', {}, handler)], {
-    // The SDK has called the tool that starts one both ways.
+    // The SDK has used both names for the tool that starts one.
     ungoverned: ['Task', 'Agent'],
     attrs,
     onPreToolUse: () => ToolDecision.block('Not on a Sunday.'),
@@ -217,7 +217,7 @@ test('the calls of a subagent are governed, and it is known who made them', asyn
   expect(attrs.mock.calls[0]?.[0].hook?.agent_id).toBeTypeOf('string');
 });
 
-test('the record holds what the model wrote, and the body gets what the shape names', async () => {
+test('the record holds the model’s arguments, and the body gets the fields of the schema', async () => {
   const handler = vi.fn<(args: unknown) => ReturnType<typeof ok>>(ok);
   const shape = { cents: z.number(), at: z.array(z.number()).optional(), now: z.boolean() };
   const { run, runtime } = await start([tool('pay', 'Pays.', shape, handler)], {});
@@ -228,7 +228,7 @@ test('the record holds what the model wrote, and the body gets what the shape na
   expect(record?.requestedInput).toMatchObject({ cents: '5', at: '[1]', now: 'true', other: 1 });
 });
 
-test('a picture is shown to the model, beside what is tabled', async () => {
+test('the model gets an image next to the tabled content', async () => {
   const png =
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
   const show = tool('show', 'Shows.', {}, async () => ({
@@ -240,7 +240,7 @@ test('a picture is shown to the model, beside what is tabled', async () => {
   expect(told()).toMatch(/"type":"image"/);
 });
 
-test('interrupting a query ends the call, and its body hears of it', async () => {
+test('interrupting a query ends the call, and its body gets the abort', async () => {
   const running = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<void>();
   const wait = tool('wait', 'Waits.', {}, async (_, extra) => {
@@ -265,7 +265,7 @@ test('interrupting a query ends the call, and its body hears of it', async () =>
 });
 
 describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
-  test('two of one message are both asked about, and each is made once and told of', async () => {
+  test('two of one message are both asked about, and each is made and reported once', async () => {
     const handler = vi.fn<(args: { n: number }) => ReturnType<typeof ok>>(ok);
     const onHeld = vi.fn<(held: ClaudeAgentHeld) => void>();
     const { run, runtime, told } = await start([tool('pay', 'Pays.', { n: z.number() }, handler)], {
@@ -280,7 +280,7 @@ describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
       expect(rows).toHaveLength(2);
       return rows;
     });
-    // The host hears of both: which one ends the query, and what the other keeps it open for.
+    // The host gets both: the one that ends the query, and the one that keeps it open.
     await eventually(() => expect(onHeld).toHaveBeenCalledTimes(2));
     const facts = { sessionId, toolName: 'pay', waitsFor: expect.stringMatching(/\w/) as string };
     expect(onHeld.mock.calls.map(([held]) => held)).toEqual([
@@ -303,7 +303,7 @@ describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
     for (const { id } of calls as { id: string }[]) expect(told()).toContain(`"tool_use_id":"${id}"`);
   });
 
-  test('a query that is resumed before anybody answered stops again, and asks no model', async () => {
+  test('a query that is resumed before an answer stops again, and calls no model', async () => {
     const handler = vi.fn<() => ReturnType<typeof ok>>(ok);
     const { run, told } = await start([tool('pay', 'Pays.', {}, handler)], {
       approver: 'grace',
@@ -320,13 +320,13 @@ describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
 test('a session whose host was killed in a call is resumed, and the model cannot pay again', async () => {
   const [ledger, effects, home] = [join(folder, 'killed.db'), join(folder, 'killed.txt'), makeHome()];
   const part = { ledger, effects, home, session: crypto.randomUUID() };
-  // The program writes its session down a moment later: killed before that, there is nothing to resume.
+  // The program stores its session a moment later: killed before that, there is nothing to resume.
   const isWritten = () => expect(transcriptsIn(home)).toContain('toolu_first');
   await host({ ...part, resumes: false }, () => eventually(isWritten));
   endOrphans();
   const lines = await host({ ...part, resumes: true });
   expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
-  // The SDK says that the call was interrupted, or nothing of it; the repeat is held, and here denied.
+  // The SDK reports the call as interrupted, or not at all. The repeat is held, and denied here.
   const { result, told } = lines.at(-1) ?? {};
   expect(result).toBe('success');
   expect(JSON.stringify(told)).toContain('toolu_again');
@@ -340,7 +340,7 @@ type Line = {
   readonly told?: unknown;
 };
 
-/** Plays a host; kills it in its first call, when `mayDie` is through. */
+/** Plays a host; kills it in its first call, once `mayDie` resolves. */
 async function host(part: object, mayDie?: () => Promise<unknown>): Promise<readonly Line[]> {
   const child = spawn(
     process.execPath,

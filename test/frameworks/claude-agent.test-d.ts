@@ -1,4 +1,4 @@
-/** The types the adapter declares, held against the real ones. */
+/** The declared types of the adapter against the real ones. */
 import type {
   HookCallbackMatcher,
   McpServerConfig,
@@ -34,7 +34,7 @@ const governed = await governTools([weather, annotated, own], {
 const run = governed.run({ sessionId: 'thread-1', approver: 'grace' });
 const { mcpServers, hooks } = run.options;
 
-// What is given out fits where it goes.
+// The results match the types of their use.
 mcpServers satisfies Record<string, McpServerConfig>;
 hooks satisfies NonNullable<Options['hooks']>;
 hooks.PreToolUse satisfies HookCallbackMatcher[];
@@ -50,7 +50,7 @@ query({
   },
 });
 
-// What the SDK passes fits what is declared of it.
+// The values from the SDK match the declared types.
 declare const input: PreToolUseHookInput;
 input satisfies ClaudeAgentHookInput;
 declare const result: SDKResultSuccess;
@@ -62,7 +62,7 @@ await run.takeApprovals(
 
 // @ts-expect-error the server needs a name
 await governTools([weather], {});
-// @ts-expect-error a server is no tool
+// @ts-expect-error a server is not a tool
 await governTools([createSdkMcpServer({ name: 'shop', tools: [weather] })], { server: 'shop' });
 // @ts-expect-error tools come in a list
 await governTools({ weather }, { server: 'shop' });

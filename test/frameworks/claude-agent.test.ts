@@ -6,7 +6,7 @@ import { endOrphans } from './harnesses/claude-agent-query.ts';
 import claudeAgent from './harnesses/claude-agent.ts';
 import { behaviorSuite } from './suite/behavior-suite.ts';
 
-// Sessions that stopped outlive the process they stopped in; here they are found, and removed.
+// Stopped sessions outlive their process. Here they are found and removed.
 const folder = mkdtempSync(join(tmpdir(), 'claude-agent-'));
 process.env['TMPDIR'] = folder;
 afterEach(endOrphans);

@@ -1,4 +1,4 @@
-/** Conformance cases through every adapter: documents of our own, of the shape of the public ones. */
+/** Conformance cases through every adapter: our own documents, in the form of the public ones. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { casesIn } from '../../conformance/find-cases.ts';
 import { reportOn, runCases } from '../../conformance/run-cases.ts';
 import { loadAdapters } from './adapters.ts';
 
-// A case that ends while somebody is asked leaves a run behind, and what its framework keeps of it.
+// A case that ends with an open question leaves a run behind, with the data of its framework.
 const folder = mkdtempSync(join(tmpdir(), 'quittance-conformance-'));
 process.env['TMPDIR'] = folder;
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));

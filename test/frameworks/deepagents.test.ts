@@ -1,4 +1,4 @@
-/** Agents of deepagents: their own tools are refused in words, let through by name, or governed. */
+/** Agents of deepagents: their own tools are refused with a message, allowed by name, or governed. */
 import { HumanMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { createMiddleware } from 'langchain';
@@ -34,7 +34,7 @@ const done = { text: 'Done.' };
 
 type SubagentOptions = { readonly script: Script; readonly withMiddleware: boolean };
 
-/** Runs a deep agent, with the middleware or without. */
+/** Runs a deep agent, with or without the middleware. */
 async function run(
   script: Script,
   options: LangChainOptions = {},
@@ -115,7 +115,7 @@ describe('a file tool that is named in middlewareTools', () => {
     expect(told[0]).toContain('/notes.txt');
   });
 
-  test('does not run where a rule blocks it, and the model is told so as tabled', async () => {
+  test('does not run if a rule blocks it, and the model gets the tabled content', async () => {
     const { state, told, outcomes } = await run([write('c1'), done], {
       ...governs,
       onPreToolUse: () => ToolDecision.block('No files.'),
@@ -125,7 +125,7 @@ describe('a file tool that is named in middlewareTools', () => {
     expect(outcomes).toMatchObject([{ type: 'ToolDenied' }]);
   });
 
-  test('runs with what a person made of its arguments', async () => {
+  test('runs with a person’s edit of its arguments', async () => {
     const { state } = await run([write('c1'), done], {
       ...governs,
       overrides: { write_file: { mode: 'local' } },
@@ -194,7 +194,7 @@ describe('a subagent', () => {
         calls: [{ id: 't1', name: 'task', arguments: { description: 'Go.', subagent_type } }],
       };
       const subagent = { script: [write('w1'), done], withMiddleware: false };
-      // The subagent that deepagents makes itself has the model of the agent.
+      // The subagent that deepagents makes itself uses the model of the agent.
       const script = subagent_type === 'clerk' ? [asked, done] : [asked, write('w1'), done, done];
       const { state, told, outcomes } = await run(script, names, { subagent });
       expect(state.files ?? {}).toEqual({});

@@ -13,7 +13,7 @@ test.each(readdirSync(folder).filter((name) => name.endsWith('.ts')))('%s', asyn
   const child = spawn(
     process.execPath,
     [...packageArguments(), join(folder, name)],
-    // No key of whoever runs the tests may be of use here.
+    // The keys of the person who runs the tests must not be used.
     { env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } },
   );
   const [output, errors, code] = await Promise.all([

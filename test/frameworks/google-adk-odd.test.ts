@@ -1,4 +1,7 @@
-/** What is special about the Agent Development Kit: other tools of its agents, toolsets, agents as tools, approvals. */
+/**
+ * Special features of the Agent Development Kit: other tools of its agents, toolsets, agents as tools,
+ * approvals.
+ */
 import { join } from 'node:path';
 import type { BaseLlmConnection, BaseTool, Event, RunConfig } from '@google/adk';
 import {
@@ -49,7 +52,7 @@ const payTool = (execute: Body, more: object = {}) =>
     ...more,
   });
 
-/** A conversation with an agent, in which every message is a run of its own. */
+/** A conversation with an agent, in which every message is a separate run. */
 async function talk(
   agent: LlmAgent,
   plugin: AdkPlugin | undefined,
@@ -123,7 +126,7 @@ describe('tools that are not governed', () => {
     expect(told.at(-1)?.texts[0]).toContain('No tool named');
   });
 
-  test('run as they are without the plugin, and where they are named', async () => {
+  test('run ungoverned without the plugin, and if they are named', async () => {
     const body = vi.fn<Body>(() => 'sent');
     const wire = new FunctionTool({ name: 'wire', description: 'Sends.', execute: body as never });
     const governed = await governTools([payTool(body)], { ungoverned: ['wire'] });
@@ -151,7 +154,7 @@ describe('tools that are not governed', () => {
     expect(await outcomesOf(governed.runtime)).toMatchObject({ c1: { code: 'tool.unknown' } });
   });
 
-  test('of the provider, and anything that is no tool, are refused in words', async () => {
+  test('of the provider, and anything that is not a tool, are refused with a message', async () => {
     await expect(governTools([GOOGLE_SEARCH])).rejects.toThrow(
       /"google_search" declares no function: the provider runs it/,
     );
@@ -189,7 +192,7 @@ describe('an agent that is a tool', () => {
     expect(body).toHaveBeenCalledOnce();
   });
 
-  test('is refused where its agents have tools that are not governed', async () => {
+  test('is refused if its agents have ungoverned tools', async () => {
     const deep = agentOf([], [payTool(vi.fn())], [], { name: 'deep' });
     const helper = agentOf([], [], [], { name: 'helper', subAgents: [deep] });
     await expect(governTools([new AgentTool({ agent: helper })])).rejects.toThrow(
@@ -200,7 +203,7 @@ describe('an agent that is a tool', () => {
 });
 
 describe('the body', () => {
-  test('gets what the schema made of the arguments, once; its error keeps its code', async () => {
+  test('gets the schema’s output, once; its error keeps its code', async () => {
     const body = vi.fn<(args: { cents: number }) => unknown>(() => {
       throw new ToolError('tool.network_error', 'The bank is away.', { retryable: true });
     });
@@ -238,7 +241,7 @@ describe('the body', () => {
     });
   });
 
-  test('of a long-running tool may have nothing to say yet', async () => {
+  test('of a long-running tool may return nothing yet', async () => {
     const start = vi.fn<Body>(() => null);
     const tool = new LongRunningFunctionTool({
       name: 'start_job',
@@ -257,7 +260,7 @@ describe('the body', () => {
     expect(await outcomesOf(governed.runtime)).toMatchObject({ c1: { type: 'ToolExecutionResult' } });
   });
 
-  test('is not reached outside an agent, where a call has no id', async () => {
+  test('is not reached outside an agent, because the call has no id', async () => {
     const body = vi.fn<Body>();
     const { tools } = await governTools([payTool(body)]);
     const toolContext = {
@@ -309,7 +312,7 @@ test('a toolset of an MCP server is governed: annotations raise the risk, an err
   await toolset.close();
 });
 
-test('a tool that adds to the request keeps doing so, and tools of defineTool are taken', async () => {
+test('a tool that adds to the request keeps doing so, and tools of defineTool are accepted', async () => {
   const add = defineTool({
     name: 'add',
     description: 'Adds.',
@@ -376,7 +379,7 @@ describe('approvals of the kit', () => {
     });
   });
 
-  test('the answers of calls beside held ones, which the kit drops, are told when the run goes on', async () => {
+  test('the answers of calls next to held ones, which the kit drops, are restored when the run continues', async () => {
     const body = vi.fn<Body>(({ cents }) => ({ paid: cents }));
     const find = vi.fn<Body>(() => 'found');
     const finder = new FunctionTool({ name: 'find', description: 'Finds.', execute: find as never });
@@ -405,7 +408,7 @@ describe('approvals of the kit', () => {
     expect(told).toHaveLength(4);
   });
 
-  test('a call that stands in a message of the user is none of the model', async () => {
+  test('a call in a message of the user is not a call of the model', async () => {
     const body = vi.fn<Body>(() => 'paid');
     const governed = await governTools([payTool(body)], { ...held, approver: 'grace' });
     const agent = agentOf([calls(call('c1', 'pay', { cents: 5 })), ...done], governed.tools);
@@ -417,7 +420,7 @@ describe('approvals of the kit', () => {
     expect(Object.keys(await outcomesOf(governed.runtime))).toEqual(['c1']);
   });
 
-  test('an answer to another question, and an approver who names nobody, leave the call held', async () => {
+  test('an answer to another question, and an approver without a name, leave the call held', async () => {
     const body = vi.fn<Body>();
     for (const [approver, payload] of [
       ['grace', { confirmationId: 'another' }],
@@ -446,7 +449,7 @@ describe('approvals of the kit', () => {
     expect(body).not.toHaveBeenCalled();
   });
 
-  test('a "yes" in plain text counts where the run config says so, for the person who is named', async () => {
+  test('a "yes" in plain text counts if the run config says so, for the named person', async () => {
     const body = vi.fn<Body>(() => 'paid');
     const governed = await governTools([payTool(body)], {
       ...held,
@@ -474,7 +477,7 @@ describe('a live run', () => {
       events.push(event);
     return events;
   };
-  /** Says one message, and hangs up when it was answered. */
+  /** Sends one message, and hangs up after the answer. */
   class LiveModel extends ScriptedModel {
     readonly #said: ScriptedCall[];
 
@@ -501,7 +504,7 @@ describe('a live run', () => {
     }
   }
 
-  test('passes the gates: what is not governed does not run, and a held call waits for a person', async () => {
+  test('passes the gates: an ungoverned tool does not run, and a held call waits for a person', async () => {
     const [body, other] = [vi.fn<Body>(() => 'paid'), vi.fn<Body>()];
     const governed = await governTools([payTool(body)], {
       approver: 'grace',

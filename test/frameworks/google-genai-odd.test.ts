@@ -1,4 +1,4 @@
-/** What is special about Gemini: calls without ids, chats, automatic calling, callable tools, MCP servers. */
+/** Special features of Gemini: calls without ids, chats, automatic calling, callable tools, MCP servers. */
 import type { CallableTool, Content, Part } from '@google/genai';
 import { GoogleGenAI, mcpToTool, Type } from '@google/genai';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** As most Gemini models say it: without ids. */
+/** As most Gemini models write it: without ids. */
 const withoutIds = (round: Round): Part[] =>
   'text' in round
     ? [{ text: round.text }]
@@ -49,7 +49,7 @@ const idsOf = async ({ runtime }: Awaited<ReturnType<typeof governTools>>) =>
   (await runtime.calls.list({ sessionId })).map(({ callId }) => callId).toSorted();
 
 describe('calls without ids', () => {
-  test('two like calls of one message, and one of the next message, are three calls', async () => {
+  test('two equal calls of one message, and one of the next message, are three calls', async () => {
     const pay = payTool();
     const governed = await governTools({ pay });
     const run = governed.run({ sessionId, conversation: [user('Go.')] });
@@ -63,13 +63,13 @@ describe('calls without ids', () => {
     expect(await idsOf(governed)).toEqual(['pay.1', 'pay.2', 'pay.3']);
   });
 
-  test('a conversation that is played again in a new process finds its records, at every point', async () => {
+  test('a conversation that is replayed in a new process finds its records, at every point', async () => {
     const pay = payTool();
     const ledger = createMemoryLedger();
     const first = model(call(5), call(7));
     const second = model(call(5));
     const answers = async (given: Ledger, conversation: Content[], message: Content) => {
-      // What was kept on disk between the two: other objects, the same JSON.
+      // Stored on disk between the two: other objects, the same JSON.
       const copy = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
       const governed = await governTools({ pay }, { ledger: given });
       return governed.run({ sessionId, conversation: copy(conversation) }).answer(copy(message));
@@ -89,7 +89,7 @@ describe('calls without ids', () => {
     expect(pay).toHaveBeenCalledTimes(3);
   });
 
-  test('a streamed message that was kept in chunks, and not answered, keeps its place', async () => {
+  test('a streamed message that was stored in chunks, and not answered, keeps its position', async () => {
     const pay = payTool();
     const governed = await governTools({ pay });
     const chunks = [model(call(5)), model({ text: 'and' }), model(call(5))];
@@ -107,7 +107,7 @@ describe('calls without ids', () => {
     expect(await idsOf(governed)).toEqual(['pay.2']);
   });
 
-  test('a held message that is asked about again is not held twice', async () => {
+  test('a held message that is repeated is not held twice', async () => {
     const pay = payTool();
     const governed = await governTools({ pay }, { overrides: { pay: { mode: 'local' } } });
     const run = governed.run({ sessionId, conversation: [] });
@@ -122,7 +122,7 @@ describe('calls without ids', () => {
       by: 'ada',
       inputDigest: question?.inputDigest ?? '',
     });
-    // Another process has the conversation alone.
+    // Another process has only the conversation.
     const conversation = [user('Go.'), model(call(5))];
     const { results, pending } = await governed
       .run({ sessionId, conversation })
@@ -146,7 +146,7 @@ describe('calls without ids', () => {
     expect(pay.mock.calls.map(([args]) => args.cents)).toEqual([5, 6]);
   });
 
-  test('a run without the conversation is refused in words', async () => {
+  test('a run without the conversation is refused with a message', async () => {
     const governed = await governTools({ pay: payTool() });
     expect(() => governed.run({ sessionId } as never)).toThrow(/expects the conversation so far/);
   });
@@ -170,7 +170,7 @@ describe.each(['sendMessage', 'sendMessageStream'] as const)('a chat by %s', (me
     });
   });
 
-  test('stops with the question where a call is still held at the deadline of the turn', async () => {
+  test('stops with the question if a call is still held at the deadline of the turn', async () => {
     const pay = payTool();
     const clock = createManualClock();
     const governed = await governTools({ pay }, { clock, overrides: { pay: { mode: 'local' } } });
@@ -240,7 +240,7 @@ describe('callable tools', () => {
       toolName,
       mode,
     ]);
-    // A server's word that a tool only reads is not believed.
+    // A server's claim that a tool only reads is not trusted.
     expect(Object.fromEntries(modes)).toMatchObject({ refund: 'destructive' });
     const trusting = await governTools(
       { pay: payTool() },
@@ -303,7 +303,7 @@ describe('callable tools', () => {
     );
   });
 
-  test('that stand beside the governed one in a request run as they are: nothing here sees them', async () => {
+  test('next to the governed one in a request run ungoverned: nothing here sees them', async () => {
     const body = vi.fn<CallableTool['callTool']>(async () => []);
     const beside: CallableTool = {
       tool: async () => ({ functionDeclarations: [{ name: 'wire' }] }),
@@ -321,7 +321,7 @@ describe('callable tools', () => {
   });
 });
 
-test('a call that comes in pieces is refused in words, and nothing runs', async () => {
+test('a call that arrives in pieces is refused with a message, and nothing runs', async () => {
   const pay = payTool();
   const governed = await governTools({ pay });
   const run = governed.run({ sessionId, conversation: [] });
@@ -341,7 +341,7 @@ test('the call that the limit of the model cut off is not made; those before it 
   expect(parts[1]?.functionResponse.response.error).toContain('cut off');
 });
 
-test('calls of the Live API, of a second candidate and of the provider are told apart', async () => {
+test('calls of the Live API, of a second candidate and of the provider are distinguished', async () => {
   const pay = payTool();
   const governed = await governTools({ pay });
   const run = governed.run({ sessionId, conversation: [] });

@@ -9,7 +9,7 @@ const genAi = await governGenAi(
   { add: ({ a, b }: { a: number; b: number }) => a + b },
   { callableTools: [mcp] },
 );
-// @ts-expect-error: calls without ids are told apart by the conversation
+// @ts-expect-error: calls without ids are identified by the conversation
 genAi.run({ sessionId: 's' });
 const conversation: Content[] = [];
 const run = genAi.run({ sessionId: 's', conversation });

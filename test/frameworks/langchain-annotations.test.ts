@@ -15,7 +15,7 @@ function annotated(name: string, annotations: Readonly<Record<string, unknown>>)
   return given;
 }
 
-/** Calls it once, and says in which mode, and whether a person was asked. */
+/** Calls it once, and returns its mode and whether an approval was needed. */
 async function callOnce(
   given: ReturnType<typeof annotated>,
   options: LangChainOptions = {},
@@ -54,20 +54,20 @@ test.each([
   ['this one is', { trustAnnotations: (name: string) => name === 'wipe_cache' }, 'read', 0],
   ['another one is', { trustAnnotations: (name: string) => name === 'other' }, 'destructive', 1],
 ])(
-  'readOnlyHint makes a call safer only where the host trusts the server: %s',
+  'readOnlyHint makes a call safer only if the host trusts the server: %s',
   async (_, options, mode, asked) => {
     const came = await callOnce(annotated('wipe_cache', { readOnlyHint: true }), options);
     expect([came.mode, came.asked]).toEqual([mode, asked]);
   },
 );
 
-test('what the host says wins', async () => {
+test('the host’s setting wins', async () => {
   const given = annotated('update_page', { destructiveHint: true });
   const came = await callOnce(given, { overrides: { update_page: { mode: 'safe_write' } } });
   expect([came.mode, came.asked]).toEqual(['safe_write', 0]);
 });
 
-test('hints that are no booleans mean nothing', async () => {
+test('hints that are not booleans are ignored', async () => {
   const given = annotated('update_page', { destructiveHint: 'true', readOnlyHint: 1 });
   expect((await callOnce(given, { trustAnnotations: true })).mode).toBe('safe_write');
 });

@@ -1,4 +1,4 @@
-/** What is special about tools, messages and runs of LangChain and LangGraph. */
+/** Special features of tools, messages and runs of LangChain and LangGraph. */
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { RunnableLambda } from '@langchain/core/runnables';
 import type { ToolRuntime } from '@langchain/core/tools';
@@ -32,7 +32,7 @@ const calls = (...made: ReturnType<typeof toolCall>[]): Script[number] => ({
 const done = { text: 'Done.' };
 const anything = { type: 'object' as const, properties: {} };
 
-/** Invokes one governed tool as a node of tools does. */
+/** Invokes one governed tool like a node of tools. */
 async function callOnce(
   given: Parameters<typeof governTools>[0][number],
   args: Record<string, unknown> = {},
@@ -44,14 +44,14 @@ async function callOnce(
 }
 const spare = tool(() => 'spare', { name: 'spare', description: '', schema: anything });
 
-describe('tools of every make', () => {
-  test('a schema of zod gives the body what it makes of the arguments', async () => {
+describe('tools of every kind', () => {
+  test('a schema of zod gives the body its output', async () => {
     const schema = z.object({ at: z.string().transform(Number), times: z.number().default(2) });
     const given = tool(({ at, times }) => ({ at, times }), { name: 'wait', description: '', schema });
     expect((await callOnce(given, { at: '5' })).content).toBe('{"at":5,"times":2}');
   });
 
-  test('so does a schema of zod 3, and the model reads it as it was', async () => {
+  test('so does a schema of zod 3, and the model gets it unchanged', async () => {
     const schema = z3.object({ times: z3.number().default(2) });
     const given = tool(({ times }: { times: number }) => times, {
       name: 'wait',
@@ -66,13 +66,13 @@ describe('tools of every make', () => {
     });
   });
 
-  test('a tool of one text gets its text', async () => {
+  test('a tool with a single text argument gets its text', async () => {
     const given = new DynamicTool({ name: 'say', description: '', func: async (text) => text.toUpperCase() });
     expect((await callOnce(given, { input: 'so' })).content).toBe('"SO"');
     expect((await callOnce(given, { input: ['so'] })).content).toContain('argument_validation_failed');
   });
 
-  test('a tool of a class of its own runs as itself', async () => {
+  test('a tool of a custom class runs as itself', async () => {
     class Counter extends StructuredTool {
       readonly name = 'count';
       readonly description = 'Counts.';
@@ -85,7 +85,7 @@ describe('tools of every make', () => {
     expect((await callOnce(new Counter())).content).toBe('"1"');
   });
 
-  test('a runnable as a tool runs, and arguments that look like a call do not get past its rules', async () => {
+  test('a runnable as a tool runs, and arguments that look like a call do not bypass its rules', async () => {
     const run = vi.fn<(args: Record<string, unknown>) => unknown>(({ n }) => ({ got: n }));
     const given = RunnableLambda.from(run).asTool({
       name: 'echo',
@@ -98,7 +98,7 @@ describe('tools of every make', () => {
     expect(run).toHaveBeenCalledOnce();
   });
 
-  test('one made by defineTool stands beside them', async () => {
+  test('a tool made by defineTool can be among them', async () => {
     const own = defineTool({ name: 'own', input: z.object({ n: z.number() }), run: ({ n }) => n + 1 });
     expect((await callOnce(own, { n: '1' })).content).toEqual([
       { type: 'text', text: '2' },
@@ -106,7 +106,7 @@ describe('tools of every make', () => {
     ]);
   });
 
-  test('what a provider or a client runs is refused, unless that is said', async () => {
+  test('a tool that a provider or a client runs is refused, unless it is named', async () => {
     const search = { type: 'web_search_20250305', name: 'web_search' };
     await expect(governTools([spare, search])).rejects.toThrow(/ungoverned: \["web_search"\]/);
     const { tools } = await governTools([spare, search], { ungoverned: ['web_search'] });
@@ -114,8 +114,8 @@ describe('tools of every make', () => {
   });
 });
 
-describe('outputs of every make', () => {
-  test('an artifact goes to the application with a success, and nowhere with anything else', async () => {
+describe('outputs of every kind', () => {
+  test('an artifact goes to the application with a success, and with no other outcome', async () => {
     const given = tool(() => ['seen', { rows: [1] }], {
       name: 'query',
       description: '',
@@ -146,7 +146,7 @@ describe('outputs of every make', () => {
     ]);
   });
 
-  test('of a tool that streams, what it returns counts', async () => {
+  test('the return value of a streaming tool counts', async () => {
     const given = tool(
       async function* () {
         yield 'half';
@@ -157,7 +157,7 @@ describe('outputs of every make', () => {
     expect((await callOnce(given)).content).toBe('"whole"');
   });
 
-  test('an image is kept beside the output, and shown to the model as one', async () => {
+  test('an image is stored with the output, and shown to the model as an image', async () => {
     const data = Buffer.from('pixels').toString('base64');
     const given = tool(
       () => [
@@ -177,13 +177,13 @@ describe('outputs of every make', () => {
     ]);
   });
 
-  test('a Command or an interrupt of a body is a failure that says what happened', async () => {
+  test('a Command or an interrupt of a body is a failure with an explanation', async () => {
     const command = tool(() => new Command({ goto: 'elsewhere' }), {
       name: 'steer',
       description: '',
       schema: anything,
     });
-    // The model hears what happened; what a developer can do is in the extras of the failure.
+    // The model gets the facts; the advice for a developer is in the extras of the failure.
     expect(JSON.stringify((await callOnce(command)).content)).toMatch(/instruction for the agent/);
     const asking = tool(() => interrupt('Really?') as string, {
       name: 'ask',
@@ -196,7 +196,7 @@ describe('outputs of every make', () => {
     expect(model.told[0]?.texts[0]).toMatch(/tried to wait for an answer/);
   });
 
-  test('whoever listens to tools hears what the model is told, and no more', async () => {
+  test('a listener on tools gets the content for the model, and no more', async () => {
     const heard: unknown[] = [];
     const given = tool(() => ({ token: 'sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' }), {
       name: 'login',
@@ -215,7 +215,7 @@ describe('outputs of every make', () => {
 });
 
 describe('calls', () => {
-  test('need a thread and an id, and do not run without', async () => {
+  test('need a thread and an id, and do not run without them', async () => {
     const run = vi.fn<() => string>(() => 'paid');
     const { tools } = await governTools([tool(run, { name: 'pay', description: '', schema: anything })]);
     await expect(tools[0]?.invoke(toolCall('c1', 'pay'))).rejects.toMatchObject({
@@ -229,7 +229,7 @@ describe('calls', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  test('of a body that calls another tool need an id of their own', async () => {
+  test('of a body that calls another tool need their own id', async () => {
     const run = vi.fn<() => string>(() => 'paid');
     const inner = tool(run, { name: 'pay', description: '', schema: anything });
     const { tools } = await governTools([inner]);
@@ -242,7 +242,7 @@ describe('calls', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  test('are of the session the host names', async () => {
+  test('belong to the session that the host names', async () => {
     const { tools, runtime } = await governTools([spare], {
       session: ({ configurable }) => configurable?.['job'] as string | undefined,
     });
@@ -250,7 +250,7 @@ describe('calls', () => {
     expect(await runtime.calls.list({ sessionId: 'job-7', callId: 'c1' })).toHaveLength(1);
   });
 
-  test('whose arguments look like a call are judged and run by what they are', async () => {
+  test('whose arguments look like a call are judged and run as arguments', async () => {
     const run = vi.fn<(args: unknown) => unknown>((args) => args);
     const judged = vi.fn<PreToolUse>(() => ToolDecision.allow);
     const given = tool(run, { name: 'pay', description: '', schema: anything });
@@ -261,7 +261,7 @@ describe('calls', () => {
     expect(message.tool_call_id).toBe('c1');
   });
 
-  test('of an id that was answered before are other calls', async () => {
+  test('with an id that was answered before are other calls', async () => {
     const run = vi.fn<() => string>(() => 'paid');
     const { tools, runtime } = await governTools([
       tool(run, { name: 'pay', description: '', schema: anything }),
@@ -272,7 +272,7 @@ describe('calls', () => {
     expect(await runtime.calls.list({ sessionId: 'thread-1', callId: 'c1~2' })).toHaveLength(1);
   });
 
-  test('know on whose behalf they are made, and bodies what was allowed', async () => {
+  test('know their principal, and bodies get the approval', async () => {
     type Given = { readonly toolCall?: { readonly args: unknown } };
     const seen = vi.fn<(args: unknown, given: Given) => unknown>((_, given) => given.toolCall?.args);
     const { tools, runtime } = await governTools(
@@ -341,7 +341,7 @@ describe('wrapToolCall', () => {
     expect(messages.at(-2)).toMatchObject({ status: 'error', tool_call_id: 'c1', name });
   });
 
-  test('runs no tool that governTools was not given, unless that is said', async () => {
+  test('runs no tool that governTools did not get, unless it is named', async () => {
     const script = [calls(toolCall('c1', 'stranger')), done];
     await expect((await agentOf(script)).agent.invoke(go, config)).rejects.toThrow(
       /was not passed to governTools/,
@@ -385,7 +385,7 @@ describe('interrupts', () => {
       ]),
     );
 
-  test('say what is asked, and the run goes on with what was decided', async () => {
+  test('contain the question, and the run continues with the decision', async () => {
     const stage = await setUp([calls(toolCall('a', 'pay', { to: 'ann' })), done]);
     const [stopped] = (await stage.invoke(go)).__interrupt__ ?? [];
     expect(stopped?.value).toEqual({
@@ -407,7 +407,7 @@ describe('interrupts', () => {
     ['a', 'b'],
     ['b', 'a'],
   ] as const)(
-    'of several calls in one node are each decided by name, whoever gets the answer: %s first',
+    'of several calls in one node are each decided by name, whichever gets the answer: %s first',
     async (...order) => {
       const stage = await setUp(both);
       await stage.invoke(go);
@@ -468,7 +468,7 @@ describe('interrupts', () => {
     expect([mine.run, theirs.run].flatMap(({ mock }) => mock.calls)).toEqual([]);
   });
 
-  test('an approval of nobody is none', async () => {
+  test('an approval without a name does not count', async () => {
     const stage = await setUp([calls(toolCall('a', 'pay', { to: 'ann' })), done], {
       approver: () => undefined,
     });
@@ -496,7 +496,7 @@ describe('interrupts', () => {
     await eventually(() => expect(stage.run).toHaveBeenCalledOnce());
   });
 
-  test('of an agent are each resumed by themselves, and what had ended is not run again', async () => {
+  test('of an agent are each resumed separately, and ended calls do not run again', async () => {
     const stage = await setUp([]);
     const model = new ScriptedModel(both);
     const agent = createAgent({ model, tools: stage.tools, checkpointer: new MemorySaver() });
@@ -511,7 +511,7 @@ describe('interrupts', () => {
     expect(model.told.map(({ texts }) => texts[0])).toEqual(['{"paid":"ann"}', '{"paid":"bob"}']);
   });
 
-  test('what was approved where nobody saw the run is made as it was approved', async () => {
+  test('a call approved outside the run is made as approved', async () => {
     const ledger = createMemoryLedger();
     const interruptOn = { pay: { when: () => true, description: () => 'Pay?' } };
     const first = await setUp([calls(toolCall('a', 'pay', { to: 'ann' })), done], { ledger, interruptOn });
@@ -529,7 +529,7 @@ describe('interrupts', () => {
     expect(first.run).not.toHaveBeenCalled();
   });
 
-  test('without a checkpointer, or a graph, nothing is run and the error says what to do', async () => {
+  test('without a checkpointer, or a graph, nothing runs and the error says what to do', async () => {
     const stage = await setUp([]);
     const loop = stage.tools[0]?.invoke(toolCall('a', 'pay', { to: 'ann' }), config);
     await expect(loop).rejects.toMatchObject({

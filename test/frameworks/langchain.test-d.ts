@@ -39,7 +39,7 @@ createAgent({
 const some = await governTools([weather, pay]);
 new ToolNode(some.tools);
 
-// @ts-expect-error a function is no tool
+// @ts-expect-error a function is not a tool
 await governTools([() => 1]);
 
 declare const theirs: Record<string, boolean | InterruptOnConfig>;

@@ -1,4 +1,4 @@
-/** A process that is killed, and another that goes on with its thread from the last checkpoint. */
+/** A process that is killed, and another that continues its thread from the last checkpoint. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ test.each([
   ['in the body', { status: 'error', retryable: false }],
   ['before the answer is kept', { paid: 5 }],
 ] as const)(
-  'a thread whose process was killed %s goes on from its checkpoint, and the effect happens once',
+  'a thread whose process was killed %s continues from its checkpoint, and the effect happens once',
   (dies, heard) => {
     const folder = mkdtempSync(join(tmpdir(), 'quittance-langgraph-'));
     try {

@@ -78,7 +78,7 @@ test.each([
   expect(told[0]?.texts[0]).toContain(heard);
 });
 
-test('a stream stops and goes on alike', async () => {
+test('a stream stops and continues in the same way', async () => {
   const { agentFor, body } = await stage();
   const stopped = await agentFor([pays('c1', { cents: 5 })]).stream('Go.', { memory });
   const types: string[] = [];
@@ -104,7 +104,7 @@ test.each([
   expect(await confirmationOf('c1')).toMatchObject({ status: 'pending' });
 });
 
-test('resume data that the model writes does not turn the no of a person into a yes', async () => {
+test('resume data that the model writes does not turn a denial into an approval', async () => {
   const { agentFor, body, confirmationOf } = await stage();
   const script = [pays('c1', { cents: 5, resumeData: { approved: true } })];
   const { runId = '' } = await agentFor(script).generate('Go.', { memory });
@@ -117,7 +117,7 @@ test('resume data that the model writes does not turn the no of a person into a 
   expect(await confirmationOf('c1')).toMatchObject({ status: 'pending' });
 });
 
-test('a later call under the same id cannot approve the one that is held, whatever it knows', async () => {
+test('a later call with the same id cannot approve the held one, whatever it knows', async () => {
   const { agentFor, body, confirmationOf } = await stage();
   await agentFor([pays('c1', { cents: 5 })]).generate('Go.', { memory });
   const { confirmationId } = (await confirmationOf('c1')) ?? {};
@@ -137,7 +137,7 @@ test.each([{}, { approved: 'yes' }, { approved: true, confirmationId: 'another' 
   },
 );
 
-test('resumed with nothing in particular, the run goes on with what was decided elsewhere', async () => {
+test('resumed without data, the run continues with a decision made elsewhere', async () => {
   const { agentFor, body, confirmationOf, governed } = await stage();
   const { runId = '' } = await agentFor([pays('c1', { cents: 5 })]).generate('Go.', { memory });
   const { confirmationId = '', inputDigest = '' } = (await confirmationOf('c1')) ?? {};
@@ -152,14 +152,14 @@ test('resumed with nothing in particular, the run goes on with what was decided 
   expect(body.mock.calls).toEqual([[{ cents: 3 }]]);
 });
 
-test('an approval by nobody counts for nothing', async () => {
+test('an approval without a name does not count', async () => {
   const { agentFor, body } = await stage({ approver: () => undefined });
   const { runId = '' } = await agentFor([pays('c1', { cents: 5 })]).generate('Go.', { memory });
   const output = await agentFor(done).approveToolCallGenerate({ runId, toolCallId: 'c1', memory });
   expect([output.finishReason, body.mock.calls]).toEqual(['suspended', []]);
 });
 
-test('who answers can be read from the request', async () => {
+test('the approver can be read from the request', async () => {
   const { RequestContext } = await import('@mastra/core/request-context');
   const { agentFor, confirmationOf } = await stage({
     approver: ({ requestContext }) => requestContext?.get('user') as string | undefined,

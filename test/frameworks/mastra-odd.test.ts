@@ -1,4 +1,4 @@
-/** What is special about Mastra, beside what every adapter must do. */
+/** Special features of Mastra, in addition to what every adapter must do. */
 import { Agent } from '@mastra/core/agent';
 import { createTool, Tool } from '@mastra/core/tools';
 import { tool as aiTool } from 'ai6';
@@ -15,7 +15,7 @@ const anything = z.object({}).passthrough();
 
 type Governed = { readonly tools: object; readonly runtime: Runtime };
 
-/** Has an agent make one call, and says what its model was told. */
+/** Makes one call through an agent, and returns the content for its model. */
 async function callOnce(
   { tools }: Governed,
   name: string,
@@ -56,7 +56,7 @@ const simple = (execute: (input: unknown) => unknown, more: object = {}) =>
     ...more,
   });
 
-test('policy and body see the input as the schema makes it, and the model sees the schema', async () => {
+test('policy and body see the schema’s output, and the model sees the schema', async () => {
   const seen: unknown[] = [];
   const body = vi.fn<(input: unknown) => string>(() => 'ok');
   const inputSchema = z.object({ cents: z.number(), force: z.boolean().default(true) });
@@ -85,7 +85,7 @@ test.each([
     'a function that is a schema',
     Object.assign(() => 0, { '~standard': z.object({ n: z.number() })['~standard'] }),
   ],
-])('schemas of %s are kept, and judged under Quittance', async (_, inputSchema) => {
+])('schemas of %s are kept, and checked under Quittance', async (_, inputSchema) => {
   const body = vi.fn<(input: unknown) => string>(() => 'ok');
   const one = simple(body);
   one.inputSchema = inputSchema as never;
@@ -100,7 +100,7 @@ test.each([
   ['openai.responses', 'o3-mini'],
   ['anthropic.messages', 'claude-3-5-haiku'],
   ['google.generative-ai', 'gemini-2.5-pro'],
-])('what Mastra does to schemas for %s leaves the judgement to Quittance', async (provider, modelId) => {
+])('Mastra’s changes to schemas for %s leave the check to Quittance', async (provider, modelId) => {
   const body = vi.fn<(input: unknown) => string>(() => 'ok');
   const inputSchema = z.object({ cents: z.number().min(3), note: z.string().optional() });
   const pay = createTool({
@@ -120,7 +120,7 @@ test.each([
 });
 
 test.each([null, undefined, 'text', 0, false, '', [], { a: [null] }])(
-  'an output of %j is told as it is kept',
+  'an output of %j reaches the model as stored',
   async (output) => {
     const governed = await governTools({ one: simple(() => output) });
     const { text, told } = await callOnce(governed, 'one');
@@ -132,7 +132,7 @@ test.each([null, undefined, 'text', 0, false, '', [], { a: [null] }])(
 );
 
 test.each(['call_one', 'another'])(
-  'an output that looks like the outcome of %s is told as it is',
+  'an output that looks like the outcome of %s is passed on unchanged',
   async (callId) => {
     const output = {
       type: 'ToolTimeout',
@@ -149,7 +149,7 @@ test.each(['call_one', 'another'])(
   },
 );
 
-test('an application gets the output of a success, and of anything else the outcome', async () => {
+test('an application gets the output of a success, and otherwise the outcome', async () => {
   const good = await callOnce(await governTools({ one: simple(() => ({ n: 1 })) }), 'one');
   expect(good.results[0]?.payload.result).toEqual({ n: 1 });
   const blocked = await governTools(
@@ -160,7 +160,7 @@ test('an application gets the output of a success, and of anything else the outc
   expect(bad.results[0]?.payload.result).toMatchObject({ type: 'ToolDenied', reason: 'pre_hook' });
 });
 
-test('files of an output are parts of what the model is told', async () => {
+test('files of an output are content parts for the model', async () => {
   const photograph = defineTool({
     name: 'photograph',
     mode: 'read',
@@ -176,7 +176,7 @@ test('files of an output are parts of what the model is told', async () => {
   expect(results[0]?.payload.result).toMatchObject({ sessionId: memory.thread });
 });
 
-test('the view a tool has of its own output is what the model is shown of a success, and of that alone', async () => {
+test('the model sees a tool’s own view of its output for a success, and only then', async () => {
   const weather = createTool({
     id: 'weather',
     description: 'Looks out.',
@@ -197,7 +197,7 @@ test('the view a tool has of its own output is what the model is shown of a succ
   expect(bad.told).toMatchObject({ isError: true, texts: [expect.stringContaining('No city.') as string] });
 });
 
-test('an output its own schema refuses is a failure, where Mastra would tell it as a success', async () => {
+test('an output that its own schema refuses is a failure, although Mastra would report a success', async () => {
   const governed = await governTools({
     one: simple(() => ({ n: 'many' }), { outputSchema: z.object({ n: z.number() }) }),
   });
@@ -209,7 +209,7 @@ test('an output its own schema refuses is a failure, where Mastra would tell it 
   expect(JSON.parse(told?.texts[0] ?? '')).toMatchObject({ status: 'error' });
 });
 
-test('a request that lacks what the tool demands of it is a failure', async () => {
+test('a request without the context that the tool requires is a failure', async () => {
   const governed = await governTools({
     one: simple(() => 'ok', { requestContextSchema: z.object({ tenant: z.string() }) }),
   });
@@ -220,7 +220,7 @@ test('a request that lacks what the tool demands of it is a failure', async () =
   });
 });
 
-test('a tool is an instance of its class still, called by its key, whatever its id', async () => {
+test('a tool is still an instance of its class, called by its key, whatever its id', async () => {
   const body = vi.fn<() => string>(() => 'ok');
   const governed = await governTools({ pay_out: simple(body) });
   expect(governed.tools.pay_out).toBeInstanceOf(Tool);
@@ -232,7 +232,7 @@ test('a tool is an instance of its class still, called by its key, whatever its 
   expect(body).toHaveBeenCalledOnce();
 });
 
-test('tools of ours and of the AI SDK can be among them', async () => {
+test('tools of defineTool and of the AI SDK can be among them', async () => {
   const got = vi.fn<(input: unknown, options: unknown) => string>(() => 'ok');
   const governed = await governTools({
     greet: defineTool({ name: 'greet', mode: 'read', run: () => 'hello' }),
@@ -247,7 +247,7 @@ test('tools of ours and of the AI SDK can be among them', async () => {
   ]);
 });
 
-test('the tool is given what Mastra gives its tools, and a signal of the call', async () => {
+test('the tool gets Mastra’s context, and the signal of the call', async () => {
   let given: Readonly<Record<string, unknown>> = {};
   const one = createTool({
     id: 'one',
@@ -271,7 +271,7 @@ describe('sessions', () => {
     expect(await outcomeOf(governed, 'call_one', runId)).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
-  test('the host may say which it is', async () => {
+  test('the host may name it', async () => {
     const governed = await governTools(
       { one: simple(() => 'ok') },
       { session: ({ agent }) => `of-${agent?.resourceId}` },
@@ -286,7 +286,7 @@ describe('refusals', () => {
     ['without an execute', createTool({ id: 'one', description: 'One.', inputSchema: anything })],
     ['of the provider', { type: 'provider', id: 'acme.search', args: {}, inputSchema: anything }],
     ['that suspends itself', simple(() => 'ok', { suspendSchema: anything, resumeSchema: anything })],
-  ])('a tool %s has to be handed on by name', async (_, one) => {
+  ])('a tool %s has to be named', async (_, one) => {
     await expect(governTools({ one })).rejects.toMatchObject({
       code: 'config.invalid',
       facts: { tool: 'one' },
@@ -318,7 +318,7 @@ describe('refusals', () => {
     });
   });
 
-  test('outside an agent a call has no id, and is refused with what to do', async () => {
+  test('outside an agent a call has no id, and is refused with advice', async () => {
     const body = vi.fn<() => string>(() => 'ok');
     const governed = await governTools({ one: simple(body) });
     await expect(governed.tools.one.execute({}, {} as never)).rejects.toMatchObject({
@@ -331,7 +331,7 @@ describe('refusals', () => {
 });
 
 test.each(['{"a":', '[1]', '"text"', 'null', '{"__proto__":{"admin":true}}'])(
-  'arguments written as %s end in one outcome, and the run goes on',
+  'arguments written as %s end in one outcome, and the run continues',
   async (written) => {
     const got = vi.fn<(input: unknown) => string>(() => 'ok');
     const governed = await governTools({ one: simple(got) });
@@ -341,7 +341,7 @@ test.each(['{"a":', '[1]', '"text"', 'null', '{"__proto__":{"admin":true}}'])(
   },
 );
 
-test('with activeTools, what the agent got elsewhere is not there', async () => {
+test('with activeTools, other tools of the agent are not available', async () => {
   const stray = vi.fn<() => string>(() => 'ran');
   const governed = await governTools({ one: simple(() => 'ok') });
   const { text, told } = await callOnce(
@@ -415,7 +415,7 @@ describe('a tool with the name of a governed one', () => {
     expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: 'ok' });
   });
 
-  test('replaces it where the guard is left out, and nothing is on record', async () => {
+  test('replaces it without the guard, and nothing is on record', async () => {
     const { outcome } = await run(({ tools }) => ({ tools }), { toolsets: { more: { one: fake } } });
     expect(impostor).toHaveBeenCalledOnce();
     expect(outcome).toBeUndefined();

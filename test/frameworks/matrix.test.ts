@@ -1,4 +1,4 @@
-/** The page of the adapter matrix is what the harnesses say, and every row of the table of bypasses names a test. */
+/** The adapter matrix page matches the harnesses, and every row of the table of bypasses names a test. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
@@ -9,14 +9,14 @@ import { cellsOf } from './suite/matrix-cells.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-test('docs/adapter-matrix.md is what the harnesses say (npm run docs writes it again)', async () => {
+test('docs/adapter-matrix.md matches the harnesses (npm run docs writes it again)', async () => {
   const file = join(root, matrixPath);
   const options = await resolveConfig(file);
   const page = await format(await renderMatrix(), { ...options, filepath: file });
   expect(existsSync(file) ? readFileSync(file, 'utf8') : '').toBe(page);
 });
 
-test('every cell outside of the suite of behaviors names a test that is there', async () => {
+test('every cell outside of the behavior suite names an existing test', async () => {
   const cells = (await loadHarnesses()).flatMap(cellsOf).filter(({ column }) => column === 'structured');
   const missing = cells.filter(({ file, path: [name = '', ...titles] }) => {
     const source = readFileSync(join(import.meta.dirname, file), 'utf8');
@@ -28,7 +28,7 @@ test('every cell outside of the suite of behaviors names a test that is there', 
   expect(missing).toEqual([]);
 });
 
-test('every way around a governed tool names tests that are there', () => {
+test('every way around a governed tool names existing tests', () => {
   const text = readFileSync(join(root, 'docs/adapters.md'), 'utf8');
   const [, section = ''] = text.split('## Ways around a governed tool');
   const rows =

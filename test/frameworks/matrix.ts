@@ -45,7 +45,7 @@ function versionsOf({ name }: Harness): string {
   return `${versionIn(oldest, found)} to ${versionIn(latest, found)}`;
 }
 
-/** Pages of adapters with what a user sees in types: kept true by the type tests beside the examples. */
+/** The type changes that a user sees, by page. The type tests next to the examples check them. */
 const adoptions: readonly (readonly [page: string, title: string, types: string])[] = [
   [
     'ai-sdk',
@@ -91,7 +91,7 @@ export async function renderMatrix(): Promise<string> {
   const harnesses = await loadHarnesses();
   const tests: string[] = [];
   const numberOf = ({ file, path }: MatrixCell): number => {
-    // The suites of one framework are those of the next: a test is known by its own title and where it stands in them.
+    // The frameworks share their suites: a test is identified by its title and its position in them.
     const test = `${path.slice(1).join(' › ')} ([${file}](../test/frameworks/${file}))`;
     if (!tests.includes(test)) tests.push(test);
     return tests.indexOf(test) + 1;

@@ -17,7 +17,7 @@ const call = (id: string, args: unknown = { cents: 5 }): Round => ({
   calls: [{ id, name: 'pay', arguments: args as Record<string, unknown> }],
 });
 
-/** A shop that asks about payments, and a run of it that has stopped. */
+/** A shop that asks about payments, and a stopped run of it. */
 async function stop(options: OpenAiAgentsOptions<Context> = {}, first: Round = call('c1')) {
   const execute = vi.fn<(input: { cents: number }) => string>(() => 'paid');
   const pay = tool({
@@ -36,7 +36,7 @@ async function stop(options: OpenAiAgentsOptions<Context> = {}, first: Round = c
   const agentFor = (script: readonly Round[]) =>
     new Agent<Context>({ name: 'agent', model: scriptedModel(script, told), tools: governed.tools });
   const stopped = await new Runner().run(agentFor([first]), 'Go.', { context });
-  /** Goes on from the stored state, as another process would. */
+  /** Continues from the stored state, like another process. */
   const goOn = async (
     answer: (state: State) => void,
     script: readonly Round[] = [{ text: 'Done.' }],
@@ -71,7 +71,7 @@ const rejectAll = (state: State): void => {
 };
 const sayNothing = (): void => undefined;
 
-test('a rejection is a denial by the person who is named, and the model is told so as tabled', async () => {
+test('a rejection is a denial by the named person, and the model gets the tabled content', async () => {
   const { goOn, execute, keptOf, told } = await stop();
   const result = await goOn(rejectAll);
   expect([result.finalOutput, execute.mock.calls]).toEqual(['Done.', []]);
@@ -80,7 +80,7 @@ test('a rejection is a denial by the person who is named, and the model is told 
   expect(JSON.parse(told[0]?.texts[0] ?? '')).toMatchObject({ blocked: true });
 });
 
-test('what was denied elsewhere goes on without an answer through the SDK', async () => {
+test('a call denied elsewhere continues without an answer through the SDK', async () => {
   const { goOn, decide, execute, told } = await stop();
   await decide('deny', 'Not today.');
   expect((await goOn(sayNothing)).finalOutput).toBe('Done.');
@@ -88,7 +88,7 @@ test('what was denied elsewhere goes on without an answer through the SDK', asyn
   expect(told[0]?.texts[0]).toContain('Not today.');
 });
 
-test('what was approved elsewhere runs, once, however often the state is resumed', async () => {
+test('a call approved elsewhere runs once, however often the state is resumed', async () => {
   const { goOn, decide, execute } = await stop();
   await decide('approve');
   expect((await goOn(sayNothing)).finalOutput).toBe('Done.');
@@ -96,7 +96,7 @@ test('what was approved elsewhere runs, once, however often the state is resumed
   expect(execute).toHaveBeenCalledOnce();
 });
 
-test('the first decision counts: a rejection through the SDK comes too late for what was approved', async () => {
+test('the first decision counts: a rejection through the SDK is too late after an approval', async () => {
   const { goOn, decide, keptOf, execute } = await stop();
   await decide('approve');
   expect((await goOn(rejectAll)).finalOutput).toBe('Done.');
@@ -104,14 +104,14 @@ test('the first decision counts: a rejection through the SDK comes too late for 
   expect((await keptOf('c1'))?.confirmation).toMatchObject({ status: 'approved', by: { name: 'ada' } });
 });
 
-test('a run that nobody answered stops again', async () => {
+test('a run without an answer stops again', async () => {
   const { goOn, execute } = await stop();
   const result = await goOn(sayNothing);
   expect(result.interruptions.map(({ name }) => name)).toEqual(['pay']);
   expect(execute).not.toHaveBeenCalled();
 });
 
-test('an approval by nobody is none: the tool waits for somebody', async () => {
+test('an approval without a name does not count: the tool waits for a person', async () => {
   const { goOn, decide, execute, runtime } = await stop({ approver: () => undefined });
   const running = goOn(approveAll);
   await eventually(async () =>
@@ -123,7 +123,7 @@ test('an approval by nobody is none: the tool waits for somebody', async () => {
   expect(execute).toHaveBeenCalledOnce();
 });
 
-test('a rejection by nobody lets nothing run, and leaves the question open', async () => {
+test('a rejection without a name lets nothing run, and leaves the question open', async () => {
   const { goOn, execute, keptOf, told } = await stop({ approver: () => undefined });
   expect((await goOn(rejectAll)).finalOutput).toBe('Done.');
   expect(execute).not.toHaveBeenCalled();
@@ -131,7 +131,7 @@ test('a rejection by nobody lets nothing run, and leaves the question open', asy
   expect((await keptOf('c1'))?.confirmation?.status).toBe('pending');
 });
 
-test('alwaysApprove of the SDK answers the question at hand, and no later one', async () => {
+test('alwaysApprove of the SDK answers the current question, and no later one', async () => {
   const { goOn, execute, keptOf } = await stop();
   const controller = new AbortController();
   const running = goOn(
@@ -150,7 +150,7 @@ test('alwaysApprove of the SDK answers the question at hand, and no later one', 
 });
 
 test.each(['{"cents":', '', '[9]'])(
-  'a run that stopped over arguments that are no object goes on without asking anybody: %s',
+  'a run that stopped for arguments that are not an object continues without an approval: %s',
   async (text) => {
     const { stopped, goOn, execute, keptOf } = await stop({}, call('c1', text));
     expect(stopped.interruptions).toHaveLength(1);
@@ -160,14 +160,14 @@ test.each(['{"cents":', '', '[9]'])(
   },
 );
 
-test('a rejection of arguments that are no object is the answer of the SDK', async () => {
+test('a rejection of arguments that are not an object is the answer of the SDK', async () => {
   const { goOn, told, keptOf } = await stop({}, call('c1', '[9]'));
   expect((await goOn(rejectAll)).finalOutput).toBe('Done.');
   expect(told[0]?.texts).toEqual(['Too much.']);
   expect(await keptOf('c1')).toBeUndefined();
 });
 
-test('a run whose question the ledger has lost stops again, and asks anew', async () => {
+test('a run whose question the ledger has lost stops and asks again', async () => {
   const first = await stop();
   const second = await stop({}, { text: 'Nothing yet.' });
   const result = await second.goOn(
@@ -180,9 +180,9 @@ test('a run whose question the ledger has lost stops again, and asks anew', asyn
   expect((await second.keptOf('c1'))?.confirmation?.status).toBe('pending');
 });
 
-test('an approval through the SDK of a call the ledger has never seen does not let it run', async () => {
+test('an approval through the SDK of a call that the ledger does not know does not let it run', async () => {
   const first = await stop();
-  // Another ledger, as after a loss: there, nobody has asked about anything.
+  // Another ledger, as after a loss: it has no questions.
   const second = await stop({}, { text: 'Nothing yet.' });
   const controller = new AbortController();
   const stored = first.stopped.state.toString();
@@ -197,7 +197,7 @@ test.each([
   ['as one call, and cannot', {}, 0, 'ungoverned: ["helper"]'],
   ['as it is, and does', { ungoverned: ['helper'] }, 1, 'Done.'],
 ] as const)(
-  'an agent as a tool whose own tools stop the run is to go on inside: %s',
+  'an agent as a tool whose own tools stop the run must continue inside: %s',
   async (_, options, times, ending) => {
     const inner = await stop({}, { text: 'Nothing yet.' });
     const helperFor = (script: readonly Round[]) =>

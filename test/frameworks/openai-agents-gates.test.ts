@@ -64,7 +64,7 @@ describe('a tool made by tool(), with the error function it has by default', () 
     expect(outcome).toMatchObject({ type: 'ToolFailure', error: 'No funds.' });
   });
 
-  test('a success is one, whatever errors the body handled', async () => {
+  test('a success stays one, whatever errors the body handled', async () => {
     const { outcome } = await run([
       pay(() => {
         void Promise.reject(new Error('Not this one.')).catch(() => undefined);
@@ -122,7 +122,7 @@ describe('MCP servers', () => {
     expect(onConfirm).toHaveBeenCalledOnce();
   });
 
-  test('a run whose agent has a server of its own is refused, unless it is named', async () => {
+  test('a run whose agent has its own server is refused, unless it is named', async () => {
     const { server, callTool } = serverOf([{ type: 'text', text: 'paid' }], false);
     const given = { mcpServers: [server] };
     await expect(run([pay(() => 'paid', 'other')], given)).rejects.toThrow(
@@ -157,14 +157,14 @@ describe('an ungoverned tool within reach', () => {
         ],
       }),
     ],
-  ])('%s: the run is refused before the model is asked', async (_, more) => {
+  ])('%s: the run is refused before the model is called', async (_, more) => {
     await expect(run([governedTool], await more())).rejects.toThrow(
       /ungoverned tools: the tool "pay_free" of the agent/,
     );
     expect(body).not.toHaveBeenCalled();
   });
 
-  test('added while the run goes on: the next round is refused', async () => {
+  test('added during the run: the next round is refused', async () => {
     const late = new Agent({ name: 'late' });
     const adds = pay(() => {
       late.tools.push(free);
@@ -175,19 +175,19 @@ describe('an ungoverned tool within reach', () => {
     );
   });
 
-  test('is let through where it is named', async () => {
+  test('is allowed if it is named', async () => {
     const options = { ungoverned: ['pay_free'] };
     const { result } = await run([governedTool], { handoffs: [clerk()], options });
     expect(result.finalOutput).toBe('Done.');
   });
 
-  test('checkAgent finds it before anything runs, also where no tool is governed', async () => {
+  test('checkAgent finds it before anything runs, even if no tool is governed', async () => {
     const { checkAgent, tools } = await governTools([governedTool]);
     expect(() => checkAgent(new Agent({ name: 'shop', handoffs: [clerk()] }))).toThrow(/"pay_free"/);
     expect(() => checkAgent(new Agent({ name: 'shop', tools }))).not.toThrow();
   });
 
-  test('agents that hand off to each other are looked at once', async () => {
+  test('agents that hand off to each other are checked once', async () => {
     const { tools } = await governTools([governedTool]);
     const one = new Agent({ name: 'one', tools });
     one.handoffs.push(new Agent({ name: 'two', tools, handoffs: [one] }));
@@ -197,7 +197,7 @@ describe('an ungoverned tool within reach', () => {
 });
 
 describe('a note for the model', () => {
-  /** A provider on loopback that notes down what it is sent. */
+  /** A provider on loopback that records its requests. */
   async function withProvider(
     answers: readonly object[],
     use: (client: OpenAI) => Promise<unknown>,
@@ -251,7 +251,7 @@ describe('a note for the model', () => {
     expect(JSON.parse(told)).toEqual({ paid: 500, note });
   });
 
-  test('is a text of its own on the Responses API', async () => {
+  test('is a separate text on the Responses API', async () => {
     const response = (output: object[]) => ({
       id: 'resp_1',
       object: 'response',

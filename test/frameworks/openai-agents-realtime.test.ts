@@ -34,7 +34,7 @@ class LoopbackTransport extends EventEmitter {
   sendFunctionCallOutput({ callId }: { callId: string }, output: string): void {
     this.outputs.push({ callId, output });
   }
-  /** What the model on the other side does. */
+  /** The actions of the model on the other side. */
   call(callId: string, name: string, args: object): void {
     this.emit('function_call', {
       responseId: `response_${callId}`,
@@ -93,7 +93,7 @@ test('a call is judged, made once and recorded; a note stays inside the JSON', a
   expect(pay.mock.calls.map(([input]) => input)).toEqual([{ cents: 500 }]);
 });
 
-test('a blocked call and one that fails are told as tabled, and the session goes on', async () => {
+test('a blocked and a failed call get the tabled content, and the session continues', async () => {
   const { transport, told, errors } = await open(
     () => {
       throw new Error('No funds.');
@@ -113,7 +113,7 @@ test('a blocked call and one that fails are told as tabled, and the session goes
   expect(errors).toEqual([]);
 });
 
-test('a held call waits for a person, and the session is told when it was decided', async () => {
+test('a held call waits for a person, and the session learns the decision', async () => {
   const pay = vi.fn<() => string>(() => 'paid');
   const { runtime, transport, told } = await open(pay, { overrides: { pay: { mode: 'local' } } });
   transport.call('c1', 'pay', { cents: 5 });
@@ -129,7 +129,7 @@ test('a held call waits for a person, and the session is told when it was decide
   expect(pay).toHaveBeenCalledOnce();
 });
 
-test('with an approver the session asks, and its approval is the decision of the person named', async () => {
+test('with an approver the session asks, and its approval is the decision of the named person', async () => {
   const pay = vi.fn<() => string>(() => 'paid');
   const options = { overrides: { pay: { mode: 'local' } }, approver: 'grace' } as const;
   const { runtime, session, transport, told } = await open(pay, options);
@@ -142,7 +142,7 @@ test('with an approver the session asks, and its approval is the decision of the
   expect(made?.confirmation).toMatchObject({ status: 'approved', by: { name: 'grace' } });
 });
 
-test('with an approver, a rejection through the session is the decision of the person named, and is final', async () => {
+test('with an approver, a rejection through the session is the decision of the named person, and is final', async () => {
   const pay = vi.fn<() => string>(() => 'paid');
   const options = { overrides: { pay: { mode: 'local' } }, approver: 'grace' } as const;
   const { runtime, session, transport } = await open(pay, options);
@@ -170,7 +170,7 @@ test('with an approver, a rejection through the session is the decision of the p
   expect(pay).not.toHaveBeenCalled();
 });
 
-test('a fault of the program is an error of the session, and the model is not told about the program', async () => {
+test('a fault of the program is an error of the session, and the model learns nothing about the program', async () => {
   const { runtime, transport, errors } = await open(() => 'paid');
   await runtime.close();
   transport.call('c1', 'pay', { cents: 5 });

@@ -41,7 +41,7 @@ async function callFirst(
 
 const pay = z.object({ cents: z.number() });
 
-test('what zod says beyond JSON Schema is said by the SDK, in the body: the call has failed', async () => {
+test('the SDK checks zod rules beyond JSON Schema in the body: the call has failed', async () => {
   const execute = vi.fn<(input: { cents: number }) => string>(() => 'paid');
   const parameters = z.object({ cents: z.number().refine((cents) => cents % 5 === 0, 'Only fives.') });
   const paying = tool({ name: 'pay', description: 'Pays.', parameters, execute });
@@ -51,7 +51,7 @@ test('what zod says beyond JSON Schema is said by the SDK, in the body: the call
   expect(await outcomeOf('c1')).toMatchObject({ type: 'ToolFailure' });
 });
 
-test('a tool that throws has failed, whatever text the SDK makes of it', async () => {
+test('a tool that throws has failed, whatever text the SDK returns', async () => {
   const execute = (): never => {
     throw new Error('No funds.');
   };
@@ -66,7 +66,7 @@ test('a tool that throws has failed, whatever text the SDK makes of it', async (
   expect(open.told[0]?.texts[0]).toContain('No funds.');
 });
 
-test('what an errorFunction of the author says is an output', async () => {
+test('the result of the author’s errorFunction is an output', async () => {
   const execute = (): never => {
     throw new Error('No funds.');
   };
@@ -82,7 +82,7 @@ test('what an errorFunction of the author says is an output', async () => {
   expect(await outcomeOf('c0')).toMatchObject({ type: 'ToolExecutionResult' });
 });
 
-test('argument text that is no object is answered, and neither runs nor stops anything', async () => {
+test('argument text that is not an object is answered, and neither runs nor stops anything', async () => {
   const execute = vi.fn<() => string>();
   const paying = tool({ name: 'pay', description: 'Pays.', parameters: pay, execute });
   const { result, told } = await callFirst([paying], ['{"cents":', '', '[9]', '"x"', 'null']);
@@ -90,7 +90,7 @@ test('argument text that is no object is answered, and neither runs nor stops an
   expect(told).toHaveLength(5);
 });
 
-test('a limit of the tool itself is a limit of the call', async () => {
+test('a time limit of the tool itself is a limit of the call', async () => {
   const paying = tool({
     name: 'pay',
     description: 'Pays.',
@@ -110,7 +110,7 @@ test('a limit of the tool itself is a limit of the call', async () => {
 
 const slowly = () => new Promise<string>((resolve) => setTimeout(resolve, 30, 'paid'));
 
-test('a schema of outputs is checked by the runtime, and a denial is told as tabled all the same', async () => {
+test('the runtime checks an output schema, and a denial still has the tabled content', async () => {
   const paying = (paid: unknown) =>
     tool({
       name: 'pay',
@@ -161,7 +161,7 @@ test('images and files in an output are artifacts, and the model gets them as pa
   ]);
 });
 
-test('an output that looks like a part of the SDK is told as the JSON it is', async () => {
+test('an output that looks like a part of the SDK is passed on as JSON', async () => {
   const parameters = z.object({});
   const execute = async () => ({ type: 'text', text: 'Approved by everybody.' });
   const { told } = await callFirst(
@@ -195,7 +195,7 @@ test('tools that OpenAI runs are refused, unless they are named', async () => {
   expect(tools[0]).toBe(search);
 });
 
-test('an agent as a tool is one call, and what its own tools do are calls of the same session', async () => {
+test('an agent as a tool is one call, and its own tools make calls of the same session', async () => {
   const told: Told[] = [];
   const look = tool({
     name: 'lookup',

@@ -30,7 +30,7 @@ new Agent({ name: 'a', tools: governed.tools });
 new Agent<Context>({ name: 'a', tools: [wrapped, ours, readArtifact] });
 [ours, readArtifact] satisfies Tool<Context>[];
 
-// What the SDK passes fits what is declared of it.
+// The values from the SDK match the declared types.
 declare const runContext: RunContext<Context>;
 declare const details: NonNullable<Parameters<typeof weather.invoke>[2]>;
 declare const state: RunState<Context, Agent<Context, 'text'>>;
@@ -42,14 +42,14 @@ item satisfies OpenAiAgentsInterruption;
 await governed.takeApprovals(state);
 ({}) as OpenAiAgentsTool satisfies Tool<Context>;
 
-// The context is what the host says it is.
+// The host defines the type of the context.
 await governTools([weather], {
   session: ({ context }: OpenAiAgentsRunContext<Context>) => context.user,
   principal: ({ runContext: { context } }) => ({ userId: context.user }),
   approver: ({ runContext: { context } }) => context.user,
 });
 await governTools([weather], {
-  // @ts-expect-error nothing is known of a context that nobody has described
+  // @ts-expect-error the type of an undeclared context is unknown
   principal: ({ runContext: { context } }) => ({ userId: context.user }),
 });
 // @ts-expect-error tools come in a list

@@ -1,4 +1,4 @@
-/** The pages of the adapters, held against what is installed and what is there. */
+/** Checks the pages of the adapters against the installed packages and existing files. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -22,7 +22,7 @@ test.each(pages)('%s names the versions that are tested', (page) => {
     expect([name, first, last]).toEqual([name, versionIn(oldest, name), versionIn(latest, name)]);
 });
 
-test.each(pages)('%s says all that a page must, and links to what is there', (page) => {
+test.each(pages)('%s has every required part, and links to existing targets', (page) => {
   const headings = [...read(page).matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
   expect(headings).toEqual(
     expect.arrayContaining(['What it enforces', 'What it cannot', 'Approvals', 'Restarts', 'Versions']),

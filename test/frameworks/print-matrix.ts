@@ -1,4 +1,4 @@
-/** Prints the adapter matrix, for `npm run docs`. A process of its own, because it loads every framework. */
+/** Prints the adapter matrix, for `npm run docs`. A separate process, because it loads every framework. */
 import { renderMatrix } from './matrix.ts';
 
 process.stdout.write(await renderMatrix());

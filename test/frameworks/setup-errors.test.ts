@@ -1,4 +1,4 @@
-/** What a model is shown where the program did not set a run up: no option, no function, nothing to type. */
+/** The content for the model if the program did not set a run up: no option, no function, nothing to type. */
 import { AIMessage } from '@langchain/core/messages';
 import { tool as langChainTool } from '@langchain/core/tools';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
@@ -59,7 +59,7 @@ test('Mastra', async () => {
 });
 
 describe('OpenAI Agents, in an agent that is a tool', () => {
-  /** What the model of the outer agent is told, and the outcome on record. */
+  /** The content for the model of the outer agent, and the outcome on record. */
   const ask = async (inner: 'has an ungoverned tool' | 'is closed') => {
     const parameters = z.object({});
     const pay = openAiTool({ name: 'pay', description: '', parameters, execute: () => 'paid' });
@@ -86,7 +86,7 @@ describe('OpenAI Agents, in an agent that is a tool', () => {
   test.each([
     ['has an ungoverned tool', 'name them in its option ungoverned'],
     ['is closed', 'This runtime is closed'],
-  ] as const)('where the inner one %s', async (inner, developer) => {
+  ] as const)('if the inner one %s', async (inner, developer) => {
     const { told, kept } = await ask(inner);
     expect(told).toContain('not set up as it must be');
     expect(told).not.toMatch(apiName);

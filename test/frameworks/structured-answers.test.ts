@@ -1,4 +1,7 @@
-/** Structured final answers with governed tools: what a framework adds to get one is not taken for an ungoverned tool. */
+/**
+ * Structured final answers with governed tools: the tool that a framework adds for one is not taken for an
+ * ungoverned tool.
+ */
 import { FunctionTool, InMemorySessionService, LlmAgent, LogLevel, Runner, setLogLevel } from '@google/adk';
 import { HumanMessage } from '@langchain/core/messages';
 import { tool as langChainTool } from '@langchain/core/tools';

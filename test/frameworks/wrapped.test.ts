@@ -1,4 +1,4 @@
-/** What somebody finds who takes a wrapped tool apart: the body is not in there, and every way in leads to the gates. */
+/** An attacker takes a wrapped tool apart: the body is not in it, and every entry leads to the gates. */
 import { tool as agentsTool } from '@openai/agents';
 import { tool as claudeTool } from '@anthropic-ai/claude-agent-sdk';
 import { tool as langChainTool } from '@langchain/core/tools';
@@ -24,7 +24,7 @@ type Wrapped = {
   readonly original: object;
   /** All that the host is given. */
   readonly governed: object;
-  /** What the framework is given. */
+  /** What the framework gets. */
   readonly tools: unknown;
 };
 const sessionId = 'thread-1';
@@ -123,7 +123,7 @@ const wraps: readonly (readonly [string, (body: Body) => Promise<Wrapped>])[] = 
   ],
 ];
 
-/** Where a tool keeps what its author wrote, by the framework's names. */
+/** Where a tool stores its author's functions, by the framework's names. */
 const bodyKeys = [
   'execute',
   'invoke',
@@ -137,7 +137,7 @@ const bodyKeys = [
 ] as const;
 
 describe.each(wraps)('%s', (_, wrap) => {
-  test('neither the tool nor its body can be reached from what was made of it', async () => {
+  test('neither the tool nor its body can be reached from the wrapped tool', async () => {
     const body = vi.fn<Body>(() => 'paid');
     const { original, governed } = await wrap(body);
     const secret = new Set<unknown>([original, body, ...ownFunctions(original)]);
@@ -173,7 +173,7 @@ describe.each(wraps)('%s', (_, wrap) => {
     expect(body).not.toHaveBeenCalled();
   });
 
-  test('a body that is put into the original later is not a way around', async () => {
+  test('a body that is put into the original later does not bypass the gates', async () => {
     const body = vi.fn<Body>(() => 'paid');
     const { original, tools } = await wrap(body);
     for (const key of bodyKeys) Reflect.set(original, key, body);
@@ -215,7 +215,7 @@ async function attempt(code: () => unknown): Promise<void> {
 const ownFunctions = (tool: object): unknown[] =>
   Reflect.ownKeys(tool).flatMap((key) => {
     const value: unknown = Reflect.get(tool, key);
-    // What decides whether to ask, or what is offered, is no body.
+    // A function that decides about approval or availability is not a body.
     return typeof value === 'function' && bodyKeys.includes(key as never) ? [value] : [];
   });
 

@@ -45,7 +45,7 @@ describe('[secrets-stay-out] a person who decides about masked arguments', () =>
     expect(riskRank({ risk: risk.filter((word) => word.startsWith('hidden')) })).toBe(3);
   });
 
-  it('is told when the schema drops the argument that hides the other', async () => {
+  it('learns when the schema drops the argument that hides the other', async () => {
     const { risk, effectiveInput } = await askAbout(
       { recipient: account, token: account },
       { input: z.object({ recipient: z.string() }) },

@@ -40,7 +40,7 @@ function newSchema(): void {
   schema = `faults_${process.pid}_${schemas++}`;
 }
 
-/** A client of the server beside the ledger, for what only another program would do. */
+/** A separate client of the server, for actions of other programs. */
 async function openClient(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
@@ -86,7 +86,7 @@ test('a remark whose answer was lost is stored once, although it has no version'
   expect(await direct.entries.read({ limit: 10 })).toHaveLength(3);
 });
 
-test('calls go on after all connections of a process were cut', async () => {
+test('calls continue after all connections of a process were cut', async () => {
   newSchema();
   const proxy = await openProxy();
   const ledger = await open({}, proxy.url);

@@ -146,7 +146,7 @@ describe('roles', () => {
         spillFolder: join(folder, `spill-${role}`),
       }),
     );
-  /** What the server says to a statement of this role. */
+  /** The server's answer to a statement of this role. */
   async function tryAs(role: string, sql: string): Promise<string> {
     const client = new pg.Client({ connectionString: urlOf(schema, login(role)) });
     await client.connect();

@@ -62,7 +62,7 @@ describe('a PostgreSQL ledger behind a pooler in transaction mode keeps the cont
     });
 });
 
-test('a listening connection of its own wakes a process whose statements go through a pooler', async () => {
+test('a separate listening connection wakes a process whose statements go through a pooler', async () => {
   const schema = newSchema();
   const reader = await openPooled(schema, { listen: server.url });
   const writer = await openPooled(schema);

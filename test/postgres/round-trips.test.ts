@@ -1,4 +1,4 @@
-/** How often a call asks the server, and that nothing is taken for granted because of it. */
+/** How many round trips a call takes, and that saving them skips no check. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -118,7 +118,7 @@ test('a call that another process made is answered with its outcome and does not
 });
 
 test.each([undefined, 100])(
-  'no-silent-rerun: a repeat of an effect that another process left in doubt is held, not run (limit %s)',
+  'no-silent-rerun: a repeat of an unresolved effect of another process is held, not run (limit %s)',
   async (limit) => {
     newSchema();
     const one = run(await open(), 'breaks', limit);

@@ -129,7 +129,7 @@ test('the password is in no error, no outcome and no description of the runtime'
   expect(shown).not.toContain(new URL(server).password);
 });
 
-test('a process with another seal key is refused, and the others go on', async () => {
+test('a process with another seal key is refused, and the others continue', async () => {
   const url = withSchema(server);
   const runtime = closeLater(createRuntime({ tools: [pay], ledger: url }));
   await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay', order));

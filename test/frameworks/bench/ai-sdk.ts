@@ -22,6 +22,6 @@ const aiSdkLane = (name: string, sdk: AiSdk, Mock: MockModel): Lane => ({
   },
 });
 
-// The harness names what it uses of the package; the types of the two versions differ elsewhere.
+// The harness declares the parts of the package that it uses; the types of the two versions differ elsewhere.
 export const aiSdk7: Lane = aiSdkLane('AI SDK 7', sdk7 as never, MockLanguageModelV4 as never);
 export const aiSdk6: Lane = aiSdkLane('AI SDK 6', sdk6 as never, MockLanguageModelV3 as never);

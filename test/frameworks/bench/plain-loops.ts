@@ -1,4 +1,4 @@
-/** Loops of one's own: over the two SDKs without an agent in them, and over nothing but functions. */
+/** Hand-written loops: over the two SDKs without an agent, and over plain functions. */
 import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import { createRuntime, govern } from 'quittance';
@@ -10,7 +10,7 @@ import type { PlainTool, Script } from '../suite/harness.ts';
 import { createPlayer, toJsonSchema } from '../suite/harness.ts';
 import type { Lane } from './lane.ts';
 
-/** What a loop does without us: the body, and its output as JSON. */
+/** What a loop does without Quittance: the body, and its output as JSON. */
 const runBare = async (tool: PlainTool, input: unknown): Promise<string> =>
   JSON.stringify(await tool.run(input as Record<string, unknown>, undefined));
 

@@ -20,7 +20,7 @@ const refund = defineTool({
 const runtime = createRuntime({ tools: [refund] });
 const ui = createAgUi({ runtime });
 
-// What the model would ask for. A real agent keeps its conversation here, on the server.
+// The model's request. A real agent stores its conversation here, on the server.
 const wanted = { id: 'call_1', name: 'refund', arguments: { order: 'A7', cents: 500 } };
 
 const server = createServer((request, response) => {

@@ -55,6 +55,6 @@ const { text } = await generateText({
 });
 
 assert.equal(text, 'One was refunded.');
-assert.deepEqual(refunded, [500]); // a number, and only the one that policy lets through
+assert.deepEqual(refunded, [500]); // a number, and only the one that policy allows
 for (const { toolName, outcome } of await governed.runtime.calls.audit({ sessionId: 'ticket-42' }))
   console.log(toolName, outcome.kind);

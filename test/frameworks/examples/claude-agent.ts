@@ -46,7 +46,7 @@ const sessionId = crypto.randomUUID();
 
 /** One query. Its session is the session of the ledger, too. */
 async function ask(text: string, options: Options, run = governed.run({ sessionId })) {
-  const prompt = openPrompt(text); // a text would do, were it not for the query that is resumed
+  const prompt = openPrompt(text); // a text is enough for a query that is never resumed
   let result: SDKResultMessage | undefined;
   for await (const message of query({
     prompt,
@@ -54,7 +54,7 @@ async function ask(text: string, options: Options, run = governed.run({ sessionI
       ...run.options,
       allowedTools: ['mcp__shop'],
       tools: [],
-      // What follows has the program talk to the script, and leaves alone what it knows of you.
+      // From here on the program talks to the script, and ignores your own settings.
       settingSources: [],
       cwd: home,
       env: {
@@ -81,7 +81,7 @@ const stopped = await ask('Refund both orders.', { sessionId });
 assert.deepEqual(refunded, [500]); // a number; the other one waits for a person
 assert.equal(stopped.deferred_tool_use?.id, 'toolu_2');
 
-// Later, in any process: what the person said, and on.
+// Later, in any process: record the person's answer and continue.
 const run = governed.run({ sessionId });
 await run.takeApprovals([{ toolUseId: stopped.deferred_tool_use.id, approved: true }]);
 const { result } = await ask('Go on.', { resume: sessionId }, run);

@@ -21,7 +21,7 @@ const governed = await governTools([refund], {
     Number(cents) > 2_000
       ? ToolDecision.block('More than 20 euros.')
       : ToolDecision.requiresConfirmation(`Pay back ${Number(cents)} cents?`),
-  approver: 'grace', // whoever resumes the thread: take it from your own login
+  approver: 'grace', // the person who resumes the thread: take it from your own login
 });
 
 // The model asks for two refunds at once, the first with its number in quotes, and then ends.
@@ -40,7 +40,7 @@ const agent = createAgent({
 });
 const config = { configurable: { thread_id: 'ticket-42' } };
 
-// The run stops where a person has to be asked …
+// The run stops when a person has to decide …
 const stopped = await agent.invoke({ messages: [new HumanMessage('Refund both orders.')] }, config);
 const { __interrupt__: questions } = stopped as {
   __interrupt__?: { id: string; value: LangChainQuestion }[];
@@ -49,12 +49,12 @@ const [question] = questions ?? [];
 assert(question !== undefined && refunded.length === 0);
 console.log(question.value.description);
 
-// … and goes on with the answer, in this process or another.
+// … and continues with the answer, in this process or another.
 const { confirmationId } = question.value;
 const resume = { [question.id]: { confirmationId, approved: true } };
 const { messages } = await agent.invoke(new Command({ resume }), config);
 
 assert.equal(messages.at(-1)?.text, 'One was refunded.');
-assert.deepEqual(refunded, [500]); // a number, and only the one that policy lets through
+assert.deepEqual(refunded, [500]); // a number, and only the one that policy allows
 for (const { toolName, outcome } of await governed.runtime.calls.audit({ sessionId: 'ticket-42' }))
   console.log(toolName, outcome.kind);

@@ -20,7 +20,7 @@ const tools = {
 };
 
 const governed = await governTools(tools, {
-  approver: 'grace', // who answers in Mastra's approvals
+  approver: 'grace', // the person who answers Mastra's approvals
   onPreToolUse: ({ arguments: { cents } }) => {
     if (Number(cents) > 50_000) return ToolDecision.block('More than 500 euros.');
     return Number(cents) > 2_000
@@ -71,11 +71,11 @@ const agent = mastra.getAgent('clerk');
 const memory = { thread: 'ticket-42', resource: 'ada' };
 const stopped = await agent.generate('Refund these orders.', { memory });
 assert.equal(stopped.finishReason, 'suspended');
-assert.deepEqual(refunded, [500]); // a number, and only the one that policy lets through unasked
+assert.deepEqual(refunded, [500]); // a number, and only the one that needs no approval
 const { suspendPayload } = stopped.suspendPayload as { suspendPayload: { description: string } };
 console.log('asked:', suspendPayload.description);
 
-const { runId = '' } = stopped; // later, and in any process that shares the storage and the ledger
+const { runId = '' } = stopped; // later, in any process that shares the storage and the ledger
 const { text } = await agent.approveToolCallGenerate({ runId, toolCallId: 'call_3' });
 assert.equal(text, 'Two were refunded.');
 assert.deepEqual(refunded, [500, 3_000]);

@@ -54,7 +54,7 @@ const stopped = await runner.run(agent, 'Refund both orders.', { context: { sess
 assert.deepEqual(refunded, [500]); // a number; the other one waits for a person
 const stored = stopped.state.toString();
 
-// Later, in any process: what the person said, and on.
+// Later, in any process: record the person's answer and continue.
 const state = await RunState.fromString(agent, stored);
 for (const interruption of state.getInterruptions()) state.approve(interruption);
 await governed.takeApprovals(state);

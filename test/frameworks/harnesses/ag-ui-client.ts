@@ -1,9 +1,9 @@
-/** User interfaces of AG-UI, in the words of the tests. */
+/** User interfaces of AG-UI, as the tests use them. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { HttpAgent } from '@ag-ui/client';
 
-/** A user interface that shows the runs of an agent behind AG-UI, as its package has it. */
+/** A user interface that shows the runs of an agent behind AG-UI, from its real package. */
 export type AgUiClient = {
   /** Sends a message of the user and waits until the run ends. */
   say(text: string): Promise<void>;
@@ -31,7 +31,7 @@ export type AgUiConnection = {
 
 export type ConnectAgUi = (connection: AgUiConnection) => Promise<AgUiClient>;
 
-/** Tabled content is JSON; some interfaces parse it before they show it. */
+/** Tabled content is JSON. Some interfaces parse it before they show it. */
 export const parseResult = (result: unknown): unknown => {
   try {
     return typeof result === 'string' ? (JSON.parse(result) as unknown) : result;

@@ -1,4 +1,7 @@
-/** An agent behind AG-UI on a local port: a plain loop over a scripted model, which keeps its conversation itself. */
+/**
+ * An agent behind AG-UI on a local port: a plain loop over a scripted model, which stores its own
+ * conversation.
+ */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BaseEvent, RunAgentInput } from '@ag-ui/core';
@@ -10,16 +13,16 @@ import { createAgUi } from 'quittance/ag-ui';
 import type { Round, Script, ScriptedCall, Told } from '../suite/harness.ts';
 import { createPlayer } from '../suite/harness.ts';
 
-/** What the server knows of a thread: what the model called, and what it was told. */
+/** The server's data about a thread: the model's calls, and their results. */
 export type AgUiThread = { rounds: ScriptedCall[][]; told: Told[] };
 
 export type AgUiServer = {
   readonly url: string;
   /** All events, as they were sent. */
   readonly sent: readonly BaseEvent[];
-  /** What became of the answers that clients sent. */
+  /** The results of the answers that clients sent. */
   readonly taken: readonly AgUiTaken[];
-  /** What requests failed with, before there was a run to tell of it. */
+  /** Errors of requests that failed before a run could report them. */
   readonly failed: readonly unknown[];
   close(): Promise<void>;
 };
@@ -29,7 +32,10 @@ export type AgUiServing = {
   readonly script: Script;
   readonly sessionId: string;
   readonly thread: AgUiThread;
-  /** Who sends the requests, as the server knows them. Without, held calls are waited for in the run. */
+  /**
+   * The person who sends the requests, as the server knows them. Without one, held calls are awaited in the
+   * run.
+   */
   readonly person: string | undefined;
   readonly signal?: AbortSignal;
   readonly turn?: { readonly parentSessionId?: string };
@@ -45,7 +51,7 @@ export async function serveAgUi(serving: AgUiServing): Promise<AgUiServer> {
   const taken: AgUiTaken[] = [];
   const failed: unknown[] = [];
 
-  /** Makes the calls of the last round; true where all have ended. */
+  /** Makes the calls of the last round. Returns true if all have ended. */
   const answerRound = async (turn: ReturnType<Runtime['turn']>): Promise<boolean> => {
     const round = thread.rounds.at(-1) ?? [];
     const earlier = thread.rounds.slice(0, -1);

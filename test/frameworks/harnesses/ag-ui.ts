@@ -94,7 +94,7 @@ type Kept = {
 
 const hello: Message = { id: 'm1', role: 'user', content: 'Go.' };
 
-/** The client shows what the model was told. Where a message uses an id twice, the id stands for one call there. */
+/** The client shows the content for the model. If a message uses an id twice, the id is one call there. */
 function checkShown(messages: readonly Message[], { told }: AgUiThread): void {
   const shown = messages.flatMap((message) => (message.role === 'tool' ? [message] : []));
   for (const callId of new Set(told.map((one) => one.callId))) {

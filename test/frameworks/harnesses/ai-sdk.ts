@@ -1,4 +1,4 @@
-/** An agent of the AI SDK. Version 6 and 7 differ in names only, as far as this goes. */
+/** An agent of the AI SDK. Versions 6 and 7 differ only in names here. */
 import { governTools } from 'quittance/ai-sdk';
 import type { Harness, PlainTool, Ran, Round, RunOptions, Script, Told } from '../suite/harness.ts';
 import { createPlayer, toJsonSchema } from '../suite/harness.ts';
@@ -185,7 +185,7 @@ const readTold = ({ role, content }: Message): readonly Told[] =>
               texts:
                 typeof output.value === 'string'
                   ? [output.value]
-                  : // What is no text and no list of parts is of no tool of ours.
+                  : // A value that is neither a text nor a list of parts is not from a governed tool.
                     (Array.isArray(output.value) ? output.value : []).flatMap(({ text }) => text ?? []),
               isError: output.type === 'content' ? undefined : output.type.startsWith('error'),
             },

@@ -1,6 +1,6 @@
 /**
- * A host of the Claude Agent SDK in a process of its own, to be killed: `node claude-agent-host.ts JSON`. Its model
- * calls for a payment, under an id of its own each time the session goes on.
+ * A host of the Claude Agent SDK in a separate process, to be killed: `node claude-agent-host.ts JSON`. Its
+ * model requests a payment, with a new id each time the session continues.
  */
 import { appendFileSync } from 'node:fs';
 import { tool } from '@anthropic-ai/claude-agent-sdk';
@@ -20,7 +20,7 @@ const {
   readonly ledger: string;
   readonly effects: string;
   readonly home: string;
-  /** What the SDK calls the session: here, what Quittance calls it too. */
+  /** The SDK's session id, which is also the session id in Quittance. */
   readonly session: string;
   readonly resumes: boolean;
 };

@@ -1,4 +1,4 @@
-/** Queries of the Claude Agent SDK whose model is scripted: no key, no network, nothing read of whoever runs them. */
+/** Queries of the Claude Agent SDK with a scripted model: no key, no network, no settings of the user. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { serveMessages } from './scripted-messages.ts';
 /** A folder for the settings and the sessions of the SDK. */
 export const makeHome = (): string => mkdtempSync(join(tmpdir(), 'claude-home-'));
 
-/** Runs a query to its end; undefined where it ended without a result. `onQuery` is handed the query meanwhile. */
+/** Runs a query to its end. Undefined if it ended without a result. `onQuery` gets the query meanwhile. */
 export async function runScripted(
   home: string,
   next: (request: MessagesRequest) => Promise<readonly ScriptedBlock[]>,
@@ -23,7 +23,7 @@ export async function runScripted(
   const ended: Promise<void>[] = [];
   try {
     let result: SDKResultMessage | undefined;
-    // A query can only be interrupted, and a deferred call only be resumed, where the input stays open.
+    // A query can be interrupted, and a deferred call resumed, only while the input is open.
     const prompt = openPrompt('Go.');
     const running = query({
       prompt,
@@ -48,13 +48,13 @@ export async function runScripted(
     }
     return result;
   } finally {
-    // It writes its session down until then, and another process may want to go on with that.
+    // It stores its session until then, and another process may continue it.
     await Promise.all(ended);
     await close();
   }
 }
 
-/** Everything the program wrote down of its sessions. */
+/** Everything that the program stored about its sessions. */
 export const transcriptsIn = (home: string): string =>
   readdirSync(home, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.jsonl'))
@@ -76,10 +76,10 @@ const isolated = (home: string, url: string): Record<string, string> => ({
 
 const mark = 'claude-process-';
 
-/** The program outlives a host that is killed, so its id is left where whoever killed the host finds it. */
+/** The program outlives a killed host, so its process id is stored for the test that killed the host. */
 function spawnOnRecord({ command, args, cwd, env, signal }: SpawnOptions) {
   const child = spawn(command, args, { cwd, env, signal, stdio: ['pipe', 'pipe', 'ignore'] });
-  child.on('error', () => undefined); // the SDK hears of it, too
+  child.on('error', () => undefined); // the SDK gets the error too
   const record = join(tmpdir(), `${mark}${child.pid}`);
   writeFileSync(record, '');
   child.on('exit', () => rmSync(record, { force: true }));

@@ -1,4 +1,4 @@
-/** An agent of the Claude Agent SDK: the real program, with a scripted Messages API to talk to. */
+/** An agent of the Claude Agent SDK: the real program, with a scripted Messages API. */
 import { readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -21,7 +21,7 @@ const harness: Harness = {
   name: 'Claude Agent SDK',
   module: import.meta.url,
   streams: true,
-  // Before 0.3.325 a call that was deferred is lost when the session is resumed: there, calls wait where they are.
+  // Before 0.3.325 a deferred call is lost when the session is resumed, so calls wait in place there.
   suspends: version.localeCompare('0.3.325', 'en', { numeric: true }) >= 0,
   reuse: 'told once',
   annotations: 'of the author',
@@ -73,7 +73,7 @@ const harness: Harness = {
         const suspended: Place = { home, session: result.session_id, toolUseId: deferred.id };
         return { text: undefined, told, suspended: JSON.stringify(suspended) };
       }
-      // Where it was resumed, somebody may want to resume it once more.
+      // A resumed session may be resumed again.
       if (place === undefined) rmSync(home, { recursive: true, force: true, maxRetries: 5 });
       return { text: result.result, told };
     };
@@ -90,7 +90,7 @@ const harness: Harness = {
 };
 export default harness;
 
-/** Where a run stopped: the folder of the SDK, its session there, and the call that waits. */
+/** The position of a stopped run: the folder of the SDK, its session there, and the call that waits. */
 type Place = { readonly home: string; readonly session: string; readonly toolUseId: string };
 
 const kinds = { string: z.string(), number: z.number(), boolean: z.boolean() };
@@ -107,7 +107,7 @@ function toTool(plain: PlainTool): ClaudeAgentTool {
       const text = typeof result === 'string' ? result : JSON.stringify(result ?? null);
       return { content: [{ type: 'text', text }] };
     },
-    // As near as the SDK comes to a tool that wants approval.
+    // The closest that the SDK has to a tool that needs approval.
     needsApproval || annotations !== undefined
       ? { annotations: { ...(needsApproval && { destructiveHint: true }), ...annotations } }
       : undefined,
@@ -135,7 +135,7 @@ function readTold({ content }: MessagesRequest['messages'][number]): readonly To
   );
 }
 
-/** Of an error the program makes one text, a part on each line; what is tabled is JSON on one line. */
+/** The program turns an error into one text with a part on each line. Tabled content is JSON on one line. */
 const splitNote = (said: string): readonly string[] => {
   const end = said.startsWith('{') ? said.indexOf('\n') : -1;
   return end === -1 ? [said] : [said.slice(0, end), said.slice(end + 1)];

@@ -90,7 +90,7 @@ export const questionsIn = (content: Content | undefined): string[] =>
 
 export const toTool = (plain: PlainTool) =>
   Object.assign(toFunctionTool(plain), {
-    // Where a tool of MCPToolset holds what its server said.
+    // Where a tool of MCPToolset stores the server's annotations.
     ...(plain.annotations !== undefined && { mcpTool: { name: plain.name, annotations: plain.annotations } }),
   });
 
@@ -98,14 +98,14 @@ const toFunctionTool = (plain: PlainTool) =>
   new FunctionTool({
     name: plain.name,
     description: `The tool ${plain.name}.`,
-    // The kit takes its own dialect; JSON Schema is read as well.
+    // The kit accepts its own dialect and JSON Schema.
     parameters: toJsonSchema(plain) as never,
     ...(plain.needsApproval !== undefined && { requireConfirmation: plain.needsApproval }),
     execute: (args: unknown, context) =>
       plain.run(args as Readonly<Record<string, unknown>>, context?.abortSignal),
   });
 
-/** `toParts` gives the parts of what the model says; by default with the ids of the script. */
+/** `toParts` returns the parts of the model's message; by default with the ids of the script. */
 export class ScriptedModel extends BaseLlm {
   readonly #player;
   readonly #told: Told[];

@@ -1,4 +1,4 @@
-/** A loop of one's own over any functions: `govern`, a runtime and a turn, and no adapter at all. */
+/** A hand-written loop over any functions: `govern`, a runtime and a turn, without an adapter. */
 import { createRuntime, govern, outcomeIsError, outcomeToContentParts, sessionCallId } from 'quittance';
 import type { Harness, Told } from '../suite/harness.ts';
 import { createPlayer } from '../suite/harness.ts';

@@ -1,4 +1,4 @@
-/** What an agent of LangChain and a graph of LangGraph have in common: their tools, their model, how they are run. */
+/** Shared by an agent of LangChain and a graph of LangGraph: their tools, their model, how they run. */
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import type { BaseMessage } from '@langchain/core/messages';
 import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage } from '@langchain/core/messages';
@@ -12,7 +12,7 @@ import { createPlayer, toJsonSchema } from '../suite/harness.ts';
 
 type LangChainTool = ReturnType<typeof toTool>;
 
-/** What is run: the parts of a compiled graph that are used here. */
+/** The parts of a compiled graph that are used here. */
 type Graph = {
   invoke(input: never, config: object): Promise<unknown>;
   stream(input: never, config: object): Promise<AsyncIterable<unknown>>;
@@ -81,7 +81,7 @@ export const toTool = (plain: PlainTool) =>
     ...(plain.annotations !== undefined && { metadata: { annotations: plain.annotations } }),
   });
 
-/** Says what the script says, and remembers what it was told about calls. */
+/** Says what the script says, and remembers the results of calls. */
 export class ScriptedModel extends BaseChatModel {
   readonly told: Told[] = [];
   readonly #player: ReturnType<typeof createPlayer>;
@@ -148,7 +148,7 @@ type Suspended = {
   readonly confirmationId: string;
 };
 
-/** What the checkpointer holds, as text: its leaves are bytes. */
+/** The content of the checkpointer as text: its leaves are bytes. */
 const pack = (
   { storage, writes }: MemorySaver,
   { id, value: { confirmationId } }: { readonly id: string; readonly value: LangChainQuestion },

@@ -1,4 +1,4 @@
-/** An agent of LangChain, with tools that are governed and the middleware that names what no tool has. */
+/** An agent of LangChain, with governed tools and the middleware that names missing ones. */
 import { createAgent, createMiddleware } from 'langchain';
 import type { Harness } from '../suite/harness.ts';
 import { langChainHarness } from './langchain-harness.ts';

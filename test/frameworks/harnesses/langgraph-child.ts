@@ -1,6 +1,6 @@
 /**
- * A process with an agent whose thread is kept in a file: `node langgraph-child.ts FOLDER WHEN`. It goes on with the
- * thread where there is one, and dies when it is told to. Its model gives every call a new id, as models do.
+ * A process with an agent whose thread is stored in a file: `node langgraph-child.ts FOLDER WHEN`. It
+ * continues an existing thread, and dies on command. Its model gives every call a new id, as models do.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A graph of LangGraph, drawn by hand, with a node of tools that are governed. */
+/** A hand-built graph of LangGraph, with a node of governed tools. */
 import { MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
 import type { Harness } from '../suite/harness.ts';
@@ -14,6 +14,6 @@ const graph: Harness = langChainHarness('LangGraph', import.meta.url, ({ governe
     .compile({ checkpointer }),
 );
 
-// A node of tools leaves out calls whose id has an answer in the thread.
+// A node of tools skips calls whose id has an answer in the thread.
 const harness: Harness = { ...graph, reuse: 'left out' };
 export default harness;

@@ -8,7 +8,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** `argumentText` gives the text of arguments, where that is to be something else than their JSON. */
+/** `argumentText` returns the text of arguments, if it should differ from their JSON. */
 export function scriptedModel(
   script: Script,
   told: Told[] | ToldParts[],

@@ -73,7 +73,7 @@ const harness: Harness = {
 };
 export default harness;
 
-/** What a process needs to go on with a run: of the storage, what is in its tables. */
+/** The data that a process needs to continue a run: the tables of the storage. */
 type Kept = { readonly runId: string; readonly toolCallId: string; readonly tables: Tables };
 type Tables = Readonly<Record<string, readonly (readonly [unknown, unknown])[]>>;
 

@@ -79,7 +79,7 @@ export const toTool = (plain: PlainTool) =>
     plain.annotations === undefined ? {} : { annotations: plain.annotations },
   );
 
-/** A model of the SDK that says what the script says, and notes down what it was told. */
+/** A model of the SDK that follows the script and records its input. */
 export function scriptedModel(script: Script, told: Told[]): Model {
   const player = createPlayer(script);
   let responses = 0;
@@ -119,7 +119,7 @@ const toItems = (round: Round, response: number): Item[] =>
         id: `fc_${id}`,
         callId: id,
         name,
-        // Models write texts; a script may have one that is no JSON.
+        // Models write texts. A script may have one that is not JSON.
         arguments: typeof args === 'string' ? args : JSON.stringify(args),
         status: 'completed',
       }));

@@ -40,7 +40,8 @@ const harness: Harness = openAiHarness(
         const response = await client.responses.create(body, options);
         const outputs = await run.answerResponse(response, options);
         if (outputs.length === 0) return { text: response.output_text, told };
-        // What the model said goes back to it: outputs are inputs to this API, which its types say only of most.
+        // The model's output goes back to it: outputs are inputs to this API, which its types state only for
+        // most.
         input.push(...(response.output as OpenAI.Responses.ResponseInput), ...outputs);
       }
     },

@@ -7,14 +7,14 @@ import { createPlayer } from '../suite/harness.ts';
 
 export type GeminiServer = {
   readonly url: string;
-  /** The bodies of the requests, as they came. */
+  /** The bodies of the requests. */
   readonly requests: readonly GeminiRequest[];
   close(): Promise<void>;
 };
 
 export type GeminiRequest = { readonly contents: readonly Content[]; readonly tools?: readonly unknown[] };
 
-/** `toParts` gives the parts of what the model says; by default with the ids of the script. */
+/** `toParts` returns the parts of the model's message; by default with the ids of the script. */
 export async function serveGemini(
   script: Script,
   told: Told[],
@@ -39,7 +39,7 @@ export async function serveGemini(
         return;
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      // Each part in a chunk of its own, as the API may send them.
+      // Each part in its own chunk, as the API may send them.
       for (const [index, part] of parts.entries())
         response.write(
           `data: ${JSON.stringify(say([part], index === parts.length - 1 ? 'STOP' : undefined))}\r\n\r\n`,

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A block of what the model says. */
+/** A block of the model's message. */
 export type ScriptedBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown };
@@ -12,7 +12,7 @@ export type MessagesRequest = {
   readonly tools?: readonly { readonly name: string }[];
 };
 
-/** Serves what `next` says to requests that offer tools; anything else gets a word nobody reads. */
+/** Answers requests that offer tools with `next`; anything else gets a fixed word. */
 export async function serveMessages(
   next: (request: MessagesRequest) => Promise<readonly ScriptedBlock[]>,
 ): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {

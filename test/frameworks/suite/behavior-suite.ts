@@ -33,7 +33,7 @@ export function behaviorSuite(harness: Harness): void {
     describe.each(ways)('streaming: %s', (stream) => {
       const options = { sessionId, stream };
 
-      test('a blocked call does not run, the model is told so as tabled, and the run goes on', async () => {
+      test('a blocked call does not run, the model gets the tabled content, and the run continues', async () => {
         const run = vi.fn<PlainTool['run']>();
         const { stage, outcomeOf } = await start(harness, [pay(run)], {
           onPreToolUse: () => ToolDecision.block('Not on a Sunday.'),
@@ -45,7 +45,7 @@ export function behaviorSuite(harness: Harness): void {
         expect(await outcomeOf('c1')).toMatchObject({ type: 'ToolDenied', code: 'policy.hook' });
       });
 
-      test('what the model is told of a success and of a failure is what the ledger holds', async () => {
+      test('the content for the model of a success and of a failure is what the ledger holds', async () => {
         const { stage, outcomeOf } = await start(harness, [
           { name: 'weigh', parameters: {}, run: () => ({ grams: 12, of: ['a', null] }) },
           {
@@ -84,7 +84,7 @@ export function behaviorSuite(harness: Harness): void {
             return { for: name };
           },
         };
-        // A read: whoever keeps the order of effects lets reads run side by side.
+        // A read: adapters that keep the order of effects run reads in parallel.
         const { stage } = await start(harness, [echo], { overrides: { lookup: { mode: 'read' } } });
         const names = ['a', 'b', 'c'] as const;
         const calls = names.map((name) => ({ id: `call_${name}`, name: 'lookup', arguments: { name } }));
@@ -99,7 +99,7 @@ export function behaviorSuite(harness: Harness): void {
 
     const options = { sessionId };
 
-    test('nested arguments and outputs arrive as they were sent', async () => {
+    test('nested arguments and outputs arrive unchanged', async () => {
       const order = {
         lines: [
           { sku: 'a', count: 2 },
@@ -117,7 +117,7 @@ export function behaviorSuite(harness: Harness): void {
       expect(await outcomeOf('c1')).toMatchObject({ output: { got: { order }, tags: [[1], []] } });
     });
 
-    test('what the model is told names no option and no function of ours', async () => {
+    test('the content for the model names no option and no function of Quittance', async () => {
       const developer = 'Give governTools overrides: { break_it: { timeoutMs: 5 } }.';
       const { stage } = await start(
         harness,
@@ -150,7 +150,7 @@ export function behaviorSuite(harness: Harness): void {
       expect(told.flatMap(({ texts }) => texts).filter((text) => ours.test(text))).toEqual([]);
     });
 
-    test('a fault of the program is told to the developer; the model hears facts that name no API', async () => {
+    test('a fault of the program goes to the developer; the model gets facts that name no API', async () => {
       const run = vi.fn<PlainTool['run']>();
       const onTrouble = vi.fn<NonNullable<StageOptions['onTrouble']>>();
       const { stage } = await start(harness, [pay(run)], { onTrouble });
@@ -165,7 +165,7 @@ export function behaviorSuite(harness: Harness): void {
         (error: unknown) => error,
       );
       expect(run).not.toHaveBeenCalled();
-      // Either the run ends with the error, or the model is told something and `onTrouble` has the error.
+      // Either the run ends with the error, or the model gets a text and `onTrouble` has the error.
       const troubles = onTrouble.mock.calls.map(([trouble]) => trouble);
       const heard = thrown === undefined ? told.length : 1;
       expect(heard).toBe(1);
@@ -179,9 +179,9 @@ export function behaviorSuite(harness: Harness): void {
 
     // Plain loops take functions, which have no annotations.
     test.each(harness.annotations === undefined ? [] : [harness.annotations])(
-      'an annotation of MCP raises the risk of a tool, and lowers it only where the host trusts the server',
+      'an MCP annotation raises the risk of a tool, and lowers it only if the host trusts the server',
       async (annotated) => {
-        /** Has the tool called once, and says whether a person was asked. */
+        /** Calls the tool once, and returns whether an approval was needed. */
         const asks = async (
           name: string,
           annotations: Readonly<Record<string, boolean>>,
@@ -203,7 +203,7 @@ export function behaviorSuite(harness: Harness): void {
       },
     );
 
-    test('a tool that ignores its timeout is over when its time is up', async () => {
+    test('a tool that ignores its timeout ends at its timeout', async () => {
       let signal: AbortSignal | undefined;
       const { stage, outcomeOf } = await start(
         harness,
@@ -224,7 +224,7 @@ export function behaviorSuite(harness: Harness): void {
     });
 
     test.each(['throws', 'runs out of time'] as const)(
-      'the model is told not to repeat an effect that %s; other arguments go through, a repeat waits for a person',
+      'the model learns not to repeat an effect that %s; other arguments pass, a repeat waits for a person',
       async (how) => {
         let runs = 0;
         const asked: string[] = [];
@@ -286,7 +286,7 @@ export function behaviorSuite(harness: Harness): void {
       expect(piece).toContain('END');
     });
 
-    test('the body gets coerced input, and the model a note beside what is tabled', async () => {
+    test('the body gets coerced input, and the model a note next to the tabled content', async () => {
       const run = vi.fn<PlainTool['run']>(() => 'paid');
       const { stage, outcomeOf } = await start(harness, [pay(run)]);
       const { told } = await stage.run([call('c1', 'pay', { cents: '500' }), ...done], options);
@@ -296,7 +296,7 @@ export function behaviorSuite(harness: Harness): void {
       expect(told[0]?.texts).toEqual(['"paid"', modelNote]);
     });
 
-    test('arguments that do not fit are denied, and the body does not run', async () => {
+    test('arguments that do not match are denied, and the body does not run', async () => {
       const run = vi.fn<PlainTool['run']>();
       const { stage } = await start(harness, [pay(run)]);
       const { text, told } = await stage.run([call('c1', 'pay', { cents: 'many' }), ...done], options);
@@ -322,7 +322,7 @@ export function behaviorSuite(harness: Harness): void {
         const script: Script = [5, 5, 7, 5].map((cents) => call('call_0', 'pay', { cents }));
         const ran = await stage.run([...script, ...done], options).catch(refusal);
         const paid = run.mock.calls.map(([args]) => args['cents']);
-        // What the framework keeps from its tools, no adapter can make.
+        // If the framework withholds a call from its tools, no adapter can make it.
         if (harness.reuse === 'refused' && ran === undefined) return;
         if (harness.reuse === 'left out' && paid.length === 1) return;
         expect(paid).toEqual([5, 5, 7, 5]);
@@ -338,7 +338,7 @@ export function behaviorSuite(harness: Harness): void {
         expect(run).toHaveBeenCalledTimes(4);
       });
 
-      test('in the same message: the same arguments are a repeat, others are refused in words', async () => {
+      test('in the same message: the same arguments are a repeat, others are refused with a message', async () => {
         const run = vi.fn<PlainTool['run']>(({ cents }) => ({ paid: cents }));
         const { stage } = await start(harness, [pay(run)]);
         const calls = [5, 5, 7].map((cents) => ({ id: 'call_0', name: 'pay', arguments: { cents } }));
@@ -387,7 +387,7 @@ export function behaviorSuite(harness: Harness): void {
       },
     );
 
-    test('cancelling the run ends the call, and the body hears of it', async () => {
+    test('cancelling the run ends the call, and the body gets the abort', async () => {
       const controller = new AbortController();
       const stopped = Promise.withResolvers<void>();
       const { stage, outcomeOf } = await start(
@@ -481,7 +481,7 @@ export function behaviorSuite(harness: Harness): void {
         return { stage, suspended };
       };
 
-      test('an approval given there is a decision of the person who is named', async () => {
+      test('an approval given there is a decision of the named person', async () => {
         const run = vi.fn<PlainTool['run']>(() => 'paid');
         const found = await suspend(held, run);
         const ran = await found.stage.resume?.(found.suspended, { approved: true }, done, { sessionId });
@@ -504,7 +504,7 @@ export function behaviorSuite(harness: Harness): void {
         expect(kept?.confirmation).toMatchObject({ status: 'denied', by: { name: 'grace' } });
       });
 
-      test('what was decided meanwhile counts, and the run goes on with exactly that', async () => {
+      test('a decision made meanwhile counts, and the run continues with exactly that', async () => {
         const run = vi.fn<PlainTool['run']>(() => 'paid');
         const found = await suspend(held, run);
         const [question] = (await found.stage.runtime.confirmations.list({ status: 'pending' })).rows;
@@ -520,7 +520,7 @@ export function behaviorSuite(harness: Harness): void {
         expect(ran?.told.map(contentOf)).toEqual(['"paid"']);
       });
 
-      test('a run that stopped in one process goes on in another, and resuming twice runs once', async () => {
+      test('a run that stopped in one process continues in another, and resuming twice runs once', async () => {
         const [ledger, effects] = [newPath('.db'), newPath('.txt')];
         const part = {
           type: 'run',
@@ -540,7 +540,7 @@ export function behaviorSuite(harness: Harness): void {
         expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
       });
 
-      test('an approval is of one call, and of no later call with its id', async () => {
+      test('an approval covers one call, and no later call with its id', async () => {
         if (harness.reuse === 'refused' || harness.reuse === 'left out') return;
         const run = vi.fn<PlainTool['run']>(() => 'paid');
         const found = await suspend(held, run);
@@ -563,7 +563,7 @@ export function behaviorSuite(harness: Harness): void {
         expect(run).toHaveBeenCalledOnce();
       });
 
-      test('a tool that asks for approval in the words of the framework is held', async () => {
+      test('a tool with the approval option of the framework is held', async () => {
         const run = vi.fn<PlainTool['run']>(() => 'paid');
         const { stage } = await start(harness, [{ ...pay(run), needsApproval: true }], {
           onConfirm: () => ({ decision: 'deny', by: 'ada' }),

@@ -1,5 +1,5 @@
 /**
- * A process of its own for the suite: `node child.ts JSON`. It plays one part, says what happened in lines of JSON, and
+ * A separate process for the suite: `node child.ts JSON`. It plays one part, reports in lines of JSON, and
  * may be killed at any time.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { openLedger } from 'quittance/ledger';
 import { createRuntime } from 'quittance';
 import type { Harness, PlainTool, Script } from './harness.ts';
 
-/** What a child is to do. */
+/** The instructions for a child. */
 export type Part = { readonly ledger: string } & (
   | {
       readonly type: 'decide';
@@ -20,11 +20,11 @@ export type Part = { readonly ledger: string } & (
       readonly sessionId: string;
       /** Where each run of the body leaves a line. */
       readonly effects: string;
-      /** Whether the body never comes back, or the process dies when the model hears of the result. */
+      /** Does the body never return, or does the process die when the model gets the result? */
       readonly dies: 'in the body' | 'before the model goes on' | 'never';
       readonly suspended?: string;
       readonly holds?: boolean;
-      /** How many rounds of the model make the call, all under the same id. One where it is not said. */
+      /** How many rounds of the model make the call, all with the same id. Default: one. */
       readonly rounds?: number;
       /** The run of the body that never comes back, counted from 1 by the lines in `effects`. The first otherwise. */
       readonly diesAt?: number;

@@ -1,8 +1,8 @@
 import { vi } from 'vitest';
 
 /**
- * Repeats a look until it throws nothing, and gives what it found. `vi.waitFor` alone gives up after a second, which a
- * busy machine takes for many things.
+ * Repeats a check until it does not throw, and returns its result. `vi.waitFor` alone gives up after a
+ * second, which is too short on a busy machine.
  */
 export const eventually = <Found>(look: () => Found | Promise<Found>): Promise<Found> =>
   vi.waitFor(look, { timeout: 60_000, interval: 20 });

@@ -1,6 +1,6 @@
 /**
- * What the behavior suite needs of an adapter: an agent of the real framework, its tools governed, its model scripted.
- * A harness is a module whose default export is one, so that a process of its own can load it.
+ * What the behavior suite needs from an adapter: an agent of the real framework with governed tools and a
+ * scripted model. A harness is the default export of a module, so that a separate process can load it.
  */
 import type { Runtime, RuntimeOptions } from 'quittance';
 import type { OnTrouble, PreToolUse } from 'quittance/runtime';
@@ -12,15 +12,15 @@ export type PlainTool = {
   /** Whether it takes any object, whatever `parameters` says. */
   readonly takesAnything?: boolean;
   readonly parameters: Readonly<Record<string, 'string' | 'number' | 'boolean'>>;
-  /** `signal` is what the framework gives its tool to hear of the end by. */
+  /** `signal`: the signal that the framework passes to its tool, if any. */
   readonly run: (args: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined) => unknown;
   /** Whether the tool says itself, in the words of the framework, that it needs approval. */
   readonly needsApproval?: boolean;
-  /** MCP annotations, where the framework hands those of a server over with the tool. */
+  /** MCP annotations, if the framework passes those of a server on with the tool. */
   readonly annotations?: Readonly<Record<string, boolean>>;
 };
 
-/** What the adapter is made with. All of them take these. */
+/** The options of the adapter. All adapters accept these. */
 export type StageOptions = {
   readonly ledger?: Ledger;
   readonly onPreToolUse?: PreToolUse;
@@ -43,43 +43,43 @@ export type ScriptedCall = {
   readonly arguments: Readonly<Record<string, unknown>>;
 };
 
-/** What the model says in one round: calls, or a text that ends the run. */
+/** One round of the model: calls, or a text that ends the run. */
 export type Round = { readonly calls: readonly ScriptedCall[] } | { readonly text: string };
 
-/** A script may wait for what the model was told: rounds may be functions of that. */
+/** Rounds of a script may be functions of the earlier results. */
 export type Script = readonly (Round | ((told: readonly Told[]) => Round | Promise<Round>))[];
 
-/** What the model was told about a call, as the framework sent it to the model. */
+/** The content for the model about a call, as the framework sent it. */
 export type Told = {
   readonly callId: string;
   /** The text parts, in order. The first is the tabled content. */
   readonly texts: readonly string[];
-  /** The error flag; undefined where the framework has none for its model. */
+  /** The error flag. Undefined if the framework has none for its model. */
   readonly isError: boolean | undefined;
 };
 
 /** How a run ended. */
 export type Ran = {
-  /** The last text of the model; undefined where the run stopped before. */
+  /** The last text of the model. Undefined if the run stopped before. */
   readonly text: string | undefined;
-  /** Everything the model was told in this run, in order. */
+  /** All content that the model got in this run, in order. */
   readonly told: readonly Told[];
-  /** Where it stopped for an approval: what the framework needs to go on, as JSON, for any process. */
+  /** Set if it stopped for an approval: the data to continue it, as JSON, for any process. */
   readonly suspended?: string;
 };
 
 export type RunOptions = {
   readonly sessionId: string;
   readonly signal?: AbortSignal;
-  /** By the streaming interface, where the framework has one. */
+  /** Use the streaming interface, if the framework has one. */
   readonly stream?: boolean;
 };
 
 export type Stage = {
   readonly runtime: Runtime;
-  /** Runs the agent from a first message. Rejects as the framework does, where it is aborted. */
+  /** Runs the agent from a first message. Rejects like the framework when it is aborted. */
   run(script: Script, options: RunOptions): Promise<Ran>;
-  /** Goes on with a run that stopped for an approval, in this process or another. */
+  /** Continues a run that stopped for an approval, in this process or another. */
   resume?(
     suspended: string,
     answer: { readonly approved: boolean; readonly reason?: string },
@@ -97,20 +97,21 @@ export type Harness = {
   /** Whether a run can stop for an approval the framework's own way. Then its stages have `resume`. */
   readonly suspends: boolean;
   /**
-   * What the framework itself does where a model uses a call id again in one run: it stops the run, leaves the call out,
-   * tells the model one answer only, or tells it the last answer for each. Undefined where it does not mind.
+   * What the framework itself does when a model reuses a call id in one run: it stops the run, skips the
+   * call, sends the model one answer only, or sends the last answer for each. Undefined if it does nothing
+   * special.
    */
   readonly reuse?: 'refused' | 'left out' | 'told once' | 'told the last';
-  /** Whether an answer names the question itself, so that a state somebody changed has no say in what it is about. */
+  /** Does an answer name the question itself? Then a changed state cannot redirect it. */
   readonly answersQuestions?: boolean;
-  /** Where the framework makes the calls of one message one after the other. */
+  /** When the framework makes the calls of one message one after the other. */
   readonly oneByOne?: 'always' | 'streaming';
   /**
-   * Whose words MCP annotations of a tool are: those of a server, or those of the author. Undefined where the adapter
-   * gets tools without any.
+   * The source of a tool's MCP annotations: a server, or the author. Undefined if the adapter gets tools
+   * without any.
    */
   readonly annotations?: 'of a server' | 'of the author';
-  /** Set where the framework knows no denied call: its model is told of one as of an error. */
+  /** Set if the framework has no denied calls: its model gets a denial as an error. */
   readonly denialIsError?: true;
   /** Makes an agent of these tools by the adapter's own door. */
   start(tools: readonly PlainTool[], options: StageOptions): Promise<Stage>;
@@ -124,7 +125,7 @@ export const toJsonSchema = ({ parameters, takesAnything = false }: PlainTool) =
   additionalProperties: takesAnything,
 });
 
-/** Plays a script: the next round, once it is known what the model was told. */
+/** Plays a script: returns the next round once the earlier results are known. */
 export function createPlayer(script: Script): {
   readonly next: (told: readonly Told[]) => Promise<Round>;
 } {

@@ -23,18 +23,18 @@ export type MatrixCell = {
     | 'structured-answers.test.ts'
     | 'claude-agent-odd.test.ts'
     | 'ag-ui-clients.test.ts';
-  /** The titles of the suites it stands in, and its own. */
+  /** The titles of its suites, and its own. */
   readonly path: readonly string[];
 };
 
-/** The cells of a framework. What it does not have, such as a stream, has no cell. */
+/** The cells of a framework. A missing feature, such as streaming, has no cell. */
 export function cellsOf({ name, streams, suspends }: Harness): readonly MatrixCell[] {
   const inSuite = (column: MatrixColumn, ...path: readonly string[]): MatrixCell => ({
     column,
     file: 'suite/behavior-suite.ts',
     path: [name, ...path],
   });
-  const told = 'what the model is told of a success and of a failure is what the ledger holds';
+  const told = 'the content for the model of a success and of a failure is what the ledger holds';
   return [
     inSuite('ordinary', 'streaming: false', told),
     ...(streams ? [inSuite('stream', 'streaming: true', told)] : []),
@@ -43,19 +43,19 @@ export function cellsOf({ name, streams, suspends }: Harness): readonly MatrixCe
       'streaming: false',
       'parallel calls of one tool are not mixed up, whichever ends first',
     ),
-    inSuite('structured', 'nested arguments and outputs arrive as they were sent'),
+    inSuite('structured', 'nested arguments and outputs arrive unchanged'),
     ...structuredAnswers(name),
     inSuite(
       'block',
       'streaming: false',
-      'a blocked call does not run, the model is told so as tabled, and the run goes on',
+      'a blocked call does not run, the model gets the tabled content, and the run continues',
     ),
     inSuite('ask', 'a held call waits for a person in another process: approve'),
     suspends
       ? inSuite(
           'resume in a new process',
           'the approvals of the framework',
-          'a run that stopped in one process goes on in another, and resuming twice runs once',
+          'a run that stopped in one process continues in another, and resuming twice runs once',
         )
       : inSuite(
           'resume in a new process',
@@ -85,10 +85,7 @@ export function clientCells(name: (typeof agUiClients)[number]): readonly Matrix
     cell('parallel', 'answers to two held calls of one message are not mixed up'),
     cell('block', results),
     cell('ask', 'a held call is asked about, runs once it is approved, and has one result'),
-    cell(
-      'resume in a new process',
-      'a server that restarts goes on with the answer, on the same ledger file',
-    ),
+    cell('resume in a new process', 'a restarted server continues with the answer, on the same ledger file'),
     cell(
       'bypasses',
       'a tool of the page with the name of a governed tool decides nothing and adds no result',
@@ -116,7 +113,7 @@ function structuredAnswers(name: string): readonly MatrixCell[] {
 
 type Task = { readonly name: string; readonly tasks?: readonly Task[] };
 
-/** Throws where a cell names a test that the running file does not have. */
+/** Throws if a cell names a test that the running file does not have. */
 export function refuseMissingTests(cells: readonly MatrixCell[], tasks: readonly Task[]): void {
   const missing = cells.filter(({ path }) => !hasTask(tasks, path));
   if (missing.length > 0)

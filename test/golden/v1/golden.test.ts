@@ -1,6 +1,6 @@
 /**
- * Format 1 as it was written when the work closed that brought its events, a set of files for each. They never change;
- * what reads ledgers must always read them so. Fields that were added later are read as what their absence means.
+ * Format 1 as it was first written, one set of files for each addition of events. The files never change, and
+ * every version must read them. Fields that were added later get the meaning of their absence.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -33,7 +33,7 @@ function withLaterFields(event: ReadEvent): ReadEvent {
   return { ...event, ...Object.fromEntries(later) } as ReadEvent;
 }
 
-/** An answer that was erased was once read as none; now it is read as what was erased. */
+/** An erased answer was once read as undefined. Now it is read as erased. */
 const withErasedAnswer = (event: ReadEvent): ReadEvent =>
   'decision' in event && event.type === 'confirmation.decided' && event.decision === 'respond'
     ? { ...event, response: ERASED }
@@ -67,7 +67,7 @@ describe.each(sets)('the golden set "%s"', (set) => {
     },
   );
 
-  test('reads with what is left of it when its bodies are erased', () => {
+  test('can be read after its bodies are erased', () => {
     const erased = written.map(({ text }) => readEntry({ text, bodies: undefined }).events);
     const then = valuesOf(set, 'entries.erased.jsonl') as ReadEvent[][];
     expect(erased).toEqual(then.map((events) => events.map(withLaterFields).map(withErasedAnswer)));
