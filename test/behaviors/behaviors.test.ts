@@ -153,7 +153,7 @@ describe('a behavior', () => {
     await behavior.caughtUp();
     expect(heard).toEqual(['a', 'b']);
     expect(signal?.aborted).toBe(true);
-    expect(late).toMatchObject({ message: expect.stringMatching(/time with this event is over/) as string });
+    expect(late).toMatchObject({ message: expect.stringMatching(/time for this event is over/) as string });
     expect(await emitted(runtime, 'order.flagged')).toEqual([]);
     expect(await eventsOf(runtime, 'behavior.failed')).toMatchObject([{ reason: 'behavior.timeout' }]);
   });

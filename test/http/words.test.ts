@@ -55,10 +55,10 @@ describe('texts over HTTP', () => {
   test('name the routes and fields of HTTP', () => {
     const said = overHttp(
       'undo.spent',
-      'Find out, and say so with runtime.calls.reconcile({ sessionId, callId: "a\\"b" }, …).',
+      'Find out, and record it with runtime.calls.reconcile({ sessionId, callId: "a\\"b" }, …).',
     );
     expect(said).toContain(
-      'say so with POST /v1/sessions/{sessionId}/calls/{callId}/resolution for the call "a\\"b".',
+      'record it with POST /v1/sessions/{sessionId}/calls/{callId}/resolution for the call "a\\"b".',
     );
     expect(
       overHttp(

@@ -269,7 +269,7 @@ describe('the hidden part of a held input', () => {
     expect(kept?.settled?.outcome).toMatchObject({
       type: 'ToolDenied',
       reason: 'expired',
-      details: expect.stringContaining('cannot be opened with this key') as string,
+      details: expect.stringContaining('cannot be unsealed with this key') as string,
     });
     expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);
     expect(await runtime.confirmations.list({ status: 'pending' })).toMatchObject({ rows: [] });

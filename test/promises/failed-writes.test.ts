@@ -207,8 +207,8 @@ describe('[nothing-lost] an end that neither the ledger nor the spill file could
 
 describe('[late-is-kept] a late result that the ledger cannot store', () => {
   it.each([
-    ['is spilled', true],
-    ['stays in memory where the spill is full', false],
+    ['goes to the spill file', true],
+    ['stays in memory if the spill file is full', false],
   ])('%s, and is stored with the next call', async (_title, canSpill) => {
     const clock = createManualClock();
     const failing = failingLedger(createMemoryLedger({ clock }));

@@ -26,7 +26,7 @@ afterEach(async () => {
 
 /** Longer than the rest of any page. */
 const long = 'x'.repeat(10_000);
-const keptBeside = expect.stringContaining('kept beside') as string;
+const storedSeparately = expect.stringContaining('stored separately') as string;
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
 
 type Trouble = 'a full disk' | 'a read-only ledger';
@@ -84,7 +84,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
       expect(told).toMatchObject({
         type: 'ToolExecutionResult',
         output: { did: 'a', long },
-        modelNote: keptBeside,
+        modelNote: storedSeparately,
       });
       expect(await eventsOf(runtime, 'persistence.failed')).toEqual([]);
       expect(spills()).toHaveLength(1);
@@ -229,7 +229,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
     '[nothing-lost] another one writes it before anything else is decided about the call: by %s',
     async (how) => {
       const told = await spillAndDie('pay');
-      expect(told).toMatchObject({ type: 'ToolExecutionResult', modelNote: keptBeside });
+      expect(told).toMatchObject({ type: 'ToolExecutionResult', modelNote: storedSeparately });
       const { runtime, file, ran } = comeAfter();
       const turn = runtime.turn({ sessionId: 's' });
       if (how === 'recover') await runtime.recover();
