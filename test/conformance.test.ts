@@ -39,14 +39,14 @@ describe('a ruleset case passes', () => {
     ['when nothing matches', { contract: blocking, envelope: { tool_name: 'Read' }, verdict: 'allowed' }],
     ['when a rule blocks', { contract: blocking, verdict: 'denied', message_contains: 'NOT here' }],
     ['when the tags are there', { contract: blocking, verdict: 'denied', tags: ['shell'] }],
-    ['for an ask nobody is scripted for', { contract: asking, verdict: 'allowed' }],
+    ['for an ask without a scripted answer', { contract: asking, verdict: 'allowed' }],
     ['for an approval', { contract: asking, approval_decision: 'approved', verdict: 'allowed' }],
     [
       'for a rejection',
       { contract: asking, approval_decision: 'rejected', verdict: 'denied', message_contains: 'may it run' },
     ],
     [
-      'while nobody has answered',
+      'before an answer',
       { contract: asking, approval_pending: true, verdict: 'denied', message_contains: 'approval' },
     ],
     [
@@ -171,8 +171,8 @@ describe('a ruleset case fails', () => {
     ['on other words', { expected: { ...denied, message_contains: 'elsewhere' } }, /elsewhere.*Not here/],
     ['on a missing tag', { expected: { ...denied, tags: ['safety', 'money'] } }, /tags \["safety","money"\]/],
     ['without the record it wants', { expected: { ...denied, audit_action: 'observed' } }, /got none/],
-    ['on a word for records nobody knows', { expected: { ...denied, audit_action: 'loud' } }, /"loud"/],
-    ['on an expectation nobody checks', { expected: { ...denied, color: 'red' } }, /"color".*cannot check/],
+    ['on an unknown word for records', { expected: { ...denied, audit_action: 'loud' } }, /"loud"/],
+    ['on an unknown expectation', { expected: { ...denied, color: 'red' } }, /"color".*cannot check/],
     ['on an unknown answer', { approval_decision: 'maybe', expected: denied }, /"maybe"/],
     [
       'on a document that cannot be loaded',
@@ -312,13 +312,13 @@ describe('a workflow case fails', () => {
       /"agree" to await approval/,
     ],
     [
-      'on an approval nobody asked for',
+      'on an approval without a question',
       { ...read('success', {}), approval_outcomes: ['approved'] },
       /\["approved"\] was not/,
     ],
     ['on an unknown approval', { ...read('success', {}), approval_outcomes: ['yes'] }, /"yes"/],
     ['on an unknown execution', read('perhaps', {}), /"perhaps"/],
-    ['on an expectation nobody checks', read('success', { weather: 'fine' }), /"weather"/],
+    ['on an unknown expectation', read('success', { weather: 'fine' }), /"weather"/],
     ['on a step that does nothing', { expect: {} }, /none of call/],
     ['on an unknown stage', { reset_to: 'nowhere', expect: {} }, /nowhere/],
     [

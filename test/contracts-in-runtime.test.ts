@@ -58,7 +58,7 @@ describe('rules about results', () => {
     'a text': () => `it is ${secret}.`,
     'a value deep inside': () => ({ n: 7, list: [true, { deep: `${secret} and ${secret}` }] }),
     'a key': () => ({ [secret]: 1 }),
-    'an output kept as an artifact': () => ({ text: 'x'.repeat(30_000) + secret + 'y'.repeat(30_000) }),
+    'an output stored as an artifact': () => ({ text: 'x'.repeat(30_000) + secret + 'y'.repeat(30_000) }),
     'an error': () => {
       throw new Error(`cannot use ${secret}`);
     },
@@ -67,7 +67,7 @@ describe('rules about results', () => {
     },
     'a reported error': () => ({ success: false, error: `bad ${secret}`, detail: { also: secret } }),
     'a text that is an error': () => `Error: ${secret}`,
-    'what was recorded before a failure': ({ record }) => {
+    'a partial result before a failure': ({ record }) => {
       record({ so: { far: secret } });
       throw new Error('then it broke');
     },
@@ -102,7 +102,7 @@ describe('rules about results', () => {
         [`a reported error that is cut at ${length}`, () => ({ is_error: true, error: long })],
         [`an error in a text that is cut at ${length}`, () => `Error: ${long.slice('Error: '.length)}`],
         [
-          `what is said beside it and cut at ${length}`,
+          `side output cut at ${length}`,
           ({ log, reached, attach }: ToolContext) => {
             log(long);
             reached(long);

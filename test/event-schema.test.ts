@@ -34,13 +34,13 @@ describe('the schema of events', () => {
       'without what it must say',
       { type: 'tool.started', id: 'e', sessionId: 's', turnId: 't', callId: 'c', at: 1 },
     ],
-    ['of a type nobody knows', { type: 'tool.exploded', id: 'e', sessionId: 's', turnId: 't', at: 1 }],
+    ['of an unknown type', { type: 'tool.exploded', id: 'e', sessionId: 's', turnId: 't', at: 1 }],
     [
       'with a field of another type',
       { type: 'turn.ended', id: 'e', sessionId: 's', turnId: 't', at: 'now', why: 'asked' },
     ],
     [
-      'with a word that is none',
+      'with an unknown word',
       { type: 'turn.ended', id: 'e', sessionId: 's', turnId: 't', at: 1, why: 'bored' },
     ],
   ])('refuses one %s', (_, event) => {

@@ -56,7 +56,7 @@ describe('the architecture refuses', () => {
 
   test('an index.ts that is not a door', () => {
     expect(breachesOf({ 'src/policy/limits/index.ts': '' })).toEqual([
-      expect.stringContaining('src/policy/limits/index.ts: an index.ts stands only at a door'),
+      expect.stringContaining('src/policy/limits/index.ts: an index.ts is allowed only at a door'),
     ]);
   });
 

@@ -126,7 +126,7 @@ function homeless({ path }: Source): string[] {
   const folder = folderOf(path);
   if (isDoor(path) || folder === undefined) return [];
   if (/\/index\.tsx?$/.test(path))
-    return [`${path}: an index.ts stands only at a door. Import the files of this folder instead.`];
+    return [`${path}: an index.ts is allowed only at a door. Import the files of this folder instead.`];
   if (rowOf(folder) !== -1) return [];
   return [`${path}: the folder "${folder}" has no place in the order. Known, lowest first: ${listing()}.`];
 }

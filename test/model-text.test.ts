@@ -52,7 +52,7 @@ const cases: Readonly<Record<string, Case>> = {
   'a response without a text': {
     options: { ...asks, onConfirm: () => ({ decision: 'respond', by: 'ada' }) as never },
   },
-  'an identity that is none': {
+  'an invalid identity': {
     options: {
       ...asks,
       onConfirm: () => ({ decision: 'approve', by: 'ada', identity: { kind: 'x' } }) as never,
@@ -65,8 +65,8 @@ const cases: Readonly<Record<string, Case>> = {
   'rights that throw': {
     options: { ...asks, onConfirm: () => ({ decision: 'approve', by: 'ada' }), mayDecide: throws },
   },
-  'a hold that nobody decides': { options: { ...asks, holdTimeoutMs: 1 } },
-  'a cost that is none': {
+  'a hold without a decision': { options: { ...asks, holdTimeoutMs: 1 } },
+  'an invalid cost': {
     tool: { costMicros: () => Number.NaN },
     options: { budgets: [{ scope: 'turn', costMicros: 9 }] },
   },
@@ -114,7 +114,7 @@ describe('the content for the model names no API', () => {
     ['a hook that gives nonsense', /must return ToolDecision/],
     ['an approval without a name', /from onConfirm/],
     ['a decider that throws', /onConfirm threw: socket hang up/],
-    ['a cost that is none', /costMicros/],
+    ['an invalid cost', /costMicros/],
     ['a key that throws', /idempotencyKey/],
     ['a success check that gives nonsense', /Expected true, false/],
     ['an output that is a Map', /Object\.fromEntries/],

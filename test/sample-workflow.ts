@@ -14,7 +14,7 @@ const documentOf = (stages: readonly JsonObject[]): JsonObject => ({
 export function workflowOf(...stages: readonly JsonObject[]): Workflow {
   const result = readDocumentValue(documentOf(stages), 'sample.yaml');
   if (!result.ok) throw new Error(JSON.stringify(result.problems));
-  if (result.document.kind !== 'Workflow') throw new Error('This is no workflow.');
+  if (result.document.kind !== 'Workflow') throw new Error('This is not a workflow.');
   return result.document.workflow;
 }
 

@@ -90,7 +90,7 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
         problems.push(`${callId} had its effect but was answered ${JSON.stringify(was)}`);
       if (codeOf(is) === 'tool.indeterminate' && ran === 0 && plan.isDead) exceptions++;
       else if (codeOf(is) === 'tool.indeterminate' && ran === 0)
-        problems.push(`${callId} did not run, as answered, but is in doubt after the restart`);
+        problems.push(`${callId} did not run, as answered, but is unresolved after the restart`);
     }
     if (hasEffect(callId) && ran > 1) problems.push(`${callId} had its effect ${ran} times`);
     if (hasEffect(callId) && isSuccess(is) && ran !== 1)

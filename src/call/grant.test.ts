@@ -81,9 +81,9 @@ describe('the state of grants', () => {
   });
 
   it.each<[string, JsonObject]>([
-    ['a limit that is no number', { uses: '3' }],
-    ['an end that is no number', { until: null }],
-    ['a condition that is no object', { where: 'x' }],
+    ['a limit that is not a number', { uses: '3' }],
+    ['an end that is not a number', { until: null }],
+    ['a condition that is not an object', { where: 'x' }],
     ['nobody', { by: 5 }],
   ])('a grant with %s permits nothing', (_, wrong) => {
     expect(ids({ grants: [{ grant_id: 'g', tool_name: '*', by: 'a', given_at: 1, ...wrong }] })).toEqual([]);

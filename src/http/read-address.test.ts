@@ -11,7 +11,7 @@ describe('the address of a caller', () => {
   test.each([
     ['without trusted proxies the header is ignored', [], '9.9.9.9', '1.1.1.1', '9.9.9.9'],
     [
-      'from an address that is no trusted proxy it is ignored',
+      'from an address that is not a trusted proxy it is ignored',
       ['10.0.0.0/8'],
       '9.9.9.9',
       '1.1.1.1',
@@ -33,7 +33,13 @@ describe('the address of a caller', () => {
       '10.9.9.9, 1.1.1.1',
       '1.1.1.1',
     ],
-    ['text that is no address stops at the proxy', ['10.0.0.7'], '10.0.0.7', '1.1.1.1, unknown', '10.0.0.7'],
+    [
+      'text that is not an address stops at the proxy',
+      ['10.0.0.7'],
+      '10.0.0.7',
+      '1.1.1.1, unknown',
+      '10.0.0.7',
+    ],
     ['an empty header stops at the proxy', ['10.0.0.7'], '10.0.0.7', '', '10.0.0.7'],
     [
       'IPv4 written as IPv6 is the same address',
@@ -42,7 +48,7 @@ describe('the address of a caller', () => {
       '::ffff:1.1.1.1',
       '1.1.1.1',
     ],
-    ['a port is no part of it', ['::1'], '::1', '1.1.1.1:4711', '1.1.1.1'],
+    ['a port is not part of it', ['::1'], '::1', '1.1.1.1:4711', '1.1.1.1'],
     ['IPv6 may stand in brackets', ['::1'], '::1', '[2001:db8::1]:4711', '2001:db8::1'],
     ['IPv6 networks are trusted', ['fd00::/8'], 'fd12::1', '2001:db8::2', '2001:db8::2'],
   ] as const)('%s', (_, proxies, socket, header, address) => {

@@ -167,7 +167,7 @@ describe('an attacker who recomputes the chains', () => {
     ['a call that skips a version', forge('write-a', '"version":0', '"version":1'), 'version'],
     ['a start that was not allowed', forge('write-a', '"decision":"allow"', '"decision":"deny"'), 'order'],
     [
-      'an outcome that says another thing than the model was told',
+      'an outcome that differs from the content for the model',
       forge('unknown-a', '"retryable":false', '"retryable":true'),
       'content',
     ],

@@ -19,11 +19,11 @@ describe('a runtime', () => {
       { tools: [defineTool({ name: 'read_artifact', run: () => 1 })] },
       /read_artifact/,
     ],
-    ['a hook that is no function', { tools: [pay], onPreToolUse: [ToolDecision.allow] }, /onPreToolUse/],
-    ['a person that is no function', { tools: [pay], onConfirm: true }, /onConfirm/],
-    ['a success check that is no function', { tools: [pay], successCheck: 'ok' }, /successCheck/],
+    ['a hook that is not a function', { tools: [pay], onPreToolUse: [ToolDecision.allow] }, /onPreToolUse/],
+    ['a decider that is not a function', { tools: [pay], onConfirm: true }, /onConfirm/],
+    ['a success check that is not a function', { tools: [pay], successCheck: 'ok' }, /successCheck/],
     ['a repair of another shape', { tools: [pay], repair: { attempts: 2 } }, /repair/],
-    ['a treatment nobody knows', { tools: [pay], treatments: { destructive: 'maybe' } }, /destructive/],
+    ['an unknown treatment', { tools: [pay], treatments: { destructive: 'maybe' } }, /destructive/],
     ['an unknown mode', { tools: [pay], treatments: { deadly: 'ask' } }, /deadly/],
     ['a timeout of nothing', { tools: [pay], defaultTimeoutMs: 0 }, /defaultTimeoutMs/],
     ['half a call at a time', { tools: [pay], concurrency: 0.5 }, /concurrency/],
@@ -42,7 +42,7 @@ describe('a runtime', () => {
       { tools: [pay], redaction: { patterns: [{ name: 'x', pattern: 'y' }] } },
       /RegExp/,
     ],
-    ['a ledger that is none', { tools: [pay], ledger: {} }, /ledger/],
+    ['an invalid ledger', { tools: [pay], ledger: {} }, /ledger/],
   ])('is not created with %s, and the error says what to change', (_, options, message) => {
     const thrown = thrownBy(() => createRuntime(options as never));
     expect(isQuittanceError(thrown, 'config.invalid')).toBe(true);
@@ -52,10 +52,10 @@ describe('a runtime', () => {
   it.each<[string, object]>([
     ['no session', {}],
     ['an empty session', { sessionId: '' }],
-    ['a session that is no text', { sessionId: 7 }],
+    ['a session that is not a text', { sessionId: 7 }],
     ['half a character as session', { sessionId: '\ud800' }],
     ['an empty turn id', { sessionId: 's', turnId: '' }],
-    ['a deadline that is none', { sessionId: 's', deadlineMs: Number.NaN }],
+    ['an invalid deadline', { sessionId: 's', deadlineMs: Number.NaN }],
     ['a timeout without end', { sessionId: 's', timeoutMs: Number.POSITIVE_INFINITY }],
     ['a misspelt option', { sessionId: 's', timeout: 5 }],
     ['attrs that JSON cannot hold', { sessionId: 's', attrs: { n: 10n } }],
@@ -75,8 +75,8 @@ describe('a runtime', () => {
     ['a misspelt option', { onprogress: () => 1 }],
     ['attrs that JSON cannot hold', { attrs: { n: 10n } }],
     ['a principal that is text', { principal: 'ada' }],
-    ['a signal that is none', { signal: null }],
-    ['progress told to no function', { onProgress: 'aloud' }],
+    ['an invalid signal', { signal: null }],
+    ['an onProgress that is not a function', { onProgress: 'aloud' }],
   ])('makes no call with %s, but makes the same call without it', async (_, options) => {
     const { runtime, turn } = setStage({ tools: [pay] });
     const thrown = await turn.call(envelope('c', 'pay'), options).catch((error: unknown) => error);

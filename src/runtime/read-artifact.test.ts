@@ -223,7 +223,7 @@ describe('an argument that names an artifact', () => {
   it.each([
     ['an unknown artifact', { $artifact: 'art_nope' }, 'no artifact'],
     ['no text', { $artifact: 7 }, '$artifact'],
-    ['something beside it', { $artifact: 'art_x', more: 1 }, 'nothing else'],
+    ['an extra member', { $artifact: 'art_x', more: 1 }, 'nothing else'],
     ['a wrong form', { $artifact: 'art_x', as: 'image' }, 'nothing else'],
   ])('is denied when it names %s', async (_, it_, details) => {
     const { turn } = offloading();

@@ -186,7 +186,7 @@ describe('undo', () => {
   });
 
   it.each([
-    ['a call nobody knows', 'nobody', 'call.unknown'],
+    ['an unknown call', 'nobody', 'call.unknown'],
     ['a call whose tool cannot undo', 'w', 'undo.unavailable'],
     ['a call that failed', 'bad', 'undo.unavailable'],
   ])('rejects %s', async (_, callId, code) => {

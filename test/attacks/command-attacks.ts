@@ -74,7 +74,7 @@ export const commandAttacks: readonly Attack[] = [
   run('command-second', 'a second command in another argument', 'ls', {
     input: { command: 'ls', script: 'rm x' },
   }),
-  run('command-link', 'a link beside the command', 'cat link', {
+  run('command-link', 'a link next to the command', 'cat link', {
     links: { link: '/etc/passwd' },
   }),
   run('command-homoglyph', 'a letter that looks like another', 'сat a'),

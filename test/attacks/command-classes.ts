@@ -454,7 +454,7 @@ export const commandFamily: Family = {
     }),
     attackClass({
       id: 'command-beside',
-      title: 'another program in an argument beside the command',
+      title: 'another program in an argument next to the command',
       attempts: inside.map((input) => ({ name: JSON.stringify(input), input })),
       run,
     }),

@@ -63,7 +63,7 @@ export const outOfReach: readonly Attack[] = [
     document: 'files',
     tool: 'Write',
     input: { file_path: `${project}/a`, payload: 'L2V0Yy9wYXNzd2Q=' },
-    outOfReach: 'Base64 and the like are data to everybody else. A tool should take paths as paths.',
+    outOfReach: 'Base64 and the like are only data to other programs. A tool should take paths as paths.',
   },
   {
     id: 'beyond-prose',

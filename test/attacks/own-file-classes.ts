@@ -80,7 +80,7 @@ export const ownFileFamily: Family = {
     ...sort(),
     attackClass({
       id: 'own-files-companions',
-      title: 'every file that lies beside the ledger',
+      title: 'every file next to the ledger',
       attempts: companions.map((suffix): Attempt => ({
         name: `ledger.db${suffix}`,
         where: 'outside',

@@ -179,7 +179,7 @@ const commandArguments: readonly (readonly [name: string, place: (text: string) 
   ['program', (text) => ({ program: text.split(' ')[0] ?? '', arguments: text.split(' ').slice(1) })],
   ['nested', (text) => ({ request: { steps: [{ run: text }] } })],
   ['unnamed', (text) => ({ job: text })],
-  ['unnamed beside a path', (text) => ({ path: './README.md', job: text })],
+  ['unnamed next to a path', (text) => ({ path: './README.md', job: text })],
   ['unnamed list', (text) => ({ x: text.split(' ') })],
   ['unnamed nested', (text) => ({ a: { b: [text] } })],
   ['unnamed JSON', (text) => ({ payload: JSON.stringify({ z: text }) })],

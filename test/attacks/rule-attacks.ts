@@ -65,7 +65,7 @@ export const valueAttacks: readonly Attack[] = [
   transfer('value-list-member', 'a listed value in a list', { to: ['alice'] }),
   transfer('value-zero-width', 'an invisible letter in a listed value', { to: 'ali\u200bce' }),
   transfer('value-prototype-key', 'a value every object has', { to: 'constructor' }),
-  transfer('value-own-proto', 'a value below `__proto__` beside the real one', {
+  transfer('value-own-proto', 'a value below `__proto__` next to the real one', {
     ...(JSON.parse('{"__proto__":{"amount":1}}') as JsonObject),
     amount: 5000,
   }),
@@ -84,7 +84,7 @@ export const outputAttacks: readonly Attack[] = [
     'a secret below `__proto__`',
     JSON.parse(`{"__proto__":{"a":"${secret}"}}`) as JsonObject,
   ),
-  leak('output-escaped', 'a secret beside escapes', { a: `"\\\n${secret}\u0000` }),
+  leak('output-escaped', 'a secret next to escapes', { a: `"\\\n${secret}\u0000` }),
   leak('output-json', 'a secret in JSON in a text', JSON.stringify({ a: JSON.stringify({ b: secret }) })),
   leak(
     'output-list',

@@ -255,8 +255,8 @@ describe('what a behavior emits', () => {
     ['tool.responded', {}, /cannot emit "tool.responded"/],
     ['grant.given', { grantId: 'g' }, /cannot emit "grant.given"/],
     ['flagged', {}, /cannot emit "flagged"/],
-    ['order.flagged', 'text', /must be an object that JSON can hold/],
-    ['order.flagged', { big: 1n }, /must be an object that JSON can hold/],
+    ['order.flagged', 'text', /must be a JSON object/],
+    ['order.flagged', { big: 1n }, /must be a JSON object/],
   ])('cannot be %s with %s', async (type, data, message) => {
     const { runtime, turn } = setStage({ tools: [get] });
     const flag = runtime.events.on({ name: 'flag', on: 'tool.responded' }, (_, context) => {

@@ -118,7 +118,7 @@ const createShopTools = (): readonly AnyTool[] => {
     }),
     defineTool({
       name: 'book_courier',
-      description: 'Hangs up, and can be asked later whether somebody comes.',
+      description: 'Hangs up, and can be asked later whether a courier comes.',
       mode: 'external',
       input: z.object({ order: z.string() }),
       run: () => {

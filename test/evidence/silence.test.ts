@@ -124,7 +124,7 @@ describe('a redaction rule that returned the secret unredacted', () => {
       context.record({ tried: key });
       throw new Error('broke');
     },
-    'in an output that is kept aside': () => ({ text: `${key} ${'x'.repeat(20_000)}` }),
+    'in a large output': () => ({ text: `${key} ${'x'.repeat(20_000)}` }),
   };
 
   test.each(Object.keys(ways))('%s reaches no caller and is nowhere on disk', async (way) => {

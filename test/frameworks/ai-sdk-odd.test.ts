@@ -166,7 +166,7 @@ test('an output that looks like an outcome is passed on as an output', async () 
 
 describe.each([
   ['a person is asked about', 'local'],
-  ['nobody is asked about', 'external'],
+  ['needs no approval', 'external'],
 ] as const)('an approval made up in a history, of a call that %s', (_, mode) => {
   test.each([false, true])(
     'runs nothing, however often it is sent; toolApproval: %s',

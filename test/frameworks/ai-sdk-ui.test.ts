@@ -288,7 +288,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
     ['a message without content', [{ role: 'user' }]],
     ['a message whose content is a number', [{ role: 'user', content: 5 }]],
     ['a message of an unknown role', [{ role: 'robot', content: 'Go.' }]],
-    ['parts that are no objects', [{ role: 'assistant', parts: ['text'] }]],
+    ['parts that are not objects', [{ role: 'assistant', parts: ['text'] }]],
     ['a result of the SDK', [{ type: 'tool-approval-response', approvalId: 'a', approved: false }]],
   ])('takeApprovals refuses %s', async (_, messages) => {
     const { takeApprovals } = (await govern(define({ pay: () => 'paid' }))).run({ sessionId });

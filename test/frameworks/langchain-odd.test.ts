@@ -333,7 +333,7 @@ describe('wrapToolCall', () => {
     return { agent, runtime };
   };
 
-  test.each(['spore', 'constructor', '__proto__'])('puts on record that %s is no tool', async (name) => {
+  test.each(['spore', 'constructor', '__proto__'])('records that %s is not a tool', async (name) => {
     const { agent, runtime } = await agentOf([calls(toolCall('c1', name)), done]);
     const { messages } = await agent.invoke(go, config);
     const [kept] = await runtime.calls.list({ sessionId: 'thread-1', callId: 'c1' });

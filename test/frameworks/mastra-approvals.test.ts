@@ -95,7 +95,7 @@ test('a stream stops and continues in the same way', async () => {
 test.each([
   ['first', { approved: true }],
   ['as text', '{"approved":true}'],
-  ['with more beside it', { approved: true, confirmationId: 'confirmation_1', by: 'grace' }],
+  ['with extra members', { approved: true, confirmationId: 'confirmation_1', by: 'grace' }],
 ])('resume data that the model writes, %s, approves nothing', async (_, resumeData) => {
   const { agentFor, body, confirmationOf } = await stage();
   const script = [pays('c1', { cents: 5, resumeData }), ...done];

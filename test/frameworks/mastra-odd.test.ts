@@ -296,7 +296,7 @@ describe('refusals', () => {
     expect(governed.activeTools).toContain('one');
   });
 
-  test.each([null, 5, 'text'])('%j is no tool', async (one) => {
+  test.each([null, 5, 'text'])('%j is not a tool', async (one) => {
     await expect(governTools({ one })).rejects.toMatchObject({ code: 'config.invalid' });
   });
 

@@ -50,7 +50,7 @@ const adoptions: readonly (readonly [page: string, title: string, types: string]
   [
     'ai-sdk',
     'AI SDK',
-    'the tools with their inputs; outputs are `Output \\| ToolOutcome`, told apart by `isToolOutcome`',
+    'the tools with their inputs; outputs are `Output \\| ToolOutcome`, distinguished by `isToolOutcome`',
   ],
   ['openai-agents', 'OpenAI Agents', 'the same tools in the same places, and `OpenAiAgentsTool` behind them'],
   ['langchain', 'LangChain and LangGraph', 'a list of the tools that were given'],

@@ -205,7 +205,7 @@ export const spellings: readonly Spelling[] = [
   })),
   other('url', 'a url argument', 'edit_thing', (key) => ({ url: `file://${key}` })),
   other('write', 'a write', 'Write', (key) => ({ file_path: key, content: 'x' })),
-  other('write-new', 'a new file beside it', 'Write', (_, { ledgerPath }) => ({
+  other('write-new', 'a new file next to it', 'Write', (_, { ledgerPath }) => ({
     path: `${ledgerPath}-journal`,
   })),
   other('grep-folder', 'a search through its folder', 'Grep', (key) => ({

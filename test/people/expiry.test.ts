@@ -101,7 +101,7 @@ describe('a question', () => {
       reason: 'expired',
       code: 'confirmation.expired',
       details: expect.stringMatching(
-        /^Nobody decided before the time was up\. It waited for a person: ./,
+        /^No person decided before the time was up\. It waited for a person: ./,
       ) as string,
     });
     expect(await auditKinds(runtime, 'c')).toEqual(['requires_confirmation', 'invalidated']);

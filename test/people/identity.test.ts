@@ -157,7 +157,7 @@ describe('with separate duties', () => {
 });
 
 describe('an id of dots', () => {
-  test.each(['.', '..'])('%j is none of a session, a call or a grant', async (id) => {
+  test.each(['.', '..'])('%j is not an id of a session, a call or a grant', async (id) => {
     const { ledger, runtime, turn } = await held();
     expect(() => runtime.turn({ sessionId: id })).toThrow(/may not be/);
     await expect(turn.call(call(id))).rejects.toMatchObject({ code: 'call.malformed' });

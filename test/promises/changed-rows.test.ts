@@ -123,7 +123,7 @@ describe.each([
       'UPDATE ledger SET indexed = (SELECT max(position) FROM entries)',
     'said that far more is in the index': 'UPDATE ledger SET indexed = 1000000',
     'made its entries another call’s': `UPDATE entries SET call = 'x' WHERE call = 'first'`,
-    'made its entries nobody’s': `UPDATE entries SET call = NULL WHERE call = 'first'`,
+    'removed the owner of its entries': `UPDATE entries SET call = NULL WHERE call = 'first'`,
     'deleted its first entry': `DELETE FROM entries WHERE position = (SELECT min(position) FROM entries WHERE call = 'first')`,
     'deleted its session': `DELETE FROM sessions WHERE name = 's'`,
     'gave its session another name': `UPDATE sessions SET name = 'x' WHERE name = 's'`,

@@ -122,7 +122,7 @@ const endings: Readonly<Record<string, () => unknown>> = {
     Promise.reject(forged({ payloadExtras: { big: 10n } }) as never),
   'throws a look-alike of a ToolError that grows tired of being read': () =>
     Promise.reject(tired(6, forged({})) as never),
-  'throws an error whose message is no text': () =>
+  'throws an error whose message is not a text': () =>
     Promise.reject(Object.assign(new Error('x'), { message: { not: 'text' }, stack: 7, name: 3n }) as never),
 };
 

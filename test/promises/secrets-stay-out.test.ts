@@ -57,7 +57,7 @@ const cases: Readonly<Record<string, Case>> = {
     reaches: 0,
   },
   'a nested input': { args: { login: { password: [named, { deep: looks }] } }, run: (args) => args },
-  'an output kept as an artifact': { run: (args) => ({ text: big(JSON.stringify(args)), again: args }) },
+  'an output stored as an artifact': { run: (args) => ({ text: big(JSON.stringify(args)), again: args }) },
   'an attached text and its name': {
     run: ({ password, note }, context) =>
       context.attach({
@@ -73,7 +73,7 @@ const cases: Readonly<Record<string, Case>> = {
         content: new TextEncoder().encode(`${password as string},${note as string}`),
       }),
   },
-  'attached bytes that are no text': {
+  'attached bytes that are not text': {
     run: ({ password }, context) => {
       const written = new TextEncoder().encode(password as string);
       return context.attach({
@@ -205,7 +205,7 @@ const cases: Readonly<Record<string, Case>> = {
     tool: { input: { type: 'object', properties: { password: { type: 'number' }, note: { const: 'x' } } } },
     reaches: 0,
   },
-  'arguments that are no JSON': {
+  'arguments that are not JSON': {
     args: `{"password": ${JSON.stringify(named)}, "note": "${looks}", oops}`,
     reaches: 0,
   },
@@ -239,7 +239,7 @@ const cases: Readonly<Record<string, Case>> = {
     },
     run: (args) => args,
   },
-  'a value that is hidden in an argument and said beside the call': {
+  'a value that is hidden in an argument and repeated in the caller’s facts': {
     call: {
       principal: { userId: 'ada', claims: { note: named } },
       attrs: { note: `with ${named}` },
@@ -247,7 +247,7 @@ const cases: Readonly<Record<string, Case>> = {
     },
     run: (_, context) => context.principal?.claims,
   },
-  'a value that is hidden beside the call and repeated in an argument': {
+  'a value that is hidden in the caller’s facts and repeated in an argument': {
     args: { note: `use ${named} please`, other: [named] },
     call: { attrs: { password: named } },
     run: (args) => args,
@@ -268,7 +268,7 @@ const cases: Readonly<Record<string, Case>> = {
       twice: JSON.stringify(JSON.stringify({ password })),
     }),
   },
-  'what is said beside the call': {
+  'the caller’s facts': {
     args: {},
     call: {
       principal: { userId: 'ada', claims: { access_token: named, note: looks } },

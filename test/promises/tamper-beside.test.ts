@@ -315,7 +315,7 @@ describe('[tamper-evident] the side data of a ledger', () => {
       `DELETE FROM claims WHERE session = 'one' AND call = 'order'`,
       'one order The call owns an idempotency key, but its claim is missing.',
     ],
-    'a claim on a key nobody asked for yet': [
+    'a claim on an unused key': [
       `INSERT INTO claims VALUES ('later', 'one', 'pay', 'd')`,
       '  Call "pay" owns an idempotency key that no entry gives to it.',
     ],
@@ -331,7 +331,7 @@ describe('[tamper-evident] the side data of a ledger', () => {
       `INSERT INTO counters VALUES ('named/"team"/cost_micros/2099-01-01', 5, 0)`,
       '  The counter "named/\\"team\\"/cost_micros/2099-01-01" says 5 used and 0 reserved; the entries give 0 and 0.',
     ],
-    'an effect nobody is asked about any more': [
+    'an unresolved effect that was removed': [
       `DELETE FROM unsettled WHERE call = 'send' AND session = 1`,
       'one send The call is unresolved, but it is not listed as such.',
     ],
@@ -347,7 +347,7 @@ describe('[tamper-evident] the side data of a ledger', () => {
       `UPDATE states SET text = replace(text, 'write', 'done') WHERE session = 1`,
       'one  The state of "workflow/w" differs from the entries.',
     ],
-    'a workflow nobody has begun': [
+    'a workflow that was never started': [
       `INSERT INTO states SELECT session, 'workflow/x', version, text FROM states WHERE session = 1`,
       'one  The state of "workflow/x" has another version than the entries.',
     ],

@@ -247,7 +247,7 @@ describe('[tamper-evident] verify', () => {
       `DELETE FROM marks WHERE key LIKE 'counter%'`,
       /^side_row: The mark of counter .* missing/,
     ],
-    'a column beside a text': [
+    'a column next to a text': [
       'ledger',
       `UPDATE entries SET call = 'x' WHERE position = 3`,
       /^side_row: The columns of the entry/,

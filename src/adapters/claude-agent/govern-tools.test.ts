@@ -226,9 +226,9 @@ describe('the result of a tool', () => {
     ['a number as text', text('12'), '12'],
     ['several parts', { content: [...text('a').content, ...text('[1]').content] }, ['a', [1]]],
     ['no part', { content: [] }, null],
-    ['structure beside text', { ...text('said'), structuredContent: { a: 1 } }, { a: 1 }],
+    ['structured content next to text', { ...text('said'), structuredContent: { a: 1 } }, { a: 1 }],
     ['a link', { content: [{ type: 'resource_link', uri: 'a:b' }] }, { type: 'resource_link', uri: 'a:b' }],
-    ['what is no result', { a: 1 }, { a: 1 }],
+    ['a value that is not a result', { a: 1 }, { a: 1 }],
     ['nothing', undefined, null],
   ])('%s is read', async (_, result, output) => {
     expect(await outputOf(result)).toMatchObject({ type: 'ToolExecutionResult', output });
@@ -402,7 +402,7 @@ describe('the hook', () => {
   test.each([
     ['the SDK would lose the call', '0.3.300', { approver: 'grace' }],
     ['the program would lose it', '2.1.300', { approver: 'grace' }],
-    ['nobody answers in the SDK', '0.3.325', {}],
+    ['no person answers in the SDK', '0.3.325', {}],
   ])('stops nothing if %s', async (_, version, more) => {
     const client = await start([makeTool('pay')], { ...hold, ...more });
     await meet(client, version);

@@ -17,14 +17,14 @@ test('an adapter that sends its calls through the runtime passes', async () => {
 test.each<readonly [string, SendProbe, RegExp]>([
   ['calls the body itself', async (_, body) => body(), /still ran/],
   [
-    'calls the body beside the runtime',
+    'calls the body outside the runtime',
     async (options, body) => {
       await through(options, body);
       body();
     },
     /still ran/,
   ],
-  ['calls nobody', async () => undefined, /never reached the ledger/],
+  ['calls no body', async () => undefined, /never reached the ledger/],
   [
     'leaves the policy out',
     async (options, body) => {

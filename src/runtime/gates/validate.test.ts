@@ -37,7 +37,7 @@ describe('arguments that do not match the schema', () => {
   });
 
   it.each([
-    ['text that is no JSON', '{"id": '],
+    ['text that is not JSON', '{"id": '],
     ['empty text', ''],
     ['a JSON array', '["id"]'],
     ['a JSON text', '"id"'],

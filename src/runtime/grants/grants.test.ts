@@ -188,7 +188,7 @@ describe('revoking', () => {
 });
 
 describe('who may give a grant', () => {
-  it('is decided by mayGrant; with mayDecide alone, nobody may', async () => {
+  it('is decided by mayGrant; with mayDecide alone, grants are disabled', async () => {
     const silent = stage({ mayDecide: () => true });
     const error = await refusal(silent.give());
     expect(error).toMatchObject({ code: 'confirmation.forbidden' });
@@ -203,7 +203,7 @@ describe('who may give a grant', () => {
     await runtime.grants.revoke({ sessionId: 's', grantId, by: 'eve' });
   });
 
-  it.each(['', 0, null, undefined, {}, 'yes'])('is nobody where mayGrant answers %j', async (answer) => {
+  it.each(['', 0, null, undefined, {}, 'yes'])('is no one if mayGrant answers %j', async (answer) => {
     const { give } = stage({ mayGrant: () => answer as unknown as boolean });
     expect(await refusal(give())).toMatchObject({ code: 'confirmation.forbidden' });
   });
@@ -244,7 +244,7 @@ it('a grant is not recorded on a call that was denied in the end', async () => {
 
 describe('what cannot be granted', () => {
   it.each<[string, object]>([
-    ['nobody gives it', { by: ' ' }],
+    ['it has no giver', { by: ' ' }],
     ['a misspelt field', { untill: 5 }],
     ['both ends', { until: day, forMs: day }],
     ['a time that is past', { until: 1 }],
@@ -257,11 +257,11 @@ describe('what cannot be granted', () => {
     ['a session that is a place', { sessionId: '.' }],
     ['a session that is the place above', { sessionId: '..' }],
     ['a session that no turn can have', { sessionId: 's\uD800' }],
-    ['a condition that is none', { where: { 'args.a': { equal: 1 } } }],
+    ['an invalid condition', { where: { 'args.a': { equal: 1 } } }],
     ['a condition on who asks', { where: { 'principal.role': { equals: 'admin' } } }],
     ['a condition of nothing', { where: {} }],
-    ['a condition that is no object', { where: [] }],
-    ['a reason that is no text', { reason: 5 }],
+    ['a condition that is not an object', { where: [] }],
+    ['a reason that is not a text', { reason: 5 }],
     ['a very long condition', { where: { 'args.a': { equals: 'x'.repeat(20_000) } } }],
   ])('%s', async (_, wrong) => {
     const { runtime, give } = stage();

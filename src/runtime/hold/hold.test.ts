@@ -161,12 +161,12 @@ describe('a held call', () => {
     ['null', null],
     ['true', true],
     ['"approve"', 'approve'],
-    ['an approval by nobody', { decision: 'approve' }],
+    ['an approval without a name', { decision: 'approve' }],
     ['an approval by an empty name', { decision: 'approve', by: '  ' }],
     ['an approval by a number', { decision: 'approve', by: 7 }],
     ['another word', { decision: 'yes', by: 'ada' }],
     ['an array', ['approve']],
-    ['a denial by nobody', { decision: 'deny' }],
+    ['a denial without a name', { decision: 'deny' }],
   ])('is denied when the answer is %s', async (_, answer) => {
     const { runtime, turn, ran } = destructive((() => answer) as OnConfirm);
     expect(await turn.call(envelope('c', 'delete_row', { n: 1 }))).toMatchObject({ reason: 'write_denied' });

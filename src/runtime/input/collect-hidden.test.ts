@@ -19,7 +19,7 @@ describe('hidden values', () => {
     ['in several parts of a text', { note: 'password=hunter2, token=abcd1234 end' }, ['hunter2', 'abcd1234']],
     ['in lists', ['x', { token: 'abcd1234' }], ['abcd1234']],
     ['nowhere', { name: 'ada', next_page_token: 'abcd1234' }, []],
-    ['but are too short to be told from innocent text', { password: 'abc', cvv: '123' }, []],
+    ['but are too short to distinguish from innocent text', { password: 'abc', cvv: '123' }, []],
   ])('are found %s', (_, input, expected) => {
     expect(hiddenIn(input)).toEqual(expected);
   });

@@ -50,7 +50,7 @@ test('`ask` holds a call that needs an approval, and the call runs once it is ap
 });
 
 test.each([
-  ['nobody is asked about', { ...pay, arguments: { cents: 5 } }],
+  ['needs no approval', { ...pay, arguments: { cents: 5 } }],
   ['is blocked', { ...pay, arguments: { cents: 5_000 } }],
   ['does not fit its schema', { ...pay, arguments: { cents: 'x' } }],
   ['names no tool', { ...pay, name: 'pya' }],

@@ -92,7 +92,7 @@ describe('a call cancelled before its body began', () => {
 
 describe('a call cancelled while its body runs', () => {
   it.each<[string, Traits, string, boolean]>([
-    ['nobody knows how it ended', {}, 'tool.indeterminate', true],
+    ['its effect is unknown', {}, 'tool.indeterminate', true],
     ['it is cancelled where the tool reads', { mode: 'read' }, 'tool.cancelled', false],
     ['it is cancelled where the tool is idempotent', { idempotent: true }, 'tool.cancelled', false],
   ])('aborts the signal and waits for a while; then %s', async (_, traits, code, inDoubt) => {
