@@ -41,7 +41,7 @@ export const filterOptions: Options = {
 export const pagingOptions: Options = {
   limit: { value: 'N', help: 'Maximum number of rows; default: 50' },
   all: { help: 'List all rows' },
-  cursor: { value: 'PLACE', help: 'Continue a previous list from its cursor' },
+  cursor: { value: 'CURSOR', help: 'Continue a previous list from its cursor' },
 };
 
 export function toCallQuery(given: Given, now: number): CallQuery {

@@ -73,7 +73,7 @@ export const toolReasons: { readonly [Code in ToolReasonCode]: Reason } = {
     title: 'The tool reported an error',
     whatHappened:
       'The body ran to its end and returned an error, or the success check treated its return value as one.',
-    whyItMatters: 'The tool knows what it did: the effect is not unknown.',
+    whyItMatters: 'The tool knows what it did, so the effect is known.',
     forModel: 'The tool ran and reported an error. Read the error and change what it names.',
     whatToDo:
       'Read the error: it usually names what to change. If a success was treated as an error, give the tool its own success check.',
@@ -88,7 +88,7 @@ export const toolReasons: { readonly [Code in ToolReasonCode]: Reason } = {
     title: 'The call was cancelled',
     whatHappened:
       'The call was cancelled, or its owner process died, before the body began. Or it was cancelled while a body that may be rerun was running.',
-    whyItMatters: 'The effect is not unknown: either nothing happened, or a repeat does no harm.',
+    whyItMatters: 'No harm is possible: either nothing happened, or a repeat does no harm.',
     forModel: 'The call was cancelled without a lasting effect. Make it again if it is still wanted.',
     whatToDo: 'Request it again under a new call id if it is still wanted.',
   },

@@ -29,7 +29,7 @@ export const callsCommand: CliCommand = {
     json: jsonOption,
   },
   examples: [
-    ['quittance calls --since 1h --outcome failure', 'failures of the last hour'],
+    ['quittance calls --since 1h --outcome failed', 'failures of the last hour'],
     ['quittance calls --session ticket-42 --tool refund', 'the refunds of one session'],
     ['quittance calls --follow', 'new calls, as they happen'],
     ['quittance calls --all --json | jq -r .toolName | sort | uniq -c', 'how often each tool was called'],
