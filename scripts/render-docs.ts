@@ -173,7 +173,7 @@ function outcomesPage(): string {
         full.ToolArtifactReference,
       ].map((outcome) => [
         'retryable' in outcome
-          ? `${outcome.type}, retryable ${outcome.retryable}${outcome.inDoubt === true ? ', in doubt' : ''}`
+          ? `${outcome.type}, retryable ${outcome.retryable}${outcome.inDoubt === true ? ', `inDoubt`' : ''}`
           : outcome.type,
         yes(outcomeIsError(outcome)),
         yes(outcomeIsRetryable(outcome)),
