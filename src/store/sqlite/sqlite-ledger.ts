@@ -60,7 +60,8 @@ export class SqliteLedger implements Ledger {
     database: Database,
     path: string,
     options: SqliteLedgerOptions,
-    tuning: SqliteTuning = measuredTuning,
+    // Without a tuning it writes through the given connection alone, which tests disturb.
+    tuning: SqliteTuning = { ...measuredTuning, writerThread: 'never' },
   ) {
     this.#path = path;
     this.ownFiles = [{ path: resolve(path), kind: 'ledger', access: 'sealed', withCompanions: true }];
