@@ -50,9 +50,16 @@ export class SideFold {
   #hasDropped = false;
   #position = 0;
 
-  /** `report` is called for entries that no append can have accepted after the previous ones. */
-  constructor(report: (finding: FoldFinding) => void = () => undefined) {
+  /**
+   * `report` is called for entries that no append can have accepted after the previous ones. `hasDropped`: a later entry
+   * tells that a session was removed, and the totals before it include its usage.
+   */
+  constructor(
+    report: (finding: FoldFinding) => void = () => undefined,
+    { hasDropped = false }: { readonly hasDropped?: boolean } = {},
+  ) {
     this.#report = report;
+    this.#hasDropped = hasDropped;
   }
 
   /** Position of the last added entry. */

@@ -4,6 +4,7 @@ import { SideFold } from '../ledger/side-fold.ts';
 import type { Head } from '../ledger/chain.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import { ledgerSessionId } from '../ledger/ledger.ts';
 import type { StoredEntry } from '../ledger/stored-entry.ts';
 import type { VerifyTotals } from '../ledger/verify.ts';
 import { createVerifier } from '../ledger/verify.ts';
@@ -48,6 +49,17 @@ export type Tell = (finding: VerifyFinding) => Promise<void>;
 export const countEntries = (heads: readonly Head[]): number =>
   heads.reduce((sum, { sequence }) => sum + sequence, 0);
 
+/** Does the ledger's own chain record the removal of a session? An unreadable chain is reported where it is verified. */
+async function tellsOfRemovals(ledger: Ledger): Promise<boolean> {
+  try {
+    const events = await ledger.journal.readSession(ledgerSessionId, 'without_call');
+    return events.some(({ type }) => type === 'session.dropped');
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return false;
+  }
+}
+
 /** Verifies the ledger as of now; entries appended meanwhile are ignored. Changes nothing. */
 export async function verifyLedger(
   ledger: Ledger,
@@ -65,7 +77,9 @@ export async function verifyLedger(
   const ends = heads && new Map(heads.map(({ sessionId, sequence }) => [sessionId, sequence]));
   let folded: VerifyFinding[] = [];
   let place: Omit<VerifyFinding, 'kind' | 'message'> = {};
-  const sideFold = new SideFold((finding) => folded.push({ ...finding, ...place }));
+  const sideFold = new SideFold((finding) => folded.push({ ...finding, ...place }), {
+    hasDropped: await tellsOfRemovals(ledger),
+  });
   const verifier = createVerifier({
     anchor,
     heads,

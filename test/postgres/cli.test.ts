@@ -362,6 +362,21 @@ describe('a command says the same on SQLite and on PostgreSQL', () => {
     }
   });
 
+  test('a URL in a wrong place is not repeated with its password', async () => {
+    for (const args of [
+      ['calls', postgres],
+      [postgres],
+      ['show', postgres],
+      ['calls', '--ledger', postgres.replace('postgres:', 'mysql:')],
+      ['calls', '--ledger', postgres.replace('?schema', '?sslmode=x&schema')],
+      ['calls', `--ledgr=${postgres}`],
+    ]) {
+      const { code, out, err } = await runProgramHere(args, { env: { QUITTANCE_LEDGER: postgres } });
+      expect([code, out + err]).toEqual([expect.any(Number), expect.not.stringContaining(password)]);
+      expect(code).not.toBe(0);
+    }
+  });
+
   test('the environment variable names the ledger too', async () => {
     const { code, out } = await runProgramHere(['sessions', '--json'], {
       env: { QUITTANCE_LEDGER: postgres },

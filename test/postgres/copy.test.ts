@@ -52,7 +52,7 @@ async function fillOriginal(): Promise<void> {
     budgets,
     onConfirm: () => ({ decision: 'approve', by: 'Ada' }),
   });
-  for (const sessionId of ['kept', 'erased', 'removed'])
+  for (const sessionId of ['kept', 'removed', 'erased'])
     await runtime
       .turn({ sessionId })
       .call(envelope(`pay-${sessionId}`, 'pay', { order: sessionId, card: '4111' }));

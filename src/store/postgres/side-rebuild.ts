@@ -1,5 +1,6 @@
 /** Makes the heads and the tables outside the entries again, from the entries. Appends wait until it is done. */
 import { SideFold, foldKey } from '../../ledger/side-fold.ts';
+import { ledgerSessionId } from '../../ledger/ledger.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
@@ -30,7 +31,11 @@ export async function rebuildWith(query: PgQuery, now: number): Promise<readonly
 }
 
 async function foldAll(query: PgQuery, problems: string[]): Promise<SideFold> {
-  const fold = new SideFold();
+  const [own] = await query<{ dropped: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM @entries WHERE session_id = $1 AND strpos(text, '"session.dropped"') > 0) AS dropped`,
+    [toPgText(ledgerSessionId)],
+  );
+  const fold = new SideFold(undefined, { hasDropped: own?.dropped === true });
   for (let position = -1; ;) {
     const rows: readonly EntryRow[] = await query<EntryRow>(
       `SELECT ${entryColumns} FROM @entries e WHERE e.position > $1 ORDER BY e.position LIMIT $2`,

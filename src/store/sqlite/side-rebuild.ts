@@ -10,7 +10,7 @@ import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { totalsEntry } from '../../ledger/own-entry.ts';
 import type { Appender } from './appender.ts';
 import type { Database } from './database.ts';
-import { prepareRow } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import { decode } from './entry-row.ts';
 import { totalsPerEntry } from './first-marks.ts';
@@ -39,7 +39,8 @@ export type SideRebuildParts = {
 /** Returns the entries that could not be read, in words. The tables are rebuilt from the others. */
 export async function rebuildSideTables(parts: SideRebuildParts): Promise<readonly string[]> {
   const { entries, writer, heads } = parts;
-  const fold = new SideFold();
+  const removals = prepareValue<number>(parts.database, 'SELECT removals FROM ledger').get() ?? 0;
+  const fold = new SideFold(undefined, { hasDropped: removals > 0 });
   const reading: Reading = { position: 0, problems: [] };
   while (addSome(fold, entries, reading)) await new Promise(setImmediate);
   await writer.run(() => {
