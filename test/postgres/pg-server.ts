@@ -28,6 +28,7 @@ const leftOut = [
 ];
 const startTries = 200;
 const triesPauseMs = 50;
+const endMs = 1_000;
 
 export class PgServer {
   readonly folder: string;
@@ -131,7 +132,8 @@ export class PgServer {
       await client.connect();
       return (await client.query(text)).rows as readonly Record<string, unknown>[];
     } finally {
-      await client.end().catch(() => undefined);
+      // The driver may wait for ever to end a connection that was never made.
+      await Promise.race([client.end().catch(() => undefined), sleep(endMs)]);
     }
   }
 
