@@ -34,8 +34,10 @@ type Step = {
 };
 
 const readTables = ['calls', 'audit', 'confirmations', 'sessions'] as const;
-/** Long steps: a call whose entries are in two steps is written twice. */
-const entriesPerStep = 8_192;
+/** The commit of a step blocks its thread, so steps of the main thread are short. */
+const entriesPerStep = 2_048;
+/** In a separate thread they are long, because a call whose entries are in two steps is written twice. */
+export const entriesPerLongStep = 8_192;
 /** Steps with fewer calls count them one by one. */
 const fewestInBulk = 256;
 /** A step that has read this much text ends early, because all of it is in memory at once. */
@@ -49,6 +51,7 @@ export class Projection {
   readonly #tables: Database;
   readonly #rows: CallRows;
   readonly #bulk: TallyBulk;
+  readonly #perStep: number;
   readonly #hashAt: Statement<string>;
   readonly #end: Statement<number>;
   readonly #progress: Statement<Progress>;
@@ -59,7 +62,14 @@ export class Projection {
   readonly #dropSession: readonly Statement<never>[];
   readonly #dropRows: readonly Statement<never>[];
 
-  constructor(ledger: Database, entries: EntryTable, heads: Heads, tables: Database) {
+  constructor(
+    ledger: Database,
+    entries: EntryTable,
+    heads: Heads,
+    tables: Database,
+    perStep: number = entriesPerStep,
+  ) {
+    this.#perStep = perStep;
     this.#entries = entries;
     this.#heads = heads;
     this.#tables = tables;
@@ -143,7 +153,7 @@ export class Projection {
   async #read(from: number, isOver: () => boolean): Promise<Step | undefined> {
     const step: Step = { calls: new Map(), sessions: new Map(), loose: [], last: undefined };
     let chars = 0;
-    for (let read = 0; read < entriesPerStep && chars < charsPerStep; read += entriesPerSlice) {
+    for (let read = 0; read < this.#perStep && chars < charsPerStep; read += entriesPerSlice) {
       if (read > 0) await new Promise(setImmediate);
       if (isOver()) return undefined;
       const rows = this.#entries.after(step.last?.position ?? from, entriesPerSlice);

@@ -5,7 +5,7 @@ import { backoffMs } from './backoff.ts';
 import { isBusy, openDatabase } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
-import { Projection } from './projection.ts';
+import { entriesPerLongStep, Projection } from './projection.ts';
 import { openReadTables } from './read-schema.ts';
 
 export type ProjectorThreadData = {
@@ -20,7 +20,7 @@ function serve(port: MessagePort, { ledgerPath, tablesPath, ledgerId }: Projecto
   const ledger = openDatabase(ledgerPath, { readOnly: true, mustExist: true, cacheKiB: 4_000 });
   const heads = new Heads(ledger, Number.POSITIVE_INFINITY);
   const { writer } = openReadTables(tablesPath, ledgerId);
-  const projection = new Projection(ledger, new EntryTable(ledger, heads), heads, writer);
+  const projection = new Projection(ledger, new EntryTable(ledger, heads), heads, writer, entriesPerLongStep);
   let isOver = false;
   let filling: Promise<void> = Promise.resolve();
 

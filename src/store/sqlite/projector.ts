@@ -18,6 +18,11 @@ export class Projector {
     this.#data = data;
   }
 
+  /** Is the thread running? Then it costs little to use it. */
+  get isStarted(): boolean {
+    return this.#worker !== undefined && !this.#isBroken;
+  }
+
   /** Resolves when the tables reach the position; to false if the caller must fill them itself. */
   fill(target: number): Promise<boolean> {
     const worker = this.#start();

@@ -41,6 +41,8 @@ const quietLoop = 0.5;
 const affordableWaitMs = 600;
 /** Entries per millisecond that the thread is expected to fill, until that is measured. */
 const firstRate = 20;
+/** A thread that runs already fills tables that are further behind than this. */
+const fewForThread = 256;
 /** After work in busy times the thread rests as long as it worked. */
 const longestRestMs = 1_000;
 /**
@@ -192,7 +194,7 @@ export class ReadTables implements Queries {
     const { end } = projection;
     const target = Math.min(until ?? end, end); // a ledger that was restored to an earlier state ends earlier
     if (projection.reaches(target)) return { ...opened, target };
-    if (projection.lag > this.#threadLag) await projector?.fill(target);
+    if (projection.lag > this.#leastForThread(projector)) await projector?.fill(target);
     for (let tries = 0; !projection.reaches(target);)
       try {
         if (this.#closed) throw closedError();
@@ -203,6 +205,10 @@ export class ReadTables implements Queries {
         await new Promise((resolve) => setTimeout(resolve, backoffMs(tries++)));
       }
     return { ...opened, target };
+  }
+
+  #leastForThread(projector: Projector | undefined): number {
+    return projector?.isStarted === true ? Math.min(fewForThread, this.#threadLag) : this.#threadLag;
   }
 
   /** One at a time: later callers wait for the current step. */
@@ -224,7 +230,7 @@ export class ReadTables implements Queries {
       const beganMs = performance.now();
       const { lag } = projection;
       const affordable = Math.min(this.#rate * affordableWaitMs, longestLag / 2);
-      const mustFill = lag > this.#threadLag && (this.#isQuiet || lag > affordable);
+      const mustFill = lag > this.#leastForThread(projector) && (this.#isQuiet || lag > affordable);
       const isDone = mustFill && (await projector?.fill(projection.end)) === true;
       const tookMs = performance.now() - beganMs;
       if (isDone) this.#rate = lag / Math.max(1, tookMs);
