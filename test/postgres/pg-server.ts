@@ -29,6 +29,7 @@ const leftOut = [
 const startTries = 200;
 const triesPauseMs = 50;
 const endMs = 1_000;
+const longestStopMs = 10_000;
 
 export class PgServer {
   readonly folder: string;
@@ -116,7 +117,10 @@ export class PgServer {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const over = once(child, 'exit');
     child.kill(signal);
+    // A shutdown may wait for ever for a backend that was being killed.
+    const timer = setTimeout(() => child.kill('SIGQUIT'), longestStopMs);
     await over;
+    clearTimeout(timer);
   }
 
   async remove(): Promise<void> {
