@@ -172,10 +172,10 @@ export class Followers {
   async #mayRead(after: number, caller: string): Promise<boolean> {
     this.#lastPosition ??= await this.#entries.lastPosition();
     if (this.#lastPosition - after <= newEntries) return true;
-    // Positions of a database have gaps, so a large difference may be a few entries.
-    const few = await this.#entries.measure({ after, limit: newEntries + 1 });
-    if (few.length <= newEntries) return true;
-    return this.#past.take(caller, bytesAtOnce);
+    if (this.#past.take(caller, bytesAtOnce)) return true;
+    // Then a large difference may be a few entries.
+    if (this.#entries.hasGaps !== true) return false;
+    return (await this.#entries.measure({ after, limit: newEntries + 1 })).length <= newEntries;
   }
 
   /** The entries that fit into one piece, or only the size of an entry that is too large. */

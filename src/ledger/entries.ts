@@ -3,6 +3,8 @@ import type { Awaitable } from '../base/json.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from './stored-entry.ts';
 
 export interface Entries {
+  /** True if positions skip numbers, so that the difference of two says nothing about the entries between them. */
+  readonly hasGaps?: boolean | undefined;
   read(query: EntryQuery): Awaitable<readonly StoredEntry[]>;
   /** Approximate number of bytes of each entry. Cheap even for large entries. */
   measure(query: EntryQuery): Awaitable<readonly EntrySize[]>;

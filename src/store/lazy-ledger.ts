@@ -93,6 +93,9 @@ export function createLazyLedger(parts: LazyLedgerParts): Ledger {
       findConfirmation: (confirmationId) => on(({ queries }) => queries.findConfirmation(confirmationId)),
     },
     entries: {
+      get hasGaps() {
+        return opened?.entries.hasGaps;
+      },
       read: (query) => on(({ entries }) => entries.read(query)),
       measure: (query) => on(({ entries }) => entries.measure(query)),
       whenAppended: (after, signal) => later(({ entries }) => entries.whenAppended(after, signal)),

@@ -233,6 +233,18 @@ const table: Readonly<Record<string, Row>> = {
       ['tokens'],
     ],
   },
+  archive: {
+    kind: 'compared',
+    lines: [
+      ({ folder: own }) => ['archive', '--session', 'ticket-43', '--out', join(own, 'old.jsonl')],
+      ({ folder: own }) => [
+        ...['archive', '--session', 'ticket-43', '--out', join(own, 'old.jsonl'), '--force'],
+        ...['--remove', ...by, '--reason', 'retention'],
+      ],
+      ['verify'],
+      ['calls', '--session', 'ticket-43'],
+    ],
+  },
   demo: { kind: 'alone' },
   completion: { kind: 'none', why: 'prints a script' },
   help: { kind: 'none', why: 'prints help' },

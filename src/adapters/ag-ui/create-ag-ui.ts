@@ -62,6 +62,11 @@ export type AgUiRunOptions<Event> = {
 /** One run of an agent, as the client sees it. */
 export type AgUiRun = {
   /**
+   * Resolves when every call stored so far is written. Await it before you write text of the model that follows tool
+   * calls: otherwise a client may show the text before the calls.
+   */
+  caughtUp(): Promise<void>;
+  /**
    * Writes the remaining events and `RUN_FINISHED`: with an interrupt for each call of the session that awaits
    * approval, else as a success. Returns these interrupts.
    */
@@ -110,6 +115,7 @@ export function createAgUi(options: { readonly runtime: Runtime; readonly onTrou
       if (corrected !== undefined) send({ type: 'MESSAGES_SNAPSHOT', messages: corrected });
       const calls = await followCalls(runtime, sessionId, send, { answered, parentMessageId });
       return {
+        caughtUp: () => calls.caughtUp(),
         async finish() {
           await calls.end();
           const open = await interrupts(sessionId);

@@ -3,6 +3,12 @@ import { randomUUID } from 'node:crypto';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AgUiEvent } from './event.ts';
 
+export type FollowedCalls = {
+  /** Resolves when everything stored so far is written. */
+  caughtUp(): Promise<void>;
+  end(): Promise<void>;
+};
+
 /**
  * Follows the session until it is ended; everything stored by then is written. If the host's `write` throws, writing
  * stops, and the end throws the same error.
@@ -19,7 +25,7 @@ export async function followCalls(
     readonly answered: ReadonlySet<string>;
     readonly parentMessageId: (() => string | undefined) | undefined;
   },
-): Promise<{ end(): Promise<void> }> {
+): Promise<FollowedCalls> {
   const answered = new Set(shown);
   let failed: { readonly error: unknown } | undefined;
   const send = (event: AgUiEvent): void => {
@@ -73,6 +79,9 @@ export async function followCalls(
   // From here on, every later event is received.
   await following.caughtUp();
   return {
+    async caughtUp() {
+      await following.caughtUp();
+    },
     async end() {
       await following.caughtUp();
       await following.off();

@@ -128,6 +128,7 @@ export class BehaviorReader {
     const why = error instanceof Error ? error.message : String(error);
     const known = this.#stuck instanceof Error ? this.#stuck.message : undefined;
     this.#stuck = cause;
+    this.#wakeWaiters();
     if (known === why) return;
     const message = `Behavior "${name}" is stuck after position ${position} and hears nothing that came later: ${why}`;
     try {
@@ -157,6 +158,11 @@ export class BehaviorReader {
 
   async #letGo(): Promise<void> {
     if (this.#position !== undefined) await this.#cursor?.letGo(this.#position);
+    this.#wakeWaiters();
+  }
+
+  /** Waiters look again: at the position, and whether the reader is stuck. */
+  #wakeWaiters(): void {
     for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
 

@@ -76,6 +76,9 @@ export function reportTrouble(ledger: Ledger): Ledger {
       findConfirmation: reporting((confirmationId) => queries.findConfirmation(confirmationId)),
     },
     entries: {
+      get hasGaps() {
+        return entries.hasGaps;
+      },
       read: reporting((query) => entries.read(query)),
       measure: reporting((query) => entries.measure(query)),
       whenAppended: (after, signal) => entries.whenAppended(after, signal).catch(raise),

@@ -25,6 +25,7 @@ const longestWaitMs = 1_000;
 const pauseMs = 3;
 
 export class PostgresEntries implements Entries {
+  readonly hasGaps = true;
   readonly #pool: PgPool;
   readonly #changes: () => Changes;
   /** The last position that this process wrote. */

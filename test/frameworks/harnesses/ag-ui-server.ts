@@ -87,6 +87,7 @@ export async function serveAgUi(serving: AgUiServing): Promise<AgUiServer> {
         if (isOpen && !(await answerRound(turn))) break;
         const round: Round = await player.next(thread.told);
         if ('text' in round) {
+          await run.caughtUp();
           const messageId = `${runId}.text`;
           write({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' } as never);
           write({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta: round.text } as never);
