@@ -55,6 +55,7 @@ type Said = {
 
 const held = ['call_approve', 'call_deny', 'call_respond', 'call_edit'];
 const by = ['--by', 'Ada'];
+const removed = ['--session', 'ticket-43', '--remove', ...by, '--reason', 'retention'];
 
 const table: Readonly<Record<string, Row>> = {
   init: { kind: 'none', why: 'creates a project with a file' },
@@ -237,10 +238,7 @@ const table: Readonly<Record<string, Row>> = {
     kind: 'compared',
     lines: [
       ({ folder: own }) => ['archive', '--session', 'ticket-43', '--out', join(own, 'old.jsonl')],
-      ({ folder: own }) => [
-        ...['archive', '--session', 'ticket-43', '--out', join(own, 'old.jsonl'), '--force'],
-        ...['--remove', ...by, '--reason', 'retention'],
-      ],
+      ({ folder: own }) => ['archive', ...removed, '--out', join(own, 'old.jsonl'), '--force'],
       ['verify'],
       ['calls', '--session', 'ticket-43'],
     ],
