@@ -165,7 +165,17 @@ export async function startServer(
     get: (path, as = 'admin', headers = {}) => send(path, { headers: { ...bearer(as), ...headers } }),
     post,
     ask: (id, name, args, more = {}) =>
-      post('/v1/calls', { sessionId: 's1', call: { id, name, arguments: args }, ...more }, 'operator'),
+      post(
+        '/v1/calls',
+        {
+          sessionId: 's1',
+          call: { id, name, arguments: args },
+          // Without a wait, the answer for a tool of the server may be `running`.
+          ...(localTools.some((tool) => tool.name === name) && { waitMs: 10_000 }),
+          ...more,
+        },
+        'operator',
+      ),
     async close() {
       await server.close();
       await runtime.close();
