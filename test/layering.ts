@@ -66,7 +66,11 @@ export const layers: readonly (readonly string[])[] = [
     'adapters/openai',
   ],
   ['adapters/google-adk', 'adapters/mastra', 'adapters/openai-agents'],
-  ['http', 'react', 'testing', 'mcp'],
+  ['http', 'react', 'testing'],
+  // MCP: what others wrote (configurations, listed tools), what people answered, and what serves it.
+  ['mcp/config', 'mcp/tools'],
+  ['mcp/review', 'mcp/serve'],
+  ['mcp/govern', 'mcp/gateway'],
   ['cli'],
 ];
 

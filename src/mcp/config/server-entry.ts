@@ -1,0 +1,46 @@
+/** The servers behind a gateway, after a configuration of any client was read. */
+import type { ToolMode } from '../../tool/mode.ts';
+
+/** One server of a configuration. */
+export type ServerEntry = {
+  /** Key in the configuration, and prefix of tool names. What the server calls itself is never used. */
+  readonly name: string;
+  /** Annotations may make the tools of a trusted server safer. */
+  readonly isTrusted: boolean;
+  /** Settings of single tools, by the name that the server lists. The object has no prototype. */
+  readonly tools: Readonly<Record<string, ToolSetting>>;
+  readonly isDisabled: boolean;
+} & ServerAddress;
+
+/** How a server is reached. */
+export type ServerAddress = StdioAddress | HttpAddress;
+
+export type StdioAddress = {
+  readonly type: 'stdio';
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The variables that the configuration names. The process gets these and a few harmless ones, such as PATH. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+};
+
+export type HttpAddress = {
+  readonly type: 'http' | 'sse';
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+/** What the configuration says about one tool. */
+export type ToolSetting = {
+  readonly mode?: ToolMode;
+  /** Name of the argument that holds the idempotency key. */
+  readonly idempotencyKey?: string;
+  /** The person at the client may decide held calls of this tool, by elicitation. */
+  readonly ask?: 'in_client';
+};
+
+export type GatewayConfig = {
+  readonly servers: readonly ServerEntry[];
+  /** Tools without an answer run, and are recorded as what would have been asked. */
+  readonly observe: boolean;
+};
