@@ -1,0 +1,43 @@
+/** Artifacts as MCP resources: the links in place of large files, and how a client reads them. */
+import type { Ledger } from '../../ledger/ledger.ts';
+import { readStoredArtifact } from '../../runtime/host/read-stored-artifact.ts';
+
+const scheme = 'quittance://artifact/';
+
+export const toArtifactUri = (sessionId: string, artifactId: string): string =>
+  `${scheme}${encodeURIComponent(sessionId)}/${encodeURIComponent(artifactId)}`;
+
+/** The artifact that a URI names. Undefined for every other URI. */
+export function parseArtifactUri(
+  uri: string,
+): { readonly sessionId: string; readonly artifactId: string } | undefined {
+  const parts = uri.startsWith(scheme) ? uri.slice(scheme.length).split('/') : [];
+  const [sessionId = '', artifactId = ''] = parts;
+  if (parts.length !== 2 || sessionId === '' || artifactId === '') return undefined;
+  try {
+    return { sessionId: decodeURIComponent(sessionId), artifactId: decodeURIComponent(artifactId) };
+  } catch {
+    return undefined;
+  }
+}
+
+export type ArtifactContents = { uri: string; mimeType: string } & ({ text: string } | { blob: string });
+
+/**
+ * The contents for `resources/read`. `maySee` decides whether the client may read artifacts of this session. Undefined
+ * if it may not, or if there is no such artifact: the answer does not tell which.
+ */
+export async function readArtifactResource(
+  ledger: Pick<Ledger, 'artifacts' | 'journal'>,
+  uri: string,
+  maySee: (sessionId: string) => boolean | Promise<boolean>,
+): Promise<ArtifactContents | undefined> {
+  const named = parseArtifactUri(uri);
+  if (named === undefined || !(await maySee(named.sessionId))) return undefined;
+  const artifact = await readStoredArtifact(ledger, named.sessionId, named.artifactId);
+  if (artifact === undefined) return undefined;
+  const { mimeType, content } = artifact;
+  return typeof content === 'string'
+    ? { uri, mimeType, text: content }
+    : { uri, mimeType, blob: Buffer.from(content).toString('base64') };
+}

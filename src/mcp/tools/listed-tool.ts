@@ -1,0 +1,71 @@
+import { digestJson } from '../../base/canonical.ts';
+import { QuittanceError } from '../../base/error.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { isJsonObject, toJson } from '../../base/json.ts';
+import { describeValue } from '../../tool/describe-value.ts';
+import type { ToolMode } from '../../tool/mode.ts';
+import { classifyTool } from '../../tool/mode.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import { hintedTraits, readHints } from '../../adapters/adopt/tool-hints.ts';
+
+/** A tool as a server lists it. Everything but the name may be missing or wrong: the server wrote it. */
+export type ListedTool = {
+  readonly name: string;
+  readonly title?: unknown;
+  readonly description?: unknown;
+  readonly inputSchema?: unknown;
+  readonly outputSchema?: unknown;
+  readonly annotations?: unknown;
+};
+
+/** A proposal for the mode of a listed tool, and its origin. `default` means that nothing is known about the tool. */
+export type ListedClass = {
+  readonly mode: ToolMode;
+  readonly origin: 'annotated' | 'inferred' | 'default';
+  readonly idempotent: boolean;
+};
+
+/** Reads one entry of `tools/list`. Throws `config.invalid` unless it is an object with a name. */
+export function readListedTool(tool: unknown): ListedTool {
+  const name = isJsonObject(tool) ? ownValue(tool, 'name') : undefined;
+  if (isJsonObject(tool) && typeof name === 'string') return { ...tool, name };
+  throw new QuittanceError(
+    'config.invalid',
+    `The server lists ${describeValue(tool)}, which is not a tool with a name.`,
+  );
+}
+
+/** Name words and annotations. Annotations raise the risk; they lower it only for a trusted server. */
+export function classifyListed(
+  listed: ListedTool,
+  { isTrusted }: { readonly isTrusted: boolean },
+): ListedClass {
+  const { mode, idempotent = false } = hintedTraits(listed.name, readHints(listed), isTrusted);
+  if (mode !== undefined) return { mode, origin: 'annotated', idempotent };
+  const named = classifyTool(listed.name);
+  return { mode: named.mode, origin: named.origin === 'default' ? 'default' : 'inferred', idempotent };
+}
+
+export const proposeMode = (listed: ListedTool, trust: { readonly isTrusted: boolean }): ToolMode =>
+  classifyListed(listed, trust).mode;
+
+const reviewed = ['title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
+
+/**
+ * Changes with everything of a tool that the model or the gate reads: schemas, description, title, annotations. The
+ * order of keys does not count. A part that is not JSON counts as its own kind of change.
+ */
+export function toolDigest(listed: ListedTool): string {
+  const parts: Record<string, JsonObject> = {};
+  for (const key of reviewed) {
+    const value = ownValue(listed, key);
+    if (value === undefined) continue;
+    const json = toJson(value);
+    parts[key] = json.ok ? { value: json.value } : { problem: json.problem };
+  }
+  return digestJson({ name: listed.name, ...parts });
+}
+
+/** The JSON Schema of the arguments. Some servers omit `type`, or list no schema at all. */
+export const inputSchemaOf = ({ inputSchema }: ListedTool): JsonObject =>
+  isJsonObject(inputSchema) ? { type: 'object', ...inputSchema } : { type: 'object' };

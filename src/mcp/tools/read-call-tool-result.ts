@@ -1,0 +1,126 @@
+/**
+ * Reads the result of an MCP tool as the output of a call. Files become artifacts: the output holds their names in
+ * place of their data, and nothing else changes.
+ */
+import { isJsonObject, toJson } from '../../base/json.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { ToolError } from '../../call/tool-error.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { ToolContext } from '../../tool/tool-context.ts';
+
+/**
+ * - `result`: everything that the server sent, so that a gateway can pass it on. A result that is one plain text is
+ *   that text.
+ * - `value`: what a program or a model wants. The structured content, else the only part, else all parts.
+ */
+export type ResultShape = 'result' | 'value';
+
+type Attach = ToolContext['attach'];
+
+/** Throws a `ToolError` for a result that reports an error, or that is not a result. */
+export function readCallToolResult(
+  given: unknown,
+  {
+    shape,
+    textLimit,
+    attach,
+  }: { readonly shape: ResultShape; readonly textLimit: number; readonly attach: Attach },
+): JsonValue {
+  const json = toJson(given);
+  const result = json.ok && isJsonObject(json.value) ? json.value : undefined;
+  // Servers of the first protocol version answered with `toolResult`.
+  if (result !== undefined && ownValue(result, 'content') === undefined && 'toolResult' in result)
+    return result['toolResult'] ?? null;
+  const content = result === undefined ? undefined : ownValue(result, 'content');
+  const structured = result === undefined ? undefined : ownValue(result, 'structuredContent');
+  if (
+    result === undefined ||
+    !(Array.isArray(content) || (content === undefined && structured !== undefined))
+  )
+    throw new ToolError(
+      'tool.invalid_output',
+      'The MCP server answered with something that is not a tool result.',
+    );
+  const parts = ((content ?? []) as readonly JsonValue[]).map((part) => readPart(part, textLimit, attach));
+  if (result['isError'] === true) throw reportedError(result, parts, textLimit);
+  return shape === 'value' ? toValue(parts, result['structuredContent']) : toOutput(result, parts);
+}
+
+function toValue(parts: readonly JsonValue[], structured: JsonValue | undefined): JsonValue {
+  if (structured !== undefined) return structured;
+  const values = parts.map((part) => plainText(part) ?? part);
+  return values.length > 1 ? values : (values[0] ?? null);
+}
+
+/** `resultType` belongs to the message, and only successes come here. */
+function toOutput(result: JsonObject, parts: readonly JsonValue[]): JsonValue {
+  const { content: _, isError: __, resultType: ___, ...rest } = result;
+  const text = parts.length === 1 && Object.keys(rest).length === 0 ? plainText(parts[0]) : undefined;
+  return text ?? { content: parts, ...rest };
+}
+
+/** The text of a part that says nothing else. */
+function plainText(part: JsonValue | undefined): string | undefined {
+  if (!isJsonObject(part) || part['type'] !== 'text' || Object.keys(part).length !== 2) return undefined;
+  return typeof part['text'] === 'string' ? part['text'] : undefined;
+}
+
+function reportedError(result: JsonObject, parts: readonly JsonValue[], textLimit: number): ToolError {
+  const texts = parts.flatMap((part) =>
+    isJsonObject(part) && typeof part['text'] === 'string' && part['text'].trim() !== ''
+      ? [part['text']]
+      : [],
+  );
+  const output = toOutput(result, parts);
+  return new ToolError(
+    'tool.reported_error',
+    texts.join('\n') || 'The tool reported an error without a text.',
+    JSON.stringify(output).length > textLimit ? {} : { extras: { mcp_result: output } },
+  );
+}
+
+function readPart(part: JsonValue, textLimit: number, attach: Attach): JsonValue {
+  if (!isJsonObject(part)) return part;
+  const { type, data, mimeType, resource } = part;
+  if (type === 'image' || type === 'audio') {
+    const file = attachData(data, mimeType, undefined, attach);
+    return file === undefined ? part : { ...part, data: file };
+  }
+  if (type !== 'resource' || !isJsonObject(resource)) return part;
+  const { blob, text, uri, mimeType: resourceType } = resource;
+  const name = typeof uri === 'string' ? uri : undefined;
+  const file = attachData(blob, resourceType, name, attach);
+  if (file !== undefined) return { ...part, resource: { ...resource, blob: file } };
+  if (typeof text !== 'string' || text.length <= textLimit) return part;
+  const long = attachFile(text, resourceType ?? 'text/plain', name, attach);
+  return long === undefined ? part : { ...part, resource: { ...resource, text: long } };
+}
+
+/** Data that does not survive decoding stays as it is. */
+function attachData(
+  data: JsonValue | undefined,
+  mimeType: JsonValue | undefined,
+  name: string | undefined,
+  attach: Attach,
+): JsonObject | undefined {
+  if (typeof data !== 'string' || data === '') return undefined;
+  const bytes = Buffer.from(data, 'base64');
+  return bytes.toString('base64') === data ? attachFile(bytes, mimeType, name, attach) : undefined;
+}
+
+function attachFile(
+  content: Uint8Array | string,
+  mimeType: JsonValue | undefined,
+  name: string | undefined,
+  attach: Attach,
+): JsonObject | undefined {
+  try {
+    return attach({
+      mimeType: typeof mimeType === 'string' ? mimeType : 'application/octet-stream',
+      content,
+      ...(name !== undefined && { name }),
+    });
+  } catch {
+    return undefined; // A call has a limited number of files. Further ones stay in the output.
+  }
+}

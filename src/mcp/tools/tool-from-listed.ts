@@ -1,0 +1,123 @@
+/** A tool of an MCP server as a tool of a runtime: the runtime checks, records and settles each call of it. */
+import { isJsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { buildTool } from '../../tool/define-tool.ts';
+import type { ToolMode } from '../../tool/mode.ts';
+import { ownValue } from '../../tool/own-value.ts';
+import type { CompiledSchema } from '../../tool/schema.ts';
+import { compileSchema } from '../../tool/schema.ts';
+import type { StandardSchema } from '../../tool/standard-schema.ts';
+import type { ToolContext } from '../../tool/tool-context.ts';
+import type { ToolTraits } from '../../tool/tool-spec.ts';
+import { toCallError } from './call-error.ts';
+import type { ListedTool } from './listed-tool.ts';
+import { inputSchemaOf } from './listed-tool.ts';
+import type { ResultShape } from './read-call-tool-result.ts';
+import { readCallToolResult } from './read-call-tool-result.ts';
+
+/** Sends `tools/call` and returns the result. It may throw any error of an SDK: see `toCallError`. */
+export type CallUpstream = (
+  call: { readonly name: string; readonly arguments: JsonObject },
+  context: ToolContext,
+) => Promise<unknown>;
+
+export type ListedToolOptions = {
+  /** The name here. Calls to the server use the listed name. */
+  readonly name: string;
+  /** Of the server, for messages. Default: its tool's name. */
+  readonly server?: string;
+  readonly mode?: ToolMode | undefined;
+  readonly callTool: CallUpstream;
+  readonly idempotent?: boolean | undefined;
+  /** The argument that identifies a call: two calls with the same value are one effect. */
+  readonly idempotencyKey?: string | undefined;
+  readonly shape?: ResultShape;
+  /** Longer text is stored as an artifact, in characters of JSON. */
+  readonly textLimit?: number;
+  /** Other settings of the host. They win. */
+  readonly traits?: ToolTraits<unknown>;
+};
+
+/** Suited to servers that read files. Plain tools have 12,000. */
+export const mcpTextLimit = 100_000;
+
+/** Throws `config.invalid` if a schema of the tool cannot be compiled. */
+export function toolFromListed(listed: ListedTool, options: ListedToolOptions): AnyTool {
+  const { name, callTool, mode, idempotent, idempotencyKey: keyArgument } = options;
+  const { shape = 'result', textLimit = mcpTextLimit, server = name, traits = {} } = options;
+  const outputSchema = outputSchemaOf(listed, name, shape);
+  const tool: AnyTool = buildTool({
+    description: textOf(listed.description),
+    displayName: titleOf(listed) ?? name,
+    inlineLimit: textLimit,
+    // The result says itself whether it is an error, and is read that way below.
+    successCheck: () => true,
+    ...(mode !== undefined && { mode }),
+    ...(idempotent !== undefined && { idempotent }),
+    ...(keyArgument !== undefined && { idempotencyKey: (args: unknown) => keyFrom(args, keyArgument) }),
+    ...definedOnly(traits),
+    name,
+    input: inputSchemaOf(listed),
+    ...(outputSchema !== undefined && { output: outputSchema }),
+    async run(args, context) {
+      let result: unknown;
+      try {
+        const given = isJsonObject(args) ? args : {}; // the schema admits only objects
+        result = await callTool({ name: listed.name, arguments: given }, context);
+      } catch (thrown) {
+        throw toCallError(thrown, { server, mayRerun: tool.mayRerun || tool.mode === 'read' });
+      }
+      return readCallToolResult(result, { shape, textLimit, attach: context.attach });
+    },
+  });
+  return tool;
+}
+
+/** A call without the argument, or with an empty one, has no key and is refused. */
+function keyFrom(args: unknown, argument: string): string {
+  const value = isJsonObject(args) ? ownValue(args, argument) : undefined;
+  if ((typeof value === 'string' && value !== '') || typeof value === 'number') return String(value);
+  throw new TypeError(`The argument "${argument}" identifies the call and is missing.`);
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+function titleOf({ title, annotations }: ListedTool): string | undefined {
+  const annotated = isJsonObject(annotations) ? ownValue(annotations, 'title') : undefined;
+  const found = [title, annotated].find((each) => typeof each === 'string' && each.trim() !== '');
+  return textOf(found);
+}
+
+const definedOnly = <Given extends object>(given: Given): Partial<Given> =>
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<Given>; // fewer keys
+
+/** The listed schema, about the structured content wherever the output has it. */
+function outputSchemaOf(listed: ListedTool, tool: string, shape: ResultShape): unknown {
+  const { outputSchema } = listed;
+  if (!isJsonObject(outputSchema)) return undefined;
+  if (shape === 'value') return outputSchema;
+  const compiled = compileSchema(outputSchema, { what: 'output', tool });
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'mcp',
+      validate: (output: unknown) => checkStructured(compiled, output),
+      jsonSchema: { input: () => outputSchema, output: () => outputSchema },
+    },
+  } as StandardSchema;
+}
+
+async function checkStructured(
+  schema: CompiledSchema,
+  output: unknown,
+): Promise<{ value: unknown } | { issues: readonly { message: string; path?: readonly PropertyKey[] }[] }> {
+  const structured = isJsonObject(output) ? ownValue(output, 'structuredContent') : undefined;
+  if (structured === undefined)
+    return { issues: [{ message: 'the structured content is missing', path: ['structuredContent'] }] };
+  const checked = await schema.check(structured);
+  if (checked.ok) return { value: output };
+  return {
+    issues: checked.issues.map(({ message, path }) => ({ message, path: ['structuredContent', ...path] })),
+  };
+}
