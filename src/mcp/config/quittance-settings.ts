@@ -1,0 +1,104 @@
+/**
+ * Quittance's own part of a configuration: the key `quittance` of the file or of a server, or a file of its own.
+ * Unknown keys are refused, because a misspelt one would silently have no effect.
+ */
+import { describeUnknownName } from '../../base/nearest.ts';
+import { isToolMode, toolModeTreatments } from '../../tool/mode.ts';
+import type { ConfigDocument, ConfigPath, ConfigTable } from './config-document.ts';
+import { isTable } from './config-document.ts';
+import type { ToolSetting } from './server-entry.ts';
+
+export type QuittanceSettings = {
+  readonly observe: boolean;
+  /** Hosts that may be reached over plain http. */
+  readonly allowHttp: readonly string[];
+  readonly servers: ReadonlyMap<string, ServerSetting>;
+};
+
+export type ServerSetting = {
+  readonly trusted: boolean;
+  readonly tools: Readonly<Record<string, ToolSetting>>;
+};
+
+export const noSettings: QuittanceSettings = { observe: false, allowHttp: [], servers: new Map() };
+
+const keys = {
+  file: ['observe', 'allowHttp', 'servers'],
+  server: ['trusted', 'tools'],
+  tool: ['mode', 'idempotencyKey', 'ask'],
+} as const;
+
+export function readQuittanceSettings(
+  document: ConfigDocument,
+  path: ConfigPath,
+  value: unknown,
+): QuittanceSettings {
+  const table = readTable(document, path, value, keys.file);
+  const servers = new Map<string, ServerSetting>();
+  for (const [name, setting] of entriesOf(document, [...path, 'servers'], table['servers']))
+    servers.set(name, readServerSetting(document, [...path, 'servers', name], setting));
+  return {
+    observe: readBoolean(document, [...path, 'observe'], table['observe']),
+    allowHttp: readTexts(document, [...path, 'allowHttp'], table['allowHttp']),
+    servers,
+  };
+}
+
+export function readServerSetting(document: ConfigDocument, path: ConfigPath, value: unknown): ServerSetting {
+  const table = readTable(document, path, value, keys.server);
+  const tools = Object.create(null) as Record<string, ToolSetting>;
+  for (const [name, setting] of entriesOf(document, [...path, 'tools'], table['tools']))
+    tools[name] = readTool(document, [...path, 'tools', name], setting);
+  return { trusted: readBoolean(document, [...path, 'trusted'], table['trusted']), tools };
+}
+
+function readTool(document: ConfigDocument, path: ConfigPath, value: unknown): ToolSetting {
+  const { mode, idempotencyKey, ask } = readTable(document, path, value, keys.tool);
+  if (mode !== undefined && !isToolMode(mode))
+    throw document.problem(
+      [...path, 'mode'],
+      'is not a mode.',
+      `Use one of ${Object.keys(toolModeTreatments).join(', ')}.`,
+    );
+  if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || idempotencyKey === ''))
+    throw document.problem([...path, 'idempotencyKey'], 'is not a text.', 'Name one argument of the tool.');
+  if (ask !== undefined && ask !== 'in_client')
+    throw document.problem([...path, 'ask'], 'is not "in_client".', 'Write "in_client" or remove the key.');
+  return {
+    ...(mode !== undefined && { mode }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(ask !== undefined && { ask }),
+  };
+}
+
+function readTable(
+  document: ConfigDocument,
+  path: ConfigPath,
+  value: unknown,
+  known: readonly string[],
+): ConfigTable {
+  const table = value ?? {};
+  if (!isTable(table)) throw document.problem(path, 'is not an object.', `Known keys: ${known.join(', ')}.`);
+  for (const key of Object.keys(table))
+    if (!known.includes(key))
+      throw document.problem(path, 'has an unknown key.', describeUnknownName('key', key, known));
+  return table;
+}
+
+function entriesOf(document: ConfigDocument, path: ConfigPath, value: unknown): [string, unknown][] {
+  if (value === undefined) return [];
+  if (!isTable(value))
+    throw document.problem(path, 'is not an object.', 'Write an object with one key each.');
+  return Object.entries(value);
+}
+
+function readBoolean(document: ConfigDocument, path: ConfigPath, value: unknown): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true;
+  throw document.problem(path, 'is not true or false.', 'Write true or false without quotes.');
+}
+
+export function readTexts(document: ConfigDocument, path: ConfigPath, value: unknown): readonly string[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value) && value.every((each): each is string => typeof each === 'string')) return value;
+  throw document.problem(path, 'is not a list of texts.', 'Write a list such as ["one", "two"].');
+}

@@ -1,0 +1,91 @@
+/** Finds the servers in a configuration: each client keeps them under another key. */
+import type { Node } from 'jsonc-parser';
+import { findNodeAtLocation } from 'jsonc-parser';
+import { safeText } from '../../base/safe-text.ts';
+import { valueAt } from '../../tool/json-edit.ts';
+import type { ConfigDocument, ConfigPath, ConfigTable } from './config-document.ts';
+import { isTable } from './config-document.ts';
+
+export type ServerRow = {
+  readonly name: string;
+  /** Where the entry is in the document. */
+  readonly path: ConfigPath;
+  readonly entry: ConfigTable;
+};
+
+export type ServerTable = {
+  /** VS Code keeps its servers under `servers`, and asks for `inputs`. */
+  readonly dialect: 'mcpServers' | 'vscode' | 'codex';
+  readonly rows: readonly ServerRow[];
+  readonly inputs: unknown;
+};
+
+/**
+ * The servers of a document. `project`: the folder whose servers in `~/.claude.json` count too; they win over those
+ * for all projects.
+ */
+export function findServers(document: ConfigDocument, project: string | undefined): ServerTable {
+  const { root } = document;
+  const places: [ConfigPath, ServerTable['dialect']][] = [];
+  const add = (path: ConfigPath, dialect: ServerTable['dialect']): void => {
+    if (valueAt(root, path) !== undefined) places.push([path, dialect]);
+  };
+  if (document.format === 'toml') add(['mcp_servers'], 'codex');
+  else {
+    add(['mcpServers'], 'mcpServers');
+    add(['servers'], 'vscode');
+    add(['mcp', 'servers'], 'vscode');
+  }
+  if (places.length > 1)
+    throw document.problem(places[1]?.[0] ?? [], 'is a second list of servers.', 'Keep one of the lists.');
+  const claude: ConfigPath = ['projects', project ?? '', 'mcpServers'];
+  if (document.format === 'json' && project !== undefined && valueAt(root, claude) !== undefined)
+    places.push([claude, 'mcpServers']);
+  const isClaudeFile = isTable(root['projects']);
+  if (places.length === 0 && !isClaudeFile)
+    throw document.problem(
+      [],
+      'The file has no servers:',
+      'expected the key "mcpServers" or "servers", or [mcp_servers.NAME] in TOML.',
+    );
+  const rows = new Map<string, ServerRow>();
+  for (const [path] of places) for (const row of rowsAt(document, path)) rows.set(row.name, row);
+  const [, dialect = 'mcpServers'] = places[0] ?? [];
+  const inputs =
+    dialect === 'vscode' ? valueAt(root, [...(places[0]?.[0] ?? []).slice(0, -1), 'inputs']) : [];
+  return { dialect, rows: [...rows.values()], inputs };
+}
+
+function rowsAt(document: ConfigDocument, path: ConfigPath): ServerRow[] {
+  const servers = valueAt(document.root, path);
+  if (!isTable(servers)) throw document.problem(path, 'is not an object.', 'Write one key for each server.');
+  refuseTwins(document, path);
+  return Object.entries(servers).map(([name, entry]) => {
+    const place = [...path, name];
+    if (name === '' || name.length > 100 || name === '__proto__' || safeText(name) !== name)
+      throw document.problem(
+        path,
+        'has a server whose name cannot be used.',
+        'Use up to 100 visible characters.',
+      );
+    if (!isTable(entry))
+      throw document.problem(place, 'is not an object.', 'Give it a "command" or a "url".');
+    return { name, path: place, entry };
+  });
+}
+
+/** Refuses an object with two equal keys: each program would read another one of them. */
+function refuseTwins(document: ConfigDocument, path: ConfigPath): void {
+  const node = document.tree && findNodeAtLocation(document.tree, [...path]);
+  const visit = ({ type, children = [] }: Node): void => {
+    const seen = new Set<unknown>();
+    for (const child of children) {
+      const [key] = type === 'object' ? (child.children ?? []) : [];
+      if (key !== undefined && seen.has(key.value))
+        throw document.problem(path, 'has the same key twice within it.', 'Remove one of the two.');
+      seen.add(key?.value);
+      visit(child);
+    }
+  };
+  if (node !== undefined) visit(node);
+}
