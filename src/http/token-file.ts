@@ -117,7 +117,7 @@ export class TokenFile implements Tokens {
       this.#changes++;
       return;
     }
-    const release = lock(`${this.#path}.lock`);
+    const release = lockFile(`${this.#path}.lock`, 'tokens');
     try {
       this.#stamp = undefined;
       const next = change(this.#read());
@@ -129,7 +129,7 @@ export class TokenFile implements Tokens {
 }
 
 /** A process holds the lock for a few milliseconds to change the file. An old lock is left from a crash. */
-function lock(path: string): () => void {
+export function lockFile(path: string, what: string): () => void {
   for (let tries = 0; ; tries++)
     try {
       closeSync(openSync(path, 'wx', 0o600));
@@ -141,14 +141,15 @@ function lock(path: string): () => void {
       else if (tries > 200)
         throw new QuittanceError(
           'ledger.unavailable',
-          `Another process is changing the tokens: ${path} exists. Try again.`,
+          `Another process is changing the ${what}: ${path} exists. Try again.`,
         );
       else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
 }
 const staleLockMs = 5_000;
 
-function replaceFile(path: string, content: string): void {
+/** Replaces the file in one step. Only its owner can read it. */
+export function replaceFile(path: string, content: string): void {
   const draft = `${path}.${randomBytes(4).toString('hex')}`;
   try {
     writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });

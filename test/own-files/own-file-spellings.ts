@@ -62,6 +62,8 @@ export const companions: readonly string[] = [
   '.key',
   '.tokens',
   '.tokens.lock',
+  '.reviews',
+  '.reviews.lock',
   '.read',
   '.read-wal',
   '.owners',

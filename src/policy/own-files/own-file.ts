@@ -56,6 +56,8 @@ const companionSuffixes = [
   '.spill',
   '.artifacts',
   '.schemas',
+  '.reviews',
+  '.reviews.lock',
 ];
 
 /** An own file with the components of its path: as the host spelled it, and with links resolved. */

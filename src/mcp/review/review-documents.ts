@@ -1,0 +1,93 @@
+/** Where reviews are stored: in the database of the ledger, in a file next to it, or in memory. */
+import { readFileSync } from 'node:fs';
+import { QuittanceError } from '../../base/error.ts';
+import { isJsonObject, readJsonText } from '../../base/json.ts';
+import { lockFile, replaceFile } from '../../http/token-file.ts';
+import type { Documents, StoredDocument } from '../../ledger/documents.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { checkPrivateFile } from '../../runtime/files/private-file.ts';
+
+/** `ledgerPath`: the file of the ledger, if it has one. */
+export function openReviewDocuments(
+  { documents }: Pick<Ledger, 'documents'>,
+  ledgerPath: string | undefined,
+): Documents {
+  if (documents !== undefined) return documents;
+  return ledgerPath === undefined ? new MemoryDocuments() : new FileDocuments(`${ledgerPath}.reviews`);
+}
+
+class MemoryDocuments implements Documents {
+  readonly #stored = new Map<string, { readonly version: number; readonly text: string }>();
+
+  read(name: string, knownVersion = 0): StoredDocument {
+    const { version = 0, text } = this.#stored.get(name) ?? {};
+    return { version, text: version === knownVersion ? undefined : text };
+  }
+
+  replace(name: string, version: number, text: string): boolean {
+    if ((this.#stored.get(name)?.version ?? 0) !== version) return false;
+    this.#stored.set(name, { version: version + 1, text });
+    return true;
+  }
+}
+
+type FileContent = ReadonlyMap<string, { readonly version: number; readonly text: string }>;
+
+/** A file that only its owner can change: who writes to it decides what tools may do. */
+class FileDocuments implements Documents {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  read(name: string, knownVersion = 0): StoredDocument {
+    const { version = 0, text } = this.#read().get(name) ?? {};
+    return { version, text: version === knownVersion ? undefined : text };
+  }
+
+  replace(name: string, version: number, text: string): boolean {
+    const release = lockFile(`${this.#path}.lock`, 'reviews');
+    try {
+      const content = this.#read();
+      if ((content.get(name)?.version ?? 0) !== version) return false;
+      const next = new Map(content).set(name, { version: version + 1, text });
+      replaceFile(this.#path, `${JSON.stringify({ version: 1, documents: Object.fromEntries(next) })}\n`);
+      return true;
+    } finally {
+      release();
+    }
+  }
+
+  #read(): FileContent {
+    checkPrivateFile({ path: this.#path, what: 'file of reviews', secret: false });
+    let text: string;
+    try {
+      text = readFileSync(this.#path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
+      throw error;
+    }
+    return parseContent(text, this.#path);
+  }
+}
+
+function parseContent(text: string, path: string): FileContent {
+  const damaged = (): QuittanceError<'ledger.damaged'> =>
+    new QuittanceError('ledger.damaged', `${path} does not hold reviews. Restore a backup, or remove it.`);
+  let value;
+  try {
+    value = readJsonText(text);
+  } catch {
+    throw damaged();
+  }
+  if (!isJsonObject(value) || value['version'] !== 1 || !isJsonObject(value['documents'])) throw damaged();
+  const content = new Map<string, { version: number; text: string }>();
+  for (const [name, stored] of Object.entries(value['documents'])) {
+    if (!isJsonObject(stored)) throw damaged();
+    const { version, text: kept } = stored;
+    if (typeof version !== 'number' || typeof kept !== 'string') throw damaged();
+    content.set(name, { version, text: kept });
+  }
+  return content;
+}
