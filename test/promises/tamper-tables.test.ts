@@ -190,7 +190,7 @@ describe('[tamper-evident] verify', () => {
     ],
     'a deleted audit record': [
       'read',
-      'DELETE FROM audit WHERE position < 5',
+      'DELETE FROM audit',
       /^read_table: .* audit lacks a row/,
     ],
     'a changed confirmation': [

@@ -12,7 +12,9 @@ import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import type { EntryRow } from './entry-row.ts';
+import type { PlainCall } from './plain-call.ts';
 import { toSqlText } from './sql-text.ts';
+import type { TallyCounts } from './tally-table.ts';
 
 export type DecodedRow = { readonly row: EntryRow; readonly entry: ReadEntry };
 
@@ -55,23 +57,28 @@ const fixedColumns: ReadonlySet<string> = new Set([
 ]);
 
 export class CallRows {
+  readonly #counts: TallyCounts;
   readonly #tally: Statement<{
     status: Tally['status'];
     outcome: Tally['outcome'] | null;
     unresolved: number;
   }>;
+  readonly #insertCall: Statement<never>;
   readonly #putCall: Statement<never>;
   readonly #putAudit: Statement<never>;
   readonly #dropAudit: Statement<never>;
   readonly #putConfirmation: Statement<never>;
 
-  constructor(tables: Database) {
+  /** `counts`: counts the rows that are inserted. A trigger counts those that are updated. */
+  constructor(tables: Database, counts: TallyCounts) {
+    this.#counts = counts;
     this.#tally = prepareRow(tables, 'SELECT status, outcome, unresolved FROM calls WHERE position = ?');
     const later = callColumns.filter((column) => !fixedColumns.has(column));
+    const insert = `INSERT INTO calls (${callColumns.join(', ')}) VALUES (${callColumns.map(() => '?').join(', ')})`;
+    this.#insertCall = prepareRow(tables, insert);
     this.#putCall = prepareRow(
       tables,
-      `INSERT INTO calls (${callColumns.join(', ')}) VALUES (${callColumns.map(() => '?').join(', ')})
-       ON CONFLICT (position) DO UPDATE SET ${later.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+      `${insert} ON CONFLICT (position) DO UPDATE SET ${later.map((column) => `${column} = excluded.${column}`).join(', ')}`,
     );
     this.#putAudit = prepareRow(
       tables,
@@ -109,9 +116,10 @@ export class CallRows {
     const after = toCallSummary(call);
     const before = isNew ? undefined : this.#tally.get(position);
     this.#putCall.run(...toCallRow(position, session, after, ownerOf(entries)));
-    if (before !== undefined)
-      for (const { row } of entries) this.#dropAudit.run(row.position, toSqlText(callId));
+    if (before === undefined) this.#counts.add(after);
+    else for (const { row } of entries) this.#dropAudit.run(row.position, toSqlText(callId));
     for (const record of projectAudit(events)) {
+      if (record.outcome.kind === 'completed') continue; // the row of the call says the same
       const index = events.findIndex(({ id }) => id === record.recordId);
       this.#putAudit.run(...toAuditRow(positions[index] ?? position, session, record));
     }
@@ -135,6 +143,38 @@ export class CallRows {
       },
       after,
     };
+  }
+
+  /** Writes a call that took the usual course. */
+  putPlain(call: PlainCall): void {
+    const { rows, status } = call;
+    const { position, session, call: callId } = rows[0] as EntryRow; // a call has an entry
+    const outcome = status === 'settled' ? 'ToolExecutionResult' : null;
+    const put = call.stored === undefined ? this.#insertCall : this.#putCall;
+    put.run(
+      position,
+      session,
+      callId,
+      toSqlText(call.turnId),
+      toSqlText(call.toolName),
+      call.mode,
+      call.modeOrigin,
+      status,
+      outcome,
+      null, // reason
+      null, // code
+      null, // message
+      orNull(call.inputDigest),
+      call.attempts,
+      0, // unresolved
+      call.requestedAt,
+      call.settledAt ?? null,
+      call.elapsedMs ?? null,
+      call.costMicros,
+      orNull(call.userId),
+      call.ownerId,
+    );
+    if (call.stored === undefined) this.#counts.add({ ...call, outcome: outcome ?? undefined });
   }
 
   /**

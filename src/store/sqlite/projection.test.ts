@@ -79,7 +79,7 @@ describe('the read tables', () => {
 
     const before = readTables(atOnce);
     expect(before['calls']).toHaveLength(plans.length);
-    expect(before['audit']?.length).toBeGreaterThan(plans.length);
+    expect(before['audit']?.length).toBeGreaterThan(plans.length / 2);
     await first.integrity.rebuild();
     expect(readTables(atOnce)).toEqual(before);
     for (const ledger of [first, second, ...pair, threaded]) await ledger.close();
@@ -105,7 +105,7 @@ describe('the read tables', () => {
       const triggers = database.prepare(
         `SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name`,
       );
-      expect(triggers.pluck().all()).toEqual(['tally_delete', 'tally_insert', 'tally_update']);
+      expect(triggers.pluck().all()).toEqual(['tally_delete', 'tally_update']);
       database.close();
       return rows;
     };
@@ -142,7 +142,7 @@ describe('the read tables', () => {
     await ledger.close();
   });
 
-  test('contain a record of every kind that occurs in the stories', async () => {
+  test('contain a record of every kind that occurs in the stories, except those that equal the row of a call', async () => {
     const path = join(folder, 'kinds.db');
     const ledger = await openSqliteLedger(path);
     for (const entry of entries) await ledger.journal.append(entry);
@@ -151,7 +151,6 @@ describe('the read tables', () => {
     expect([...kinds].sort()).toEqual([
       'blocked',
       'cached',
-      'completed',
       'invalidated',
       'persistence_failed',
       'requires_confirmation',

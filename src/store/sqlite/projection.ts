@@ -6,13 +6,15 @@
  * 2. A step and its progress are one commit. Several processes may take steps, one at a time.
  * 3. A step is long, because calls that begin and end in it are written once and each index page is touched once. But
  *    it yields every few milliseconds.
+ * 4. Calls that take the usual course are read without decoding their entries: see `PlainCall`. Those that are open
+ *    at the end of a step are carried to the next one, so that it need not read them again.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { SessionTally } from '../../ledger/session-tally.ts';
 import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
-import type { DecodedRow } from './call-rows.ts';
+import type { DecodedRow, Tally } from './call-rows.ts';
 import { CallRows } from './call-rows.ts';
 import type { Database, Statement } from './database.ts';
 import { isRefusedValue, prepareRow, prepareValue } from './database.ts';
@@ -21,12 +23,17 @@ import type { EntryRow } from './entry-row.ts';
 import { decode } from './entry-row.ts';
 import type { Heads } from './heads.ts';
 import { toSqlText } from './sql-text.ts';
-import { TallyBulk, tallyTriggers } from './tally-table.ts';
+import type { PlainCall } from './plain-call.ts';
+import { beginPlainCall, continuePlainCall, countPlainEvents } from './plain-call.ts';
+import { TallyCounts, tallyTriggers } from './tally-table.ts';
 
 type Progress = { readonly position: number; readonly hash: string };
 /** The data read in one step. */
 type Step = {
+  /** New entries of calls that did not take the usual course. */
   readonly calls: Map<string, DecodedRow[]>;
+  /** Open calls that took the usual course so far. */
+  readonly plain: Map<string, PlainCall>;
   readonly sessions: Map<number, SessionTally>;
   /** Entries without a call, which may be about the ledger itself. */
   readonly loose: EntryRow[];
@@ -38,8 +45,8 @@ const readTables = ['calls', 'audit', 'confirmations', 'sessions'] as const;
 const entriesPerStep = 2_048;
 /** In a separate thread they are long, because a call whose entries are in two steps is written twice. */
 export const entriesPerLongStep = 8_192;
-/** Steps with fewer calls count them one by one. */
-const fewestInBulk = 256;
+/** Open calls that are carried to the next step. */
+const mostCarried = 4_096;
 /** A step that has read this much text ends early, because all of it is in memory at once. */
 const charsPerStep = 16_777_216;
 const entriesPerSlice = 128;
@@ -50,7 +57,8 @@ export class Projection {
   readonly #heads: Heads;
   readonly #tables: Database;
   readonly #rows: CallRows;
-  readonly #bulk: TallyBulk;
+  readonly #counts: TallyCounts;
+  #carried: { readonly progress: Progress; readonly plain: Map<string, PlainCall> } | undefined;
   readonly #perStep: number;
   readonly #hashAt: Statement<string>;
   readonly #end: Statement<number>;
@@ -73,8 +81,8 @@ export class Projection {
     this.#entries = entries;
     this.#heads = heads;
     this.#tables = tables;
-    this.#rows = new CallRows(tables);
-    this.#bulk = new TallyBulk(tables);
+    this.#counts = new TallyCounts(tables);
+    this.#rows = new CallRows(tables, this.#counts);
     this.#hashAt = prepareValue(ledger, 'SELECT hash FROM entries WHERE position = ?');
     this.#end = prepareValue(ledger, 'SELECT coalesce(max(position), 0) FROM entries');
     this.#progress = prepareRow(tables, 'SELECT position, hash FROM progress');
@@ -117,9 +125,12 @@ export class Projection {
     try {
       const { position, hash } = this.#progress.get() as Progress;
       if (!this.#stands(position, hash)) this.#clear();
-      const from = (this.#progress.get() as Progress).position;
+      const from = this.#progress.get() as Progress;
       const step = await this.#read(from, isOver);
-      if (step !== undefined && (await this.#write(step, from, isOver))) this.#tables.exec('COMMIT');
+      if (step !== undefined && (await this.#write(step, isOver))) {
+        this.#tables.exec('COMMIT');
+        this.#carry(step);
+      }
       const now = this.#progress.get() as Progress;
       // Otherwise the process that fills the tables would restart forever.
       if (!isOver() && !this.#stands(now.position, now.hash)) throw unfillableError(now.position);
@@ -150,13 +161,15 @@ export class Projection {
     this.#setProgress.run(0, '');
   }
 
-  async #read(from: number, isOver: () => boolean): Promise<Step | undefined> {
-    const step: Step = { calls: new Map(), sessions: new Map(), loose: [], last: undefined };
+  async #read(from: Progress, isOver: () => boolean): Promise<Step | undefined> {
+    const plain = this.#takeCarried(from);
+    const step: Step = { calls: new Map(), plain, sessions: new Map(), loose: [], last: undefined };
+    this.#counts.clear();
     let chars = 0;
     for (let read = 0; read < this.#perStep && chars < charsPerStep; read += entriesPerSlice) {
       if (read > 0) await new Promise(setImmediate);
       if (isOver()) return undefined;
-      const rows = this.#entries.after(step.last?.position ?? from, entriesPerSlice);
+      const rows = this.#entries.after(step.last?.position ?? from.position, entriesPerSlice);
       for (const row of rows) {
         this.#take(step, row);
         chars += row.text.length + (row.bodies?.length ?? 0);
@@ -166,39 +179,86 @@ export class Projection {
     return step;
   }
 
+  /** The calls that the last step left open, if no other process has taken a step since. */
+  #takeCarried({ position, hash }: Progress): Map<string, PlainCall> {
+    const carried = this.#carried;
+    this.#carried = undefined;
+    return carried?.progress.position === position && carried.progress.hash === hash
+      ? carried.plain
+      : new Map<string, PlainCall>();
+  }
+
+  #carry({ plain, last, loose }: Step): void {
+    // An entry about the ledger may have erased or removed what the calls say.
+    if (last === undefined || plain.size > mostCarried || loose.some(isAboutOthers)) return;
+    this.#carried = { progress: { position: last.position, hash: last.hash }, plain };
+  }
+
   #take(step: Step, row: EntryRow): void {
-    const entry = decode(row);
     step.last = row;
+    const key = row.call === null ? undefined : `${row.session}/${row.call}`;
+    if (key !== undefined && this.#takePlain(step, key, row)) return;
+    const entry = decode(row);
     const tally = tallyOf(step, row.session, entry.sessionId);
     for (const { at } of entry.events) countEvent(tally, at);
-    if (row.call === null) {
+    if (key === undefined) {
       step.loose.push(row);
       return;
     }
-    const key = `${row.session}/${row.call}`;
     const known = step.calls.get(key);
-    if (known === undefined) step.calls.set(key, [{ row, entry }]);
-    else known.push({ row, entry });
+    if (known !== undefined) {
+      known.push({ row, entry });
+      return;
+    }
+    const plain = step.plain.get(key);
+    step.plain.delete(key);
+    // A stored call is read again as a whole.
+    const before = plain === undefined || plain.stored !== undefined ? [] : plain.rows;
+    step.calls.set(key, [...before.map((each) => ({ row: each, entry: decode(each) })), { row, entry }]);
   }
 
-  async #write(step: Step, from: number, isOver: () => boolean): Promise<boolean> {
+  /** Takes an entry of a call that takes the usual course. A call that has ended is written at once. */
+  #takePlain(step: Step, key: string, row: EntryRow): boolean {
+    let call = step.plain.get(key);
+    if (call === undefined) {
+      call = row.version === 1 && !step.calls.has(key) ? beginPlainCall(row) : undefined;
+      if (call === undefined) return false;
+      if (call.status !== 'settled') step.plain.set(key, call);
+    } else if (!continuePlainCall(call, row)) return false;
+    countPlainEvents(tallyOf(step, row.session, call.sessionId), call);
+    if (call.status === 'settled') {
+      this.#putPlain(step, call);
+      step.plain.delete(key);
+    }
+    return true;
+  }
+
+  #putPlain(step: Step, call: PlainCall): void {
+    const { stored, status, rows } = call;
+    if (stored === status) return;
+    const { position, session } = rows[0] as EntryRow; // a call has an entry
+    asDamage(position, () => this.#rows.putPlain(call));
+    const tally = tallyOf(step, session, call.sessionId);
+    if (stored !== undefined) countCall(tally, plainTally(stored), -1);
+    countCall(tally, plainTally(status));
+    call.stored = status;
+  }
+
+  async #write(step: Step, isOver: () => boolean): Promise<boolean> {
     const { last } = step;
-    const isBulk = step.calls.size >= fewestInBulk && last !== undefined;
-    if (isBulk) this.#bulk.begin();
-    // In order of the session index, so that each index page is touched once.
-    const calls = [...step.calls.values()].sort((left, right) => sessionOf(left) - sessionOf(right));
-    for (const [index, entries] of calls.entries()) {
-      if (index % callsPerSlice === callsPerSlice - 1) {
+    let index = 0;
+    for (const entries of step.calls.values()) {
+      if (index++ % callsPerSlice === callsPerSlice - 1) {
         await new Promise(setImmediate);
         if (isOver()) return false;
       }
       this.#putCall(step, entries);
     }
+    for (const call of step.plain.values()) this.#putPlain(step, call);
     if (last === undefined) return true;
-    if (isBulk) this.#bulk.end(from, last.position);
-    this.#heads.refresh();
     for (const row of step.loose) this.#putRefusals(row);
     for (const row of step.loose) this.#followErasure(step, row, last.position);
+    this.#counts.write();
     for (const [session, tally] of step.sessions) this.#putTally(session, tally);
     for (const row of step.loose) this.#followRemoval(row);
     this.#setProgress.run(last.position, last.hash);
@@ -256,6 +316,7 @@ export class Projection {
   /** Bodies erased after their entries were read: the tables must drop them too. */
   #followErasure(step: Step, row: EntryRow, until: number): void {
     if (!row.text.includes('"body.erased"')) return;
+    this.#heads.refresh();
     const calls = new Map<string, DecodedRow[]>();
     const head = this.#heads.find(decode(row).sessionId);
     for (const other of head === undefined ? [] : this.#entries.ofSession(head)) {
@@ -309,7 +370,15 @@ function asDamage<Result>(position: number | undefined, put: () => Result): Resu
   }
 }
 
-const sessionOf = ([first]: readonly DecodedRow[]): number => first?.row.session ?? 0;
+const plainTally = (status: PlainCall['status']): Tally => ({
+  status,
+  outcome: status === 'settled' ? 'ToolExecutionResult' : undefined,
+  unresolved: false,
+});
+
+/** Is this entry about data of other entries? */
+const isAboutOthers = ({ text }: EntryRow): boolean =>
+  text.includes('"body.erased"') || text.includes('"session.dropped"');
 
 function tallyOf(step: Step, session: number, sessionId: string): SessionTally {
   let tally = step.sessions.get(session);

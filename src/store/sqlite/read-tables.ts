@@ -40,7 +40,7 @@ const quietLoop = 0.5;
  */
 const affordableWaitMs = 600;
 /** Entries per millisecond that the thread is expected to fill, until that is measured. */
-const firstRate = 20;
+const firstRate = 50;
 /** A thread that runs already fills tables that are further behind than this. */
 const fewForThread = 256;
 /** After work in busy times the thread rests as long as it worked. */
@@ -229,11 +229,14 @@ export class ReadTables implements Queries {
       const { projection, projector } = await this.#open();
       const beganMs = performance.now();
       const { lag } = projection;
-      const affordable = Math.min(this.#rate * affordableWaitMs, longestLag / 2);
-      const mustFill = lag > this.#leastForThread(projector) && (this.#isQuiet || lag > affordable);
-      const isDone = mustFill && (await projector?.fill(projection.end)) === true;
+      const affordable = Math.min(this.#rate * affordableWaitMs, longestLag);
+      const isQuiet = this.#isQuiet;
+      const mustFill = lag > this.#leastForThread(projector) && (isQuiet || lag > affordable);
+      // In busy times a query that comes now can still wait for the rest.
+      const left = isQuiet ? 0 : Math.floor(affordable / 2);
+      const isDone = mustFill && (await projector?.fill(projection.end - left)) === true;
       const tookMs = performance.now() - beganMs;
-      if (isDone) this.#rate = lag / Math.max(1, tookMs);
+      if (isDone) this.#rate = (lag - left) / Math.max(1, tookMs);
       const restMs = Math.min(tookMs, longestRestMs);
       while (
         !isDone &&

@@ -1,10 +1,11 @@
 /**
- * Counts of calls by their properties. Triggers update these rows with the table of calls, so no write can forget
- * them. Each call is counted three times, in rows of one table: in its hour, in its day, and in `ever`. So a month is
+ * Counts of calls by their properties. `TallyCounts` adds new calls, once per step. Triggers follow calls that change
+ * or are removed, so no write can forget them. Each call is counted three times, in rows of one table: in its hour, in its day, and in `ever`. So a month is
  * read from thirty days and not from seven hundred hours.
  */
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
-import { hourMs, hourOf, latencyBinSql } from '../../ledger/call-tally.ts';
+import { hourMs, hourOf, latencyBin, latencyBinSql } from '../../ledger/call-tally.ts';
+import type { CallSummary } from '../../ledger/call-query.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
@@ -44,57 +45,94 @@ const count = (row: 'new' | 'old', by: 1 | -1, hour: string): string =>
    ON CONFLICT (${keys}) DO UPDATE SET calls = calls + excluded.calls,
      unresolved = unresolved + excluded.unresolved, cost_micros = cost_micros + excluded.cost_micros;`;
 
-/** Counts all calls whose positions are in a range at once. */
-const countRange = (hour: string): string =>
-  `INSERT INTO tallies
-   SELECT ${hour} AS hour, tool_name, mode, status, coalesce(outcome, '') AS outcome, coalesce(code, '') AS code,
-     ${latencyBinSql('elapsed_ms', 'attempts')} AS bin, count(*), sum(unresolved), sum(cost_micros)
-   FROM calls WHERE position > ? AND position <= ?
-   GROUP BY 1, 2, 3, 4, 5, 6, 7
-   ON CONFLICT (${keys}) DO UPDATE SET calls = calls + excluded.calls,
-     unresolved = unresolved + excluded.unresolved, cost_micros = cost_micros + excluded.cost_micros`;
-
 const countThrice = (row: 'new' | 'old', by: 1 | -1): string =>
   count(row, by, `${row}.requested_at / ${hourMs}`) +
   count(row, by, `-2 - ${row}.requested_at / ${dayMs}`) +
   count(row, by, String(ever));
 
-const insertTrigger = `CREATE TRIGGER tally_insert AFTER INSERT ON calls BEGIN ${countThrice('new', 1)} END;`;
-
 /** Dropped while all calls are removed: otherwise each call would be subtracted one by one. */
 export const tallyTriggers: { readonly create: string; readonly drop: string } = {
   create: `
-    ${insertTrigger}
     CREATE TRIGGER tally_update AFTER UPDATE ON calls BEGIN ${countThrice('old', -1)} ${countThrice('new', 1)} END;
     CREATE TRIGGER tally_delete AFTER DELETE ON calls BEGIN ${countThrice('old', -1)} END;`,
-  drop: ['insert', 'update', 'delete'].map((name) => `DROP TRIGGER IF EXISTS tally_${name};`).join(' '),
+  drop: 'DROP TRIGGER IF EXISTS tally_update; DROP TRIGGER IF EXISTS tally_delete;',
 };
 
+/** A new call, as far as it is counted. */
+export type CountedCall = Pick<
+  CallSummary,
+  'toolName' | 'attempts' | 'elapsedMs' | 'requestedAt' | 'costMicros'
+> & {
+  readonly mode: string;
+  readonly status: string;
+  readonly outcome?: string | undefined;
+  readonly code?: string | undefined;
+  readonly unresolved?: boolean;
+};
+
+type Count = { readonly call: CountedCall; calls: number; unresolved: number; costMicros: number };
+
 /**
- * Inserts many new calls without the trigger, and counts them afterwards. The trigger would look up three rows for
- * each call, which costs more than the call itself. Call inside a transaction; only calls after `from` may be added.
+ * Counts new calls in memory and writes the counts at the end of a step. A trigger would look up three rows for each
+ * call, which costs more than the call itself.
  */
-export class TallyBulk {
-  readonly #database: Database;
-  readonly #counts: readonly Statement<never>[];
+export class TallyCounts {
+  readonly #put: Statement<never>;
+  readonly #counts = new Map<string, Count>();
 
   constructor(database: Database) {
-    this.#database = database;
-    this.#counts = [`requested_at / ${hourMs}`, `-2 - requested_at / ${dayMs}`, String(ever)].map((hour) =>
-      prepareRow(database, countRange(hour)),
+    this.#put = prepareRow(
+      database,
+      `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (${keys}) DO UPDATE SET
+         calls = calls + excluded.calls, unresolved = unresolved + excluded.unresolved,
+         cost_micros = cost_micros + excluded.cost_micros`,
     );
   }
 
-  begin(): void {
-    this.#database.exec('DROP TRIGGER tally_insert');
+  add(call: CountedCall): void {
+    const { mode, status, outcome = '', code = '', toolName } = call;
+    const hour = wholeUnits(call.requestedAt, hourMs);
+    const key = `${hour} ${latencyBin(call)} ${mode} ${status} ${outcome} ${code.length} ${code}${toolName}`;
+    let count = this.#counts.get(key);
+    if (count === undefined) {
+      count = { call: { ...call }, calls: 0, unresolved: 0, costMicros: 0 };
+      this.#counts.set(key, count);
+    }
+    count.calls++;
+    count.costMicros += call.costMicros;
+    if (call.unresolved === true) count.unresolved++;
   }
 
-  /** Counts the calls after `from`, up to `until`. */
-  end(from: number, until: number): void {
-    for (const count of this.#counts) count.run(from, until);
-    this.#database.exec(insertTrigger);
+  clear(): void {
+    this.#counts.clear();
+  }
+
+  /** Call inside the transaction that inserts the calls. */
+  write(): void {
+    for (const { call, calls, unresolved, costMicros } of this.#counts.values()) {
+      const { requestedAt, toolName, mode, status, outcome = '', code } = call;
+      const codeText = code === undefined ? '' : toSqlText(code);
+      for (const hour of [wholeUnits(requestedAt, hourMs), -2 - wholeUnits(requestedAt, dayMs), ever])
+        this.#put.run(
+          hour,
+          toSqlText(toolName),
+          mode,
+          status,
+          outcome,
+          codeText,
+          latencyBin(call),
+          calls,
+          unresolved,
+          costMicros,
+        );
+    }
+    this.clear();
   }
 }
+
+/** As SQLite divides: a whole number only if the time is one. */
+const wholeUnits = (at: number, unitMs: number): number =>
+  Number.isInteger(at) ? Math.trunc(at / unitMs) : at / unitMs;
 
 type TallyRow = { readonly [column: string]: string | number };
 
