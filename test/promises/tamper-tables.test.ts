@@ -188,11 +188,7 @@ describe('[tamper-evident] verify', () => {
       `UPDATE audit SET decided_by = 'person:eve'`,
       /^read_table: .* audit .*decided_by/,
     ],
-    'a deleted audit record': [
-      'read',
-      'DELETE FROM audit',
-      /^read_table: .* audit lacks a row/,
-    ],
+    'a deleted audit record': ['read', 'DELETE FROM audit', /^read_table: .* audit lacks a row/],
     'a changed confirmation': [
       'read',
       `UPDATE confirmations SET status = 'approved'`,

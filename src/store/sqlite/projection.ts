@@ -188,9 +188,9 @@ export class Projection {
       : new Map<string, PlainCall>();
   }
 
-  #carry({ plain, last, loose }: Step): void {
-    // An entry about the ledger may have erased or removed what the calls say.
-    if (last === undefined || plain.size > mostCarried || loose.some(isAboutOthers)) return;
+  /** Open calls can be neither erased nor removed, so what was read of them stays true. */
+  #carry({ plain, last }: Step): void {
+    if (last === undefined || plain.size > mostCarried) return;
     this.#carried = { progress: { position: last.position, hash: last.hash }, plain };
   }
 
@@ -375,10 +375,6 @@ const plainTally = (status: PlainCall['status']): Tally => ({
   outcome: status === 'settled' ? 'ToolExecutionResult' : undefined,
   unresolved: false,
 });
-
-/** Is this entry about data of other entries? */
-const isAboutOthers = ({ text }: EntryRow): boolean =>
-  text.includes('"body.erased"') || text.includes('"session.dropped"');
 
 function tallyOf(step: Step, session: number, sessionId: string): SessionTally {
   let tally = step.sessions.get(session);
