@@ -155,8 +155,9 @@ function follow(call: PlainCall, row: EntryRow, { events, owner }: PlainEntry, f
 }
 
 function step(call: PlainCall, event: JsonObject, at: number): boolean {
-  if (call.status === 'settled') return false;
-  switch (event['type']) {
+  const { type } = event;
+  if (call.status === 'settled' || typeof type !== 'string') return false;
+  switch (type) {
     case 'tool.decided': {
       const { decision, input_digest: digest = call.inputDigest } = event;
       if (decision !== 'allow') return false;
