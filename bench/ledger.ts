@@ -115,8 +115,7 @@ async function measure(name: 'send_mail' | 'get_weather'): Promise<{
   for (let round = -1; round < rounds; round++)
     for (const [index, inFlight] of inFlights.entries()) {
       for (const [lane, each] of round % 2 === 0 ? lanes : lanes.toReversed())
-        if (round < 0)
-          await each.burst(inFlight, 100, []); // warm-up
+        if (round < 0) await each.burst(inFlight, 100, []); // warm-up
         else await measureBurst(each, inFlight, found[index]?.get(lane) as Figures);
       if (round >= 0) progress.step();
     }

@@ -8,7 +8,8 @@ import { dataAt, isData, listAt, own, textAt } from './case.ts';
 export type CaseKind = 'ruleset' | 'rejection' | 'workflow';
 
 export type Found = { readonly folder: string; readonly file: string; readonly id: string } & (
-  { readonly kind: CaseKind; readonly case: Case } | { readonly kind: 'unreadable'; readonly why: string }
+  | { readonly kind: CaseKind; readonly case: Case }
+  | { readonly kind: 'unreadable'; readonly why: string }
 );
 
 /** Everything below a folder, or in one file. */

@@ -1,9 +1,9 @@
 /** The JSON Schemas of the HTTP API, read from the types in src/http/api. */
 import { readdirSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { format, resolveConfig } from 'prettier';
 import type ts from 'typescript';
 import { routes } from '../src/http/routes.ts';
+import { formatText } from './format-text.ts';
 import { TypeSchemas, createTypeProgram, exportsOf } from './type-schemas.ts';
 
 const source = join(import.meta.dirname, '../src');
@@ -72,7 +72,7 @@ export type ApiTypes = {
 ${names.map((name) => `readonly ${name}: ${moduleName(schemas.files[name] ?? '')}.${name};`).join('\n')}
 };
 
-// prettier-ignore
+// oxfmt-ignore
 export const apiSchemas: Readonly<Record<string, JsonObject>> = {
 ${Object.entries(schemas.definitions)
   .map(
@@ -81,8 +81,7 @@ ${Object.entries(schemas.definitions)
   .join('\n')}
 };
 `;
-  const config = await resolveConfig(new URL(`../${output}`, import.meta.url));
-  return new Map([[output, await format(text, { ...config, parser: 'typescript' })]]);
+  return new Map([[output, await formatText(output, text)]]);
 }
 
 /** `api/call.ts` is `call`. */

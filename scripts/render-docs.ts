@@ -1,5 +1,4 @@
 /** Renders the pages of docs/ from the tables in src/call. Nothing on them is written twice. */
-import { format, resolveConfig } from 'prettier';
 import { auditKinds } from '../src/call/audit.ts';
 import { persistenceBoundaries } from '../src/call/persistence-boundary.ts';
 import type { AuditKind, ToolAuditRecord } from '../src/call/audit.ts';
@@ -26,6 +25,7 @@ import type { ReasonCode, WhoseMove } from '../src/call/reason.ts';
 import { reasonCodes, reasonOf } from '../src/call/reason.ts';
 import { auditRecordToWire } from '../src/call/audit-wire.ts';
 import { outcomeToWire } from '../src/call/outcome-wire.ts';
+import { formatText } from './format-text.ts';
 
 /** Every generated page by its path from the root of the repository. */
 export async function renderDocs(): Promise<ReadonlyMap<string, string>> {
@@ -35,10 +35,7 @@ export async function renderDocs(): Promise<ReadonlyMap<string, string>> {
     ['docs/model-content.md', modelContentPage()],
     ['docs/audit.md', auditPage()],
   ] as const;
-  const config = await resolveConfig(new URL('../docs/outcomes.md', import.meta.url));
-  const formatted = pages.map(
-    async ([path, text]) => [path, await format(text, { ...config, parser: 'markdown' })] as const,
-  );
+  const formatted = pages.map(async ([path, text]) => [path, await formatText(path, text)] as const);
   return new Map(await Promise.all(formatted));
 }
 

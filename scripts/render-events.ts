@@ -1,11 +1,10 @@
 /** Renders the page about events and their JSON Schema from their declarations. */
-import { format, resolveConfig } from 'prettier';
 import type { DescribedEvent } from './event-types.ts';
 import { readEventTypes } from './event-types.ts';
+import { formatText } from './format-text.ts';
 
 export async function renderEvents(): Promise<ReadonlyMap<string, string>> {
   const { events, emitted, definitions } = readEventTypes();
-  const config = await resolveConfig(new URL('../docs/events.md', import.meta.url));
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'An event of a ledger',
@@ -15,8 +14,8 @@ export async function renderEvents(): Promise<ReadonlyMap<string, string>> {
     $defs: definitions,
   };
   return new Map([
-    ['docs/events.md', await format(page(events, emitted), { ...config, parser: 'markdown' })],
-    ['schema/events.schema.json', await format(JSON.stringify(schema), { ...config, parser: 'json' })],
+    ['docs/events.md', await formatText('docs/events.md', page(events, emitted))],
+    ['schema/events.schema.json', await formatText('schema/events.schema.json', JSON.stringify(schema))],
   ]);
 }
 

@@ -1,6 +1,6 @@
 /** `docs/glossary.md`, from the table in `scripts/glossary.ts`. */
-import { format, resolveConfig } from 'prettier';
 import { outcomeTypeLabels, outcomeWords } from '../src/view/outcome-words.ts';
+import { formatText } from './format-text.ts';
 import type { Term } from './glossary.ts';
 import {
   callStatuses,
@@ -15,8 +15,7 @@ import {
 const path = 'docs/glossary.md';
 
 export async function renderGlossary(): Promise<ReadonlyMap<string, string>> {
-  const config = await resolveConfig(new URL(`../${path}`, import.meta.url));
-  return new Map([[path, await format(glossaryPage(), { ...config, parser: 'markdown' })]]);
+  return new Map([[path, await formatText(path, glossaryPage())]]);
 }
 
 function glossaryPage(): string {

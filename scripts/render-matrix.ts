@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
+import { formatText } from './format-text.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -23,6 +23,5 @@ export async function renderMatrix(): Promise<readonly (readonly [path: string, 
   );
   if (status !== 0) throw new Error(`The adapter matrix could not be rendered: ${stderr}`);
   const path = 'docs/adapter-matrix.md';
-  const options = await resolveConfig(join(root, path));
-  return [[path, await format(stdout, { ...options, filepath: path })]];
+  return [[path, await formatText(path, stdout)]];
 }

@@ -200,7 +200,7 @@ describe('rules about results', () => {
   it('block: the body ran, so the outcome is a failure policy.output, never a denial, and contains no output', async () => {
     const { runtime, turn } = setStage({
       contracts: load(post('block', token)),
-      tools: [tool(() => ({ a: secret })), tool(() => { throw new Error(secret); }, { name: 'throws' })], // prettier-ignore
+      tools: [tool(() => ({ a: secret })), tool(() => { throw new Error(secret); }, { name: 'throws' })], // oxfmt-ignore
     });
     for (const name of ['look', 'throws']) {
       const outcome = await turn.call(envelope(name, name));

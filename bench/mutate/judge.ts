@@ -11,7 +11,9 @@ import type { Scratch } from './scratch.ts';
 import type { Kill } from './verdict.ts';
 
 export type Judgement =
-  Kill | { readonly type: 'passed' } | { readonly type: 'doubtful'; readonly test: string };
+  | Kill
+  | { readonly type: 'passed' }
+  | { readonly type: 'doubtful'; readonly test: string };
 
 export type Judge = (copy: Scratch, mutation: Mutation, tests: readonly string[]) => Promise<Judgement>;
 

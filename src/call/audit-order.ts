@@ -48,7 +48,8 @@ export const auditTerminalKinds: readonly AuditKind[] = Object.freeze([
 
 /** Are the records of a call in a legal order? If not, names the first one that is not. */
 export type AuditOrderCheck =
-  { readonly ok: true } | { readonly ok: false; readonly index: number; readonly message: string };
+  | { readonly ok: true }
+  | { readonly ok: false; readonly index: number; readonly message: string };
 
 /**
  * Checks the kinds of one call's records, oldest first. Skips kinds that this version does not know. A call

@@ -18,7 +18,8 @@ export type Subject = {
 };
 
 export type DecideResult =
-  { readonly ok: true; readonly event: CallEvent } | { readonly ok: false; readonly refusal: string };
+  | { readonly ok: true; readonly event: CallEvent }
+  | { readonly ok: false; readonly refusal: string };
 
 export function decide(call: Call | undefined, command: Command, subject: Subject): DecideResult {
   const refusal = refuse(call, command);

@@ -18,7 +18,11 @@ export const ARTIFACT_SUMMARY_MAX_CHARS = 200;
 
 /** How a call ended. */
 export type ToolOutcome =
-  ToolExecutionResult | ToolTimeout | ToolFailure | ToolDenied | ToolArtifactReference;
+  | ToolExecutionResult
+  | ToolTimeout
+  | ToolFailure
+  | ToolDenied
+  | ToolArtifactReference;
 
 type Ended<Type extends string> = {
   readonly type: Type;

@@ -2,7 +2,13 @@ import { freezeJson } from '../base/json.ts';
 
 /** Which write failed. */
 export type PersistenceBoundary =
-  'request' | 'intent' | 'hold' | 'decision' | 'artifact' | 'report' | 'settle';
+  | 'request'
+  | 'intent'
+  | 'hold'
+  | 'decision'
+  | 'artifact'
+  | 'report'
+  | 'settle';
 
 /** Where a write may fail, and what that means for the call. */
 export const persistenceBoundaries: { readonly [Boundary in PersistenceBoundary]: string } = freezeJson({

@@ -35,7 +35,11 @@ const timeout: ToolOutcome = {
 };
 const failure = (
   code:
-    'tool.execution_error' | 'tool.cancelled' | 'tool.unknown' | 'tool.fixture_missing' | 'ledger.altered',
+    | 'tool.execution_error'
+    | 'tool.cancelled'
+    | 'tool.unknown'
+    | 'tool.fixture_missing'
+    | 'ledger.altered',
 ): ToolOutcome => ({ type: 'ToolFailure', ...named, code, error: 'e', retryable: false, elapsedMs: 1 });
 const denial: ToolOutcome = {
   type: 'ToolDenied',

@@ -10,7 +10,11 @@ import { createReadText, readDocuments } from './read-documents.ts';
 import { templatesFolder } from '../runtime/files/package-folder.ts';
 
 export type TemplateName =
-  'coding-agent' | 'coding-workflow' | 'devops-agent' | 'file-agent' | 'research-agent';
+  | 'coding-agent'
+  | 'coding-workflow'
+  | 'devops-agent'
+  | 'file-agent'
+  | 'research-agent';
 
 /** The templates in the folder `templates` of the package: each is a document. The repository has cases that test them. */
 export const templateNames: readonly TemplateName[] = Object.freeze([

@@ -23,7 +23,8 @@ export type FileOptions = ContractsOptions & {
 };
 
 export type ReloadResult =
-  { readonly ok: true; readonly version: string } | { readonly ok: false; readonly error: unknown };
+  | { readonly ok: true; readonly version: string }
+  | { readonly ok: false; readonly error: unknown };
 
 /** Contracts from a file, which can be read again. */
 export type FileContracts = LoadedContracts & { reload(): Promise<ReloadResult> };

@@ -20,4 +20,5 @@ export type UnknownEvent = {
 
 /** An event as it was read: of a known type or defined by the host, possibly with unknown fields. */
 export type ReadEvent =
-  ((QuittanceEvent | EmittedEvent) & { readonly unknownFields?: UnknownFields }) | UnknownEvent;
+  | ((QuittanceEvent | EmittedEvent) & { readonly unknownFields?: UnknownFields })
+  | UnknownEvent;

@@ -51,7 +51,8 @@ function Files({
   files = [],
 }: {
   readonly files?:
-    readonly { artifactId: string; mimeType: string; sizeBytes: number; name?: string }[] | undefined;
+    | readonly { artifactId: string; mimeType: string; sizeBytes: number; name?: string }[]
+    | undefined;
 }): ReactNode {
   if (files.length === 0) return null;
   return (

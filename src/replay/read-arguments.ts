@@ -7,7 +7,8 @@ import type { AnyTool } from '../tool/define-tool.ts';
 
 /** The result of checking recorded arguments against the current tool. */
 export type ArgumentsReading =
-  { readonly ok: true; readonly input: JsonObject } | { readonly ok: false; readonly refusal: string };
+  | { readonly ok: true; readonly input: JsonObject }
+  | { readonly ok: false; readonly refusal: string };
 
 /** Checks them as the runtime would, without a host's `repair`. Only schemas run. */
 export async function readArguments(tool: AnyTool, asked: JsonValue): Promise<ArgumentsReading> {

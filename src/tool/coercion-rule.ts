@@ -4,11 +4,16 @@ import { readLenientJson } from '../base/lenient-json.ts';
 
 /** The name of a rule, as recorded with a call. */
 export type CoercionRule =
-  'numeric_string' | 'boolean_string' | 'json_string' | 'single_to_array' | 'null_dropped';
+  | 'numeric_string'
+  | 'boolean_string'
+  | 'json_string'
+  | 'single_to_array'
+  | 'null_dropped';
 
 /** The replacement that a rule proposes: another value, or nothing. */
 export type CoercionProposal =
-  { readonly type: 'replace'; readonly value: JsonValue } | { readonly type: 'drop' };
+  | { readonly type: 'replace'; readonly value: JsonValue }
+  | { readonly type: 'drop' };
 
 export type CoercionRuleRow = {
   readonly name: CoercionRule;

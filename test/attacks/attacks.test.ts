@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
 import * as quittance from 'quittance';
 import * as contracts from 'quittance/contracts';
 import * as http from 'quittance/http';
 import * as ledger from 'quittance/ledger';
 import * as testing from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
+import { formatText } from '../../scripts/format-text.ts';
 import { root } from '../sources.ts';
 import { makeCall, type Attack } from './attack.ts';
 import { families } from './classes.ts';
@@ -92,8 +92,7 @@ describe('ordinary calls', () => {
 
 // Runs last: it needs the results of the classes above.
 test('docs/attacks.md is up to date (UPDATE_DOCS=1 writes it again)', async () => {
-  const config = await resolveConfig(page);
-  const text = await format(renderAttacks(results, ordinary), { ...config, parser: 'markdown' });
+  const text = await formatText('docs/attacks.md', renderAttacks(results, ordinary));
   if (process.env['UPDATE_DOCS'] === '1') writeFileSync(page, text);
   expect(readFileSync(page, 'utf8')).toBe(text);
 });

@@ -13,7 +13,11 @@ export type Errand = {
   /** How often the tool fails before it succeeds, counted over all processes. */
   readonly failures: number;
   readonly halt?:
-    'in backoff' | 'before asking' | 'in the behavior' | 'after the effect' | 'in the retry behavior';
+    | 'in backoff'
+    | 'before asking'
+    | 'in the behavior'
+    | 'after the effect'
+    | 'in the retry behavior';
   readonly play: 'attempts' | 'own retry' | 'redelivery' | 'poison';
   /** Starts the work; others find it on the ledger. */
   readonly begin: boolean;

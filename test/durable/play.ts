@@ -52,7 +52,8 @@ export type Order =
   | { readonly type: 'release' };
 
 export type Answer =
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: string };
 
 export type Actor = {
   /** Resolves once a body has had its effect and hangs. */

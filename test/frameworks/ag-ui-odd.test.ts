@@ -57,7 +57,8 @@ async function serve(runtime: Runtime, script: Script, person = 'grace'): Promis
 
 const interruptsIn = (server: AgUiServer): readonly Interrupt[] => {
   const end = server.sent.findLast(({ type }) => (type as string) === 'RUN_FINISHED') as
-    RunFinishedEvent | undefined;
+    | RunFinishedEvent
+    | undefined;
   return end?.outcome?.type === 'interrupt' ? end.outcome.interrupts : [];
 };
 

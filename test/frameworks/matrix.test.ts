@@ -1,8 +1,8 @@
 /** The adapter matrix page matches the harnesses, and every row of the table of bypasses names a test. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { format, resolveConfig } from 'prettier';
 import { expect, test } from 'vitest';
+import { formatText } from '../../scripts/format-text.ts';
 import { loadHarnesses } from './harnesses.ts';
 import { matrixPath, renderMatrix } from './matrix.ts';
 import { cellsOf } from './suite/matrix-cells.ts';
@@ -11,8 +11,7 @@ const root = join(import.meta.dirname, '../..');
 
 test('docs/adapter-matrix.md matches the harnesses (npm run docs writes it again)', async () => {
   const file = join(root, matrixPath);
-  const options = await resolveConfig(file);
-  const page = await format(await renderMatrix(), { ...options, filepath: file });
+  const page = await formatText(matrixPath, await renderMatrix());
   expect(existsSync(file) ? readFileSync(file, 'utf8') : '').toBe(page);
 });
 

@@ -19,7 +19,8 @@ import { governLoop } from '../run/govern-loop.ts';
 
 /** The model's answer: a message of the API, or its blocks. */
 export type AnthropicAnswer =
-  { readonly content: readonly unknown[]; readonly stop_reason?: string | null } | readonly unknown[];
+  | { readonly content: readonly unknown[]; readonly stop_reason?: string | null }
+  | readonly unknown[];
 
 type TextBlock = { type: 'text'; text: string };
 type ImageBlock = {

@@ -15,7 +15,8 @@ type Begin = (args: unknown) => Promise<unknown>;
 
 /** A call that the hook allowed, or its outcome. */
 export type Begun =
-  { readonly type: 'begun'; readonly args: unknown } | { readonly type: 'ended'; readonly answer: Answer };
+  | { readonly type: 'begun'; readonly args: unknown }
+  | { readonly type: 'ended'; readonly answer: Answer };
 
 /** The report of the program. */
 export type ProgramReport = { readonly output: unknown } | { readonly error: string };

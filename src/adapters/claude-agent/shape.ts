@@ -36,7 +36,8 @@ export function readShape(given: unknown): unknown {
 }
 
 type Checked =
-  { readonly value: unknown } | { readonly issues: readonly { message: string; path: PropertyKey[] }[] };
+  | { readonly value: unknown }
+  | { readonly issues: readonly { message: string; path: PropertyKey[] }[] };
 
 async function check(fields: Shape, value: unknown): Promise<Checked> {
   if (!isJsonObject(value)) return { issues: [{ message: 'must be an object', path: [] }] };

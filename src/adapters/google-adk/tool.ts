@@ -34,7 +34,8 @@ export type AdkInvocation = {
     readonly events: readonly object[];
   };
   readonly sessionService?:
-    { appendEvent(request: { session: never; event: never }): Promise<unknown> } | undefined;
+    | { appendEvent(request: { session: never; event: never }): Promise<unknown> }
+    | undefined;
   /** Present in a live run, which cannot stop for an approval. */
   readonly liveRequestQueue?: unknown;
 };

@@ -26,8 +26,7 @@ export class GenAiConversation {
       const answers = readList(content, 'parts').filter(isResponse).length;
       const isModel =
         typeof content === 'object' && content !== null && ownValue(content, 'role') === 'model';
-      if (isModel && open?.answers === 0)
-        open.calls.push(...calls); // the next chunk of a streamed message
+      if (isModel && open?.answers === 0) open.calls.push(...calls); // the next chunk of a streamed message
       else if (answers > 0 && open !== undefined) open.answers += answers;
       else {
         if (open !== undefined) this.#count(open.calls);

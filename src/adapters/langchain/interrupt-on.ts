@@ -10,7 +10,9 @@ export type LangChainInterruptOn = Readonly<
     | boolean
     | {
         readonly description?:
-          string | undefined | ((toolCall: never, state: never, runtime: never) => unknown);
+          | string
+          | undefined
+          | ((toolCall: never, state: never, runtime: never) => unknown);
         readonly when?: ((request: never) => unknown) | undefined;
         /** Has no effect: approvers can always approve, deny or edit. */
         readonly allowedDecisions?: readonly string[];

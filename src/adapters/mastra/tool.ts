@@ -21,7 +21,8 @@ export type MastraContext = {
   readonly runId?: string | undefined;
   readonly abortSignal?: AbortSignal | undefined;
   readonly requestContext?:
-    { get(key: string): unknown; entries?(): Iterable<readonly [string, unknown]> } | undefined;
+    | { get(key: string): unknown; entries?(): Iterable<readonly [string, unknown]> }
+    | undefined;
   readonly workspace?: unknown;
   /** Present if an agent makes the call. */
   readonly agent?: MastraAgentContext | undefined;
@@ -66,7 +67,12 @@ export type GovernedMastraTool<Tool> = Tool extends AnyTool
 
 type Governed<Result> = Awaited<Result> | ToolOutcome;
 type Replaced =
-  'execute' | 'outputSchema' | 'suspendSchema' | 'resumeSchema' | 'requireApproval' | 'toModelOutput';
+  | 'execute'
+  | 'outputSchema'
+  | 'suspendSchema'
+  | 'resumeSchema'
+  | 'requireApproval'
+  | 'toModelOutput';
 type NewMastraTool<Input, Output> = {
   id: string;
   description: string;

@@ -31,7 +31,8 @@ export type OpenAiAgentsRunContext<Context = unknown> = {
 /** The SDK's details of a call, for `invoke`. */
 export type OpenAiAgentsCallDetails = {
   readonly toolCall?:
-    { readonly callId: string; readonly arguments: string; readonly id?: string | undefined } | undefined;
+    | { readonly callId: string; readonly arguments: string; readonly id?: string | undefined }
+    | undefined;
   readonly signal?: AbortSignal | undefined;
   /** For an agent as a tool, whose run stopped inside. */
   readonly resumeState?: string | undefined;

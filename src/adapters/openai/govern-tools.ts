@@ -20,7 +20,8 @@ import { readCompletion, readConversation, readResponse } from './calls.ts';
 
 /** The model's answer: a response, or its output items. */
 export type OpenAiResponse =
-  { readonly output: readonly unknown[]; readonly status?: string | null } | readonly unknown[];
+  | { readonly output: readonly unknown[]; readonly status?: string | null }
+  | readonly unknown[];
 
 /** The model's answer: a completion, one of its choices, or its message. */
 export type OpenAiCompletion =

@@ -2,7 +2,10 @@
 import type { Reason } from './reason.ts';
 
 export type PersonReasonCode =
-  'confirmation.rejected' | 'confirmation.answered' | 'confirmation.expired' | 'preview.failed';
+  | 'confirmation.rejected'
+  | 'confirmation.answered'
+  | 'confirmation.expired'
+  | 'preview.failed';
 
 export const personReasons: { readonly [Code in PersonReasonCode]: Reason } = {
   'confirmation.rejected': {

@@ -1,6 +1,12 @@
 /** Who can fix the cause. */
 export type WhoseMove =
-  'retry' | 'your inputs' | "the tool's author" | 're-record' | 'budget' | 'a person' | 'no action';
+  | 'retry'
+  | 'your inputs'
+  | "the tool's author"
+  | 're-record'
+  | 'budget'
+  | 'a person'
+  | 'no action';
 
 /** What a machine may do next: the `nextAction` of a derived ToolResult. */
 export type NextAction =

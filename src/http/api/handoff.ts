@@ -17,7 +17,8 @@ export type HandoffList = { readonly rows: readonly HandoffView[]; readonly larg
 
 /** `POST /v1/handoffs/claim`: claims this call, or the call that has waited longest for a tool. */
 export type NewClaim = (
-  { readonly sessionId: string; readonly callId: string } | { readonly toolName: string }
+  | { readonly sessionId: string; readonly callId: string }
+  | { readonly toolName: string }
 ) & {
   readonly worker?: WorkerName;
   readonly leaseMs?: PositiveInteger;

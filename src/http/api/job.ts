@@ -29,7 +29,8 @@ export type JobSummary = Omit<Job, 'kind' | 'result'> &
     | {
         readonly kind: 'backtest';
         readonly result:
-          Pick<BacktestReport, 'policyVersion' | 'calls' | 'judged' | 'different' | 'complete'> | undefined;
+          | Pick<BacktestReport, 'policyVersion' | 'calls' | 'judged' | 'different' | 'complete'>
+          | undefined;
       }
   );
 

@@ -88,7 +88,7 @@ describe('a condition', () => {
   });
 
   it('is reported as impossible only if no text matches', () => {
-    const piece = fc.constantFrom('a', 'b', '^', '$', '.', 'a*', 'b?', 'a+', '(a)', '(^)', '(b$)?', '\\x61*', '\\A', '\\z', '\\b', '[ab]', '[^a]', '[]a]', '|', '\\.', 'a{0}', 'b{2}', '\\n', '(a|^)', '[^\\d\\D]?'); // prettier-ignore
+    const piece = fc.constantFrom('a', 'b', '^', '$', '.', 'a*', 'b?', 'a+', '(a)', '(^)', '(b$)?', '\\x61*', '\\A', '\\z', '\\b', '[ab]', '[^a]', '[]a]', '|', '\\.', 'a{0}', 'b{2}', '\\n', '(a|^)', '[^\\d\\D]?'); // oxfmt-ignore
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '.'), maxLength: 6 });
     fc.assert(
       fc.property(

@@ -19,7 +19,8 @@ export type Test = {
    * each text inside a larger one?
    */
   readonly locate:
-    { readonly find: (text: string) => readonly TextSpan[]; readonly inParts: boolean } | undefined;
+    | { readonly find: (text: string) => readonly TextSpan[]; readonly inParts: boolean }
+    | undefined;
   /**
    * True if every match in a text is also a match in the JSON of that text, because nothing it looks for is ever
    * escaped. Then only one of them is searched.

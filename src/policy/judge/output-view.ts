@@ -2,7 +2,8 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 
 /** The end of a call: the tool's result, or the text of its error. */
 export type ToolEnd =
-  { readonly type: 'result'; readonly value: JsonValue } | { readonly type: 'error'; readonly text: string };
+  | { readonly type: 'result'; readonly value: JsonValue }
+  | { readonly type: 'error'; readonly text: string };
 
 /** The view of a result for post rules. Texts are made when a rule first asks for one. */
 export type OutputView = {

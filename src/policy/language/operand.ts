@@ -2,7 +2,14 @@
 import type { BuiltInOperator } from './expression.ts';
 
 export type OperandKind =
-  'boolean' | 'scalar' | 'scalars' | 'text' | 'texts' | 'regex' | 'regexes' | 'number';
+  | 'boolean'
+  | 'scalar'
+  | 'scalars'
+  | 'text'
+  | 'texts'
+  | 'regex'
+  | 'regexes'
+  | 'number';
 
 export const operandKinds: { readonly [Operator in BuiltInOperator]: OperandKind } = {
   exists: 'boolean',

@@ -122,7 +122,7 @@ function places(value: JsonValue, path: JsonPath = []): JsonPath[] {
 
 const wrongValues: readonly JsonValue[] = [
   null, true, 0, 1, -1, 1.5, 2 ** 53, '', 'x', 'UPPER', 'block', 'ask', 'warn', 'deny', 'observe', [], ['x'], [1], {}, { x: 1 }, 'x'.repeat(501), 'args.x', 'pre', 'session',
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 /** Constraints that the schema cannot express and leaves to the loader. */
 const beyondSchema =

@@ -199,7 +199,7 @@ describe('any text', () => {
   it('gives a document or problems, and never throws', () => {
     const piece = fc.constantFrom(
       'rules', ': ', '\n', '  ', '- ', '{', '}', '[', ']', '&a ', '*a', '!t ', '"', "'", '|\n', '>', '#', '%', '---\n', '~', '<<', '? ', good, head, '\t', ',',
-    ); // prettier-ignore
+    ); // oxfmt-ignore
     fc.assert(
       fc.property(
         fc.array(fc.oneof(piece, fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 30 }),

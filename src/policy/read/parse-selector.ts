@@ -5,7 +5,8 @@ import { foundKinds } from '../language/found-kinds.ts';
 import { countSelectors } from '../language/session-metric.ts';
 
 export type SelectorReading =
-  { readonly ok: true; readonly selector: Selector } | { readonly ok: false; readonly problem: string };
+  | { readonly ok: true; readonly selector: Selector }
+  | { readonly ok: false; readonly problem: string };
 
 /** Sources that are values themselves and take no path. */
 const wholeSources = ['tool.name', 'environment', 'output.text'] as const;

@@ -111,7 +111,7 @@ describe('a ruleset', () => {
     ['a then on a sandbox', rulesetOf([{ ...sandboxRule, then: { action: 'block', message: 'm' } }]), /Unknown field "then"/],
   ])('is rejected with %s', (_, document, expected) => {
     expect(only(document)).toMatch(expected);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('counts the length of a message in characters', () => {
     const say = (message: string): string =>
@@ -218,7 +218,7 @@ describe('an expression', () => {
     ['a strange on_missing', { 'args.a': { equals: 1, on_missing: 'block' } }, /on_missing is "block"; expected fire or skip/],
   ])('is rejected as %s', (_, expression, expected) => {
     expect(only(when(expression))).toMatch(expected);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('is at most fifty levels deep', () => {
     const nest = (depth: number): JsonValue => {

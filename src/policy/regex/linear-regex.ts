@@ -24,7 +24,8 @@ export type LinearRegex = {
 };
 
 export type RegexReading =
-  { readonly ok: true; readonly regex: LinearRegex } | { readonly ok: false; readonly problem: string };
+  | { readonly ok: true; readonly regex: LinearRegex }
+  | { readonly ok: false; readonly problem: string };
 
 export function parseRegex(pattern: string): RegexReading {
   try {

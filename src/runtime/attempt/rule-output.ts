@@ -49,7 +49,8 @@ export type FailureParts = {
 };
 
 export type RuledFailure =
-  ({ readonly type: 'pass' } & FailureParts) | { readonly type: 'block'; readonly message: string };
+  | ({ readonly type: 'pass' } & FailureParts)
+  | { readonly type: 'block'; readonly message: string };
 
 /** The parts of a failure after the rules have judged them. */
 export async function ruleFailure(

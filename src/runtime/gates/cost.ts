@@ -4,7 +4,8 @@ import type { Stop } from '../state/gate.ts';
 
 /** The cost of one attempt in micro-units, as the tool states it, or a stop if the tool cannot state it. */
 export type Cost =
-  { readonly type: 'known'; readonly costMicros: number } | { readonly type: 'unknown'; readonly stop: Stop };
+  | { readonly type: 'known'; readonly costMicros: number }
+  | { readonly type: 'unknown'; readonly stop: Stop };
 
 export function costOf({ tool, input }: Pick<ReadyCall, 'tool' | 'input'>): Cost {
   const { costMicros } = tool;

@@ -3,7 +3,8 @@ import { turnIsOver } from './deadline.ts';
 import type { Stop } from '../state/gate.ts';
 
 type Waited<Value> =
-  { readonly type: 'came'; readonly value: Value } | { readonly type: 'over'; readonly stop: Stop };
+  | { readonly type: 'came'; readonly value: Value }
+  | { readonly type: 'over'; readonly stop: Stop };
 
 /**
  * Waits for a check before the body, unless the call is cancelled or its turn ends first. A check that never

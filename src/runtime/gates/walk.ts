@@ -132,7 +132,8 @@ const stopOf = ({ signals: { cancelled } }: AcceptedCall, stop: Stop | undefined
   stop ?? (cancelled === undefined ? undefined : cancelStop(cancelled));
 
 type Timed<Value> = { readonly passage: GatePassage } & (
-  { readonly type: 'came'; readonly value: Value } | { readonly type: 'over'; readonly stop: Stop }
+  | { readonly type: 'came'; readonly value: Value }
+  | { readonly type: 'over'; readonly stop: Stop }
 );
 
 async function timed<Value>(

@@ -63,7 +63,8 @@ export type BatchReport = {
   readonly identity?: DirectIdentity;
 };
 export type BatchAnswer =
-  { readonly ok: true; readonly reported: ReportedCall } | { readonly ok: false; readonly error: Error };
+  | { readonly ok: true; readonly reported: ReportedCall }
+  | { readonly ok: false; readonly error: Error };
 
 /** One answer for each report, in their order. Each report fails on its own. */
 export async function reportAll(

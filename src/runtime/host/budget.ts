@@ -181,10 +181,7 @@ export const returnsFor = (shares: readonly ReservedShare[]): Settlement[] =>
   }));
 
 /** Returns the reservations and charges the actual cost of the attempt. */
-export const settlementsFor = (
-  shares: readonly ReservedShare[],
-  costMicros: number,
-): readonly Settlement[] =>
+export const settlementsFor = (shares: readonly ReservedShare[], costMicros: number): readonly Settlement[] =>
   shares.length === 0
     ? none
     : shares.filter(isTaken).map(({ counter, amount, metric }) => ({

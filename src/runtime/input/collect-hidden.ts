@@ -14,8 +14,7 @@ export function collectHidden(input: JsonValue, kept: JsonValue): readonly strin
 function compare(input: JsonValue, kept: JsonValue, found: Set<string>): void {
   if (input === kept) return;
   if (kept === redacted) collectLeaves(input, found);
-  else if (typeof kept === 'string')
-    collectMasked(`${input as string | number}`, kept, found); // only these are masked in part
+  else if (typeof kept === 'string') collectMasked(`${input as string | number}`, kept, found); // only these are masked in part
   else if (Array.isArray(input) && Array.isArray(kept))
     for (const [index, item] of input.entries()) compare(item, kept[index] ?? null, found);
   else if (isJsonObject(input) && isJsonObject(kept)) compareMembers(input, kept, found);

@@ -104,13 +104,7 @@ export async function usedUp(
 }
 
 /** A call that is stopped after the rules judged it is counted at its end. */
-export const stoppedShares = ({
-  policy,
-  tool,
-  sessionId,
-  engine,
-  ruled,
-}: EndedCall): readonly Settlement[] =>
+export const stoppedShares = ({ policy, tool, sessionId, engine, ruled }: EndedCall): readonly Settlement[] =>
   policy === undefined || tool === undefined || ruled !== true
     ? []
     : contractShares({ engine, tool, sessionId }, policy)

@@ -47,7 +47,8 @@ export async function readRecorded(engine: Engine, call: Call): Promise<ReadReco
 }
 
 type Unsealed =
-  { readonly input: JsonObject; readonly accepted: JsonObject | undefined } | { readonly problem: string };
+  | { readonly input: JsonObject; readonly accepted: JsonObject | undefined }
+  | { readonly problem: string };
 
 async function unseal(engine: Engine, call: Call): Promise<Unsealed> {
   const opened = await openSealed(engine, call);

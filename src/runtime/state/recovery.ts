@@ -8,7 +8,14 @@ export type RecoveredCall = {
   readonly callId: string;
   readonly toolName: string;
   readonly how:
-    'cancelled' | 'resumed' | 'rerun' | 'reconciled' | 'indeterminate' | 'failed' | 'timed_out' | 'left';
+    | 'cancelled'
+    | 'resumed'
+    | 'rerun'
+    | 'reconciled'
+    | 'indeterminate'
+    | 'failed'
+    | 'timed_out'
+    | 'left';
 };
 
 /** The result of a recovery, and the answer for callers of the call. */
