@@ -11,7 +11,8 @@ export interface Retention {
   erase(erasure: Erasure): Awaitable<number>;
   /**
    * Removes a session with everything that belongs to it, and records in the ledger's own chain that it existed and how
-   * it ended. Refuses while a call of it has no outcome. False if there is no such session.
+   * it ended. Refuses while a call of it has no outcome. False if there is no such session, or if its last entry has
+   * another hash than `lastHash`.
    */
   dropSession(removal: Removal): Awaitable<boolean>;
 }
@@ -32,4 +33,6 @@ export type Removal = {
   /** How the host identified the person who removes it. Default: the name is self-asserted. */
   readonly identity?: DirectIdentity;
   readonly reason: string;
+  /** Removes the session only if its last entry has this hash. An entry that is not archived yet is never lost. */
+  readonly lastHash?: string;
 };

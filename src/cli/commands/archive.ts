@@ -129,14 +129,11 @@ async function removeSession(
   { by, reason }: Reason,
   { err, identity }: Context,
 ): Promise<boolean> {
-  const [now] = await ledger.integrity.readHeads(sessionId);
   const shown = JSON.stringify(terminalId(sessionId));
-  if (now?.hash !== hash) {
+  try {
+    if (await ledger.retention.dropSession({ sessionId, by, reason, identity, lastHash: hash })) return true;
     await err.say(`Session ${shown} changed since the export. It stays.`);
     return false;
-  }
-  try {
-    return await ledger.retention.dropSession({ sessionId, by, reason, identity });
   } catch (error) {
     if (!isQuittanceError(error, 'ledger.in_use')) throw error;
     await err.say(`Session ${shown} has an open call. It stays.`);

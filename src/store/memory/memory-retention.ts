@@ -36,8 +36,9 @@ export function createMemoryRetention(store: MemoryStore, ids: Ids, now: () => n
       const { sessionId } = removal;
       const session = sessions.get(sessionId);
       if (session === undefined || sessionId === ledgerSessionId) return false;
-      refuseOpen(session, session.calls.keys());
       const head = session.head(ownerId, salt);
+      if ((removal.lastHash ?? head.hash) !== head.hash) return false;
+      refuseOpen(session, session.calls.keys());
       const prefixes = sessionCounterPrefixes(sessionId);
       store.dropSession(session, (counter) => prefixes.some((prefix) => counter.startsWith(prefix)));
       store.keep(removalEntry(removal, head, now(), ids));

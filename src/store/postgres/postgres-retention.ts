@@ -62,7 +62,7 @@ export class PostgresRetention implements Retention {
       const session = toPgText(sessionId);
       const rows = await readSession(query, session);
       const last = rows.at(-1);
-      if (last === undefined) return false;
+      if (last === undefined || (removal.lastHash ?? last.hash) !== last.hash) return false;
       refuseOpen(sessionId, rows, undefined);
       const totals = await leaveCounters(query, session, sessionId);
       await putTallies(query, await countOut(query, session));

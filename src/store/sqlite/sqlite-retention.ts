@@ -78,7 +78,7 @@ export class SqliteRetention implements Retention {
     for (;;) {
       heads.refresh();
       const head = heads.find(sessionId);
-      if (head === undefined) return false;
+      if (head === undefined || (removal.lastHash ?? head.hash) !== head.hash) return false;
       const { session, sequence } = head;
       const touched = await this.#look(head, sessionId);
       const hashes = await writer.run(() => {

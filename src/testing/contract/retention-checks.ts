@@ -147,7 +147,11 @@ export const retentionChecks: readonly Check[] = [
 
       assert.equal(await ledger.retention.dropSession({ sessionId: 'nowhere', by, reason }), false);
       assert.equal(await ledger.retention.dropSession({ sessionId: ledgerSessionId, by, reason }), false);
-      assert.equal(await ledger.retention.dropSession({ sessionId: 'gone', by, reason }), true);
+      const other = { sessionId: 'gone', by, reason, lastHash: '0'.repeat(64) };
+      assert.equal(await ledger.retention.dropSession(other), false);
+      assert.equal((await ledger.journal.readSession('gone')).length > 0, true);
+      const asked = { ...other, lastHash: head?.hash ?? '' };
+      assert.equal(await ledger.retention.dropSession(asked), true);
 
       assert.equal(await ledger.journal.readCall('gone', 'c'), undefined);
       assert.deepEqual(await ledger.journal.readSession('gone'), []);
