@@ -1,12 +1,12 @@
 /** Servers that restart, stop, fill up or answer too late, and hosts that stop. */
-import { fork } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
-import type { Runtime } from 'quittance';
+import type { Runtime, ToolOutcome } from 'quittance';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import type { PostgresLedgerOptions } from '../../src/store/postgres/postgres-ledger-options.ts';
@@ -199,6 +199,68 @@ test('nothing-lost: a full disk of the server refuses new calls and spills resul
     .poll(async () => (await ledger.journal.readCall('s', 'c'))?.events.map(({ type }) => type))
     .toContain('tool.responded');
 });
+
+test.runIf(canMount())('nothing-lost: a file system of the server that is really full', async () => {
+  newSchema();
+  const disk = join(server.folder, 'small-disk');
+  mkdirSync(disk);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]);
+  try {
+    // The server runs as the owner of its folder.
+    const { uid, gid } = statSync(server.folder);
+    chownSync(disk, uid, gid);
+    const database = new URL(server.url);
+    database.pathname = '/small';
+    await server.query(`CREATE TABLESPACE small LOCATION '${disk}'`);
+    await server.query('CREATE DATABASE small TABLESPACE small');
+    const ledger = await open({}, database.href);
+    const { runtime, ran } = mailer(ledger, () => undefined);
+    const filler = join(disk, 'filler');
+    fillUp(filler);
+    const turn = runtime.turn({ sessionId: 's' });
+    const answers: ToolOutcome[] = [];
+    // The pages that the tables already have take some calls.
+    for (let n = 0; n < 300 && answers.at(-1)?.type !== 'ToolFailure'; n++)
+      answers.push(await turn.call(mail(`c${n}`)));
+    expect(answers.at(-1)).toMatchObject({ code: 'ledger.unavailable' });
+    expect(server.log.join('')).toContain('No space left on device');
+    rmSync(filler);
+    await runtime.recover();
+    for (const callId of ran)
+      await expect
+        .poll(async () => (await ledger.journal.readCall('s', callId))?.events.map(({ type }) => type))
+        .toContain('tool.responded');
+    expect(await turn.call(mail('after'))).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(ran.length).toBe(new Set(ran).size);
+    for (const one of opened.splice(0).reverse()) await one.close();
+    await server.query('DROP DATABASE small');
+    await server.query('DROP TABLESPACE small');
+  } finally {
+    execFileSync('umount', ['--lazy', disk]);
+  }
+});
+
+function fillUp(path: string): void {
+  const block = Buffer.alloc(4_096);
+  try {
+    for (;;) appendFileSync(path, block);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ENOSPC' });
+  }
+}
+
+function canMount(): boolean {
+  const probe = mkdtempSync(join(tmpdir(), 'quittance-probe-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', probe], { stdio: 'ignore' });
+    execFileSync('umount', [probe], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(probe, { recursive: true, force: true });
+  }
+}
 
 test('an append that a statement timeout cancels is tried again until there is room', async () => {
   newSchema();
