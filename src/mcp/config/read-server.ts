@@ -1,7 +1,5 @@
 /** One entry of a configuration, in the words of any client, becomes the address of a server. */
-import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
-import { parseEnv } from 'node:util';
 import type { ConfigDocument, ConfigPath, ConfigTable } from './config-document.ts';
 import { isTable } from './config-document.ts';
 import type { Variables } from './expand-variables.ts';
@@ -10,9 +8,9 @@ import { readTexts } from './quittance-settings.ts';
 import type { HttpAddress, ServerAddress, StdioAddress } from './server-entry.ts';
 import type { ServerRow } from './server-table.ts';
 import type { ServerUrlRules } from './server-url.ts';
-import { findServerUrlProblem } from './server-url.ts';
-import type { WrapTarget } from './wrap-arguments.ts';
 import { readWrapWords } from './wrap-arguments.ts';
+import type { WrappedServerContext } from './wrapped-server.ts';
+import { readEnvFile, readWrappedServer, toHttpAddress } from './wrapped-server.ts';
 
 export type ServerContext = ServerUrlRules & {
   readonly document: ConfigDocument;
@@ -21,8 +19,6 @@ export type ServerContext = ServerUrlRules & {
 
 /** Keys by which a client signs in with an OAuth app or a program of its own, which the gateway does not know. */
 export const signInKeys = ['headersHelper', 'auth', 'oauth', 'oauth_resource'] as const;
-
-const mostEnvFileBytes = 1024 * 1024;
 
 export function readServerAddress(row: ServerRow, context: ServerContext): ServerAddress {
   const { entry, path } = row;
@@ -38,7 +34,15 @@ export function readServerAddress(row: ServerRow, context: ServerContext): Serve
   if (type === 'stdio') {
     const wrapped = Array.isArray(entry['args']) ? readWrapWords(entry['args']) : undefined;
     const address = readStdio(row, context);
-    return wrapped === undefined ? address : unwrap(wrapped.target, address, row, context);
+    if (wrapped === undefined) return address;
+    // An installed entry means the server behind it.
+    const outer = wrappedContext([...path, 'args'], context);
+    const inner = readWrappedServer(wrapped.target, {
+      ...outer,
+      variable: (name) => address.env[name] ?? outer.variable(name),
+    });
+    const isStdio = inner.type === 'stdio' && address.cwd !== undefined;
+    return isStdio ? { ...inner, cwd: address.cwd } : inner;
   }
   for (const key of signInKeys)
     if (entry[key] !== undefined)
@@ -88,7 +92,13 @@ function readStdio(row: ServerRow, context: ServerContext): StdioAddress {
     readText(arg, [...path, 'args', index], context),
   );
   const env: Record<string, string> = Object.create(null) as Record<string, string>;
-  Object.assign(env, readEnvFile(row, context));
+  if (entry['envFile'] !== undefined) {
+    const place = [...path, 'envFile'];
+    Object.assign(
+      env,
+      readEnvFile(readText(entry['envFile'], place, context), wrappedContext(place, context)),
+    );
+  }
   for (const name of variableNames(document, path, entry['env_vars'])) {
     const value = variables.env[name];
     if (value !== undefined) env[name] = value;
@@ -128,90 +138,17 @@ function readHttp({ entry, path }: ServerRow, type: 'http' | 'sse', context: Ser
     const at = [...path, 'bearer_token_env_var'];
     fromVariable('Authorization', readText(bearer, at, context), at, 'Bearer ');
   }
-  return toHttpAddress(type, readText(entry[key], [...path, key], context), headers, [...path, key], context);
+  const at = [...path, key];
+  return toHttpAddress(type, readText(entry[key], at, context), headers, wrappedContext(at, context));
 }
 
-function toHttpAddress(
-  type: 'http' | 'sse',
-  text: string,
-  headers: readonly (readonly [string, string])[],
-  path: ConfigPath,
-  { document, allowHttp = [] }: ServerContext,
-): HttpAddress {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const problem = url === undefined ? 'is not a URL' : findServerUrlProblem(url, { allowHttp });
-  if (url === undefined || problem !== undefined)
-    throw document.problem(path, `${problem}.`, 'Write a URL such as https://example.com/mcp.');
-  const named: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const [header, value] of headers) {
-    if (!/^[!#$%&'*+.^`|~\w-]+$/.test(header) || !/^[\t\x20-\x7E\x80-\xFF]*$/.test(value))
-      throw document.problem(
-        path.slice(0, -1),
-        'has a header that HTTP does not allow.',
-        'Correct the header.',
-      );
-    named[header] = value;
-  }
-  return { type, url, headers: named };
-}
-
-/** An installed entry means the server behind it. */
-function unwrap(
-  target: WrapTarget,
-  outer: StdioAddress,
-  { path }: ServerRow,
-  context: ServerContext,
-): ServerAddress {
-  const { document, variables } = context;
-  const read = (name: string): string | undefined => outer.env[name] ?? variables.env[name];
-  if (target.type === 'stdio') {
-    const expand = (text: string): string => readText(text, [...path, 'args'], context);
-    const named = target.env.flatMap((name) => {
-      const value = read(name);
-      return value === undefined ? [] : [[name, value] as const];
-    });
-    const file = target.envFile === undefined ? {} : readEnvFileAt(expand(target.envFile), path, context);
-    return {
-      type: 'stdio',
-      command: expand(target.command),
-      args: target.args.map(expand),
-      env: { ...file, ...Object.fromEntries(named) },
-      ...(outer.cwd !== undefined && { cwd: outer.cwd }),
-    };
-  }
-  const need = (name: string): string => {
-    const value = read(name);
-    if (value !== undefined) return value;
-    throw document.problem([...path, 'env'], `has no variable ${name}.`, 'Run quittance mcp install again.');
-  };
-  const headers = target.headers.map(([header, name]) => [header, need(name)] as const);
-  if (target.bearerVariable !== undefined)
-    headers.push(['Authorization', `Bearer ${need(target.bearerVariable)}`]);
-  const url = 'text' in target.url ? target.url.text : need(target.url.variable);
-  return toHttpAddress(target.type, url, headers, [...path, 'args'], context);
-}
-
-function readEnvFile({ entry, path }: ServerRow, context: ServerContext): Readonly<Record<string, string>> {
-  if (entry['envFile'] === undefined) return {};
-  return readEnvFileAt(readText(entry['envFile'], [...path, 'envFile'], context), path, context);
-}
-
-function readEnvFileAt(
-  file: string,
-  path: ConfigPath,
-  context: ServerContext,
-): Readonly<Record<string, string>> {
-  const place = fromFolder(file, context.variables);
-  const found = statSync(place, { throwIfNoEntry: false });
-  if (found?.isFile() !== true || found.size > mostEnvFileBytes)
-    throw context.document.problem(
-      [...path, 'envFile'],
-      'names no file that can be read.',
-      'Create the file or correct the path.',
-    );
-  // The types allow undefined values, which the parser never makes.
-  return parseEnv(readFileSync(place, 'utf8')) as Readonly<Record<string, string>>;
-}
+const wrappedContext = (path: ConfigPath, context: ServerContext): WrappedServerContext => ({
+  variable: (name) => context.variables.env[name],
+  expand: (text) => readText(text, path, context),
+  resolve: (file) => fromFolder(file, context.variables),
+  allowHttp: context.allowHttp ?? [],
+  problem: (found, remedy) => context.document.problem(path, found, remedy),
+});
 
 /** Codex lists variables by name, or by name and origin. */
 function variableNames(document: ConfigDocument, path: ConfigPath, value: unknown): readonly string[] {

@@ -20,40 +20,62 @@ export type ServerTable = {
   readonly inputs: unknown;
 };
 
+type Place = { readonly path: ConfigPath; readonly dialect: ServerTable['dialect'] };
+
 /**
  * The servers of a document. `project`: the folder whose servers in `~/.claude.json` count too; they win over those
  * for all projects.
  */
 export function findServers(document: ConfigDocument, project: string | undefined): ServerTable {
-  const { root } = document;
-  const places: [ConfigPath, ServerTable['dialect']][] = [];
-  const add = (path: ConfigPath, dialect: ServerTable['dialect']): void => {
-    if (valueAt(root, path) !== undefined) places.push([path, dialect]);
-  };
-  if (document.format === 'toml') add(['mcp_servers'], 'codex');
-  else {
-    add(['mcpServers'], 'mcpServers');
-    add(['servers'], 'vscode');
-    add(['mcp', 'servers'], 'vscode');
-  }
-  if (places.length > 1)
-    throw document.problem(places[1]?.[0] ?? [], 'is a second list of servers.', 'Keep one of the lists.');
-  const claude: ConfigPath = ['projects', project ?? '', 'mcpServers'];
-  if (document.format === 'json' && project !== undefined && valueAt(root, claude) !== undefined)
-    places.push([claude, 'mcpServers']);
-  const isClaudeFile = isTable(root['projects']);
-  if (places.length === 0 && !isClaudeFile)
-    throw document.problem(
-      [],
-      'The file has no servers:',
-      'expected the key "mcpServers" or "servers", or [mcp_servers.NAME] in TOML.',
-    );
+  return gather(document, (folder) => folder === project);
+}
+
+/** The same with the servers of all projects, so a name may occur more than once. */
+export const findAllServers = (document: ConfigDocument): ServerTable => {
+  const { dialect, inputs } = gather(document, () => false);
+  const rows = findPlaces(document, () => true).flatMap(({ path }) => rowsAt(document, path));
+  return { dialect, inputs, rows };
+};
+
+function gather(document: ConfigDocument, isWanted: (project: string) => boolean): ServerTable {
+  const places = findPlaces(document, isWanted);
   const rows = new Map<string, ServerRow>();
-  for (const [path] of places) for (const row of rowsAt(document, path)) rows.set(row.name, row);
-  const [, dialect = 'mcpServers'] = places[0] ?? [];
-  const inputs =
-    dialect === 'vscode' ? valueAt(root, [...(places[0]?.[0] ?? []).slice(0, -1), 'inputs']) : [];
+  for (const { path } of places) for (const row of rowsAt(document, path)) rows.set(row.name, row);
+  const { path = [], dialect = 'mcpServers' } = places[0] ?? {};
+  const inputs = dialect === 'vscode' ? valueAt(document.root, [...path.slice(0, -1), 'inputs']) : [];
   return { dialect, rows: [...rows.values()], inputs };
+}
+
+function findPlaces(document: ConfigDocument, isWanted: (project: string) => boolean): readonly Place[] {
+  const { root, format } = document;
+  const known: readonly Place[] =
+    format === 'toml'
+      ? [{ path: ['mcp_servers'], dialect: 'codex' }]
+      : [
+          { path: ['mcpServers'], dialect: 'mcpServers' },
+          { path: ['servers'], dialect: 'vscode' },
+          { path: ['mcp', 'servers'], dialect: 'vscode' },
+        ];
+  const places = known.filter(({ path }) => valueAt(root, path) !== undefined);
+  const [first, second] = places;
+  if (second !== undefined)
+    throw document.problem(second.path, 'is a second list of servers.', 'Keep one of the lists.');
+  // The file of the user of Claude Code. A key such as "projects" means nothing elsewhere.
+  const { projects } = root;
+  if (format === 'json' && isTable(projects) && (first === undefined || first.dialect === 'mcpServers')) {
+    for (const project of Object.keys(projects)) {
+      const path = ['projects', project, 'mcpServers'];
+      if (isWanted(project) && valueAt(root, path) !== undefined)
+        places.push({ path, dialect: 'mcpServers' });
+    }
+    return places;
+  }
+  if (places.length > 0) return places;
+  throw document.problem(
+    [],
+    'The file has no servers:',
+    'expected the key "mcpServers" or "servers", or [mcp_servers.NAME] in TOML.',
+  );
 }
 
 function rowsAt(document: ConfigDocument, path: ConfigPath): ServerRow[] {

@@ -206,7 +206,10 @@ describe('what cannot be understood is not started', () => {
     ],
     ['{"mcpServers": {"a": {"url": "https://a.b", "headersHelper": "x.sh"}}}', 'only its client can do.'],
     ['{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}', 'has the same key twice'],
-    ['{"mcpServers": {"a": {"command": "x", "envFile": "none.env"}}}', 'names no file that can be read.'],
+    [
+      '{"mcpServers": {"a": {"command": "x", "envFile": "none.env"}}}',
+      'names no environment file that can be read.',
+    ],
   ])('%s', async (text, message) => {
     expect(await refusal(text)).toContain(message);
   });
