@@ -29,6 +29,7 @@ export async function runInProcess(
     ledgerUrl: () => path,
     userName: 'ada',
     identity: { kind: 'os_user', user: 'ada', uid: 1000 },
+    env: {},
     startProgress: () => ({ step: () => undefined, done: () => undefined }),
     async withLedger(given, work, access = 'look') {
       const ledger = await openLedger(path, { readOnly: access === 'look' });

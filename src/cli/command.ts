@@ -3,7 +3,7 @@ import type { OsUserIdentity } from '../call/event.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { ProgressBar } from './progress.ts';
-import type { Terminal } from './terminal.ts';
+import type { Environment, Terminal } from './terminal.ts';
 
 export type Option = {
   /** Placeholder of the value in the help. Without it the option is a switch. */
@@ -68,6 +68,7 @@ export interface Context {
   readonly userName: string;
   /** The same user, as evidence for a recorded decision. */
   readonly identity: OsUserIdentity;
+  readonly env: Environment;
   readonly startProgress: (label: string, total: number) => ProgressBar;
   /** Version of this program. */
   readonly version: string;

@@ -25,6 +25,8 @@ import { grantsCommand } from './commands/grants.ts';
 import { handoffCommand } from './commands/handoff.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
+import { mcpInstallCommand } from './commands/mcp-install.ts';
+import { mcpUninstallCommand } from './commands/mcp-uninstall.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
@@ -70,6 +72,8 @@ export const commands: readonly CliCommand[] = [
   contractsExplainCommand,
   contractsSchemaCommand,
   backtestCommand,
+  mcpInstallCommand,
+  mcpUninstallCommand,
   serveCommand,
   tokensCommand,
   createCompletionCommand(() => commands),

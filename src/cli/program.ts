@@ -68,6 +68,7 @@ export async function runProgram({
       findLedger(given.text('ledger'), env['QUITTANCE_LEDGER'], access === 'make'),
     userName: env['USER'] || env['USERNAME'] || 'local',
     identity: readOsUser(),
+    env,
     startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
       const readOnly = access === 'look';

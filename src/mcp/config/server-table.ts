@@ -46,8 +46,11 @@ function gather(document: ConfigDocument, isWanted: (project: string) => boolean
   return { dialect, rows: [...rows.values()], inputs };
 }
 
-function findPlaces(document: ConfigDocument, isWanted: (project: string) => boolean): readonly Place[] {
-  const { root, format } = document;
+/** Does the file list servers of any client? */
+export const hasServers = (document: ConfigDocument): boolean =>
+  knownPlaces(document).length > 0 || (document.format === 'json' && isTable(document.root['projects']));
+
+function knownPlaces({ root, format }: ConfigDocument): Place[] {
   const known: readonly Place[] =
     format === 'toml'
       ? [{ path: ['mcp_servers'], dialect: 'codex' }]
@@ -56,7 +59,12 @@ function findPlaces(document: ConfigDocument, isWanted: (project: string) => boo
           { path: ['servers'], dialect: 'vscode' },
           { path: ['mcp', 'servers'], dialect: 'vscode' },
         ];
-  const places = known.filter(({ path }) => valueAt(root, path) !== undefined);
+  return known.filter(({ path }) => valueAt(root, path) !== undefined);
+}
+
+function findPlaces(document: ConfigDocument, isWanted: (project: string) => boolean): readonly Place[] {
+  const { root, format } = document;
+  const places = knownPlaces(document);
   const [first, second] = places;
   if (second !== undefined)
     throw document.problem(second.path, 'is a second list of servers.', 'Keep one of the lists.');

@@ -96,7 +96,7 @@ function readTarget(options: WrapOptions, [command, ...args]: readonly string[])
   };
 }
 
-const switches = new Set(['--trusted', '--observe', '--sse']);
+const switches = new Set(['--trusted', '--observe', '--sse', '--open']);
 
 /** Reads what `toWrapWords` wrote, after the words that start this program. Undefined for other words. */
 export function readWrapWords(words: readonly unknown[]): WrapArguments | undefined {

@@ -1,0 +1,136 @@
+/** The configuration files that `mcp install`, `mcp uninstall` and `mcp review` are about. */
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { McpClient } from '../mcp/config/client-paths.ts';
+import { clientPaths, mcpClients } from '../mcp/config/client-paths.ts';
+import type { ConfigDocument, ConfigTable } from '../mcp/config/config-document.ts';
+import { readConfigDocument } from '../mcp/config/config-document.ts';
+import type { Rewrite } from '../mcp/config/rewrite-config.ts';
+import { hasServers } from '../mcp/config/server-table.ts';
+import type { Context, Given, Options } from './command.ts';
+
+import type { ExitCode } from './exit-code.ts';
+import { exitCodes } from './exit-code.ts';
+import { safeJson, terminalText } from './terminal-text.ts';
+import type { Terminal } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
+
+export const configOptions: Options = {
+  client: { value: 'CLIENT', help: 'Client whose configuration to change', choices: mcpClients },
+  config: { value: 'FILE', help: 'Configuration to change', file: true, multiple: true },
+};
+
+export const homeOf = ({ env }: Context): string => env['HOME'] || env['USERPROFILE'] || homedir();
+
+/** Folder with the records of installations and copies of configurations. */
+export const installFolder = (context: Context): string => join(homeOf(context), '.quittance', 'mcp');
+
+/** Files with servers, by `--client` or `--config`. */
+export async function readClientConfigs(
+  command: string,
+  given: Given,
+  context: Context,
+): Promise<readonly ConfigDocument[]> {
+  const client = given.text('client') as McpClient | undefined; // the option accepts only clients
+  const named = given.list('config');
+  if ((client === undefined) === (named.length === 0))
+    throw new UsageError('Name a client or a configuration file: --client or --config.', [
+      `quittance ${command} --client claude-desktop`,
+      `quittance ${command} --config .mcp.json`,
+    ]);
+  if (client === undefined) return Promise.all(named.map((file) => readConfigDocument(resolve(file))));
+  const paths = clientPaths(client, {
+    platform: process.platform,
+    home: homeOf(context),
+    project: process.cwd(),
+    env: context.env,
+  });
+  const documents = await Promise.all(paths.filter((path) => existsSync(path)).map(readConfigDocument));
+  const found = documents.filter(hasServers);
+  if (found.length > 0) return found;
+  throw new UsageError(`${client} has no servers. Looked in ${paths.join(' and ')}.`, [
+    `quittance ${command} --config path/to/config`,
+  ]);
+}
+
+export type ConfigRewrite = { readonly document: ConfigDocument; readonly rewrite: Rewrite };
+
+export type ApplyOptions = {
+  /** The question. */
+  readonly verb: string;
+  readonly given: Given;
+  readonly context: Context;
+  /** Makes the change and returns the path of the copy. */
+  readonly write: (document: ConfigDocument, rewrite: Rewrite, context: Context) => string;
+};
+
+/** Shows the changes, asks, and makes them. */
+export async function applyRewrites(
+  rewrites: readonly ConfigRewrite[],
+  { verb, given, context, write }: ApplyOptions,
+): Promise<ExitCode> {
+  const { out, err, ask } = context;
+  const isJson = given.has('json');
+  if (!isJson)
+    for (const { document, rewrite } of rewrites)
+      for (const row of rewriteLines(document.file, rewrite, out)) await out.print(row);
+  const todo = rewrites.filter(({ rewrite }) => rewrite.changed.length > 0);
+  const mayWrite = todo.length > 0 && (given.has('yes') || (await ask?.(`${verb}?`)) === true);
+  for (const { document, rewrite } of rewrites) {
+    const isChanged = mayWrite && rewrite.changed.length > 0;
+    const copy = isChanged ? write(document, rewrite, context) : undefined;
+    if (isJson)
+      await out.print(
+        safeJson({
+          file: document.file,
+          changed: isChanged ? rewrite.changed.map(({ name }) => name) : [],
+          left: rewrite.left,
+          ...(copy !== undefined && { copy }),
+        }),
+      );
+    else if (copy !== undefined)
+      await err.say(`Changed ${terminalText(document.file)}. A copy is in ${terminalText(copy)}.`);
+  }
+  if (todo.length === 0) return exitCodes.good;
+  if (mayWrite) {
+    await err.say('Start the client again.');
+    return exitCodes.good;
+  }
+  await err.say(
+    ask === undefined ? 'Nothing was changed. To change it, add --yes.' : 'Nothing was changed.',
+  );
+  return exitCodes.bad;
+}
+
+/** What would change, entry by entry. Values of variables and headers are hidden. */
+function* rewriteLines(file: string, { changed, left }: Rewrite, out: Terminal): Generator<string, void> {
+  yield out.paint('bold', terminalText(file));
+  for (const { name, from, to, note } of changed) {
+    yield `  ${terminalText(name)}${note === undefined ? '' : out.paint('dim', `  (${note})`)}`;
+    for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+      const [before, after] = [showValue(key, from), showValue(key, to)];
+      if (isDeepStrictEqual(from[key], to[key])) continue;
+      if (before !== undefined) yield out.paint('red', `  - ${before}`);
+      if (after !== undefined) yield out.paint('green', `  + ${after}`);
+    }
+  }
+  for (const { name, reason } of left)
+    yield out.paint('yellow', `  ${terminalText(name)} is left alone and NOT governed: ${reason}.`);
+  if (changed.length === 0 && left.length === 0) yield '  Nothing to change.';
+}
+
+function showValue(key: string, entry: ConfigTable): string | undefined {
+  const value = entry[key];
+  if (value === undefined) return undefined;
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return `${terminalText(key)}: ${Object.keys(value)
+      .map((name) => `${terminalText(name)}=•••`)
+      .join(', ')}`;
+  const shown = key === 'url' ? String(value).replace(/\?.*$/s, '?•••').replace(/\/\/.*@/s, '//•••@') : value;
+  return `${terminalText(key)}: ${terminalText(Array.isArray(shown) ? shown.map(wordOf).join(' ') : wordOf(shown))}`;
+}
+
+const wordOf = (value: unknown): string =>
+  typeof value === 'string' && /^[\w@%+=:,./\\$~-]+$/.test(value) ? value : safeJson(value);

@@ -1,0 +1,100 @@
+import { realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { changeConfigFile, readInstalled } from '../../mcp/config/config-change.ts';
+import type { ConfigDocument } from '../../mcp/config/config-document.ts';
+import type { Rewrite } from '../../mcp/config/rewrite-config.ts';
+import { installGateway } from '../../mcp/config/rewrite-config.ts';
+import type { Wrapper } from '../../mcp/config/wrap-entry.ts';
+import { hideUrlPasswords, parseLedgerUrl } from '../../store/ledger-url.ts';
+import {
+  applyRewrites,
+  configOptions,
+  homeOf,
+  installFolder,
+  readClientConfigs,
+} from '../client-configs.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import { needFile } from '../load-or-explain.ts';
+import { UsageError } from '../usage-error.ts';
+
+const line = 'quittance mcp install --client claude-desktop';
+
+export const mcpInstallCommand: CliCommand = {
+  name: 'mcp install',
+  summary: 'Put the MCP servers of a client behind Quittance',
+  about: [
+    'Rewrites every server in the configuration of the client so that it starts through quittance mcp wrap. Shows the changes and asks first. Variables and headers stay; comments and formatting stay. A copy of the file is kept in ~/.quittance/mcp, and quittance mcp uninstall restores the servers.',
+    'With --client, the configuration of the user and that of the project in this folder are changed. Close the client first and start it again afterwards. Calls are recorded in ~/.quittance/ledger.db unless --ledger or QUITTANCE_LEDGER names another ledger.',
+  ],
+  options: {
+    ...configOptions,
+    observe: { help: 'Run tools that would ask, and record that they would have asked' },
+    settings: { value: 'FILE', help: "File with Quittance's own settings for these servers", file: true },
+    program: { value: 'FILE', help: 'Program that the client starts; default: this one' },
+    yes: { help: 'Do not ask' },
+    json: jsonOption,
+  },
+  examples: [
+    [`${line} --observe`, 'start by recording only'],
+    ['quittance mcp install --client vscode --yes', 'without a question'],
+    ['quittance mcp install --config .mcp.json', 'one file'],
+  ],
+  async run(given, context) {
+    const documents = await readClientConfigs('mcp install', given, context);
+    const wrapper = readWrapper(given, context);
+    return applyRewrites(
+      documents.map((document) => ({ document, rewrite: installGateway(document, wrapper) })),
+      { verb: 'Put these servers behind Quittance', given, context, write: writeInstalled },
+    );
+  },
+};
+
+function writeInstalled(document: ConfigDocument, { text: to, changed }: Rewrite, context: Context): string {
+  const { file, text: from } = document;
+  const folder = installFolder(context);
+  const earlier = readInstalled(folder, file).filter(
+    ({ path }) => !changed.some((entry) => isDeepStrictEqual(entry.path, path)),
+  );
+  const installed = [...earlier, ...changed.map(({ path, before, after }) => ({ path, before, after }))];
+  return changeConfigFile({ file, folder, from, to, installed, now: context.now() });
+}
+
+function readWrapper(given: Given, context: Context): Wrapper {
+  const settings = given.text('settings');
+  if (settings !== undefined) needFile(settings, line);
+  return {
+    program: findProgram(given.text('program')),
+    ledger: findInstallLedger(given, context),
+    observe: given.has('observe'),
+    ...(settings !== undefined && { settings: resolve(settings) }),
+  };
+}
+
+/** A client starts in another folder, so the ledger has an absolute path. */
+function findInstallLedger(given: Given, context: Context): string {
+  const typed = given.text('ledger') ?? context.env['QUITTANCE_LEDGER'];
+  const address = parseLedgerUrl(typed || join(homeOf(context), '.quittance', 'ledger.db'));
+  if (address.kind === 'sqlite') return resolve(address.path);
+  if (address.kind === 'memory')
+    throw new UsageError('A ledger in memory ends with its process.', [`${line} --ledger ~/ledger.db`]);
+  if (hideUrlPasswords(address.url) !== address.url)
+    throw new UsageError(
+      'The ledger URL has a password, and the arguments of a program can be read by other users. Use a password file of PostgreSQL instead.',
+      [`${line} --ledger postgres://user@host/database`],
+    );
+  return address.url;
+}
+
+/** The absolute command of this program: clients often start without the user's PATH. */
+function findProgram(typed: string | undefined): Wrapper['program'] {
+  if (typed !== undefined) return [/[\\/]/.test(typed) ? resolve(typed) : typed];
+  const script = realpathSync(process.argv[1] ?? '');
+  if (/[\\/]_npx[\\/]/.test(script))
+    throw new UsageError('npx may remove this copy of the program at any time. Install it first.', [
+      'npm install --global quittance',
+      `${line} --program quittance`,
+    ]);
+  return [process.execPath, ...process.execArgv, script];
+}

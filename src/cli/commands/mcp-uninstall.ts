@@ -1,0 +1,38 @@
+import { isDeepStrictEqual } from 'node:util';
+import { changeConfigFile, readInstalled } from '../../mcp/config/config-change.ts';
+import { uninstallGateway } from '../../mcp/config/rewrite-config.ts';
+import { applyRewrites, configOptions, installFolder, readClientConfigs } from '../client-configs.ts';
+import type { CliCommand } from '../command.ts';
+import { jsonOption } from '../command.ts';
+
+export const mcpUninstallCommand: CliCommand = {
+  name: 'mcp uninstall',
+  summary: 'Take the MCP servers of a client out from behind Quittance',
+  about: [
+    'Turns the entries that quittance mcp install wrote back into what they were, to the byte. Everything else in the file stays, including later edits. Shows the changes and asks first, and keeps a copy of the file. The ledger keeps its records.',
+  ],
+  options: { ...configOptions, yes: { help: 'Do not ask' }, json: jsonOption },
+  examples: [
+    ['quittance mcp uninstall --client claude-desktop', 'the servers of a client'],
+    ['quittance mcp uninstall --config .mcp.json --yes', 'one file, without a question'],
+  ],
+  async run(given, context) {
+    const folder = installFolder(context);
+    const documents = await readClientConfigs('mcp uninstall', given, context);
+    const rewrites = documents.map((document) => ({
+      document,
+      rewrite: uninstallGateway(document, readInstalled(folder, document.file)),
+    }));
+    return applyRewrites(rewrites, {
+      verb: 'Take these servers out from behind Quittance',
+      given,
+      context,
+      write: ({ file, text: from }, { text: to, changed }) => {
+        const installed = readInstalled(folder, file).filter(
+          ({ path }) => !changed.some((entry) => isDeepStrictEqual(entry.path, path)),
+        );
+        return changeConfigFile({ file, folder, from, to, installed, now: context.now() });
+      },
+    });
+  },
+};
