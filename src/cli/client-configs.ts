@@ -98,9 +98,7 @@ export async function applyRewrites(
     await err.say('Start the client again.');
     return exitCodes.good;
   }
-  await err.say(
-    ask === undefined ? 'Nothing was changed. To change it, add --yes.' : 'Nothing was changed.',
-  );
+  await err.say(ask === undefined ? 'Nothing was changed. To change it, add --yes.' : 'Nothing was changed.');
   return exitCodes.bad;
 }
 
@@ -128,7 +126,10 @@ function showValue(key: string, entry: ConfigTable): string | undefined {
     return `${terminalText(key)}: ${Object.keys(value)
       .map((name) => `${terminalText(name)}=•••`)
       .join(', ')}`;
-  const shown = key === 'url' ? String(value).replace(/\?.*$/s, '?•••').replace(/\/\/.*@/s, '//•••@') : value;
+  const shown =
+    key === 'url' && typeof value === 'string'
+      ? value.replace(/\?.*$/s, '?•••').replace(/\/\/.*@/s, '//•••@')
+      : value;
   return `${terminalText(key)}: ${terminalText(Array.isArray(shown) ? shown.map(wordOf).join(' ') : wordOf(shown))}`;
 }
 

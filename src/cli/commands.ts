@@ -26,6 +26,7 @@ import { handoffCommand } from './commands/handoff.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
 import { mcpInstallCommand } from './commands/mcp-install.ts';
+import { mcpReviewCommand } from './commands/mcp-review.ts';
 import { mcpUninstallCommand } from './commands/mcp-uninstall.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { pendingCommand } from './commands/pending.ts';
@@ -74,6 +75,7 @@ export const commands: readonly CliCommand[] = [
   backtestCommand,
   mcpInstallCommand,
   mcpUninstallCommand,
+  mcpReviewCommand,
   serveCommand,
   tokensCommand,
   createCompletionCommand(() => commands),

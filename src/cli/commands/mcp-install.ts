@@ -7,13 +7,7 @@ import type { Rewrite } from '../../mcp/config/rewrite-config.ts';
 import { installGateway } from '../../mcp/config/rewrite-config.ts';
 import type { Wrapper } from '../../mcp/config/wrap-entry.ts';
 import { hideUrlPasswords, parseLedgerUrl } from '../../store/ledger-url.ts';
-import {
-  applyRewrites,
-  configOptions,
-  homeOf,
-  installFolder,
-  readClientConfigs,
-} from '../client-configs.ts';
+import { applyRewrites, configOptions, homeOf, installFolder, readClientConfigs } from '../client-configs.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { needFile } from '../load-or-explain.ts';

@@ -12,7 +12,7 @@ import type { EntryChange } from './wrap-entry.ts';
 
 export type TextRange = { readonly start: number; readonly end: number };
 
-/** Where the entry is in the text; undefined if it is not there, or not in one piece. */
+/** The place of the entry in the text; undefined if it is not there, or not in one piece. */
 export function findEntryText(document: ConfigDocument, path: ConfigPath): TextRange | undefined {
   if (document.format === 'toml') return findTomlEntry(document.text, path)?.range;
   const node = document.tree && findNodeAtLocation(document.tree, [...path]);

@@ -115,7 +115,7 @@ export function unwrapEntry({ entry }: ServerRow, dialect: Dialect): EntryChange
   const env = isTexts(entry['env']) ? entry['env'] : {};
   const kept = Object.entries(env).filter(([name]) => !/^QUITTANCE_MCP_(?:HEADER_\d+|URL)$/.test(name));
   const isOurs = (variable: string): boolean =>
-    Object.hasOwn(env, variable) && /^QUITTANCE_MCP_/.test(variable);
+    Object.hasOwn(env, variable) && variable.startsWith('QUITTANCE_MCP_');
   const headers = target.headers.filter(([, variable]) => isOurs(variable));
   const others = target.headers.filter(([, variable]) => !isOurs(variable));
   const change = new Map<string, unknown>([

@@ -13,8 +13,15 @@ import type { ToolMode } from '../../tool/mode.ts';
 import type { ServerEntry } from '../config/server-entry.ts';
 import type { ListedTool } from '../tools/listed-tool.ts';
 import { classifyListed, proposeMode, toolDigest } from '../tools/listed-tool.ts';
-import type { ReviewContent, SeenTool, ToolAnswer } from './review-content.ts';
-import { addressDigest, keptPart, noReviews, parseReviews, writeReviews } from './review-content.ts';
+import type { ReviewContent, ReviewedServer, ToolAnswer } from './review-content.ts';
+import {
+  answerKey,
+  keptPart,
+  noReviews,
+  parseReviews,
+  toReviewedServer,
+  writeReviews,
+} from './review-content.ts';
 
 /** The state of a tool. */
 export type ToolReview =
@@ -31,21 +38,10 @@ export type ToolReview =
       readonly digest: string;
     };
 
-/** The parts of a server that decide about its tools. */
-export type ReviewedServer = Pick<ServerEntry, 'name' | 'isTrusted' | 'tools'> & {
-  /** Digest of its address. */
-  readonly address: string;
-};
-
-export const toReviewedServer = (server: ServerEntry): ReviewedServer => ({
-  name: server.name,
-  isTrusted: server.isTrusted,
-  tools: server.tools,
-  address: addressDigest(server),
-});
-
 const indexName = 'mcp';
 const documentName = (server: string): string => `mcp/${server}`;
+/** Servers remembered under one name. */
+const mostServers = 20;
 
 type Stored = ReviewContent & { readonly version: number };
 
@@ -74,8 +70,7 @@ export class ToolReviews {
 
   /** The state of a tool, by the last refresh. */
   read(server: ServerEntry, listed: ListedTool): ToolReview {
-    const { answers } = this.#stored.get(server.name) ?? noReviews;
-    return judge(toReviewedServer(server), listed, answers.get(listed.name));
+    return judge(toReviewedServer(server), listed, this.#stored.get(server.name) ?? noReviews);
   }
 
   /**
@@ -88,13 +83,16 @@ export class ToolReviews {
       const answers = new Map(content.answers);
       for (const tool of listed) {
         const mode = configuredMode(reviewed, tool);
-        const known = answers.get(tool.name);
-        // Only a person can replace the answer of a person, or accept a change.
-        if (mode !== undefined && known === undefined)
-          answers.set(tool.name, this.#toAnswer(reviewed, tool, mode, undefined));
+        const key = answerKey(reviewed.address, tool.name);
+        // Only a person can replace an answer, or accept a change.
+        if (mode !== undefined && !answers.has(key))
+          answers.set(key, this.#toAnswer(reviewed, tool, mode, undefined));
       }
-      const seen: readonly SeenTool[] = listed.map(keptPart);
-      const next = { answers, server: reviewed, seen };
+      const all = new Map(content.seen).set(reviewed.address, {
+        server: reviewed,
+        tools: listed.map(keptPart),
+      });
+      const next = { answers, seen: new Map([...all].slice(-mostServers)) };
       return writeReviews(next) === writeReviews(content) ? undefined : next;
     });
   }
@@ -104,19 +102,15 @@ export class ToolReviews {
     const names = await this.#names();
     await this.refresh(names);
     return names.flatMap((name) => {
-      const { server, seen, answers } = this.#stored.get(name) ?? noReviews;
-      if (server === undefined) return [];
-      return [
-        {
-          name,
-          isTrusted: server.isTrusted,
-          tools: seen.map((listed) => ({
-            listed,
-            answer: answers.get(listed.name),
-            review: judge(server, listed, answers.get(listed.name)),
-          })),
-        },
-      ];
+      const content = this.#stored.get(name) ?? noReviews;
+      return [...content.seen.values()].map(({ server, tools }) => ({
+        server,
+        tools: tools.map((listed) => ({
+          listed,
+          answer: findAnswer(server, listed, content),
+          review: judge(server, listed, content),
+        })),
+      }));
     });
   }
 
@@ -126,17 +120,18 @@ export class ToolReviews {
    */
   async approve(answer: NewAnswer): Promise<void> {
     await this.#change(answer.server, (content) => {
-      const listed = content.seen.find(({ name }) => name === answer.tool);
-      if (content.server === undefined || listed === undefined)
+      const found = content.seen.get(answer.address);
+      const listed = found?.tools.find(({ name }) => name === answer.tool);
+      if (found === undefined || listed === undefined)
         throw new QuittanceError('config.invalid', `${where(answer)} was not listed by a gateway yet.`);
       if (toolDigest(listed) !== answer.digest)
         throw new QuittanceError(
           'config.invalid',
           `${where(answer)} changed after it was shown. Look at it again before you answer.`,
         );
-      const answers = new Map(content.answers);
-      answers.set(answer.tool, this.#toAnswer(content.server, listed, answer.mode, answer.by));
-      return { ...content, answers };
+      const key = answerKey(answer.address, answer.tool);
+      const made = this.#toAnswer(found.server, listed, answer.mode, answer.by);
+      return { ...content, answers: new Map(content.answers).set(key, made) };
     });
   }
 
@@ -145,7 +140,8 @@ export class ToolReviews {
     let found = false;
     await this.#change(server, (content) => {
       const answers = new Map(content.answers);
-      found = answers.delete(tool);
+      for (const [key, { listed }] of content.answers)
+        if (listed.name === tool) found = answers.delete(key) || found;
       return found ? { ...content, answers } : undefined;
     });
     return found;
@@ -188,6 +184,8 @@ export class ToolReviews {
 
 export type NewAnswer = {
   readonly server: string;
+  /** Digest of its address. */
+  readonly address: string;
   readonly tool: string;
   /** Digest of the tool that the person saw. */
   readonly digest: string;
@@ -196,8 +194,7 @@ export type NewAnswer = {
 };
 
 export type ListedServer = {
-  readonly name: string;
-  readonly isTrusted: boolean;
+  readonly server: ReviewedServer;
   readonly tools: readonly {
     readonly listed: ListedTool;
     readonly answer: ToolAnswer | undefined;
@@ -205,20 +202,30 @@ export type ListedServer = {
   }[];
 };
 
-function judge(server: ReviewedServer, listed: ListedTool, answer: ToolAnswer | undefined): ToolReview {
+/** The answer about this tool of this server; else one about a tool of that name of another server. */
+function findAnswer(
+  server: ReviewedServer,
+  { name }: ListedTool,
+  { answers }: ReviewContent,
+): ToolAnswer | undefined {
+  const own = answers.get(answerKey(server.address, name));
+  return own ?? [...answers.values()].find(({ listed, by }) => listed.name === name && by !== undefined);
+}
+
+function judge(server: ReviewedServer, listed: ListedTool, content: ReviewContent): ToolReview {
   const digest = toolDigest(listed);
   const proposed = proposeMode(listed, server);
   const configured = configuredMode(server, listed);
+  const answer = findAnswer(server, listed, content);
+  const isOurs = answer?.server === server.address;
   // An answer of the configuration ends with the setting that gave it.
+  if (configured !== undefined && !isOurs) return { status: 'approved', mode: configured, digest };
   if (answer === undefined || (answer.by === undefined && configured === undefined))
-    return configured === undefined
-      ? { status: 'unknown', proposed, digest }
-      : { status: 'approved', mode: configured, digest };
+    return { status: 'unknown', proposed, digest };
   const { mode, listed: approved } = answer;
   if (answer.digest !== digest)
     return { status: 'changed', changed: 'tool', mode, approved, proposed, digest };
-  if (answer.server !== server.address)
-    return { status: 'changed', changed: 'server', mode, approved, proposed, digest };
+  if (!isOurs) return { status: 'changed', changed: 'server', mode, approved, proposed, digest };
   return { status: 'approved', mode: server.tools[listed.name]?.mode ?? mode, digest };
 }
 

@@ -83,7 +83,15 @@ describe('the file', () => {
     const link = join(home.home, '.cursor', 'link.json');
     symlinkSync(target, link);
     for (const command of ['install', 'uninstall']) {
-      const ran = await run(home, 'mcp', command, '--config', link, '--yes', ...(command === 'install' ? program : []));
+      const ran = await run(
+        home,
+        'mcp',
+        command,
+        '--config',
+        link,
+        '--yes',
+        ...(command === 'install' ? program : []),
+      );
       expect(ran.code).toBe(0);
       expect(lstatSync(link).isSymbolicLink()).toBe(true);
       expect(statSync(target).mode & 0o777).toBe(0o640);
@@ -94,8 +102,16 @@ describe('the file', () => {
 
   test('is not written if it changed in between', () => {
     const home = makeHome('cursor', 'Cursor');
-    const change = { file: home.file, folder: join(home.home, '.quittance'), to: '{}', installed: [], now: 0 };
-    expect(() => changeConfigFile({ ...change, from: 'something else' })).toThrow('changed while this program worked');
+    const change = {
+      file: home.file,
+      folder: join(home.home, '.quittance'),
+      to: '{}',
+      installed: [],
+      now: 0,
+    };
+    expect(() => changeConfigFile({ ...change, from: 'something else' })).toThrow(
+      'changed while this program worked',
+    );
     expect(readFileSync(home.file, 'utf8')).toBe(home.text);
   });
 
@@ -137,9 +153,11 @@ describe('the command', () => {
     await run(home, 'mcp', 'install', '--client', 'cursor', '--yes', '--observe', ...program);
     const [row] = findAllServers(await readConfigDocument(home.file)).rows;
     expect(row?.entry['args']).toEqual([
-      ...['mcp', 'wrap', '--name', 'local-server', '--ledger', join(home.home, '.quittance', 'ledger.db')],
-      ...['--observe', '--env', 'API_KEY', '--', 'python'],
-      ...['${workspaceFolder}/tools/mcp_server.py', '--home', '${userHome}'],
+      ...'mcp wrap --name local-server --ledger'.split(' '),
+      join(home.home, '.quittance', 'ledger.db'),
+      ...'--observe --env API_KEY -- python ${workspaceFolder}/tools/mcp_server.py --home ${userHome}'.split(
+        ' ',
+      ),
     ]);
     const url = 'postgres://ada:secret@db/calls';
     const refused = await run(home, 'mcp', 'install', '--client', 'cursor', '--ledger', url, ...program);
@@ -157,7 +175,10 @@ describe('the command', () => {
     const home = makeHome('cursor', 'Cursor');
     expect((await run(home, 'mcp', 'install')).err).toContain('Name a client or a configuration file');
     const none = await run(home, 'mcp', 'install', '--client', 'codex');
-    expect(none).toMatchObject({ code: 2, err: expect.stringContaining('codex has no servers. Looked in') as string });
+    expect(none).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('codex has no servers. Looked in') as string,
+    });
   });
 });
 
@@ -166,7 +187,9 @@ test('clients have their files in other places on other systems', () => {
     clientPaths(client, { platform, home, project: '/p', env })[0];
   expect([
     at('claude-desktop', 'darwin', '/Users/ada'),
-    at('claude-desktop', 'win32', String.raw`C:\Users\ada`, { APPDATA: String.raw`C:\Users\ada\AppData\Roaming` }),
+    at('claude-desktop', 'win32', String.raw`C:\Users\ada`, {
+      APPDATA: String.raw`C:\Users\ada\AppData\Roaming`,
+    }),
     at('claude-desktop', 'linux', '/home/ada'),
     at('vscode', 'darwin', '/Users/ada'),
     at('vscode', 'win32', String.raw`C:\Users\ada`),

@@ -202,17 +202,22 @@ describe('for all configurations', () => {
   test('TOML: installing and uninstalling gives the same bytes', () => {
     const quote = (text: string): string => JSON.stringify(text).replaceAll('\u007F', String.raw`\u007f`);
     const toToml = (
-      [name, { command, args, env, url, headers }]: [string, Record<string, unknown>],
+      [name, { command, args, env, url, headers }]: [
+        string,
+        {
+          readonly command?: string;
+          readonly args?: readonly string[];
+          readonly env?: object;
+          readonly url?: string;
+          readonly headers?: object;
+        },
+      ],
       eol: string,
     ): string =>
       [
         `[mcp_servers.${quote(name)}] # ${name.replaceAll(/\W/g, '')}`,
-        ...(command === undefined
-          ? [`url = ${quote(String(url))}`]
-          : [`command = ${quote(String(command))}`]),
-        ...(args === undefined
-          ? []
-          : ['args = [', ...(args as string[]).map((arg) => `  ${quote(arg)},`), ']']),
+        ...(command === undefined ? [`url = ${quote(url ?? '')}`] : [`command = ${quote(command)}`]),
+        ...(args === undefined ? [] : ['args = [', ...args.map((arg) => `  ${quote(arg)},`), ']']),
         'enabled = true',
         ...Object.entries({ env, http_headers: headers }).flatMap(([table, values]) =>
           values === undefined
@@ -220,7 +225,7 @@ describe('for all configurations', () => {
             : [
                 '',
                 `[mcp_servers.${quote(name)}.${table}]`,
-                ...Object.entries(values as object).map(([a, b]) => `${a} = ${quote(String(b))}`),
+                ...Object.entries(values).map(([a, b]) => `${a} = ${quote(String(b))}`),
               ],
         ),
         '',

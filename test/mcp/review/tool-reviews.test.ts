@@ -6,6 +6,7 @@ import { contractsFromMultiple } from '../../../src/contracts/from-multiple.ts';
 import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
 import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
 import { reviewRules } from '../../../src/mcp/review/review-rules.ts';
+import { toReviewedServer } from '../../../src/mcp/review/review-content.ts';
 import { ToolReviews } from '../../../src/mcp/review/tool-reviews.ts';
 import type { ListedTool } from '../../../src/mcp/tools/listed-tool.ts';
 import { toolDigest } from '../../../src/mcp/tools/listed-tool.ts';
@@ -25,6 +26,8 @@ const server = (more: Partial<ServerEntry> = {}): ServerEntry =>
     tools: {},
     ...more,
   }) as ServerEntry;
+
+const { address } = toReviewedServer(server());
 
 const listed: ListedTool = {
   name: 'get_orders',
@@ -48,7 +51,14 @@ async function approve(
   mode: 'read' | 'external' = 'read',
 ): Promise<void> {
   await reviews.note(server(), [tool]);
-  await reviews.approve({ server: 'shop', tool: tool.name, digest: toolDigest(tool), mode, by: 'Ada' });
+  await reviews.approve({
+    server: 'shop',
+    address,
+    tool: tool.name,
+    digest: toolDigest(tool),
+    mode,
+    by: 'Ada',
+  });
 }
 
 describe.each(Object.entries(places))('answers %s', (_, open) => {
@@ -73,6 +83,7 @@ describe.each(Object.entries(places))('answers %s', (_, open) => {
       tools.map((tool) =>
         new ToolReviews(documents, () => 1).approve({
           server: 'shop',
+          address,
           tool: tool.name,
           digest: toolDigest(tool),
           mode: 'read',
@@ -81,6 +92,7 @@ describe.each(Object.entries(places))('answers %s', (_, open) => {
       ),
     );
     const [found] = await new ToolReviews(documents, () => 1).list();
+    expect(found?.server.name).toBe('shop');
     expect(found?.tools.map(({ review, answer }) => [review.status, answer?.by])).toEqual(
       names.map((name) => ['approved', name]),
     );
@@ -134,6 +146,27 @@ describe('an answer', () => {
     expect(made.read(server({ name: 'other' }), listed).status).toBe('unknown');
   });
 
+  test('about one of two servers of the same name leaves the other as it is', async () => {
+    const made = await reviews();
+    const other = server({ args: ['other.js'] });
+    await made.note(other, [listed]);
+    expect(made.read(server(), listed).status).toBe('approved');
+    const { address: second } = toReviewedServer(other);
+    await made.approve({
+      server: 'shop',
+      address: second,
+      tool: 'get_orders',
+      digest: toolDigest(listed),
+      mode: 'external',
+      by: 'Bo',
+    });
+    expect([made.read(server(), listed), made.read(other, listed)]).toMatchObject([
+      { status: 'approved', mode: 'read' },
+      { status: 'approved', mode: 'external' },
+    ]);
+    expect(await made.list()).toHaveLength(2);
+  });
+
   test('outlives a new token of the server', async () => {
     expect((await reviews()).read(server({ env: { TOKEN: 'new' } } as object), listed).status).toBe(
       'approved',
@@ -143,7 +176,7 @@ describe('an answer', () => {
   test('is refused for a tool that changed while the person looked', async () => {
     const made = await reviews();
     await made.note(server(), [poisoned]);
-    const answer = { server: 'shop', tool: 'get_orders', mode: 'read', by: 'Ada' } as const;
+    const answer = { server: 'shop', address, tool: 'get_orders', mode: 'read', by: 'Ada' } as const;
     await expect(made.approve({ ...answer, digest: toolDigest(listed) })).rejects.toThrow(
       'changed after it was shown',
     );
@@ -160,6 +193,7 @@ describe('an answer', () => {
     expect(made.read(configured, poisoned).status).toBe('changed');
     await made.approve({
       server: 'shop',
+      address,
       tool: 'get_orders',
       digest: toolDigest(poisoned),
       mode: 'external',
