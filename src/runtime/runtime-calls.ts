@@ -5,9 +5,11 @@ import type { Call } from '../call/call.ts';
 import type { CallEvent, CallNotAccepted } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
+import type { StoredArtifact } from '../ledger/artifacts.ts';
 import type { Page } from '../ledger/call-query.ts';
 import { isAuditEvent, isCallEvent } from '../ledger/fold-stored.ts';
 import { orUnavailable } from './host/ledger-trouble.ts';
+import { readStoredArtifact } from './host/read-stored-artifact.ts';
 import { readRefusals, withRefusals } from '../ledger/read-refusals.ts';
 import type { ErrorGroup, ErrorQuery } from '../ledger/summarize-errors.ts';
 import type { UnresolvedCall } from './host/unresolved-call.ts';
@@ -41,7 +43,14 @@ export interface RuntimeCalls {
    * it like any other. A call is undone at most once.
    */
   undo(call: CallRef, request: UndoRequest): Promise<ToolOutcome>;
+  /**
+   * A large output, or a file of an output, as it is stored. Undefined if the session has no such artifact. Throws
+   * `ledger.altered` if it was changed since.
+   */
+  artifact(artifact: ArtifactRef): Promise<StoredArtifact | undefined>;
 }
+
+export type ArtifactRef = { readonly sessionId: string; readonly artifactId: string };
 
 export function createRuntimeCalls(state: RuntimeCore): RuntimeCalls {
   const { engine } = state;
@@ -53,6 +62,8 @@ export function createRuntimeCalls(state: RuntimeCore): RuntimeCalls {
     unresolved: (query = {}) => orUnavailable(listUnresolved(engine, query)),
     reconcile: (call, found) => orUnavailable(reconcile(state, call, found)),
     undo: (call, request) => orUnavailable(undo(state, call, request)),
+    artifact: ({ sessionId, artifactId }) =>
+      orUnavailable(readStoredArtifact(engine.ledger, sessionId, artifactId)),
   };
 }
 

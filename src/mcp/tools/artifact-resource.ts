@@ -1,5 +1,6 @@
 /** Artifacts as MCP resources: the links in place of large files, and how a client reads them. */
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { StoredArtifact } from '../../ledger/artifacts.ts';
 import { readStoredArtifact } from '../../runtime/host/read-stored-artifact.ts';
 
 const scheme = 'quittance://artifact/';
@@ -21,6 +22,15 @@ export function parseArtifactUri(
   }
 }
 
+/** Reads an artifact of a session, and checks that it is unchanged. */
+export type ReadArtifact = (sessionId: string, artifactId: string) => Promise<StoredArtifact | undefined>;
+
+/** A ledger, or a function that reads its artifacts. */
+export type ArtifactSource = Pick<Ledger, 'artifacts' | 'journal'> | ReadArtifact;
+
+export const toReadArtifact = (source: ArtifactSource): ReadArtifact =>
+  typeof source === 'function' ? source : (...named) => readStoredArtifact(source, ...named);
+
 export type ArtifactContents = { uri: string; mimeType: string } & ({ text: string } | { blob: string });
 
 /**
@@ -28,13 +38,13 @@ export type ArtifactContents = { uri: string; mimeType: string } & ({ text: stri
  * if it may not, or if there is no such artifact: the answer does not tell which.
  */
 export async function readArtifactResource(
-  ledger: Pick<Ledger, 'artifacts' | 'journal'>,
+  source: ArtifactSource,
   uri: string,
   maySee: (sessionId: string) => boolean | Promise<boolean>,
 ): Promise<ArtifactContents | undefined> {
   const named = parseArtifactUri(uri);
   if (named === undefined || !(await maySee(named.sessionId))) return undefined;
-  const artifact = await readStoredArtifact(ledger, named.sessionId, named.artifactId);
+  const artifact = await toReadArtifact(source)(named.sessionId, named.artifactId);
   if (artifact === undefined) return undefined;
   const { mimeType, content } = artifact;
   return typeof content === 'string'

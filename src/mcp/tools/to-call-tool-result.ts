@@ -8,9 +8,9 @@ import { attachedFilesOf } from '../../call/attached-files.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { OutputFile, ToolOutcome } from '../../call/outcome.ts';
 import type { StoredArtifact } from '../../ledger/artifacts.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { isAltered, readStoredArtifact } from '../../runtime/host/read-stored-artifact.ts';
-import { toArtifactUri } from './artifact-resource.ts';
+import { isAltered } from '../../runtime/host/read-stored-artifact.ts';
+import type { ArtifactSource, ReadArtifact } from './artifact-resource.ts';
+import { toArtifactUri, toReadArtifact } from './artifact-resource.ts';
 import type { ResultShape } from './read-call-tool-result.ts';
 
 /** A tool result in the form that every version of the protocol shares. */
@@ -32,13 +32,14 @@ export type ToCallToolResultOptions = {
 
 export const mcpMediaLimit: number = 4 * 1_048_576;
 
+/** `source` is the ledger of the call, or a function that reads its artifacts. */
 export async function toCallToolResult(
-  ledger: Pick<Ledger, 'artifacts' | 'journal'>,
+  source: ArtifactSource,
   sessionId: string,
   outcome: ToolOutcome,
   { mediaLimit = mcpMediaLimit, shape = 'result', isStructured = false }: ToCallToolResultOptions = {},
 ): Promise<McpToolResult> {
-  const files = new Files(ledger, sessionId, filesOf(outcome), mediaLimit);
+  const files = new Files(toReadArtifact(source), sessionId, filesOf(outcome), mediaLimit);
   const result = await toResult(outcome, files, shape, isStructured);
   if (outcome.modelNote !== undefined) result.content.push(toText(outcome.modelNote));
   return result;
@@ -120,18 +121,18 @@ function filesOf(outcome: ToolOutcome): readonly FileFacts[] {
 
 /** The files of one outcome. A name in the output counts only if the outcome lists the file. */
 class Files {
-  readonly #ledger: Pick<Ledger, 'artifacts' | 'journal'>;
+  readonly #readArtifact: ReadArtifact;
   readonly #sessionId: string;
   readonly #files: readonly FileFacts[];
   readonly #mediaLimit: number;
 
   constructor(
-    ledger: Pick<Ledger, 'artifacts' | 'journal'>,
+    readArtifact: ReadArtifact,
     sessionId: string,
     files: readonly FileFacts[],
     mediaLimit: number,
   ) {
-    this.#ledger = ledger;
+    this.#readArtifact = readArtifact;
     this.#sessionId = sessionId;
     this.#files = files;
     this.#mediaLimit = mediaLimit;
@@ -140,7 +141,7 @@ class Files {
   /** Undefined if it is gone or was changed. */
   async #read(artifactId: string): Promise<StoredArtifact | undefined> {
     try {
-      return await readStoredArtifact(this.#ledger, this.#sessionId, artifactId);
+      return await this.#readArtifact(this.#sessionId, artifactId);
     } catch (error) {
       if (isAltered(error)) return undefined;
       throw error;
