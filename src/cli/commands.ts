@@ -28,6 +28,7 @@ import { initCommand } from './commands/init.ts';
 import { mcpInstallCommand } from './commands/mcp-install.ts';
 import { mcpReviewCommand } from './commands/mcp-review.ts';
 import { mcpUninstallCommand } from './commands/mcp-uninstall.ts';
+import { mcpCommand } from './commands/mcp.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
@@ -77,6 +78,7 @@ export const commands: readonly CliCommand[] = [
   mcpUninstallCommand,
   mcpReviewCommand,
   serveCommand,
+  mcpCommand,
   tokensCommand,
   createCompletionCommand(() => commands),
   createHelpCommand(() => commands),

@@ -20,7 +20,9 @@ import { makeFolder } from '../make-folder.ts';
 import { terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { isQuittanceError } from '../../base/error.ts';
-import { findConsole, readPort, sayOldRulesStay } from './serve.ts';
+import { sayOldRulesStay } from '../load-contracts.ts';
+import { readPort } from '../read-port.ts';
+import { findConsole } from './serve.ts';
 
 const budgets: readonly BudgetRule[] = [
   { scope: 'shop', per: 'day', costMicros: 50_000_000, toolCalls: 100_000 },

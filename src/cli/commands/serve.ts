@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import { isQuittanceError } from '../../base/error.ts';
 import { parseJson } from '../../base/json.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
-import { contractsFromYaml } from '../../contracts/from-yaml.ts';
 import type { HttpServer } from '../../http/create-http-server.ts';
 import { toolsFromCatalog } from '../../http/tool-catalog.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -15,11 +14,13 @@ import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { loadOrExplain, needFile } from '../load-or-explain.ts';
+import { needFile } from '../load-or-explain.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
 import { loadRuntime } from '../load-runtime.ts';
 import { makeFolder } from '../make-folder.ts';
+import { loadContracts } from '../load-contracts.ts';
+import { readPort } from '../read-port.ts';
 import { safeJson, terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -165,25 +166,6 @@ function isOpen(given: Given): boolean {
   return !/^(?:127\.|localhost$|::1$)/.test(host) || /^http:/i.test(publicUrl ?? '');
 }
 
-/** Reloads contracts when their files change. Contracts that do not load leave the old ones in force. */
-async function loadContracts(paths: readonly string[], { err }: Context): Promise<FileContracts> {
-  await loadOrExplain(paths, {}); // reports problems in the words of the command line
-  return contractsFromYaml(paths, {
-    watch: true,
-    onReload: (result) => {
-      if (result.ok) void err.say(`New contracts are in force: ${result.version.slice(0, 12)}.`);
-      else void sayOldRulesStay(result.error, err);
-    },
-  });
-}
-
-/** The problem of changed contracts can be a list, one line each. */
-export async function sayOldRulesStay(error: unknown, err: Context['err']): Promise<void> {
-  const [first = '', ...more] = (error instanceof Error ? error.message : String(error)).split('\n');
-  await err.say(`The changed contracts do not load; the old ones stay in force. ${terminalText(first)}`);
-  for (const line of more) await err.say(`  ${terminalText(line)}`);
-}
-
 async function makeRuntime(
   given: Given,
   ledger: Ledger,
@@ -221,16 +203,6 @@ function readProxyHeader(typed: string | undefined): 'x-forwarded-for' | 'forwar
     `--proxy-header must be x-forwarded-for or forwarded; found ${JSON.stringify(typed)}.`,
     ['quittance serve --trust-proxy 127.0.0.1 --proxy-header forwarded'],
   );
-}
-
-export function readPort(typed: string | undefined): number {
-  if (typed === undefined) return 4747;
-  const port = /^\d{1,5}$/.test(typed) ? Number(typed) : Number.NaN;
-  if (!(port <= 65_535))
-    throw new UsageError(`--port must be a number up to 65535; found ${JSON.stringify(typed)}.`, [
-      '--port 4747',
-    ]);
-  return port;
 }
 
 /** Built into the package next to this file; in a source checkout, into its `dist`. */

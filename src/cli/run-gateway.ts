@@ -1,0 +1,146 @@
+/** Runs a gateway in front of MCP servers until it is stopped: for `mcp`, and for `mcp wrap`. */
+import { dirname } from 'node:path';
+import { isQuittanceError } from '../base/error.ts';
+import type { FileContracts } from '../contracts/from-yaml.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { GatewayConfig } from '../mcp/config/server-entry.ts';
+import type { Caller } from '../mcp/gateway/client-request.ts';
+import type { McpGateway } from '../mcp/gateway/create-gateway.ts';
+import { LedgerTokens } from '../http/ledger-tokens.ts';
+import type { Tokens } from '../http/token-content.ts';
+import { TokenFile, tokenFilePath } from '../http/token-file.ts';
+import { openLedger } from '../store/open-ledger.ts';
+import type { Context, Given, Options } from './command.ts';
+import type { ExitCode } from './exit-code.ts';
+import { exitCodes } from './exit-code.ts';
+import { ledgerFile } from './find-ledger.ts';
+import { needFile } from './load-or-explain.ts';
+import { makeFolder } from './make-folder.ts';
+import { loadContracts } from './load-contracts.ts';
+import { readPort } from './read-port.ts';
+import { terminalText } from './terminal-text.ts';
+import { UsageError } from './usage-error.ts';
+
+/** The options of every command that runs a gateway. */
+export const gatewayOptions: Options = {
+  http: {
+    value: 'PORT',
+    help: 'Serve clients over HTTP on this port instead of stdio; 0 takes any free port',
+  },
+  host: { value: 'ADDRESS', help: 'Address to listen on; default: 127.0.0.1' },
+  'allow-host': { value: 'NAME', help: 'Additional host name the gateway answers to', multiple: true },
+  open: { help: 'Over HTTP on this machine: accept clients without a token' },
+  contracts: {
+    value: 'FILE',
+    help: 'Contracts in force; reloaded when the files change',
+    file: true,
+    multiple: true,
+  },
+  observe: { help: 'Run tools that would ask, and record that they would have asked' },
+  'console-url': { value: 'URL', help: 'Address of quittance serve, for links to held calls' },
+};
+
+export async function runGateway(config: GatewayConfig, given: Given, context: Context): Promise<ExitCode> {
+  const port = given.has('http') ? readPort(given.text('http')) : undefined;
+  checkOpen(given, port);
+  const paths = given.list('contracts');
+  for (const path of paths) needFile(path, 'quittance mcp --contracts contracts.yaml');
+  const ledgerUrl = context.ledgerUrl(given, 'make');
+  const file = ledgerFile(ledgerUrl);
+  if (file !== undefined) makeFolder(dirname(file), ['quittance mcp --ledger path/to/ledger.db']);
+  const ledger = await openLedger(ledgerUrl);
+  const closing: (() => unknown)[] = [() => ledger.close()];
+  try {
+    const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context);
+    if (contracts !== undefined) closing.push(() => contracts.close());
+    const gateway = await createGateway(config, given, context, ledger, contracts);
+    closing.push(() => gateway.close());
+    const caller: Caller = {
+      id: context.userName,
+      principal: { userId: context.userName },
+      askedBy: context.identity,
+      readsOnly: false,
+    };
+    if (port === undefined) {
+      const stop = new Promise<void>((resolve) => {
+        context.signal.addEventListener('abort', () => resolve(), { once: true });
+        if (context.signal.aborted) resolve();
+      });
+      const { stdin, stdout } = process;
+      await Promise.race([gateway.serveStdio({ caller, stdin, stdout }), stop]);
+      return exitCodes.good;
+    }
+    const host = given.text('host');
+    const access = given.has('open')
+      ? ({ type: 'open', caller } as const)
+      : ({ type: 'tokens', tokens: openTokens(ledger, file) } as const);
+    await gateway.start();
+    const http = await gateway.listen({
+      access,
+      port,
+      ...(host !== undefined && { host }),
+      allowHosts: given.list('allow-host'),
+    });
+    closing.push(() => http.close());
+    await context.out.print(http.url);
+    await context.err.say(
+      given.has('open')
+        ? 'Every program on this machine can use this address. Press Ctrl-C to stop.'
+        : 'Clients need a token: quittance tokens create --role operator. Press Ctrl-C to stop.',
+    );
+    await untilStopped(context.signal);
+  } catch (error) {
+    if (isQuittanceError(error, 'config.invalid'))
+      throw new UsageError(error.message, ['quittance help mcp']);
+    throw error;
+  } finally {
+    for (const close of closing.toReversed()) await close();
+  }
+  return exitCodes.good;
+}
+
+async function createGateway(
+  config: GatewayConfig,
+  given: Given,
+  { err, version }: Context,
+  ledger: Ledger,
+  contracts: FileContracts | undefined,
+): Promise<McpGateway> {
+  // Imported here because no other command needs it and each would wait for it to load.
+  const { createMcpGateway } = await import('../mcp/gateway/create-gateway.ts');
+  const consoleUrl = given.text('console-url');
+  return createMcpGateway({
+    config: { ...config, observe: config.observe || given.has('observe') },
+    ledger,
+    version,
+    ...(contracts !== undefined && { contracts }),
+    ...(consoleUrl !== undefined && { consoleUrl }),
+    log: (server, line) => void err.say(`[${terminalText(server)}] ${terminalText(line)}`),
+  });
+}
+
+function checkOpen(given: Given, port: number | undefined): void {
+  const host = given.text('host') ?? '127.0.0.1';
+  if (!given.has('open')) return;
+  if (port === undefined)
+    throw new UsageError('--open is about HTTP. Over stdio, the client starts the gateway itself.', [
+      'quittance mcp --config mcp.json --http 4748 --open',
+    ]);
+  if (!/^(?:127\.\d+\.\d+\.\d+|localhost|::1)$/.test(host))
+    throw new UsageError(`--open is allowed on this machine only, not on ${host}. Use tokens there.`, [
+      'quittance tokens create --role operator',
+    ]);
+}
+
+const openTokens = (ledger: Ledger, file: string | undefined): Tokens => {
+  const now = (): number => ledger.now();
+  return file === undefined && ledger.documents !== undefined
+    ? new LedgerTokens(ledger.documents, now)
+    : new TokenFile(file === undefined ? undefined : tokenFilePath(file), now);
+};
+
+const untilStopped = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });

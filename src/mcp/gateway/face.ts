@@ -1,0 +1,252 @@
+/**
+ * The view of one client. For a legacy client it lasts as long as the session. For a modern client it lasts as long as
+ * the connection over stdio, or for one request over HTTP. The SDK speaks the protocol. This file connects it to the
+ * relay and to the governed calls.
+ */
+import type { ServerContext } from '@modelcontextprotocol/server';
+import { McpServer } from '@modelcontextprotocol/server';
+import type { Caller, ClientRequest } from './client-request.ts';
+import type { Connection, Exchange } from './connection.ts';
+import type { Gateway } from './gateway.ts';
+import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
+import { anyResult, envelopeKeys, toFields, textOf } from './relayed-request.ts';
+import type { SendToServer } from './open-call.ts';
+import { Relay } from './relay.ts';
+import type { Upstream } from './upstream.ts';
+
+export type FaceOptions = {
+  readonly gateway: Gateway;
+  readonly era: Era;
+  readonly caller: Caller;
+  /** What a legacy client said in its handshake. */
+  readonly client: { readonly info: Fields; readonly capabilities: Fields };
+  /** Unique for the live session of a legacy client. */
+  readonly sessionId: string | undefined;
+  /** The HTTP request of a modern client. */
+  readonly request: Request | undefined;
+  /** A legacy session opens its connections first, so that the client learns what the servers can do. */
+  readonly opens: boolean;
+};
+
+/** People answer questions of servers, so these may take long. */
+const askMs = 3_600_000;
+
+/** Methods of the protocol that the relay serves. The SDK answers others over HTTP with 404. */
+const served: ReadonlySet<string> = new Set([
+  'tools/list',
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'completion/complete',
+]);
+const taskMethods = ['tasks/get', 'tasks/update', 'tasks/cancel'] as const;
+
+/** The SDK checks `Mcp-Param-*` headers against the schemas of this class. */
+class GatewayServer extends McpServer {
+  readonly #schemaOf: (name: string) => Record<string, unknown> | undefined;
+
+  constructor(gateway: Gateway) {
+    const { info, capabilities, instructions } = gateway.facts();
+    super(
+      { name: 'quittance', version: '0', ...info },
+      { capabilities: { ...capabilities }, ...(instructions !== undefined && { instructions }) },
+    );
+    this.#schemaOf = (name) => {
+      const schema = gateway.catalog.get(name)?.listed.inputSchema;
+      return schema === undefined ? undefined : { ...toFields(schema) };
+    };
+  }
+
+  override toolInputSchemaJson(name: string): Record<string, unknown> | undefined {
+    return this.#schemaOf(name);
+  }
+}
+
+export class Face {
+  readonly ready: Promise<void>;
+  #product: McpServer | undefined;
+  readonly #options: FaceOptions;
+  readonly #relay: Relay;
+  readonly #connections = new Map<string, Promise<Connection>>();
+  readonly #subscribed = new Set<string>();
+  #logLevel: string | undefined;
+  #closed = false;
+
+  constructor(options: FaceOptions) {
+    this.#options = options;
+    const { gateway } = options;
+    this.#relay = new Relay({
+      upstreams: gateway.upstreams,
+      names: gateway.names,
+      sendTo: (upstream) => this.sendTo(upstream),
+      showTools: (upstream, listed) => gateway.showTools(upstream, listed, options.caller),
+      ownTools: gateway.ownTools(),
+      log: gateway.log,
+    });
+    this.ready = options.opens ? this.#openAll() : Promise.resolve();
+  }
+
+  /** Available once `ready` has resolved: what it declares depends on the servers. */
+  get product(): McpServer {
+    return (this.#product ??= this.#create());
+  }
+
+  #create(): McpServer {
+    const { gateway, era, request } = this.#options;
+    const product = new GatewayServer(gateway);
+    const { server } = product;
+    for (const method of [...served, 'logging/setLevel']) server.removeRequestHandler(method);
+    const handle = (asked: RelayedRequest, context: ServerContext): Promise<Fields> =>
+      this.#handle(asked, context);
+    if (request === undefined || served.has(request.headers.get('mcp-method') ?? ''))
+      server.fallbackRequestHandler = (asked, context) => handle(toRelayed(asked), context);
+    if (era === 'modern')
+      for (const method of taskMethods)
+        server.setRequestHandler(method, { params: anyResult, result: anyResult }, (params, context) =>
+          handle({ method, params: toFields(params) }, context),
+        );
+    server.fallbackNotificationHandler = async (notice) => {
+      if (notice.method !== 'notifications/initialized') await this.#notifyServers(toRelayed(notice));
+    };
+    server.onclose = () => void this.close();
+    return product;
+  }
+
+  async #openAll(): Promise<void> {
+    await Promise.allSettled(this.#options.gateway.upstreams.map((upstream) => this.#connect(upstream)));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#options.gateway.forget(this);
+    for (const opening of this.#connections.values()) {
+      const connection = await opening.catch(() => undefined);
+      if (connection?.era === 'legacy') await connection.close();
+    }
+  }
+
+  /** Passes on a notice that a server sent to no client in particular. */
+  tell(notice: RelayedRequest): void {
+    if (this.#options.era === 'legacy' && notice.method === 'notifications/resources/updated')
+      if (!this.#subscribed.has(textOf(notice.params?.['uri']) ?? '')) return;
+    void this.product.server.notification(toSdk(notice)).catch(() => undefined); // the client may be gone
+  }
+
+  sendTo(upstream: Upstream): SendToServer {
+    if (this.#options.era === 'modern') return (request, exchange) => upstream.send(request, exchange);
+    return async (request, exchange) => {
+      const connection = await this.#connect(upstream);
+      return connection.era === 'legacy'
+        ? connection.send(request, exchange)
+        : this.#sendModern(upstream, request, exchange);
+    };
+  }
+
+  /** What a legacy client asks of a modern server in another way than the server knows. */
+  async #sendModern(upstream: Upstream, request: RelayedRequest, exchange: Exchange): Promise<Fields> {
+    const uri = textOf(request.params?.['uri']);
+    switch (request.method) {
+      case 'logging/setLevel':
+        this.#logLevel = textOf(request.params?.['level']);
+        return {};
+      case 'resources/subscribe':
+        if (uri !== undefined) await upstream.watch(uri);
+        return {};
+      case 'resources/unsubscribe':
+        return {};
+      default: {
+        const envelope = this.#logLevel === undefined ? {} : { [envelopeKeys.logLevel]: this.#logLevel };
+        return upstream.send(request, { ...exchange, envelope });
+      }
+    }
+  }
+
+  #connect(upstream: Upstream): Promise<Connection> {
+    const known = this.#connections.get(upstream.name);
+    const opening = (known ?? Promise.resolve(undefined))
+      .catch(() => undefined)
+      .then((connection) => (connection?.isOpen === true ? connection : this.#open(upstream)));
+    this.#connections.set(upstream.name, opening);
+    opening.catch(() => undefined);
+    return opening;
+  }
+
+  async #open(upstream: Upstream): Promise<Connection> {
+    const { gateway, client } = this.#options;
+    const connection = await upstream.openSession(client, {
+      onNotice: (notice) => gateway.noticed(upstream, notice, this),
+      ask: (request) => this.#askClient(request),
+      onClose: () => undefined,
+    });
+    if (this.#closed && connection.era === 'legacy') await connection.close();
+    return connection;
+  }
+
+  /** Asks a legacy client outside of any request. */
+  async #askClient({ method, params }: RelayedRequest): Promise<Fields> {
+    const request = { method, ...(params !== undefined && { params: { ...params } }) };
+    return this.product.server.request(request, anyResult, { timeout: askMs });
+  }
+
+  async #notifyServers(notice: RelayedRequest): Promise<void> {
+    for (const opening of this.#connections.values())
+      await (await opening.catch(() => undefined))?.notify(notice).catch(() => undefined);
+  }
+
+  async #handle(request: RelayedRequest, context: ServerContext): Promise<Fields> {
+    const { gateway } = this.#options;
+    const client = this.#toClient(context);
+    const uri = textOf(request.params?.['uri']) ?? '';
+    if (request.method === 'resources/subscribe') this.#subscribed.add(uri);
+    if (request.method === 'resources/unsubscribe') this.#subscribed.delete(uri);
+    if (request.method === 'tools/call')
+      return gateway.callTool(request.params ?? {}, client, (upstream) => this.sendTo(upstream));
+    return (await gateway.handleOwn(request, client)) ?? this.#relay.handle(request, client);
+  }
+
+  #toClient({ mcpReq }: ServerContext): ClientRequest {
+    const { era, caller, client, sessionId, request } = this.#options;
+    const envelope = mcpReq.envelope === undefined ? undefined : toFields(mcpReq.envelope);
+    const capabilities = toFields(envelope?.[envelopeKeys.capabilities] ?? client.capabilities);
+    // Modern clients get log lines only if they ask for them.
+    const isWanted = (method: string): boolean =>
+      era === 'legacy' ||
+      method !== 'notifications/message' ||
+      envelope?.[envelopeKeys.logLevel] !== undefined;
+    return {
+      era,
+      caller,
+      client: toFields(envelope?.[envelopeKeys.client] ?? client.info),
+      capabilities,
+      sessionId,
+      requestId: mcpReq.id,
+      meta: toFields(mcpReq._meta),
+      envelope: era === 'modern' ? envelope : undefined,
+      headers: request === undefined ? undefined : paramHeaders(request.headers),
+      inputResponses: mcpReq.inputResponses,
+      requestState: mcpReq.requestState<string>(),
+      signal: mcpReq.signal,
+      notify: (notice) => {
+        if (isWanted(notice.method)) void mcpReq.notify(toSdk(notice)).catch(() => undefined);
+      },
+      ask: async ({ method, params }) =>
+        mcpReq.send({ method, ...(params !== undefined && { params: { ...params } }) }, anyResult, {
+          timeout: askMs,
+        }),
+    };
+  }
+}
+
+const toRelayed = ({ method, params }: { method: string; params?: unknown }): RelayedRequest =>
+  params === undefined ? { method } : { method, params: toFields(params) };
+
+const toSdk = ({ method, params }: RelayedRequest): { method: string; params?: Record<string, unknown> } =>
+  params === undefined ? { method } : { method, params: { ...params } };
+
+/** Parameters that the client repeats in headers. The SDK has checked them. */
+const paramHeaders = (headers: Headers): Readonly<Record<string, string>> =>
+  Object.fromEntries([...headers].filter(([name]) => name.startsWith('mcp-param-')));

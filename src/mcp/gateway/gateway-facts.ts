@@ -1,0 +1,44 @@
+/** What the gateway says about itself to clients. A single server shows through; several are summed up. */
+import type { ServerFacts } from './connection.ts';
+import type { Fields } from './relayed-request.ts';
+import { toFields, isFields } from './relayed-request.ts';
+
+export type NamedFacts = { readonly server: string; readonly facts: ServerFacts | undefined };
+
+export function gatewayFacts(servers: readonly NamedFacts[], me: Fields): ServerFacts {
+  const [only] = servers;
+  if (servers.length === 1 && only?.facts !== undefined) {
+    const { info, capabilities, instructions } = only.facts;
+    return {
+      info: typeof info['name'] === 'string' ? info : me,
+      capabilities: withChanges(capabilities),
+      instructions,
+    };
+  }
+  const known = servers.flatMap(({ facts }) => facts ?? []);
+  const told = servers.flatMap(({ server, facts }) =>
+    facts?.instructions === undefined ? [] : [`# ${server}\n${facts.instructions}`],
+  );
+  // A server that is not up yet may still bring tools.
+  const capabilities = known.reduce<Fields>((sum, { capabilities: own }) => merge(sum, own), { tools: {} });
+  return {
+    info: me,
+    capabilities: withChanges(capabilities),
+    instructions: told.length === 0 ? undefined : told.join('\n\n'),
+  };
+}
+
+/** Reviews and restarts change the list of tools, also if the server itself never does. */
+const withChanges = (capabilities: Fields): Fields =>
+  capabilities['tools'] === undefined
+    ? capabilities
+    : { ...capabilities, tools: { ...toFields(capabilities['tools']), listChanged: true } };
+
+function merge(one: Fields, other: Fields): Fields {
+  const merged: Record<string, unknown> = { ...one };
+  for (const [key, value] of Object.entries(other)) {
+    const known = merged[key];
+    merged[key] = isFields(known) && isFields(value) ? merge(known, value) : (known ?? value);
+  }
+  return merged;
+}

@@ -1,0 +1,266 @@
+/** The gateway: servers behind it, clients in front of it, and one runtime that makes the calls of their tools. */
+import { ProtocolError } from '@modelcontextprotocol/client';
+import type { Ids } from '../../base/ids.ts';
+import { createIds } from '../../base/ids.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Contracts } from '../../policy/judge/contracts.ts';
+import type { GatewayConfig } from '../config/server-entry.ts';
+import { CallSessions } from './call-sessions.ts';
+import type { Caller, ClientRequest } from './client-request.ts';
+import type { ServerFacts } from './connection.ts';
+import { gatewayFacts } from './gateway-facts.ts';
+import { GovernedCalls } from './governed-calls.ts';
+import { HeldCalls } from './held-calls.ts';
+import type { Fields, RelayedRequest } from './relayed-request.ts';
+import { toFields, rpcCodes, textOf } from './relayed-request.ts';
+import type { SendToServer } from './open-call.ts';
+import { StateSigner } from './signed-state.ts';
+import type { CatalogTool, ReviewTool } from './tool-catalog.ts';
+import { ToolCatalog } from './tool-catalog.ts';
+import { ServerNames } from './server-names.ts';
+import type { UpstreamStatus } from './upstream.ts';
+import { Upstream } from './upstream.ts';
+
+export type GatewayOptions = {
+  readonly config: GatewayConfig;
+  readonly ledger: Ledger;
+  readonly contracts?: Contracts;
+  /** What people said about tools. Without it, tools that nothing is known about ask. */
+  readonly review?: ReviewTool;
+  readonly version: string;
+  /** Where people decide about held calls: the address of `quittance serve`. */
+  readonly consoleUrl?: string;
+  /** Which tools a caller may see and call. Default: all. */
+  readonly mayUse?: (caller: Caller, tool: CatalogTool) => boolean;
+  /** Receives lines for the operator. */
+  readonly log?: (server: string, line: string) => void;
+  readonly ids?: Ids;
+};
+
+export type GatewayStatus = {
+  readonly servers: readonly (UpstreamStatus & { readonly tools: number })[];
+  readonly openCalls: number;
+  readonly clients: number;
+};
+
+/** A connected client, as far as the gateway tells it about changes. */
+export interface ConnectedClient {
+  tell(notice: RelayedRequest): void;
+  close(): Promise<void>;
+}
+
+export class Gateway {
+  readonly upstreams: readonly Upstream[];
+  readonly names: ServerNames;
+  readonly catalog: ToolCatalog;
+  readonly log: (server: string, line: string) => void;
+  readonly #options: GatewayOptions;
+  readonly #me: Fields;
+  readonly #faces = new Set<ConnectedClient>();
+  readonly #calls: GovernedCalls;
+  readonly #held: HeldCalls;
+  readonly #listeners = new Set<(notice: RelayedRequest) => void>();
+  #nextId = 0;
+
+  constructor(options: GatewayOptions) {
+    const { config, ledger, contracts, version } = options;
+    this.#options = options;
+    this.log = options.log ?? (() => undefined);
+    this.#me = { name: 'quittance', title: 'Quittance', version };
+    const entries = config.servers.filter(({ isDisabled }) => !isDisabled);
+    this.names = new ServerNames(entries.map(({ name }) => name));
+    this.upstreams = entries.map(
+      (entry) =>
+        new Upstream(entry, {
+          me: this.#me,
+          nextId: () => (this.#nextId += 1),
+          now: () => ledger.now(),
+          log: this.log,
+          onNotice: (upstream, notice) => this.noticed(upstream, notice, undefined),
+        }),
+    );
+    const sessions = new CallSessions(ledger);
+    const signer = new StateSigner(ledger.sealKey, () => ledger.now());
+    this.#held = new HeldCalls({
+      ledger,
+      sessions,
+      signer,
+      catalog: () => this.catalog,
+      consoleUrl: options.consoleUrl,
+      toResult: (sessionId, outcome) => this.#calls.toResult(sessionId, outcome),
+      signState: (call) => this.#calls.signState(call),
+    });
+    this.#calls = new GovernedCalls({
+      ledger,
+      ids: options.ids ?? createIds(),
+      sessions,
+      signer,
+      observe: config.observe,
+      catalog: () => this.catalog,
+      awaitDecision: (held) => this.#held.awaitDecision(held),
+      sendDetached: (server) => (request, exchange) => this.#upstream(server).send(request, exchange),
+    });
+    this.catalog = new ToolCatalog({
+      ledger,
+      contracts,
+      names: this.names,
+      review: options.review,
+      observe: config.observe,
+      callTool: this.#calls.callUpstream,
+      log: this.log,
+    });
+  }
+
+  /** The gateway as clients see it. */
+  facts(): ServerFacts {
+    const servers = this.upstreams.map(({ name, facts }) => ({ server: name, facts }));
+    return gatewayFacts(servers, this.#me);
+  }
+
+  status(): GatewayStatus {
+    const tools = this.catalog.list();
+    return {
+      servers: this.upstreams.map((upstream) => ({
+        ...upstream.status(),
+        tools: tools.filter(({ server }) => server === upstream.name).length,
+      })),
+      openCalls: this.#calls.openCount,
+      clients: this.#faces.size,
+    };
+  }
+
+  remember(face: ConnectedClient): void {
+    this.#faces.add(face);
+  }
+
+  forget(face: ConnectedClient): void {
+    this.#faces.delete(face);
+  }
+
+  /** Calls back on changes of lists and resources, for clients that listen. */
+  onChange(listener: (notice: RelayedRequest) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Asks the servers with resources to report changes of this one. */
+  watch(uri: string): void {
+    for (const upstream of this.upstreams)
+      if (toFields(upstream.facts?.capabilities['resources'])['subscribe'] === true)
+        void upstream.watch(uri).catch(() => undefined); // another server may own it
+  }
+
+  /** A notice that belongs to no request. `only`: the client whose connection it came on. */
+  noticed(upstream: Upstream, notice: RelayedRequest, only: ConnectedClient | undefined): void {
+    if (only !== undefined) {
+      // This client lists again over its own connection.
+      only.tell(notice);
+      return;
+    }
+    if (notice.method === 'notifications/tools/list_changed') void this.refresh(upstream);
+    for (const face of this.#faces) face.tell(notice);
+    for (const listener of this.#listeners) listener(notice);
+  }
+
+  /** Lists the tools of a server again over the shared connection. */
+  async refresh(upstream: Upstream): Promise<void> {
+    try {
+      await this.listTools(upstream);
+    } catch (error) {
+      this.log(upstream.name, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Connects to all servers, learns their tools, and takes over the calls of processes that are gone. */
+  async start(): Promise<void> {
+    await Promise.all(this.upstreams.map((upstream) => this.refresh(upstream)));
+    await this.recover();
+  }
+
+  async recover(): Promise<void> {
+    const { runtime, release } = this.catalog.use();
+    try {
+      await runtime.recover();
+    } finally {
+      release();
+    }
+  }
+
+  async listTools(upstream: Upstream): Promise<void> {
+    const mostPages = 100;
+    let cursor: string | undefined;
+    for (let page = 0; page < mostPages; page++) {
+      const params = cursor === undefined ? {} : { cursor };
+      const result = await upstream.send({ method: 'tools/list', params }, noClient);
+      this.catalog.learn(upstream.entry, Array.isArray(result['tools']) ? result['tools'] : []);
+      cursor = textOf(result['nextCursor']);
+      if (cursor === undefined) return;
+    }
+  }
+
+  /** The listed tools that this caller may see, under the names that clients use. */
+  showTools(upstream: Upstream, listed: readonly unknown[], caller: Caller): readonly unknown[] {
+    const seen = this.catalog.learn(upstream.entry, listed);
+    return seen
+      .filter((tool) => this.#mayUse(caller, tool))
+      .map(({ name, listed: tool }) => ({ ...tool, name }));
+  }
+
+  #mayUse(caller: Caller, tool: CatalogTool): boolean {
+    if (caller.readsOnly && tool.tool.mode !== 'read') return false;
+    return this.#options.mayUse?.(caller, tool) ?? true;
+  }
+
+  ownTools(): readonly unknown[] {
+    return this.#held.tools();
+  }
+
+  async callTool(
+    params: Fields,
+    client: ClientRequest,
+    sendTo: (upstream: Upstream) => SendToServer,
+  ): Promise<Fields> {
+    const name = textOf(params['name']) ?? '';
+    const own = await this.#held.callTool(name, params, client);
+    if (own !== undefined) return own;
+    const tool = this.catalog.get(name) ?? (await this.#findTool(name));
+    if (tool === undefined || !this.#mayUse(client.caller, tool))
+      throw new ProtocolError(rpcCodes.invalidParams, `Unknown tool: ${name}`);
+    return this.#calls.call(tool, params, client, sendTo(this.#upstream(tool.server)));
+  }
+
+  /** A client may call a tool that it listed in an earlier life of the gateway. */
+  async #findTool(name: string): Promise<CatalogTool | undefined> {
+    const found = this.names.toServer(name);
+    const upstream = this.upstreams.find((each) => each.name === found?.server);
+    if (upstream === undefined) return undefined;
+    await this.refresh(upstream);
+    return this.catalog.get(name);
+  }
+
+  /** Requests that the gateway answers itself: the tasks of held calls. */
+  handleOwn(request: RelayedRequest, client: ClientRequest): Promise<Fields | undefined> {
+    return this.#held.handleTask(request, client);
+  }
+
+  #upstream(server: string): Upstream {
+    const found = this.upstreams.find(({ name }) => name === server);
+    if (found === undefined) throw new TypeError(`There is no server "${server}".`);
+    return found;
+  }
+
+  async close(): Promise<void> {
+    for (const face of this.#faces) await face.close();
+    await Promise.all(this.upstreams.map((upstream) => upstream.close()));
+    await this.catalog.close();
+  }
+}
+
+const noClient = {
+  signal: undefined,
+  capabilities: {},
+  envelope: undefined,
+  headers: undefined,
+  onProgress: undefined,
+  onNotice: () => undefined,
+  ask: () => Promise.reject(new Error('No client is connected that could answer.')),
+};

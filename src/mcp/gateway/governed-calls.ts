@@ -1,0 +1,219 @@
+/**
+ * `tools/call` through the runtime: every call is judged, recorded and settled once.
+ *
+ * 1. The body of a call sends to the server of its tool. Questions of the server go to the client that made the call.
+ * 2. A client that comes back with the state of its question, or repeats the id of a call, gets that call again.
+ * 3. A call whose client is gone goes on without it. Its end is in the ledger.
+ */
+import { ProtocolError } from '@modelcontextprotocol/client';
+import { digestJson } from '../../base/canonical.ts';
+import type { Ids } from '../../base/ids.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { ToolOutcome } from '../../call/outcome.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { PendingCall } from '../../runtime/turn/await-reply.ts';
+import type { ToolContext } from '../../tool/tool-context.ts';
+import type { ServerEntry } from '../config/server-entry.ts';
+import { jsonRpcErrorOf } from '../tools/call-error.ts';
+import { toCallToolResult } from '../tools/to-call-tool-result.ts';
+import type { CallUpstream } from '../tools/tool-from-listed.ts';
+import type { CallSessions } from './call-sessions.ts';
+import { mcpCallId } from './mcp-call-id.ts';
+import type { ClientRequest } from './client-request.ts';
+import type { Exchange } from './connection.ts';
+import { followTask } from './follow-task.ts';
+import type { Fields } from './relayed-request.ts';
+import { toFields, rpcCodes } from './relayed-request.ts';
+import type { CallStop, SendToServer } from './open-call.ts';
+import { ClientGone, OpenCall } from './open-call.ts';
+import type { StateSigner } from './signed-state.ts';
+import type { CatalogTool, ToolCatalog } from './tool-catalog.ts';
+
+/** Handles a held call: it waits for a person, and the client learns how. */
+export type AwaitDecision = (held: HeldCall) => Promise<Fields>;
+
+export type HeldCall = {
+  readonly call: OpenCall;
+  readonly tool: CatalogTool;
+  readonly pending: PendingCall;
+  readonly arguments: JsonValue;
+  /** The end of the call, once a person has decided. */
+  readonly outcome: Promise<Fields>;
+};
+
+export type GovernedCallsOptions = {
+  readonly ledger: Ledger;
+  readonly ids: Ids;
+  readonly sessions: CallSessions;
+  readonly signer: StateSigner;
+  readonly observe: boolean;
+  readonly catalog: () => ToolCatalog;
+  readonly awaitDecision: AwaitDecision;
+  /** Sends for a call whose client is gone. */
+  readonly sendDetached: (server: string) => SendToServer;
+};
+
+/** How long a client may take to come back with a state. */
+const stateLastsMs = 24 * 3_600_000;
+
+export class GovernedCalls {
+  readonly #options: GovernedCallsOptions;
+  readonly #open = new Map<string, OpenCall>();
+
+  constructor(options: GovernedCallsOptions) {
+    this.#options = options;
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  async call(tool: CatalogTool, params: Fields, client: ClientRequest, send: SendToServer): Promise<Fields> {
+    const args = (params['arguments'] ?? {}) as JsonValue; // it came as JSON
+    const digest = digestJson([tool.name, args]);
+    const { sessionId, callId } = await this.#identify(client, digest);
+    const key = keyOf(sessionId, callId);
+    const running = this.#open.get(key);
+    // Another request under the same id: the runtime tells the conflict.
+    if (running !== undefined && running.digest === digest)
+      return this.#tell(await running.next(client), running);
+    const call = new OpenCall({ sessionId, callId, digest }, client, send);
+    if (running === undefined) this.#open.set(key, call);
+    call.run(
+      this.#make(call, tool, args).finally(() => {
+        if (this.#open.get(key) === call) this.#open.delete(key);
+      }),
+    );
+    return this.#tell(await call.next(client), call);
+  }
+
+  async #identify(
+    client: ClientRequest,
+    digest: string,
+  ): Promise<{ readonly sessionId: string; readonly callId: string }> {
+    const { signer, sessions, ids } = this.#options;
+    if (client.requestState !== undefined) {
+      const state = signer.read(client.requestState);
+      if (state === undefined || state.callerId !== client.caller.id || state.digest !== digest)
+        throw new ProtocolError(rpcCodes.invalidParams, 'Invalid or expired requestState', {
+          reason: 'invalid_request_state',
+        });
+      return state;
+    }
+    return { sessionId: await sessions.find(client), callId: mcpCallId(client) ?? ids.next('call') };
+  }
+
+  async #make(call: OpenCall, tool: CatalogTool, args: JsonValue): Promise<Fields> {
+    const { runtime, release } = this.#options.catalog().use();
+    let isHeld = false;
+    try {
+      const { caller } = call.firstRequest;
+      const turn = runtime.turn({
+        sessionId: call.sessionId,
+        principal: caller.principal,
+        ...(caller.askedBy !== undefined && { askedBy: caller.askedBy }),
+      });
+      const envelope = { id: call.callId, name: tool.name, arguments: args as JsonObject };
+      const options = { signal: call.signal, attrs: this.#attrs(tool, call) };
+      const answer = await turn.call(envelope, { ...options, ifHeld: 'return' });
+      if (answer.type !== 'pending') return await this.toResult(call.sessionId, answer);
+      // The same call again: it joins the first and waits for its end.
+      const outcome = turn.call(envelope, options).then((end) => this.toResult(call.sessionId, end));
+      // The runtime is needed until the call has ended, whether or not a client still waits.
+      void outcome.catch(() => undefined).finally(release);
+      isHeld = true;
+      if (answer.confirmationId === undefined) return await outcome;
+      return await this.#options.awaitDecision({ call, tool, pending: answer, arguments: args, outcome });
+    } finally {
+      if (!isHeld) release();
+    }
+  }
+
+  #attrs({ server, listed, asks }: CatalogTool, { firstRequest }: OpenCall): JsonObject {
+    const client = toFields(firstRequest.client);
+    const name = client['name'];
+    return {
+      mcp: {
+        server,
+        tool: listed.name,
+        ...(typeof name === 'string' && { client: name.slice(0, 100) }),
+        ...(this.#options.observe && asks !== undefined && { wouldAsk: asks }),
+      },
+    };
+  }
+
+  /** What a client gets for an outcome. An error of the server is passed on as one. */
+  async toResult(sessionId: string, outcome: ToolOutcome): Promise<Fields> {
+    const error = jsonRpcErrorOf(outcome);
+    if (error !== undefined) throw new ProtocolError(error.code, error.message, error.data);
+    return toCallToolResult(this.#options.ledger, sessionId, outcome);
+  }
+
+  #tell(stop: CallStop, call: OpenCall): Fields {
+    switch (stop.type) {
+      case 'ended':
+      case 'task':
+        return stop.result;
+      case 'asked':
+        return {
+          resultType: 'input_required',
+          ...(Object.keys(stop.requests).length > 0 && { inputRequests: stop.requests }),
+          requestState: this.signState(call),
+        };
+    }
+  }
+
+  /** The text with which the client of this call can come back to it. */
+  signState({ sessionId, callId, callerId, digest }: OpenCall): string {
+    const { signer, ledger } = this.#options;
+    return signer.write({ sessionId, callId, callerId, digest, expiresAt: ledger.now() + stateLastsMs });
+  }
+
+  /** The body of the tools of a server. */
+  readonly callUpstream =
+    (entry: ServerEntry): CallUpstream =>
+    async ({ name, arguments: args }, context) => {
+      const call = this.#open.get(keyOf(context.sessionId, context.callId));
+      const onAlive = (progress: Fields): void => {
+        const { message } = progress;
+        context.progress(typeof message === 'string' ? { message } : {});
+      };
+      const exchange = call?.toExchange(context.signal, onAlive) ?? detached(context);
+      const send = call?.send ?? this.#options.sendDetached(entry.name);
+      const meta = { ...call?.firstRequest.meta };
+      delete meta['quittance/callId'];
+      let params: Fields = {
+        name,
+        arguments: args,
+        ...(Object.keys(meta).length > 0 && { _meta: meta }),
+      };
+      for (;;) {
+        const result = await send({ method: 'tools/call', params }, exchange);
+        if (result['resultType'] === 'input_required') {
+          if (call === undefined) throw new ClientGone('The server asks, and the client is gone.');
+          const inputResponses = await call.askAll(toFields(result['inputRequests']));
+          const { requestState } = result;
+          params = { ...params, inputResponses, ...(requestState !== undefined && { requestState }) };
+        } else if (result['resultType'] === 'task') {
+          call?.tellTask(result);
+          return followTask(
+            result,
+            (request) => send(request, { ...exchange, headers: undefined }),
+            context.signal,
+          );
+        } else return result;
+      }
+    };
+}
+
+const keyOf = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);
+
+const detached = ({ signal }: ToolContext): Exchange => ({
+  signal,
+  capabilities: {},
+  envelope: undefined,
+  headers: undefined,
+  onProgress: undefined,
+  onNotice: () => undefined,
+  ask: () => Promise.reject(new ClientGone('The client is gone.')),
+});

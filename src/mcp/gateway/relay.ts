@@ -1,0 +1,293 @@
+/**
+ * Everything but calls of tools, passed on to the server it concerns and back unchanged. With several servers, names
+ * get a prefix and lists are read one server after the other. A resource belongs to the first server that lists it.
+ */
+import { ProtocolError } from '@modelcontextprotocol/client';
+import type { ClientRequest } from './client-request.ts';
+import { progressOf } from './client-request.ts';
+import type { Exchange } from './connection.ts';
+import type { Fields, RelayedRequest } from './relayed-request.ts';
+import { toFields, toFieldsList, rpcCodes, textOf } from './relayed-request.ts';
+import type { SendToServer } from './open-call.ts';
+import { askEach } from './open-call.ts';
+import type { ServerNames } from './server-names.ts';
+import type { Upstream } from './upstream.ts';
+
+/** The field of each list, and the capability that a server needs to be asked for it. */
+const lists: Readonly<Record<string, { readonly field: string; readonly capability: string }>> = {
+  'tools/list': { field: 'tools', capability: 'tools' },
+  'prompts/list': { field: 'prompts', capability: 'prompts' },
+  'resources/list': { field: 'resources', capability: 'resources' },
+  'resources/templates/list': { field: 'resourceTemplates', capability: 'resources' },
+};
+
+export type RelayOptions = {
+  readonly upstreams: readonly Upstream[];
+  readonly names: ServerNames;
+  /** Sends over the connection that this client has to the server. */
+  readonly sendTo: (upstream: Upstream) => SendToServer;
+  /** Turns listed tools into what the client may see. */
+  readonly showTools: (upstream: Upstream, listed: readonly unknown[]) => readonly unknown[];
+  /** Tools of the gateway itself, after those of the servers. */
+  readonly ownTools: readonly unknown[];
+  readonly log: (server: string, line: string) => void;
+};
+
+export class Relay {
+  readonly #options: RelayOptions;
+  /** Which server listed a resource. */
+  readonly #owners = new Map<string, Upstream>();
+  readonly #templates = new Map<string, Upstream>();
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  async handle(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
+    const { method } = request;
+    const list = Object.hasOwn(lists, method) ? lists[method] : undefined;
+    if (list !== undefined) return this.#list(request, client, list);
+    switch (method) {
+      case 'prompts/get':
+        return this.#byName(request, client, request.params ?? {});
+      case 'completion/complete':
+        return this.#complete(request, client);
+      case 'resources/read':
+      case 'resources/subscribe':
+      case 'resources/unsubscribe':
+        return this.#byUri(request, client);
+      case 'logging/setLevel':
+        await this.#toAll(request, client);
+        return {};
+      case 'tasks/get':
+      case 'tasks/update':
+      case 'tasks/cancel':
+      case 'tasks/result':
+        return this.#byTask(request, client);
+      default:
+        return this.#toOnly(request, client);
+    }
+  }
+
+  async #send(upstream: Upstream, given: RelayedRequest, client: ClientRequest): Promise<Fields> {
+    const send = this.#options.sendTo(upstream);
+    const request = withInput(given, client);
+    let result = await send(request, toExchange(client));
+    // A modern server asks by its result. A legacy client is asked at once, and the request is sent again.
+    while (client.era === 'legacy' && result['resultType'] === 'input_required') {
+      const inputResponses = await askEach(toFields(result['inputRequests']), client.ask);
+      const { requestState } = result;
+      const params = {
+        ...request.params,
+        inputResponses,
+        ...(requestState !== undefined && { requestState }),
+      };
+      result = await send({ ...request, params }, toExchange(client));
+    }
+    return result;
+  }
+
+  async #list(
+    request: RelayedRequest,
+    client: ClientRequest,
+    list: { readonly field: string; readonly capability: string },
+  ): Promise<Fields> {
+    const { upstreams, ownTools } = this.#options;
+    const place = readCursor(request.params?.['cursor'], upstreams.length);
+    for (let index = place.index; index < upstreams.length; index++) {
+      const upstream = upstreams[index];
+      if (upstream === undefined) break;
+      const cursor = index === place.index ? place.cursor : undefined;
+      const page = await this.#page(upstream, request, cursor, client, list);
+      if (page === undefined) continue;
+      const next = textOf(page['nextCursor']);
+      const isLast = next === undefined && index === upstreams.length - 1;
+      const items = this.#show(upstream, list.field, page[list.field]);
+      // An empty page of one server would look like the end of the list to some clients.
+      if (items.length === 0 && next === undefined && !isLast) continue;
+      const { nextCursor: _, ...rest } = page;
+      const own = isLast && list.field === 'tools' ? ownTools : [];
+      return {
+        ...rest,
+        [list.field]: [...items, ...own],
+        ...(!isLast && {
+          nextCursor: writeCursor(next === undefined ? index + 1 : index, next, upstreams.length),
+        }),
+      };
+    }
+    return { [list.field]: list.field === 'tools' ? ownTools : [] };
+  }
+
+  /** A page of one server. Undefined if it has no such list, or is down while others are up. */
+  async #page(
+    upstream: Upstream,
+    { method, params }: RelayedRequest,
+    cursor: string | undefined,
+    client: ClientRequest,
+    { field, capability }: { readonly field: string; readonly capability: string },
+  ): Promise<Fields | undefined> {
+    const isOnly = this.#options.upstreams.length === 1;
+    if (!isOnly && upstream.facts !== undefined && upstream.facts.capabilities[capability] === undefined)
+      return undefined;
+    const { cursor: _, ...rest } = params ?? {};
+    try {
+      const asked = { ...rest, ...(cursor !== undefined && { cursor }) };
+      return await this.#send(upstream, { method, params: asked }, client);
+    } catch (error) {
+      if (isOnly) throw error;
+      this.#options.log(
+        upstream.name,
+        `Its ${field} could not be listed: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return undefined;
+    }
+  }
+
+  #show(upstream: Upstream, field: string, given: unknown): readonly unknown[] {
+    const { names, showTools } = this.#options;
+    switch (field) {
+      case 'tools':
+        return showTools(upstream, Array.isArray(given) ? given : []);
+      case 'prompts':
+        return toFieldsList(given).flatMap((prompt) => {
+          const name = names.toClient(upstream.name, String(prompt['name']));
+          return name === undefined ? [] : [{ ...prompt, name }];
+        });
+      case 'resources':
+        return toFieldsList(given).filter(({ uri }) => this.#own(this.#owners, upstream, uri));
+      default:
+        return toFieldsList(given).filter(({ uriTemplate }) =>
+          this.#own(this.#templates, upstream, uriTemplate),
+        );
+    }
+  }
+
+  /** The first server in the order of the configuration owns a URI; another cannot take it over. */
+  #own(owners: Map<string, Upstream>, upstream: Upstream, uri: unknown): boolean {
+    if (typeof uri !== 'string') return false;
+    const owner = owners.get(uri);
+    const { upstreams } = this.#options;
+    if (owner !== undefined && upstreams.indexOf(owner) < upstreams.indexOf(upstream)) return false;
+    owners.set(uri, upstream);
+    return true;
+  }
+
+  #byName(request: RelayedRequest, client: ClientRequest, params: Fields): Promise<Fields> {
+    const shown = textOf(params['name']) ?? '';
+    const found = this.#options.names.toServer(shown);
+    const upstream = this.#options.upstreams.find(({ name }) => name === found?.server);
+    if (upstream === undefined || found === undefined)
+      throw new ProtocolError(rpcCodes.invalidParams, `Unknown name: ${shown}`);
+    return this.#send(upstream, { ...request, params: { ...params, name: found.name } }, client);
+  }
+
+  #complete(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
+    const ref = toFields(request.params?.['ref']);
+    const uri = textOf(ref['uri']);
+    if (uri !== undefined) {
+      const owner = this.#templates.get(uri) ?? this.#owners.get(uri);
+      return owner === undefined ? this.#tryEach(request, client) : this.#send(owner, request, client);
+    }
+    const found = this.#options.names.toServer(textOf(ref['name']) ?? '');
+    const upstream = this.#options.upstreams.find(({ name }) => name === found?.server);
+    if (upstream === undefined || found === undefined)
+      throw new ProtocolError(rpcCodes.invalidParams, 'Unknown reference');
+    const params = { ...request.params, ref: { ...ref, name: found.name } };
+    return this.#send(upstream, { ...request, params }, client);
+  }
+
+  #byUri(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
+    const uri = textOf(request.params?.['uri']) ?? '';
+    const owner = this.#owners.get(uri);
+    return owner === undefined ? this.#tryEach(request, client) : this.#send(owner, request, client);
+  }
+
+  /** Asks the servers with resources in order, until one does not refuse. */
+  async #tryEach(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
+    const { upstreams } = this.#options;
+    const able = upstreams.filter(
+      ({ facts }) => upstreams.length === 1 || facts?.capabilities['resources'] !== undefined,
+    );
+    let refused: unknown = new ProtocolError(rpcCodes.invalidParams, 'Unknown resource');
+    for (const upstream of able) {
+      try {
+        return await this.#send(upstream, request, client);
+      } catch (error) {
+        refused = error;
+      }
+    }
+    throw refused;
+  }
+
+  /** With several servers, the ids of tasks carry the server. */
+  #byTask(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
+    const { upstreams, names } = this.#options;
+    const taskId = textOf(request.params?.['taskId']) ?? '';
+    const found = names.toServer(taskId);
+    const upstream = upstreams.find(({ name }) => name === found?.server);
+    if (upstream === undefined || found === undefined)
+      throw new ProtocolError(rpcCodes.invalidParams, `Unknown task ${taskId}`);
+    return this.#send(upstream, { ...request, params: { ...request.params, taskId: found.name } }, client);
+  }
+
+  async #toAll(request: RelayedRequest, client: ClientRequest): Promise<void> {
+    await Promise.allSettled(
+      this.#options.upstreams
+        .filter(({ facts }) => facts?.capabilities['logging'] !== undefined)
+        .map((upstream) => this.#send(upstream, request, client)),
+    );
+  }
+
+  #toOnly(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
+    const [only, other] = this.#options.upstreams;
+    if (only === undefined || other !== undefined)
+      throw new ProtocolError(rpcCodes.methodNotFound, 'Method not found');
+    return this.#send(only, request, client);
+  }
+}
+
+/** The SDK lifts the answers and the state of a modern client out of the parameters. */
+function withInput({ method, params }: RelayedRequest, client: ClientRequest): RelayedRequest {
+  const { inputResponses, requestState, meta } = client;
+  const { _meta, ...rest } = params ?? {};
+  const all = {
+    ...rest,
+    ...(inputResponses !== undefined && { inputResponses }),
+    ...(requestState !== undefined && { requestState }),
+    ...(Object.keys(meta).length > 0 && { _meta: meta }),
+  };
+  return params === undefined && Object.keys(all).length === 0 ? { method } : { method, params: all };
+}
+
+const toExchange = (client: ClientRequest): Exchange => ({
+  signal: client.signal,
+  capabilities: client.capabilities,
+  envelope: client.envelope,
+  headers: client.headers,
+  onProgress: progressOf(client),
+  onNotice: client.notify,
+  ask: client.ask,
+});
+
+type Place = { readonly index: number; readonly cursor: string | undefined };
+
+/** A single server's cursors pass unchanged. */
+function writeCursor(index: number, cursor: string | undefined, servers: number): string {
+  if (servers === 1) return cursor ?? '';
+  return Buffer.from(JSON.stringify([index, cursor ?? null]), 'utf8').toString('base64url');
+}
+
+function readCursor(given: unknown, servers: number): Place {
+  if (given === undefined) return { index: 0, cursor: undefined };
+  if (servers === 1) return { index: 0, cursor: textOf(given) };
+  try {
+    const [index, cursor] = JSON.parse(
+      Buffer.from(textOf(given) ?? '', 'base64url').toString('utf8'),
+    ) as unknown[];
+    if (typeof index === 'number' && index >= 0 && Number.isSafeInteger(index))
+      return { index, cursor: textOf(cursor) };
+  } catch {
+    // Refused below.
+  }
+  throw new ProtocolError(rpcCodes.invalidParams, 'Invalid cursor');
+}

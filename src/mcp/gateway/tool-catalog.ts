@@ -1,0 +1,181 @@
+/**
+ * The tools of all servers as governed tools, and the runtime that makes their calls.
+ *
+ * 1. A tool is bound to what its server listed. When that changes, new calls go to a new runtime.
+ * 2. An old runtime is closed when its calls have ended. Held calls stay answerable: they are in the ledger.
+ * 3. A tool that nothing is known about, or that changed since a person approved it, asks before it runs.
+ */
+import { isQuittanceError } from '../../base/error.ts';
+import type { Contracts } from '../../policy/judge/contracts.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import { createRuntimeOn } from '../../runtime/create-runtime.ts';
+import { ToolDecision } from '../../runtime/host/tool-decision.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import type { ToolMode } from '../../tool/mode.ts';
+import type { ServerEntry, ToolSetting } from '../config/server-entry.ts';
+import type { ListedTool } from '../tools/listed-tool.ts';
+import { classifyListed, readListedTool, toolDigest } from '../tools/listed-tool.ts';
+import type { CallUpstream } from '../tools/tool-from-listed.ts';
+import { toolFromListed } from '../tools/tool-from-listed.ts';
+import type { ServerNames } from './server-names.ts';
+
+/** What people said about a tool. */
+export type ToolReview =
+  | { readonly status: 'approved'; readonly mode: ToolMode }
+  | { readonly status: 'unknown' }
+  | { readonly status: 'changed'; readonly mode: ToolMode };
+
+export type ReviewTool = (entry: ServerEntry, listed: ListedTool) => ToolReview;
+
+export type CatalogTool = {
+  /** The name that clients see. */
+  readonly name: string;
+  readonly server: string;
+  readonly listed: ListedTool;
+  readonly setting: ToolSetting;
+  readonly tool: AnyTool;
+  /** Why calls of this tool ask a person. Undefined if nothing about the tool itself does. */
+  readonly asks: string | undefined;
+};
+
+export type CatalogOptions = {
+  readonly ledger: Ledger;
+  readonly contracts: Contracts | undefined;
+  readonly names: ServerNames;
+  readonly review: ReviewTool | undefined;
+  /** Tools that would ask run, and the record says why they would have asked. */
+  readonly observe: boolean;
+  readonly callTool: (entry: ServerEntry) => CallUpstream;
+  readonly log: (server: string, line: string) => void;
+};
+
+/** More tools of one server are ignored. */
+const mostTools = 1_000;
+/** Tools of servers may run long. Their progress keeps them alive. */
+const toolTimeoutMs = 3_600_000;
+
+export class ToolCatalog {
+  readonly #options: CatalogOptions;
+  readonly #tools = new Map<string, CatalogTool>();
+  readonly #digests = new Map<string, string>();
+  #current: { readonly runtime: Runtime; users: number } | undefined;
+  readonly #retired = new Set<{ readonly runtime: Runtime; users: number }>();
+
+  constructor(options: CatalogOptions) {
+    this.#options = options;
+  }
+
+  get(name: string): CatalogTool | undefined {
+    return this.#tools.get(name);
+  }
+
+  list(): readonly CatalogTool[] {
+    return [...this.#tools.values()];
+  }
+
+  /** Takes over what a server listed. Returns the tools that clients may see, in the server's order. */
+  learn(entry: ServerEntry, listed: readonly unknown[]): readonly CatalogTool[] {
+    const seen: CatalogTool[] = [];
+    for (const each of listed.slice(0, mostTools)) {
+      const tool = this.#learnOne(entry, each);
+      if (tool !== undefined) seen.push(tool);
+    }
+    return seen;
+  }
+
+  /** Reviews have changed: the tools are judged again. */
+  reconsider(): void {
+    this.#digests.clear();
+    this.#renew();
+  }
+
+  #learnOne(entry: ServerEntry, given: unknown): CatalogTool | undefined {
+    const { names, log } = this.#options;
+    try {
+      const listed = readListedTool(given);
+      const name = names.toClient(entry.name, listed.name);
+      if (name === undefined) throw new Error(`The name "${listed.name}" is too long for clients.`);
+      const known = this.#tools.get(name);
+      const digest = toolDigest(listed);
+      if (known !== undefined && this.#digests.get(name) === digest) return known;
+      const made = this.#make(entry, listed, name);
+      this.#tools.set(name, made);
+      this.#digests.set(name, digest);
+      this.#renew();
+      return made;
+    } catch (error) {
+      log(
+        entry.name,
+        `A listed tool cannot be used. ${error instanceof Error ? error.message : String(error)}`,
+      );
+      if (!isQuittanceError(error) && !(error instanceof Error)) throw error;
+      return undefined;
+    }
+  }
+
+  #make(entry: ServerEntry, listed: ListedTool, name: string): CatalogTool {
+    const setting: ToolSetting = Object.hasOwn(entry.tools, listed.name)
+      ? (entry.tools[listed.name] ?? {})
+      : {};
+    const found = classifyListed(listed, { isTrusted: entry.isTrusted });
+    const review = this.#options.review?.(entry, listed) ?? { status: 'unknown' };
+    const mode = setting.mode ?? (review.status === 'unknown' ? found.mode : review.mode);
+    const tool = toolFromListed(listed, {
+      name,
+      server: entry.name,
+      mode,
+      idempotent: found.idempotent,
+      idempotencyKey: setting.idempotencyKey,
+      callTool: this.#options.callTool(entry),
+      traits: { timeoutMs: toolTimeoutMs },
+    });
+    return { name, server: entry.name, listed, setting, tool, asks: whyAsk(setting, review, found.origin) };
+  }
+
+  /** The runtime for a new call. Call `release` when the call has ended. */
+  use(): { readonly runtime: Runtime; readonly release: () => void } {
+    const used = (this.#current ??= { runtime: this.#createRuntime(), users: 0 });
+    used.users += 1;
+    return {
+      runtime: used.runtime,
+      release: () => {
+        used.users -= 1;
+        if (used.users === 0 && this.#retired.delete(used)) void used.runtime.close();
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#retired, ...(this.#current === undefined ? [] : [this.#current])];
+    await Promise.all(all.map(({ runtime }) => runtime.close()));
+  }
+
+  #renew(): void {
+    const old = this.#current;
+    this.#current = undefined;
+    if (old === undefined) return;
+    if (old.users > 0) this.#retired.add(old);
+    else void old.runtime.close();
+  }
+
+  #createRuntime(): Runtime {
+    const { ledger, contracts, observe } = this.#options;
+    return createRuntimeOn({
+      tools: [...this.#tools.values()].map(({ tool }) => tool),
+      ledger,
+      ...(contracts !== undefined && { contracts }),
+      ...(observe && { treatments: { destructive: 'run', local: 'run' } as const }),
+      onPreToolUse: ({ toolName }) => {
+        const asks = observe ? undefined : this.#tools.get(toolName)?.asks;
+        return asks === undefined ? ToolDecision.allow : ToolDecision.requiresConfirmation(asks);
+      },
+    });
+  }
+}
+
+function whyAsk(setting: ToolSetting, review: ToolReview, origin: string): string | undefined {
+  if (review.status === 'changed') return 'The tool has changed since it was approved.';
+  if (review.status === 'approved' || setting.mode !== undefined) return undefined;
+  return origin === 'default' ? 'It is not known what this tool does.' : undefined;
+}

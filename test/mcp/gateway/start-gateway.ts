@@ -1,0 +1,89 @@
+/** A gateway in this process, in front of real servers in their own processes, for tests. */
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ClientOptions } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { onTestFinished } from 'vitest';
+import type { Ledger } from '../../../src/ledger/ledger.ts';
+import type { ServerEntry, ToolSetting } from '../../../src/mcp/config/server-entry.ts';
+import type { Caller } from '../../../src/mcp/gateway/client-request.ts';
+import type { McpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
+import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
+import type { GatewayOptions } from '../../../src/mcp/gateway/gateway.ts';
+import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+
+export const ada: Caller = { id: 'ada', principal: { userId: 'ada' }, askedBy: undefined, readsOnly: false };
+
+export const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'quittance-mcp-'));
+
+/** The server of `effect-server.ts`, with its effects in this file. */
+export const effectServer = (
+  name: string,
+  file: string,
+  { era, tools = {} }: { era?: 'legacy' | 'modern'; tools?: Record<string, ToolSetting> } = {},
+): ServerEntry => ({
+  name,
+  isTrusted: false,
+  tools,
+  isDisabled: false,
+  type: 'stdio',
+  command: process.execPath,
+  args: [
+    '--disable-warning=ExperimentalWarning',
+    join(import.meta.dirname, 'effect-server.ts'),
+    file,
+    ...(era === undefined ? [] : [era]),
+  ],
+  env: {},
+});
+
+export const effectsIn = (file: string): readonly string[] =>
+  existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
+
+export type StartedGateway = {
+  readonly gateway: McpGateway;
+  readonly ledger: Ledger;
+  readonly url: string;
+  readonly connect: (era: 'legacy' | 'modern', options?: ClientOptions) => Promise<Client>;
+};
+
+export async function startGateway(
+  servers: readonly ServerEntry[],
+  options: Partial<GatewayOptions> & { readonly observe?: boolean } = {},
+): Promise<StartedGateway> {
+  const { observe = false, ledger = createMemoryLedger(), ...more } = options;
+  const gateway = createMcpGateway({ config: { servers, observe }, ledger, version: '1', ...more });
+  onTestFinished(() => gateway.close());
+  await gateway.start();
+  const http = await gateway.listen({ port: 0, access: { type: 'open', caller: ada } });
+  onTestFinished(() => http.close());
+  return {
+    gateway,
+    ledger,
+    url: http.url,
+    connect: async (era, clientOptions = {}) => {
+      const client = new Client(
+        { name: 'probe', version: '1' },
+        {
+          capabilities: {},
+          versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: '2026-07-28' } },
+          ...clientOptions,
+        },
+      );
+      onTestFinished(() => client.close());
+      await client.connect(new StreamableHTTPClientTransport(new URL(http.url)));
+      return client;
+    },
+  };
+}
+
+/** The calls of a ledger: tool, status and code. */
+export async function callsIn(ledger: Ledger): Promise<readonly (readonly [string, string, string?])[]> {
+  const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
+  return rows
+    .toReversed()
+    .map(({ toolName, status, code }) =>
+      code === undefined ? [toolName, status] : [toolName, status, code],
+    );
+}
