@@ -12,7 +12,7 @@ import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import type { EntryRow } from './entry-row.ts';
-import type { PlainCall } from './plain-call.ts';
+import type { PlainCall } from '../../ledger/plain-call.ts';
 import { toSqlText } from './sql-text.ts';
 import type { TallyCounts } from './tally-table.ts';
 
@@ -146,7 +146,7 @@ export class CallRows {
   }
 
   /** Writes a call that took the usual course. */
-  putPlain(call: PlainCall): void {
+  putPlain(call: PlainCall<EntryRow>): void {
     const { rows, status } = call;
     const { position, session, call: callId } = rows[0] as EntryRow; // a call has an entry
     const outcome = status === 'settled' ? 'ToolExecutionResult' : null;

@@ -23,8 +23,8 @@ import type { EntryRow } from './entry-row.ts';
 import { decode } from './entry-row.ts';
 import type { Heads } from './heads.ts';
 import { toSqlText } from './sql-text.ts';
-import type { PlainCall } from './plain-call.ts';
-import { beginPlainCall, continuePlainCall, countPlainEvents } from './plain-call.ts';
+import type { PlainCall, PlainStatus } from '../../ledger/plain-call.ts';
+import { beginPlainCall, continuePlainCall, countPlainEvents } from '../../ledger/plain-call.ts';
 import { TallyCounts, tallyTriggers } from './tally-table.ts';
 
 type Progress = { readonly position: number; readonly hash: string };
@@ -33,7 +33,7 @@ type Step = {
   /** New entries of calls that did not take the usual course. */
   readonly calls: Map<string, DecodedRow[]>;
   /** Open calls that took the usual course so far. */
-  readonly plain: Map<string, PlainCall>;
+  readonly plain: Map<string, PlainCall<EntryRow>>;
   readonly sessions: Map<number, SessionTally>;
   /** Entries without a call, which may be about the ledger itself. */
   readonly loose: EntryRow[];
@@ -58,7 +58,7 @@ export class Projection {
   readonly #tables: Database;
   readonly #rows: CallRows;
   readonly #counts: TallyCounts;
-  #carried: { readonly progress: Progress; readonly plain: Map<string, PlainCall> } | undefined;
+  #carried: { readonly progress: Progress; readonly plain: Map<string, PlainCall<EntryRow>> } | undefined;
   readonly #perStep: number;
   readonly #hashAt: Statement<string>;
   readonly #end: Statement<number>;
@@ -180,12 +180,12 @@ export class Projection {
   }
 
   /** The calls that the last step left open, if no other process has taken a step since. */
-  #takeCarried({ position, hash }: Progress): Map<string, PlainCall> {
+  #takeCarried({ position, hash }: Progress): Map<string, PlainCall<EntryRow>> {
     const carried = this.#carried;
     this.#carried = undefined;
     return carried?.progress.position === position && carried.progress.hash === hash
       ? carried.plain
-      : new Map<string, PlainCall>();
+      : new Map<string, PlainCall<EntryRow>>();
   }
 
   /** Open calls can be neither erased nor removed, so what was read of them stays true. */
@@ -233,7 +233,7 @@ export class Projection {
     return true;
   }
 
-  #putPlain(step: Step, call: PlainCall): void {
+  #putPlain(step: Step, call: PlainCall<EntryRow>): void {
     const { stored, status, rows } = call;
     if (stored === status) return;
     const { position, session } = rows[0] as EntryRow; // a call has an entry
@@ -370,7 +370,7 @@ function asDamage<Result>(position: number | undefined, put: () => Result): Resu
   }
 }
 
-const plainTally = (status: PlainCall['status']): Tally => ({
+const plainTally = (status: PlainStatus): Tally => ({
   status,
   outcome: status === 'settled' ? 'ToolExecutionResult' : undefined,
   unresolved: false,

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Story } from '../../../test/make-ledger.ts';
-import { makeEntries, stories } from '../../../test/make-ledger.ts';
-import type { CallEvent, QuittanceEvent } from '../../call/event.ts';
-import { foldCall } from '../../call/evolve.ts';
-import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { Entry } from '../../ledger/journal.ts';
-import { toCallSummary } from '../../ledger/summarize-call.ts';
-import type { EntryRow } from './entry-row.ts';
-import { decode } from './entry-row.ts';
+import type { Story } from '../../test/make-ledger.ts';
+import { makeEntries, stories } from '../../test/make-ledger.ts';
+import type { CallEvent, QuittanceEvent } from '../call/event.ts';
+import { foldCall } from '../call/evolve.ts';
+import { writeEntry } from './formats/v1/write-entry.ts';
+import type { Entry } from './journal.ts';
+import { toCallSummary } from './summarize-call.ts';
+import type { EntryRow } from '../store/sqlite/entry-row.ts';
+import { decode } from '../store/sqlite/entry-row.ts';
 import type { PlainCall } from './plain-call.ts';
 import { beginPlainCall, continuePlainCall } from './plain-call.ts';
 
@@ -22,7 +22,7 @@ const toRows = (entries: readonly Entry[]): EntryRow[] =>
   });
 
 /** Undefined if the call did not take the usual course. */
-function readPlain([first, ...rest]: readonly EntryRow[]): PlainCall | undefined {
+function readPlain([first, ...rest]: readonly EntryRow[]): PlainCall<EntryRow> | undefined {
   const call = first && beginPlainCall(first);
   return call !== undefined && rest.every((row) => continuePlainCall(call, row)) ? call : undefined;
 }

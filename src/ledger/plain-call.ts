@@ -1,18 +1,27 @@
 /**
  * Reads a call that took the usual course (requested, allowed, started, succeeded) from the texts of its entries.
  * The read tables need few of its fields, and decoding all of them takes several times as long. Every other call is
- * decoded and folded by `CallRows`; a test compares the two.
+ * decoded and folded; a test compares the two.
  */
-import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { isJsonObject } from '../../base/json.ts';
-import { readJsonText } from '../../base/json-text.ts';
-import type { SessionTally } from '../../ledger/session-tally.ts';
-import { countEvent } from '../../ledger/session-tally.ts';
-import type { EntryRow } from './entry-row.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isJsonObject } from '../base/json.ts';
+import { readJsonText } from '../base/json-text.ts';
+import type { SessionTally } from './session-tally.ts';
+import { countEvent } from './session-tally.ts';
+
+/** A stored entry. `bodies` may be any text without `"principal"` if the stored text has no such word either. */
+export type PlainRow = {
+  readonly text: unknown;
+  readonly bodies: string | null;
+  readonly call: string | null;
+  readonly version: number | null;
+};
+
+export type PlainStatus = 'requested' | 'running' | 'settled';
 
 /** A call as far as its entries were read. The names of its fields are those of the columns. */
-export type PlainCall = {
-  readonly rows: EntryRow[];
+export type PlainCall<Row extends PlainRow> = {
+  readonly rows: Row[];
   readonly sessionId: string;
   readonly turnId: string;
   readonly toolName: string;
@@ -20,7 +29,7 @@ export type PlainCall = {
   readonly modeOrigin: string;
   readonly requestedAt: number;
   readonly userId: string | undefined;
-  status: 'requested' | 'running' | 'settled';
+  status: PlainStatus;
   inputDigest: string | undefined;
   attempts: number;
   settledAt: number | undefined;
@@ -31,11 +40,11 @@ export type PlainCall = {
   firstAt: number;
   lastAt: number;
   /** Its status in the read tables; undefined if it has no row there. */
-  stored: PlainCall['status'] | undefined;
+  stored: PlainStatus | undefined;
 };
 
 /** Undefined if the entry does not begin a call of the usual course. */
-export function beginPlainCall(row: EntryRow): PlainCall | undefined {
+export function beginPlainCall<Row extends PlainRow>(row: Row): PlainCall<Row> | undefined {
   const entry = readPlainEntry(row);
   if (entry === undefined) return undefined;
   const { events } = entry;
@@ -49,7 +58,7 @@ export function beginPlainCall(row: EntryRow): PlainCall | undefined {
   if (typeof mode !== 'string' || typeof modeOrigin !== 'string') return undefined;
   const userId = readUserId(row.bodies, index);
   if (userId === null) return undefined;
-  const call: PlainCall = {
+  const call: PlainCall<Row> = {
     rows: [],
     sessionId: entry.session,
     turnId: turn,
@@ -73,13 +82,13 @@ export function beginPlainCall(row: EntryRow): PlainCall | undefined {
 }
 
 /** Returns false, and leaves the call partly changed, if the entry is not of the usual course. */
-export function continuePlainCall(call: PlainCall, row: EntryRow): boolean {
+export function continuePlainCall<Row extends PlainRow>(call: PlainCall<Row>, row: Row): boolean {
   const entry = readPlainEntry(row);
   return entry !== undefined && entry.session === call.sessionId && follow(call, row, entry, 0);
 }
 
 /** Counts the events of the entry that was read last. */
-export function countPlainEvents(tally: SessionTally, { firstAt, lastAt }: PlainCall): void {
+export function countPlainEvents(tally: SessionTally, { firstAt, lastAt }: PlainCall<PlainRow>): void {
   countEvent(tally, firstAt);
   countEvent(tally, lastAt);
 }
@@ -90,7 +99,7 @@ type PlainEntry = {
   readonly events: readonly JsonObject[];
 };
 
-function readPlainEntry({ text, bodies, call, version }: EntryRow): PlainEntry | undefined {
+function readPlainEntry({ text, bodies, call, version }: PlainRow): PlainEntry | undefined {
   const entry = parse(text);
   if (!isJsonObject(entry) || version === null) return undefined;
   const {
@@ -131,7 +140,12 @@ function readUserId(bodies: string | null, index: number): string | undefined | 
   return typeof userId === 'string' ? userId : undefined;
 }
 
-function follow(call: PlainCall, row: EntryRow, { events, owner }: PlainEntry, from: number): boolean {
+function follow<Row extends PlainRow>(
+  call: PlainCall<Row>,
+  row: Row,
+  { events, owner }: PlainEntry,
+  from: number,
+): boolean {
   call.firstAt = Number.POSITIVE_INFINITY;
   call.lastAt = Number.NEGATIVE_INFINITY;
   let at: JsonValue | undefined;
@@ -154,7 +168,7 @@ function follow(call: PlainCall, row: EntryRow, { events, owner }: PlainEntry, f
   return events.length > 0;
 }
 
-function step(call: PlainCall, event: JsonObject, at: number): boolean {
+function step(call: PlainCall<PlainRow>, event: JsonObject, at: number): boolean {
   const { type } = event;
   if (call.status === 'settled' || typeof type !== 'string') return false;
   switch (type) {
