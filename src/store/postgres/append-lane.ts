@@ -42,6 +42,8 @@ type ResultRow = {
 
 const mostInBatch = 256;
 const mostKnown = 100_000;
+/** So many appends wait only if the calls come faster than the server takes them. */
+const manyQueued = 32;
 const pauseMs = 50;
 const shortestTimeoutMs = 1_000;
 /** The server asks for another try this often without a pause. */
@@ -72,6 +74,10 @@ export class AppendLane {
     this.#appendSql = toAppendSql(appendFunction);
     this.#laneId = laneId;
     this.#onCommit = onCommit;
+  }
+
+  get isBusy(): boolean {
+    return this.#queue.length >= manyQueued;
   }
 
   append(item: AppendItem): Promise<Appended> {

@@ -14,6 +14,8 @@ import { toPgText } from './pg-text.ts';
 export type DecodedEntry = { readonly row: EntryRow; readonly entry: ReadEntry };
 
 export type ProjectedCall = {
+  /** The tables have no row of it: its first entry was just read. */
+  readonly isNew: boolean;
   readonly summary: CallSummary;
   /** A row of `read_calls`. */
   readonly row: JsonObject;
@@ -36,6 +38,7 @@ export function projectCall(entries: readonly DecodedEntry[]): ProjectedCall | u
   const summary = toCallSummary(call);
   const { position, session_id: session } = first.row;
   return {
+    isNew: false,
     summary,
     row: toCallRow(session, position, summary, ownerOf(entries)),
     confirmations: summarizeConfirmations(events).map((asked) => ({
@@ -59,7 +62,12 @@ const ownerOf = (entries: readonly DecodedEntry[]): string =>
 
 const orNull = (text: string | undefined): string | null => (text === undefined ? null : toPgText(text));
 
-const toCallRow = (session: string, position: number, call: CallSummary, ownerId: string): JsonObject => ({
+export const toCallRow = (
+  session: string,
+  position: number,
+  call: CallSummary,
+  ownerId: string,
+): JsonObject => ({
   session_id: session,
   call_id: toPgText(call.callId),
   position,
@@ -84,3 +92,36 @@ const toCallRow = (session: string, position: number, call: CallSummary, ownerId
   hour: hourOf(call.requestedAt),
   bin: latencyBin(call),
 });
+
+/** The columns of `read_calls` and their types. */
+export const callColumns: readonly (readonly [
+  column: string,
+  type: 'text' | 'bigint' | 'integer' | 'boolean',
+])[] = [
+  ['session_id', 'text'],
+  ['call_id', 'text'],
+  ['position', 'bigint'],
+  ['turn_id', 'text'],
+  ['tool_name', 'text'],
+  ['mode', 'text'],
+  ['mode_origin', 'text'],
+  ['status', 'text'],
+  ['outcome', 'text'],
+  ['reason', 'text'],
+  ['code', 'text'],
+  ['message', 'text'],
+  ['input_digest', 'text'],
+  ['attempts', 'integer'],
+  ['unresolved', 'boolean'],
+  ['requested_at', 'bigint'],
+  ['settled_at', 'bigint'],
+  ['elapsed_ms', 'bigint'],
+  ['cost_micros', 'bigint'],
+  ['user_id', 'text'],
+  ['owner_id', 'text'],
+  ['hour', 'bigint'],
+  ['bin', 'integer'],
+];
+
+export const keyOf = ({ session_id, call_id }: Pick<EntryRow, 'session_id' | 'call_id'>): string =>
+  `${session_id.length}:${session_id}${call_id ?? ''}`;

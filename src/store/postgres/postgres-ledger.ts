@@ -71,9 +71,9 @@ export class PostgresLedger implements Ledger {
     const onCommit = (position: number): void => {
       entries.noteOwn(position);
       changes.noteOwnCommit();
-      queries.noteAppend();
+      queries.noteAppend(lanes.some(({ isBusy }) => isBusy));
     };
-    const lanes =
+    const lanes: readonly AppendLane[] =
       options.readOnly === true
         ? []
         : Array.from(

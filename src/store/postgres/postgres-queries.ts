@@ -23,6 +23,8 @@ type List = { readonly table: string; readonly at: string; readonly id: string }
 
 /** After the last append of this process, the tables are filled even if no one asks. */
 const fillAfterMs = 1_000;
+/** While appends queue up, this many times later. Filling takes CPU time from the calls, on the server too. */
+const mostDelays = 2;
 /** How long a role that only reads waits for writers. After that, lists may lack the newest calls. */
 const patienceMs = 2_000;
 const pauseMs = 100;
@@ -34,6 +36,8 @@ export class PostgresQueries implements Queries {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isBusy = false;
+  #delays = 0;
   #closed = false;
 
   constructor(pool: PgPool) {
@@ -41,10 +45,13 @@ export class PostgresQueries implements Queries {
   }
 
   /** Something was appended: fills the tables soon, so that the first list need not wait for long. */
-  noteAppend(): void {
+  noteAppend(isBusy: boolean): void {
+    this.#isBusy = isBusy;
     if (this.#timer !== undefined || this.#closed) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
+      if (this.#isBusy && this.#delays++ < mostDelays) return this.noteAppend(true);
+      this.#delays = 0;
       this.fill().catch(() => undefined); // the next question meets the same failure and reports it
     }, fillAfterMs);
     this.#timer.unref();
@@ -86,7 +93,7 @@ export class PostgresQueries implements Queries {
     }
   }
 
-  /** A role that only reads cannot fill the tables. Processes that append fill them within a second. */
+  /** A role that only reads cannot fill the tables. Processes that append fill them within a second, or three under load. */
   async #awaitWriters(): Promise<void> {
     for (let waitedMs = 0; waitedMs < patienceMs && !this.#closed; waitedMs += pauseMs) {
       await new Promise((resolve) => setTimeout(resolve, pauseMs));

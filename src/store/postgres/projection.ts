@@ -11,9 +11,11 @@ import type { CallSummary } from '../../ledger/call-query.ts';
 import type { SessionTally } from '../../ledger/session-tally.ts';
 import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
 import type { DecodedEntry, ProjectedCall } from './call-projection.ts';
-import { projectCall } from './call-projection.ts';
+import { callColumns, keyOf, projectCall } from './call-projection.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
+import type { LightRow } from './plain-calls.ts';
+import { PlainCalls, lightColumns } from './plain-calls.ts';
 import { toTextArray } from './text-array.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText } from './pg-text.ts';
@@ -33,7 +35,10 @@ type CountedRow = {
   readonly cost_micros: number;
 };
 
-const entriesPerStep = 2_000;
+/** A call that spans two steps is written twice, so a step is long. */
+const entriesPerStep = 6_000;
+/** Rows that are read before other work gets a turn. */
+const rowsPerTurn = 250;
 
 /** Is there an entry that the read tables do not know? */
 export const isBehindSql = `SELECT EXISTS (SELECT 1 FROM @entries e LEFT JOIN @read_sessions r USING (session_id)
@@ -45,8 +50,8 @@ export async function projectStep(pool: PgPool): Promise<boolean> {
     const [progress] = await query<{ position: number }>('SELECT position FROM @read_progress FOR UPDATE');
     const from = progress?.position ?? 0;
     const [horizon] = await query<{ horizon: number }>(`SELECT ${horizonSql} AS horizon`);
-    const rows = await query<EntryRow>(
-      `SELECT ${entryColumns} FROM @entries e LEFT JOIN @read_sessions r USING (session_id)
+    const rows = await query<LightRow>(
+      `SELECT ${lightColumns} FROM @entries e LEFT JOIN @read_sessions r USING (session_id)
        WHERE e.position > $1 AND e.sequence > coalesce(r.sequence, 0) ORDER BY e.position LIMIT $2`,
       [from, entriesPerStep],
     );
@@ -61,11 +66,11 @@ export async function projectStep(pool: PgPool): Promise<boolean> {
   });
 }
 
-async function projectRows(query: PgQuery, rows: readonly EntryRow[]): Promise<void> {
+async function projectRows(query: PgQuery, rows: readonly LightRow[]): Promise<void> {
   const sessions = new Map<string, SessionTally & { sequence: number; hash: string }>();
-  const fresh = new Map<string, DecodedEntry[]>();
-  for (const row of rows) {
-    const entry = decodeEntryRow(row);
+  const plain = new PlainCalls();
+  for (const [index, row] of rows.entries()) {
+    if ((index + 1) % rowsPerTurn === 0) await nextTurn();
     let session = sessions.get(row.session_id);
     if (session === undefined) {
       session = { ...newSessionTally(fromPgText(row.session_id)), sequence: 0, hash: '' };
@@ -73,15 +78,22 @@ async function projectRows(query: PgQuery, rows: readonly EntryRow[]): Promise<v
     }
     session.sequence = row.sequence;
     session.hash = row.hash;
-    for (const { at } of entry.events) countEvent(session, at);
+    plain.take(row, session);
+  }
+  const other = await readEntries(query, plain.others);
+  const fresh = new Map<string, DecodedEntry[]>();
+  for (const decoded of other) {
+    const { row, entry } = decoded;
+    const session = sessions.get(row.session_id);
+    if (session !== undefined) for (const { at } of entry.events) countEvent(session, at);
     if (row.call_id === null) continue;
-    const key = keyOf(row);
-    const known = fresh.get(key);
-    if (known === undefined) fresh.set(key, [{ row, entry }]);
-    else known.push({ row, entry });
+    const known = fresh.get(keyOf(row));
+    if (known === undefined) fresh.set(keyOf(row), [decoded]);
+    else known.push(decoded);
   }
   const calls = await readWhole(query, [...fresh.values()]);
-  await putCalls(query, calls, (sessionId) => sessions.get(sessionId));
+  const projected = [...plain.calls(), ...projectAll(calls)];
+  await putProjected(query, projected, (sessionId) => sessions.get(sessionId));
   await query(putSessionsSql, [
     JSON.stringify(
       [...sessions].map(([session_id, tally]) => ({
@@ -94,18 +106,40 @@ async function projectRows(query: PgQuery, rows: readonly EntryRow[]): Promise<v
   ]);
 }
 
+/** Entries with all their columns, decoded. */
+async function readEntries(query: PgQuery, rows: readonly LightRow[]): Promise<readonly DecodedEntry[]> {
+  if (rows.length === 0) return [];
+  const read = await query<EntryRow>(
+    `SELECT ${entryColumns} FROM @entries e WHERE e.position = ANY ($1::text[]::bigint[]) ORDER BY e.position`,
+    [toTextArray(rows.map(({ position }) => String(position)))],
+  );
+  return read.map((row) => ({ row, entry: decodeEntryRow(row) }));
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Writes the rows of calls, and counts them. `tallyOf` gives the counts of the session to change. */
 export async function putCalls(
   query: PgQuery,
   calls: readonly (readonly DecodedEntry[])[],
   tallyOf: (session: string) => SessionTally | undefined,
 ): Promise<void> {
-  const projected = calls.flatMap((entries) => {
-    const call = projectCall(entries);
-    return call === undefined ? [] : [{ key: keyOf(entries[0]?.row as EntryRow), call }]; // a call has entries
-  });
+  await putProjected(query, projectAll(calls), tallyOf);
+}
+
+const projectAll = (calls: readonly (readonly DecodedEntry[])[]): readonly ProjectedCall[] =>
+  calls.flatMap((entries) => projectCall(entries) ?? []);
+
+async function putProjected(
+  query: PgQuery,
+  projected: readonly ProjectedCall[],
+  tallyOf: (session: string) => SessionTally | undefined,
+): Promise<void> {
   if (projected.length === 0) return;
-  const before = await readCounted(query, projected);
+  const before = await readCounted(
+    query,
+    projected.filter(({ isNew }) => !isNew),
+  );
   const tallies = new Map<string, JsonObject & { calls: number; unresolved: number; cost_micros: number }>();
   const count = (row: CountedRow, by: 1 | -1): void => {
     const { hour, tool_name, bin, code, outcome, mode, status } = row;
@@ -117,9 +151,9 @@ export async function putCalls(
     tally.unresolved += by * Number(row.unresolved);
     tally.cost_micros += by * row.cost_micros;
   };
-  for (const { key, call } of projected) {
+  for (const call of projected) {
     const row = call.row as unknown as CountedRow; // the columns that it has
-    const old = before.get(key);
+    const old = call.isNew ? undefined : before.get(keyOf(row));
     const session = tallyOf(row.session_id);
     if (old !== undefined) {
       count(old, -1);
@@ -128,8 +162,8 @@ export async function putCalls(
     count(row, 1);
     if (session !== undefined) countCall(session, call.summary);
   }
-  await query(putCallsSql, [JSON.stringify(projected.map(({ call }) => call.row))]);
-  const confirmations = projected.flatMap(({ call }) => call.confirmations);
+  await query(putCallsSql, toColumns(projected.map(({ row }) => row)));
+  const confirmations = projected.flatMap((call) => call.confirmations);
   if (confirmations.length > 0) await query(putConfirmationsSql, [JSON.stringify(confirmations)]);
   await putTallies(query, [...tallies.values()]);
 }
@@ -185,14 +219,15 @@ export async function readCalls(
 
 async function readCounted(
   query: PgQuery,
-  projected: readonly { readonly call: ProjectedCall }[],
+  projected: readonly ProjectedCall[],
 ): Promise<ReadonlyMap<string, CountedRow>> {
+  if (projected.length === 0) return new Map();
   const rows = await query<CountedRow>(
     `SELECT ${countedColumns} FROM unnest($1::text[], $2::text[]) x(s, c)
      JOIN @read_calls r ON r.session_id = x.s AND r.call_id = x.c`,
     [
-      toTextArray(projected.map(({ call }) => call.row['session_id'] as string)),
-      toTextArray(projected.map(({ call }) => call.row['call_id'] as string)),
+      toTextArray(projected.map(({ row }) => row['session_id'] as string)),
+      toTextArray(projected.map(({ row }) => row['call_id'] as string)),
     ],
   );
   return new Map(rows.map((row) => [keyOf(row), row]));
@@ -207,9 +242,6 @@ export async function countOut(query: PgQuery, session: string): Promise<readonl
     [session],
   );
 }
-
-const keyOf = ({ session_id, call_id }: Pick<EntryRow, 'session_id' | 'call_id'>): string =>
-  `${session_id.length}:${session_id}${call_id ?? ''}`;
 
 const toSessionRow = (tally: SessionTally): JsonObject => ({
   calls: tally.calls,
@@ -241,8 +273,22 @@ const laterColumns = [
   'bin',
 ];
 
-const putCallsSql = `INSERT INTO @read_calls SELECT * FROM jsonb_populate_recordset(NULL::@read_calls, $1::jsonb)
+const putCallsSql = `INSERT INTO @read_calls (${callColumns.map(([column]) => column).join(', ')})
+  SELECT ${callColumns.map(([column, type]) => (type === 'text' ? column : `${column}::${type}`)).join(', ')}
+  FROM unnest(${callColumns.map((_, index) => `$${index + 1}::text[]`).join(', ')})
+    x(${callColumns.map(([column]) => column).join(', ')})
   ON CONFLICT (session_id, call_id) DO UPDATE SET ${laterColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`;
+
+/** An array per column: as JSON, the server would parse every row. */
+const toColumns = (rows: readonly JsonObject[]): readonly Buffer[] =>
+  callColumns.map(([column]) =>
+    toTextArray(
+      rows.map((row) => {
+        const value = row[column];
+        return value === undefined || value === null ? null : String(value as string | number | boolean);
+      }),
+    ),
+  );
 
 const putConfirmationsSql = `INSERT INTO @read_confirmations
   SELECT * FROM jsonb_populate_recordset(NULL::@read_confirmations, $1::jsonb)
