@@ -1,11 +1,13 @@
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
+import { runEffectsAtOnce } from './run-effects-at-once.ts';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/layout.css';
 import './styles/parts.css';
 
+runEffectsAtOnce();
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no #root.');
 createRoot(root).render(

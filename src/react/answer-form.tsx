@@ -132,7 +132,7 @@ function AnswerField({
         id={id}
         className={kind === 'edit' ? 'qt-field qt-code-field' : 'qt-field'}
         // The person opened this form to type in it.
-        autoFocus
+        ref={focusOnMount}
         spellCheck={kind !== 'edit'}
         dir={kind === 'edit' ? 'ltr' : 'auto'}
         rows={kind === 'edit' ? Math.min(14, text.split('\n').length + 1) : 2}
@@ -144,6 +144,8 @@ function AnswerField({
     </>
   );
 }
+
+const focusOnMount = (element: HTMLElement | null): void => element?.focus();
 
 /** The text as shown, with JSON escapes for invisible characters. Sent back unchanged, it is the same value. */
 const editedText = (input: JsonValue | undefined): string =>
