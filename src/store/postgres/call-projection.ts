@@ -123,5 +123,5 @@ export const callColumns: readonly (readonly [
   ['bin', 'integer'],
 ];
 
-export const keyOf = ({ session_id, call_id }: Pick<EntryRow, 'session_id' | 'call_id'>): string =>
+export const rowKeyOf = ({ session_id, call_id }: Pick<EntryRow, 'session_id' | 'call_id'>): string =>
   `${session_id.length}:${session_id}${call_id ?? ''}`;

@@ -4,7 +4,7 @@ import type { PlainCall, PlainRow } from '../../ledger/plain-call.ts';
 import { beginPlainCall, continuePlainCall, countPlainEvents } from '../../ledger/plain-call.ts';
 import type { SessionTally } from '../../ledger/session-tally.ts';
 import type { ProjectedCall } from './call-projection.ts';
-import { keyOf, toCallRow } from './call-projection.ts';
+import { rowKeyOf, toCallRow } from './call-projection.ts';
 import type { EntryRow } from './entry-row.ts';
 import { fromPgText } from './pg-text.ts';
 
@@ -23,7 +23,7 @@ export class PlainCalls {
 
   /** Takes the entries in their order. Counts the events of those that it reads. */
   take(row: LightRow, session: SessionTally): void {
-    const key = row.call_id === null ? undefined : keyOf(row);
+    const key = row.call_id === null ? undefined : rowKeyOf(row);
     if (key === undefined || this.#otherKeys.has(key) || !this.#read(key, row, session))
       this.others.push(row);
   }

@@ -11,7 +11,7 @@ import type { CallSummary } from '../../ledger/call-query.ts';
 import type { SessionTally } from '../../ledger/session-tally.ts';
 import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
 import type { DecodedEntry, ProjectedCall } from './call-projection.ts';
-import { callColumns, keyOf, projectCall } from './call-projection.ts';
+import { callColumns, rowKeyOf, projectCall } from './call-projection.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
 import type { LightRow } from './plain-calls.ts';
@@ -87,8 +87,8 @@ async function projectRows(query: PgQuery, rows: readonly LightRow[]): Promise<v
     const session = sessions.get(row.session_id);
     if (session !== undefined) for (const { at } of entry.events) countEvent(session, at);
     if (row.call_id === null) continue;
-    const known = fresh.get(keyOf(row));
-    if (known === undefined) fresh.set(keyOf(row), [decoded]);
+    const known = fresh.get(rowKeyOf(row));
+    if (known === undefined) fresh.set(rowKeyOf(row), [decoded]);
     else known.push(decoded);
   }
   const calls = await readWhole(query, [...fresh.values()]);
@@ -153,7 +153,7 @@ async function putProjected(
   };
   for (const call of projected) {
     const row = call.row as unknown as CountedRow; // the columns that it has
-    const old = call.isNew ? undefined : before.get(keyOf(row));
+    const old = call.isNew ? undefined : before.get(rowKeyOf(row));
     const session = tallyOf(row.session_id);
     if (old !== undefined) {
       count(old, -1);
@@ -190,11 +190,13 @@ async function readWhole(
   );
   return calls.map((entries) => {
     const [first] = entries;
-    return first === undefined || first.row.version === 1 ? entries : (read.get(keyOf(first.row)) ?? entries);
+    return first === undefined || first.row.version === 1
+      ? entries
+      : (read.get(rowKeyOf(first.row)) ?? entries);
   });
 }
 
-/** All entries of some calls, by `keyOf`. */
+/** All entries of some calls, by `rowKeyOf`. */
 export async function readCalls(
   query: PgQuery,
   calls: readonly Pick<EntryRow, 'session_id' | 'call_id'>[],
@@ -210,8 +212,8 @@ export async function readCalls(
   const found = new Map<string, DecodedEntry[]>();
   for (const row of rows) {
     const decoded = { row, entry: decodeEntryRow(row) };
-    const known = found.get(keyOf(row));
-    if (known === undefined) found.set(keyOf(row), [decoded]);
+    const known = found.get(rowKeyOf(row));
+    if (known === undefined) found.set(rowKeyOf(row), [decoded]);
     else known.push(decoded);
   }
   return found;
@@ -230,7 +232,7 @@ async function readCounted(
       toTextArray(projected.map(({ row }) => row['call_id'] as string)),
     ],
   );
-  return new Map(rows.map((row) => [keyOf(row), row]));
+  return new Map(rows.map((row) => [rowKeyOf(row), row]));
 }
 
 /** The counts of every call of a session, to be taken out of the tables. */
