@@ -1,5 +1,8 @@
 /** The ways from the suite to the fixture server: directly, and through the gateway. */
-import { startProgram } from './start-program.ts';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { nodeCommand, startProgram } from './start-program.ts';
 import type { Revision } from './run-suite.ts';
 
 export type Lane = {
@@ -21,11 +24,85 @@ export type Started = {
 };
 
 const fixture = 'conformance/mcp/fixture-server.ts';
+const program = 'src/cli/main.ts';
+
+/** Runs a gateway over HTTP in front of one server of the given entry. Tools run unasked, on a ledger on disk. */
+async function startGateway(entry: object, closeFirst?: () => Promise<void>): Promise<Started> {
+  const folder = await mkdtemp(join(tmpdir(), 'quittance-mcp-lane-'));
+  const config = join(folder, 'mcp.json');
+  const configuration = { mcpServers: { fixture: entry } };
+  await writeFile(config, JSON.stringify(configuration));
+  const ledger = ['--ledger', join(folder, 'ledger.db')];
+  const options = ['--config', config, '--observe', '--http', '0', '--open', '--json', ...ledger];
+  const { url, close } = await startProgram([program, 'mcp', ...options]);
+  return {
+    url,
+    configuration,
+    async close() {
+      await close();
+      await closeFirst?.();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const toEntry = ([command, ...args]: readonly string[]): object => ({ command, args });
+
+async function overHttp(...args: readonly string[]): Promise<Started> {
+  const { url, close } = await startProgram([fixture, ...args]);
+  return startGateway({ type: 'http', url }, close);
+}
+
+const overStdio = (...args: readonly string[]): Promise<Started> =>
+  startGateway(toEntry(nodeCommand(fixture, '--stdio', ...args)));
+
+/** A second gateway over stdio between the first one and the fixture server over HTTP. */
+async function chained(): Promise<Started> {
+  const { url, close } = await startProgram([fixture]);
+  const folder = await mkdtemp(join(tmpdir(), 'quittance-mcp-chain-'));
+  const config = join(folder, 'mcp.json');
+  await writeFile(config, JSON.stringify({ mcpServers: { fixture: { type: 'http', url } } }));
+  const ledger = ['--ledger', join(folder, 'ledger.db')];
+  return startGateway(
+    toEntry(nodeCommand(program, 'mcp', '--config', config, '--observe', ...ledger)),
+    async () => {
+      await close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  );
+}
 
 export const lanes: readonly Lane[] = [
   {
     name: 'direct',
     description: 'suite → fixture server over HTTP',
     start: () => startProgram([fixture]),
+  },
+  {
+    name: 'http-http',
+    description: 'suite → gateway over HTTP → fixture server over HTTP',
+    start: () => overHttp(),
+  },
+  {
+    name: 'http-stdio',
+    description: 'suite → gateway over HTTP → fixture server over stdio',
+    start: () => overStdio(),
+  },
+  {
+    name: 'http-stdio-http',
+    description: 'suite → gateway over HTTP → gateway over stdio → fixture server over HTTP',
+    start: chained,
+  },
+  {
+    name: 'legacy-only',
+    description: 'suite → gateway over HTTP → fixture server of 2025-11-25 only',
+    start: () => overHttp('--eras', 'legacy'),
+    knownFailures: { '2025-11-25': {}, '2026-07-28': {} },
+  },
+  {
+    name: 'modern-only',
+    description: 'suite → gateway over HTTP → fixture server of 2026-07-28 only',
+    start: () => overHttp('--eras', 'modern'),
+    knownFailures: { '2025-11-25': {}, '2026-07-28': {} },
   },
 ];

@@ -5,6 +5,8 @@ import type { FileContracts } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { GatewayConfig } from '../mcp/config/server-entry.ts';
 import type { Caller } from '../mcp/gateway/client-request.ts';
+import { openReviewDocuments } from '../mcp/review/review-documents.ts';
+import { ToolReviews } from '../mcp/review/tool-reviews.ts';
 import type { McpGateway } from '../mcp/gateway/create-gateway.ts';
 import { LedgerTokens } from '../http/ledger-tokens.ts';
 import type { Tokens } from '../http/token-content.ts';
@@ -18,7 +20,7 @@ import { needFile } from './load-or-explain.ts';
 import { makeFolder } from './make-folder.ts';
 import { loadContracts } from './load-contracts.ts';
 import { readPort } from './read-port.ts';
-import { terminalText } from './terminal-text.ts';
+import { safeJson, terminalText } from './terminal-text.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The options of every command that runs a gateway. */
@@ -37,6 +39,7 @@ export const gatewayOptions: Options = {
     multiple: true,
   },
   observe: { help: 'Run tools that would ask, and record that they would have asked' },
+  json: { help: 'With --http: one line of JSON with the address' },
   'console-url': { value: 'URL', help: 'Address of quittance serve, for links to held calls' },
 };
 
@@ -53,7 +56,8 @@ export async function runGateway(config: GatewayConfig, given: Given, context: C
   try {
     const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context);
     if (contracts !== undefined) closing.push(() => contracts.close());
-    const gateway = await createGateway(config, given, context, ledger, contracts);
+    const reviews = new ToolReviews(openReviewDocuments(ledger, file), () => ledger.now());
+    const gateway = await createGateway(config, given, context, { ledger, contracts, reviews });
     closing.push(() => gateway.close());
     const caller: Caller = {
       id: context.userName,
@@ -82,7 +86,7 @@ export async function runGateway(config: GatewayConfig, given: Given, context: C
       allowHosts: given.list('allow-host'),
     });
     closing.push(() => http.close());
-    await context.out.print(http.url);
+    await context.out.print(given.has('json') ? safeJson({ url: http.url }) : http.url);
     await context.err.say(
       given.has('open')
         ? 'Every program on this machine can use this address. Press Ctrl-C to stop.'
@@ -99,12 +103,17 @@ export async function runGateway(config: GatewayConfig, given: Given, context: C
   return exitCodes.good;
 }
 
+type GatewayParts = {
+  readonly ledger: Ledger;
+  readonly contracts: FileContracts | undefined;
+  readonly reviews: ToolReviews;
+};
+
 async function createGateway(
   config: GatewayConfig,
   given: Given,
   { err, version }: Context,
-  ledger: Ledger,
-  contracts: FileContracts | undefined,
+  { ledger, contracts, reviews }: GatewayParts,
 ): Promise<McpGateway> {
   // Imported here because no other command needs it and each would wait for it to load.
   const { createMcpGateway } = await import('../mcp/gateway/create-gateway.ts');
@@ -113,6 +122,7 @@ async function createGateway(
     config: { ...config, observe: config.observe || given.has('observe') },
     ledger,
     version,
+    reviews,
     ...(contracts !== undefined && { contracts }),
     ...(consoleUrl !== undefined && { consoleUrl }),
     log: (server, line) => void err.say(`[${terminalText(server)}] ${terminalText(line)}`),

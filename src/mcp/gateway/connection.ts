@@ -33,7 +33,9 @@ export type Exchange = {
 };
 
 export interface Connection {
-  readonly era: 'legacy' | 'modern';
+  readonly era: Era;
+  /** The gateway itself ended it. */
+  readonly isGivenUp: boolean;
   readonly facts: ServerFacts;
   readonly isOpen: boolean;
   send(request: RelayedRequest, exchange: Exchange): Promise<Fields>;
@@ -68,6 +70,7 @@ export class LegacyConnection implements Connection {
   readonly facts: ServerFacts;
   readonly #wire: Wire;
   readonly #inFlight: Set<Exchange>;
+  isGivenUp = false;
 
   private constructor(wire: Wire, facts: ServerFacts, inFlight: Set<Exchange>) {
     this.#wire = wire;
@@ -145,6 +148,7 @@ export class LegacyConnection implements Connection {
   }
 
   close(): Promise<void> {
+    this.isGivenUp = true;
     return this.#wire.close();
   }
 }
@@ -156,6 +160,7 @@ export class ModernConnection implements Connection {
   readonly #shared: Wire | undefined;
   readonly #openWire: OpenWire;
   readonly #inFlight: Set<Exchange>;
+  isGivenUp = false;
 
   private constructor(
     client: Fields,
@@ -245,6 +250,7 @@ export class ModernConnection implements Connection {
   }
 
   async close(): Promise<void> {
+    this.isGivenUp = true;
     await this.#shared?.close();
   }
 }

@@ -48,8 +48,8 @@ const taskMethods = ['tasks/get', 'tasks/update', 'tasks/cancel'] as const;
 class GatewayServer extends McpServer {
   readonly #schemaOf: (name: string) => Record<string, unknown> | undefined;
 
-  constructor(gateway: Gateway) {
-    const { info, capabilities, instructions } = gateway.facts();
+  constructor(gateway: Gateway, era: Era) {
+    const { info, capabilities, instructions } = gateway.facts(era);
     super(
       { name: 'quittance', version: '0', ...info },
       { capabilities: { ...capabilities }, ...(instructions !== undefined && { instructions }) },
@@ -82,7 +82,7 @@ export class Face {
       upstreams: gateway.upstreams,
       names: gateway.names,
       sendTo: (upstream) => this.sendTo(upstream),
-      showTools: (upstream, listed) => gateway.showTools(upstream, listed, options.caller),
+      showTools: (upstream, listed, isWhole) => gateway.showTools(upstream, listed, isWhole, options.caller),
       ownTools: gateway.ownTools(),
       log: gateway.log,
     });
@@ -96,7 +96,7 @@ export class Face {
 
   #create(): McpServer {
     const { gateway, era, request } = this.#options;
-    const product = new GatewayServer(gateway);
+    const product = new GatewayServer(gateway, era);
     const { server } = product;
     for (const method of [...served, 'logging/setLevel']) server.removeRequestHandler(method);
     const handle = (asked: RelayedRequest, context: ServerContext): Promise<Fields> =>

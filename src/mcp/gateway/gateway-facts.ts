@@ -1,17 +1,17 @@
 /** What the gateway says about itself to clients. A single server shows through; several are summed up. */
 import type { ServerFacts } from './connection.ts';
-import type { Fields } from './relayed-request.ts';
+import type { Era, Fields } from './relayed-request.ts';
 import { toFields, isFields } from './relayed-request.ts';
 
 export type NamedFacts = { readonly server: string; readonly facts: ServerFacts | undefined };
 
-export function gatewayFacts(servers: readonly NamedFacts[], me: Fields): ServerFacts {
+export function gatewayFacts(servers: readonly NamedFacts[], me: Fields, era: Era): ServerFacts {
   const [only] = servers;
   if (servers.length === 1 && only?.facts !== undefined) {
     const { info, capabilities, instructions } = only.facts;
     return {
       info: typeof info['name'] === 'string' ? info : me,
-      capabilities: withChanges(capabilities),
+      capabilities: withOwn(capabilities, era),
       instructions,
     };
   }
@@ -23,16 +23,19 @@ export function gatewayFacts(servers: readonly NamedFacts[], me: Fields): Server
   const capabilities = known.reduce<Fields>((sum, { capabilities: own }) => merge(sum, own), { tools: {} });
   return {
     info: me,
-    capabilities: withChanges(capabilities),
+    capabilities: withOwn(capabilities, era),
     instructions: told.length === 0 ? undefined : told.join('\n\n'),
   };
 }
 
-/** Reviews and restarts change the list of tools, also if the server itself never does. */
-const withChanges = (capabilities: Fields): Fields =>
-  capabilities['tools'] === undefined
-    ? capabilities
-    : { ...capabilities, tools: { ...toFields(capabilities['tools']), listChanged: true } };
+/** Restarts change the list of tools, also if the server itself never does. Held calls are tasks for modern clients. */
+function withOwn(capabilities: Fields, era: Era): Fields {
+  const { tools, extensions } = capabilities;
+  if (tools === undefined) return capabilities;
+  const own = { ...capabilities, tools: { ...toFields(tools), listChanged: true } };
+  if (era === 'legacy') return own;
+  return { ...own, extensions: { ...toFields(extensions), 'io.modelcontextprotocol/tasks': {} } };
+}
 
 function merge(one: Fields, other: Fields): Fields {
   const merged: Record<string, unknown> = { ...one };

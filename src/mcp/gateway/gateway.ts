@@ -5,17 +5,18 @@ import { createIds } from '../../base/ids.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
 import type { GatewayConfig } from '../config/server-entry.ts';
+import type { ToolReviews } from '../review/tool-reviews.ts';
 import { CallSessions } from './call-sessions.ts';
 import type { Caller, ClientRequest } from './client-request.ts';
 import type { ServerFacts } from './connection.ts';
 import { gatewayFacts } from './gateway-facts.ts';
 import { GovernedCalls } from './governed-calls.ts';
 import { HeldCalls } from './held-calls.ts';
-import type { Fields, RelayedRequest } from './relayed-request.ts';
+import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { StateSigner } from './signed-state.ts';
-import type { CatalogTool, ReviewTool } from './tool-catalog.ts';
+import type { CatalogTool } from './tool-catalog.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 import { ServerNames } from './server-names.ts';
 import type { UpstreamStatus } from './upstream.ts';
@@ -25,8 +26,8 @@ export type GatewayOptions = {
   readonly config: GatewayConfig;
   readonly ledger: Ledger;
   readonly contracts?: Contracts;
-  /** What people said about tools. Without it, tools that nothing is known about ask. */
-  readonly review?: ReviewTool;
+  /** What people answered about tools. Without it, only tools that nothing is known about ask. */
+  readonly reviews?: ToolReviews;
   readonly version: string;
   /** Where people decide about held calls: the address of `quittance serve`. */
   readonly consoleUrl?: string;
@@ -104,7 +105,7 @@ export class Gateway {
       ledger,
       contracts,
       names: this.names,
-      review: options.review,
+      reviews: options.reviews,
       observe: config.observe,
       callTool: this.#calls.callUpstream,
       log: this.log,
@@ -112,9 +113,9 @@ export class Gateway {
   }
 
   /** The gateway as clients see it. */
-  facts(): ServerFacts {
-    const servers = this.upstreams.map(({ name, facts }) => ({ server: name, facts }));
-    return gatewayFacts(servers, this.#me);
+  facts(era: Era): ServerFacts {
+    const servers = this.upstreams.map((each) => ({ server: each.name, facts: each.factsFor(era) }));
+    return gatewayFacts(servers, this.#me, era);
   }
 
   status(): GatewayStatus {
@@ -145,7 +146,7 @@ export class Gateway {
   /** Asks the servers with resources to report changes of this one. */
   watch(uri: string): void {
     for (const upstream of this.upstreams)
-      if (toFields(upstream.facts?.capabilities['resources'])['subscribe'] === true)
+      if (toFields(upstream.factsFor('modern')?.capabilities['resources'])['subscribe'] === true)
         void upstream.watch(uri).catch(() => undefined); // another server may own it
   }
 
@@ -187,19 +188,45 @@ export class Gateway {
 
   async listTools(upstream: Upstream): Promise<void> {
     const mostPages = 100;
+    const all: unknown[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page++) {
       const params = cursor === undefined ? {} : { cursor };
       const result = await upstream.send({ method: 'tools/list', params }, noClient);
-      this.catalog.learn(upstream.entry, Array.isArray(result['tools']) ? result['tools'] : []);
+      all.push(...(Array.isArray(result['tools']) ? (result['tools'] as unknown[]) : []));
       cursor = textOf(result['nextCursor']);
-      if (cursor === undefined) return;
+      if (cursor === undefined) break;
     }
+    await this.#learn(upstream, all, true);
+  }
+
+  /** Answers of people are read before the tools are judged. A whole list is kept for review. */
+  async #learn(
+    upstream: Upstream,
+    listed: readonly unknown[],
+    isWhole: boolean,
+  ): Promise<readonly CatalogTool[]> {
+    const { reviews } = this.#options;
+    const { entry } = upstream;
+    if (reviews !== undefined && (await reviews.refresh([entry.name]))) this.catalog.reconsider(entry);
+    const seen = this.catalog.learn(entry, listed);
+    if (reviews !== undefined && isWhole) {
+      await reviews.note(
+        entry,
+        seen.map((tool) => tool.listed),
+      );
+    }
+    return seen;
   }
 
   /** The listed tools that this caller may see, under the names that clients use. */
-  showTools(upstream: Upstream, listed: readonly unknown[], caller: Caller): readonly unknown[] {
-    const seen = this.catalog.learn(upstream.entry, listed);
+  async showTools(
+    upstream: Upstream,
+    listed: readonly unknown[],
+    isWhole: boolean,
+    caller: Caller,
+  ): Promise<readonly unknown[]> {
+    const seen = await this.#learn(upstream, listed, isWhole);
     return seen
       .filter((tool) => this.#mayUse(caller, tool))
       .map(({ name, listed: tool }) => ({ ...tool, name }));
@@ -222,10 +249,19 @@ export class Gateway {
     const name = textOf(params['name']) ?? '';
     const own = await this.#held.callTool(name, params, client);
     if (own !== undefined) return own;
-    const tool = this.catalog.get(name) ?? (await this.#findTool(name));
+    const tool = await this.#currentTool(name);
     if (tool === undefined || !this.#mayUse(client.caller, tool))
       throw new ProtocolError(rpcCodes.invalidParams, `Unknown tool: ${name}`);
     return this.#calls.call(tool, params, client, sendTo(this.#upstream(tool.server)));
+  }
+
+  /** A person may have answered about a tool that asks. */
+  async #currentTool(name: string): Promise<CatalogTool | undefined> {
+    const tool = this.catalog.get(name) ?? (await this.#findTool(name));
+    if (tool?.asks === undefined || this.#options.reviews === undefined) return tool;
+    if (await this.#options.reviews.refresh([tool.server]))
+      this.catalog.reconsider(this.#upstream(tool.server).entry);
+    return this.catalog.get(name);
   }
 
   /** A client may call a tool that it listed in an earlier life of the gateway. */

@@ -137,7 +137,7 @@ export class GovernedCalls {
         server,
         tool: listed.name,
         ...(typeof name === 'string' && { client: name.slice(0, 100) }),
-        ...(this.#options.observe && asks !== undefined && { wouldAsk: asks }),
+        ...(this.#options.observe && asks?.always === false && { wouldAsk: asks.why }),
       },
     };
   }

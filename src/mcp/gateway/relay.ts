@@ -27,7 +27,11 @@ export type RelayOptions = {
   /** Sends over the connection that this client has to the server. */
   readonly sendTo: (upstream: Upstream) => SendToServer;
   /** Turns listed tools into what the client may see. */
-  readonly showTools: (upstream: Upstream, listed: readonly unknown[]) => readonly unknown[];
+  readonly showTools: (
+    upstream: Upstream,
+    listed: readonly unknown[],
+    isWhole: boolean,
+  ) => Promise<readonly unknown[]>;
   /** Tools of the gateway itself, after those of the servers. */
   readonly ownTools: readonly unknown[];
   readonly log: (server: string, line: string) => void;
@@ -102,7 +106,8 @@ export class Relay {
       if (page === undefined) continue;
       const next = textOf(page['nextCursor']);
       const isLast = next === undefined && index === upstreams.length - 1;
-      const items = this.#show(upstream, list.field, page[list.field]);
+      const isWhole = cursor === undefined && next === undefined;
+      const items = await this.#show(upstream, list.field, page[list.field], isWhole);
       // An empty page of one server would look like the end of the list to some clients.
       if (items.length === 0 && next === undefined && !isLast) continue;
       const { nextCursor: _, ...rest } = page;
@@ -127,8 +132,7 @@ export class Relay {
     { field, capability }: { readonly field: string; readonly capability: string },
   ): Promise<Fields | undefined> {
     const isOnly = this.#options.upstreams.length === 1;
-    if (!isOnly && upstream.facts !== undefined && upstream.facts.capabilities[capability] === undefined)
-      return undefined;
+    if (!isOnly && upstream.isKnown && !upstream.can(capability)) return undefined;
     const { cursor: _, ...rest } = params ?? {};
     try {
       const asked = { ...rest, ...(cursor !== undefined && { cursor }) };
@@ -143,11 +147,16 @@ export class Relay {
     }
   }
 
-  #show(upstream: Upstream, field: string, given: unknown): readonly unknown[] {
+  async #show(
+    upstream: Upstream,
+    field: string,
+    given: unknown,
+    isWhole: boolean,
+  ): Promise<readonly unknown[]> {
     const { names, showTools } = this.#options;
     switch (field) {
       case 'tools':
-        return showTools(upstream, Array.isArray(given) ? given : []);
+        return showTools(upstream, Array.isArray(given) ? given : [], isWhole);
       case 'prompts':
         return toFieldsList(given).flatMap((prompt) => {
           const name = names.toClient(upstream.name, String(prompt['name']));
@@ -205,9 +214,7 @@ export class Relay {
   /** Asks the servers with resources in order, until one does not refuse. */
   async #tryEach(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
     const { upstreams } = this.#options;
-    const able = upstreams.filter(
-      ({ facts }) => upstreams.length === 1 || facts?.capabilities['resources'] !== undefined,
-    );
+    const able = upstreams.filter((upstream) => upstreams.length === 1 || upstream.can('resources'));
     let refused: unknown = new ProtocolError(rpcCodes.invalidParams, 'Unknown resource');
     for (const upstream of able) {
       try {
@@ -233,7 +240,7 @@ export class Relay {
   async #toAll(request: RelayedRequest, client: ClientRequest): Promise<void> {
     await Promise.allSettled(
       this.#options.upstreams
-        .filter(({ facts }) => facts?.capabilities['logging'] !== undefined)
+        .filter((upstream) => upstream.can('logging'))
         .map((upstream) => this.#send(upstream, request, client)),
     );
   }

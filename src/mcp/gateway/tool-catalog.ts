@@ -14,19 +14,18 @@ import { ToolDecision } from '../../runtime/host/tool-decision.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { ServerEntry, ToolSetting } from '../config/server-entry.ts';
+import type { ToolReview, ToolReviews } from '../review/tool-reviews.ts';
 import type { ListedTool } from '../tools/listed-tool.ts';
 import { classifyListed, readListedTool, toolDigest } from '../tools/listed-tool.ts';
 import type { CallUpstream } from '../tools/tool-from-listed.ts';
 import { toolFromListed } from '../tools/tool-from-listed.ts';
 import type { ServerNames } from './server-names.ts';
 
-/** What people said about a tool. */
-export type ToolReview =
-  | { readonly status: 'approved'; readonly mode: ToolMode }
-  | { readonly status: 'unknown' }
-  | { readonly status: 'changed'; readonly mode: ToolMode };
-
-export type ReviewTool = (entry: ServerEntry, listed: ListedTool) => ToolReview;
+export type ToolQuestion = {
+  readonly why: string;
+  /** Asked in observe mode too: a person approved something else. */
+  readonly always: boolean;
+};
 
 export type CatalogTool = {
   /** The name that clients see. */
@@ -36,14 +35,15 @@ export type CatalogTool = {
   readonly setting: ToolSetting;
   readonly tool: AnyTool;
   /** Why calls of this tool ask a person. Undefined if nothing about the tool itself does. */
-  readonly asks: string | undefined;
+  readonly asks: ToolQuestion | undefined;
 };
 
 export type CatalogOptions = {
   readonly ledger: Ledger;
   readonly contracts: Contracts | undefined;
   readonly names: ServerNames;
-  readonly review: ReviewTool | undefined;
+  /** The answers of people. Without them, only tools that nothing is known about ask. */
+  readonly reviews: ToolReviews | undefined;
   /** Tools that would ask run, and the record says why they would have asked. */
   readonly observe: boolean;
   readonly callTool: (entry: ServerEntry) => CallUpstream;
@@ -84,9 +84,10 @@ export class ToolCatalog {
     return seen;
   }
 
-  /** Reviews have changed: the tools are judged again. */
-  reconsider(): void {
-    this.#digests.clear();
+  /** The answers about this server have changed: its tools are judged again. */
+  reconsider(entry: ServerEntry): void {
+    for (const { name, server, listed } of [...this.#tools.values()])
+      if (server === entry.name) this.#tools.set(name, this.#make(entry, listed, name));
     this.#renew();
   }
 
@@ -119,8 +120,9 @@ export class ToolCatalog {
       ? (entry.tools[listed.name] ?? {})
       : {};
     const found = classifyListed(listed, { isTrusted: entry.isTrusted });
-    const review = this.#options.review?.(entry, listed) ?? { status: 'unknown' };
-    const mode = setting.mode ?? (review.status === 'unknown' ? found.mode : review.mode);
+    const review = this.#options.reviews?.read(entry, listed);
+    const approved = review === undefined || review.status === 'unknown' ? undefined : review.mode;
+    const mode = setting.mode ?? approved ?? found.mode;
     const tool = toolFromListed(listed, {
       name,
       server: entry.name,
@@ -167,15 +169,30 @@ export class ToolCatalog {
       ...(contracts !== undefined && { contracts }),
       ...(observe && { treatments: { destructive: 'run', local: 'run' } as const }),
       onPreToolUse: ({ toolName }) => {
-        const asks = observe ? undefined : this.#tools.get(toolName)?.asks;
-        return asks === undefined ? ToolDecision.allow : ToolDecision.requiresConfirmation(asks);
+        const asks = this.#tools.get(toolName)?.asks;
+        return asks === undefined || (observe && !asks.always)
+          ? ToolDecision.allow
+          : ToolDecision.requiresConfirmation(asks.why);
       },
     });
   }
 }
 
-function whyAsk(setting: ToolSetting, review: ToolReview, origin: string): string | undefined {
-  if (review.status === 'changed') return 'The tool has changed since it was approved.';
-  if (review.status === 'approved' || setting.mode !== undefined) return undefined;
-  return origin === 'default' ? 'It is not known what this tool does.' : undefined;
+function whyAsk(
+  setting: ToolSetting,
+  review: ToolReview | undefined,
+  origin: string,
+): ToolQuestion | undefined {
+  switch (review?.status) {
+    case 'approved':
+      return undefined;
+    case 'changed':
+      return { why: `The ${review.changed} has changed since a person approved it.`, always: true };
+    case 'unknown':
+      return { why: 'This tool was not reviewed yet.', always: false };
+    case undefined: {
+      const isUnknown = setting.mode === undefined && origin === 'default';
+      return isUnknown ? { why: 'It is not known what this tool does.', always: false } : undefined;
+    }
+  }
 }

@@ -68,7 +68,7 @@ export class Upstream {
   readonly #borrowable = new Map<string, LegacyConnection[]>();
   readonly #borrowed = new Set<Connection>();
   readonly #queue: (() => void)[] = [];
-  #facts: ServerFacts | undefined;
+  readonly #facts = new Map<Era, ServerFacts>();
   #state = { starting: 0, failures: 0, restarts: 0, oddities: 0, retryAt: 0 };
   #lastError: string | undefined;
   readonly #watched = new Set<string>();
@@ -85,9 +85,18 @@ export class Upstream {
     return this.entry.name;
   }
 
-  /** What the server said about itself last. */
-  get facts(): ServerFacts | undefined {
-    return this.#facts;
+  /** What the server said about itself last, in this era of the protocol if it speaks it. */
+  factsFor(era: Era): ServerFacts | undefined {
+    return this.#facts.get(era) ?? this.#facts.get(era === 'legacy' ? 'modern' : 'legacy');
+  }
+
+  /** Does the server have this capability, as far as is known? */
+  can(capability: string): boolean {
+    return [...this.#facts.values()].some(({ capabilities }) => capabilities[capability] !== undefined);
+  }
+
+  get isKnown(): boolean {
+    return this.#facts.size > 0;
   }
 
   status(): UpstreamStatus {
@@ -268,7 +277,7 @@ export class Upstream {
     this.#state.starting += 1;
     try {
       const opened = await open();
-      this.#facts = opened.facts;
+      this.#facts.set(opened.era, opened.facts);
       this.#open.set(opened, this.#host.now());
       if (this.#state.failures > 0) this.#state.restarts += 1;
       return opened;
@@ -290,7 +299,7 @@ export class Upstream {
       onClose: (connection) => {
         const since = this.#open.get(connection);
         this.#open.delete(connection);
-        if (!this.#closed && since !== undefined) {
+        if (!this.#closed && !connection.isGivenUp && since !== undefined) {
           if (this.#host.now() - since > healthyMs) this.#state.failures = 0;
           this.#failed(new Error('The connection ended.'));
         }
