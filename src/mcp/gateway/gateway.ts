@@ -285,6 +285,7 @@ export class Gateway {
   }
 
   async close(): Promise<void> {
+    this.#calls.close();
     for (const face of this.#faces) await face.close();
     await Promise.all(this.upstreams.map((upstream) => upstream.close()));
     await this.catalog.close();

@@ -64,6 +64,11 @@ export class GovernedCalls {
     this.#options = options;
   }
 
+  /** Calls that wait for answers of a client end. The others end with their servers. */
+  close(): void {
+    for (const call of this.#open.values()) call.giveUp('The gateway is closing.');
+  }
+
   get openCount(): number {
     return this.#open.size;
   }
@@ -182,9 +187,12 @@ export class GovernedCalls {
       const send = call?.send ?? this.#options.sendDetached(entry.name);
       const meta = { ...call?.firstRequest.meta };
       delete meta['quittance/callId'];
+      // A client may send answers before it was asked.
+      const early = call?.firstRequest.requestState === undefined && call?.firstRequest.inputResponses;
       let params: Fields = {
         name,
         arguments: args,
+        ...(early !== undefined && early !== false && { inputResponses: early }),
         ...(Object.keys(meta).length > 0 && { _meta: meta }),
       };
       for (;;) {

@@ -106,7 +106,7 @@ export class OpenCall {
     for (;;) {
       if (this.#task !== undefined) return { type: 'task', result: this.#task };
       if (this.#rounds.size > 0) {
-        this.#patience = setTimeout(() => this.#giveUp(), patienceMs);
+        this.#patience = setTimeout(() => this.giveUp('The client did not answer in time.'), patienceMs);
         this.#patience.unref();
         const requests = Object.assign({}, ...[...this.#rounds].map((round) => round.requests)) as Fields;
         return { type: 'asked', requests };
@@ -115,8 +115,10 @@ export class OpenCall {
     }
   }
 
-  #giveUp(): void {
-    for (const round of this.#rounds) round.giveUp(new ClientGone('The client did not answer in time.'));
+  /** Ends the wait for answers of the client. */
+  giveUp(why: string): void {
+    clearTimeout(this.#patience);
+    for (const round of this.#rounds) round.giveUp(new ClientGone(why));
     this.#rounds.clear();
   }
 

@@ -5,6 +5,8 @@ import type { ServerEntry } from '../config/server-entry.ts';
 
 /** Larger answers end the connection. Embedded files are base64, so this is well above any sensible result. */
 const mostBytes = 64 * 1024 * 1024;
+/** On a pipe. The SDK copies the line with every part that arrives, so a longer limit would cost too much time. */
+const mostLineBytes = 16 * 1024 * 1024;
 
 /**
  * A new connection to a server: its process, or its address. A process gets the environment that its entry names, and
@@ -24,7 +26,7 @@ export function openTransport(
         args: [...entry.args],
         env: { ...entry.env },
         stderr: 'pipe',
-        maxBufferSize: mostBytes,
+        maxBufferSize: mostLineBytes,
         ...(entry.cwd !== undefined && { cwd: entry.cwd }),
       });
       transport.stderr?.on('data', (chunk: unknown) => {

@@ -12,7 +12,6 @@ import type { Runtime } from '../../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
 import { ToolDecision } from '../../runtime/host/tool-decision.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
-import type { ToolMode } from '../../tool/mode.ts';
 import type { ServerEntry, ToolSetting } from '../config/server-entry.ts';
 import type { ToolReview, ToolReviews } from '../review/tool-reviews.ts';
 import type { ListedTool } from '../tools/listed-tool.ts';
@@ -86,7 +85,7 @@ export class ToolCatalog {
 
   /** The answers about this server have changed: its tools are judged again. */
   reconsider(entry: ServerEntry): void {
-    for (const { name, server, listed } of [...this.#tools.values()])
+    for (const { name, server, listed } of this.#tools.values())
       if (server === entry.name) this.#tools.set(name, this.#make(entry, listed, name));
     this.#renew();
   }

@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TokenFile } from '../../../src/http/token-file.ts';
+import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
+import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { effectServer, effectsIn, makeFolder } from './start-gateway.ts';
+
+async function start(): Promise<{ url: string; file: string; tokens: TokenFile }> {
+  const file = join(makeFolder(), 'effects');
+  const ledger = createMemoryLedger();
+  const tokens = new TokenFile(undefined, () => ledger.now());
+  const servers = [effectServer('notes', file)];
+  const gateway = createMcpGateway({ config: { servers, observe: true }, ledger, version: '1' });
+  onTestFinished(() => gateway.close());
+  await gateway.start();
+  const http = await gateway.listen({ port: 0, access: { type: 'tokens', tokens } });
+  onTestFinished(() => http.close());
+  return { url: http.url, file, tokens };
+}
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+};
+
+const post = (url: string, headers: Record<string, string>, body: unknown = initialize): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+async function connect(url: string, token: string, mode: 'legacy' | 'auto'): Promise<Client> {
+  const client = new Client({ name: 'probe', version: '1' }, { versionNegotiation: { mode } });
+  onTestFinished(() => client.close());
+  const headers = { authorization: `Bearer ${token}` };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  return client;
+}
+
+describe('the HTTP endpoint', () => {
+  it('asks for a token, and says where its metadata is', async () => {
+    const { url } = await start();
+    for (const headers of [{}, { authorization: 'Bearer wrong' }, { authorization: 'Basic x' }] as const) {
+      const response = await post(url, { ...headers });
+      expect(response.status).toBe(401);
+      const metadata = /resource_metadata="([^"]+)"/.exec(
+        response.headers.get('www-authenticate') ?? '',
+      )?.[1];
+      expect(await (await fetch(metadata ?? '')).json()).toMatchObject({ resource: url });
+    }
+    expect((await fetch(new URL('/status', url))).status).toBe(401);
+  });
+
+  it('refuses other host names and pages of other origins before it looks at the token', async () => {
+    const { url, tokens } = await start();
+    const { token } = tokens.create({ name: 'agent', role: 'operator' });
+    const authorization = `Bearer ${token}`;
+    expect((await post(url, { authorization, origin: 'https://evil.example' })).status).toBe(403);
+    // A name that an attacker points at this address. Fetch does not let a test set Host.
+    const { request } = await import('node:http');
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const sent = request(
+        url,
+        { method: 'POST', headers: { host: 'evil.example', authorization } },
+        (got) => {
+          got.resume();
+          resolve(got.statusCode);
+        },
+      );
+      sent.on('error', reject);
+      sent.end('{}');
+    });
+    expect(status).toBe(403);
+  });
+
+  it.each(['legacy', 'auto'] as const)('shows a %s viewer only tools that read', async (mode) => {
+    const { url, file, tokens } = await start();
+    const viewer = tokens.create({ name: 'reader', role: 'viewer' });
+    const client = await connect(url, viewer.token, mode);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['get_meta', 'check_call']);
+    await expect(client.callTool({ name: 'create_note', arguments: { text: 'a' } })).rejects.toThrow(
+      'Unknown tool',
+    );
+    expect(effectsIn(file)).toEqual([]);
+  });
+
+  it('never passes a token on, and ends when the token is revoked', async () => {
+    const { url, tokens } = await start();
+    const { token } = tokens.create({ name: 'agent', role: 'operator' });
+    const client = await connect(url, token, 'auto');
+    const result = await client.callTool({ name: 'get_meta', arguments: {} });
+    expect(JSON.stringify(result)).not.toContain(token);
+    tokens.revoke('agent');
+    await expect(client.callTool({ name: 'get_meta', arguments: {} })).rejects.toThrow(/401|nauthorized/);
+  });
+
+  it('does not let another caller into a session', async () => {
+    const { url, tokens } = await start();
+    const [one, two] = [
+      tokens.create({ name: 'one', role: 'operator' }),
+      tokens.create({ name: 'two', role: 'operator' }),
+    ];
+    const opened = await post(url, { authorization: `Bearer ${one.token}` });
+    const session = opened.headers.get('mcp-session-id') ?? '';
+    expect(session).not.toBe('');
+    const list = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} };
+    const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
+    expect((await post(url, { ...headers, authorization: `Bearer ${two.token}` }, list)).status).toBe(404);
+    expect((await post(url, { ...headers, authorization: `Bearer ${one.token}` }, list)).status).toBe(200);
+  });
+
+  it('refuses bodies that are too long or not JSON', async () => {
+    const { url, tokens } = await start();
+    const { token } = tokens.create({ name: 'agent', role: 'operator' });
+    const authorization = `Bearer ${token}`;
+    expect((await post(url, { authorization }, '{')).status).toBe(400);
+    expect((await post(url, { authorization }, `"${'x'.repeat(5_000_000)}"`)).status).toBe(413);
+  });
+});
