@@ -11,6 +11,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { Answer, AnswerFile } from '../answer/answer.ts';
 import { toAnswer } from '../answer/answer.ts';
+import { fillMcpFiles } from '../adopt/mcp-content.ts';
 import { isToolOutcomeError, ToolOutcomeError } from '../answer/outcome-error.ts';
 
 /**
@@ -67,9 +68,15 @@ export function modelOutput(
     const isOutcome = isToolOutcome(output);
     const outcome = isOutcome ? output : await findOutcome(toolCallId, output);
     const answer = outcome && (await toAnswer(ledger, sessionId, outcome));
-    const view = own !== undefined && !isOutcome ? await own(options as never) : undefined; // the value that the SDK passes
+    if (own === undefined || isOutcome)
+      return answer === undefined
+        ? { type: 'text', value: JSON.stringify(output) ?? 'null' }
+        : withMore(contentOf(answer), answer);
+    // The tool's own function gets the files of an MCP result where it expects them.
+    const { value, rest } = fillMcpFiles(output, answer?.files ?? []);
+    const view = await own({ ...options, output: value } as never); // as the SDK passes it
     if (answer === undefined) return view ?? { type: 'text', value: JSON.stringify(output) ?? 'null' };
-    return withMore(view ?? contentOf(answer), answer);
+    return withMore(view ?? contentOf(answer), { ...answer, files: rest });
   };
 }
 

@@ -12,6 +12,7 @@ import { compileSchema } from '../../tool/schema.ts';
 import { isStandardSchema } from '../../tool/standard-schema.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import { keepMcpFiles } from '../adopt/mcp-content.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
 /** The second argument of a tool in the AI SDK. */
@@ -69,9 +70,13 @@ export async function readAiSdkTool(
     output: await readSchema(given.outputSchema, { tool: name, what: 'output' }),
     asks: readAsks(given),
     hints: readHints(given),
-    run: (args, native, { callId, signal }) =>
+    run: async (args, native, { callId, signal, attach }) => {
       // The signal of the call also ends at its deadline, not only with the run.
-      lastOf(execute.call(given, args, { toolCallId: callId, messages: [], ...native, abortSignal: signal })),
+      const passed = { toolCallId: callId, messages: [], ...native, abortSignal: signal };
+      const output = await lastOf(execute.call(given, args, passed));
+      // A tool of the SDK's MCP client returns the whole result. A tool with a schema has its own shape.
+      return given.outputSchema === undefined ? keepMcpFiles(output, attach) : output;
+    },
   };
 }
 

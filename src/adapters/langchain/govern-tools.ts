@@ -40,6 +40,11 @@ export type LangChainOptions = AdapterOptions<LangChainConfig> & {
    * calls judged, held and recorded. Needs that middleware.
    */
   readonly middlewareTools?: readonly string[];
+  /**
+   * The class `StructuredTool` of `@langchain/core/tools`. Needed if none of the tools comes from LangChain, for example
+   * if all are made by `defineTool` or `governMcp`.
+   */
+  readonly toolClass?: { readonly prototype: object };
 };
 
 export type GovernedTools<Tools extends readonly unknown[]> = {
@@ -75,7 +80,9 @@ export async function governTools<
   reportVersions('quittance/langchain', options.onTrouble);
   refuseNoList('quittance/langchain', tools);
   if (tools.length === 0 && options.middlewareTools === undefined) return governNothing(options);
-  const Base = findToolClass(tools);
+  const { toolClass } = options;
+  const example: unknown = toolClass && Object.create(toolClass.prototype);
+  const Base = findToolClass(example === undefined ? tools : [...tools, example]);
   await selfTest('quittance/langchain', async (probeOptions, body) => {
     const tool = Object.assign(new Base({}), { name: probe.name, schema: { type: 'object' }, _call: body });
     const [tested] = wrap([tool], Base, probeOptions).tools;
@@ -92,6 +99,7 @@ function governNothing<Tools extends readonly unknown[]>({
   interruptOn: _interruptOn,
   ungoverned: _ungoverned,
   middlewareTools: _middlewareTools,
+  toolClass: _toolClass,
   principal: _principal,
   attrs: _attrs,
   approver: _approver,
@@ -115,6 +123,7 @@ function wrap<Tools extends readonly unknown[]>(
     interruptOn = {},
     ungoverned = [],
     middlewareTools = [],
+    toolClass: _toolClass,
     principal,
     attrs,
     approver,

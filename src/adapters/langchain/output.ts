@@ -16,7 +16,7 @@ export async function readToolOutput(
   try {
     value = await lastOf(await given);
   } catch (error) {
-    throw isInterrupt(error) ? refuseInterrupt(context, error) : error;
+    throw isInterrupt(error) ? refuseInterrupt(context, error) : (readMcpError(error) ?? error);
   }
   if (isMarked(value, 'lg_name', 'Command')) throw refuseCommand(context);
   if (isMarked(value, 'lc_direct_tool_output', true)) {
@@ -33,6 +33,17 @@ export async function readToolOutput(
     );
   const [content, artifact] = value as [unknown, unknown];
   return { output: keepFiles(content, context), artifact };
+}
+
+/** The framework's MCP client throws if a server reports an error. The tool then knows what it did. */
+function readMcpError(error: unknown): ToolError | undefined {
+  if (!(error instanceof Error) || error.name !== 'ToolException') return undefined;
+  const [, said] = /^MCP tool '.*?' on server '.*?' returned an error: (.*)$/s.exec(error.message) ?? [];
+  return said === undefined
+    ? undefined
+    : new ToolError('tool.reported_error', said || 'The MCP server reported an error without a text.', {
+        cause: error,
+      });
 }
 
 /** A tool may stream its progress. It must not be shown before it is judged, so only the return value counts. */

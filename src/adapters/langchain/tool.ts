@@ -48,7 +48,8 @@ export function findToolClass(tools: readonly unknown[]): LangChainToolClass {
     'config.invalid',
     'governTools expects LangChain tools, but found none in the list. At least one must be made by ' +
       'tool(…) of langchain or @langchain/core/tools, or be an instance of a class that extends ' +
-      'StructuredTool.',
+      'StructuredTool. If all are made by defineTool or governMcp, pass that class: ' +
+      'governTools(tools, { toolClass: StructuredTool }).',
   );
 }
 

@@ -14,6 +14,7 @@ import type { ToolContext } from '../../tool/tool-context.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { AiSdkCallOptions } from '../ai-sdk/tool.ts';
 import { readAiSdkTool } from '../ai-sdk/tool.ts';
+import { keepMcpFiles } from '../adopt/mcp-content.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
 /** Mastra's context of a tool call. */
@@ -109,7 +110,8 @@ export async function readMastraTool(
     run: async (args, native, context) => {
       const output = await execute.call(given, args, toPassed(native, context));
       throwWhereInvalid(output);
-      return output;
+      // A tool of Mastra's MCP client returns the whole result, unless it has structured content.
+      return given.outputSchema === undefined ? keepMcpFiles(output, context.attach) : output;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { isJsonObject } from '../../base/json.ts';
+import { ToolError } from '../../call/tool-error.ts';
 
 /**
  * Throws if the result of an MCP tool is an error. The server marks it next to the content; the SDK keeps the mark on
@@ -9,5 +10,8 @@ export function refuseMcpError(content: unknown): void {
   const texts = (content as readonly unknown[]).flatMap((part) =>
     isJsonObject(part) && typeof part['text'] === 'string' ? [part['text']] : [],
   );
-  throw new Error(texts.join('\n') || 'The MCP server reported an error without a text.');
+  throw new ToolError(
+    'tool.reported_error',
+    texts.join('\n') || 'The MCP server reported an error without a text.',
+  );
 }

@@ -4,8 +4,10 @@
  */
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
+import type { JsonValue } from '../../base/json.ts';
 import { describeValue } from '../../tool/describe-value.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import { keepMcpPart } from '../adopt/mcp-content.ts';
 import { refuseMcpError } from './mcp-error.ts';
 import type { OpenAiAgentsCall } from './tool.ts';
 import { readHints } from '../adopt/tool-hints.ts';
@@ -13,6 +15,7 @@ import { readHints } from '../adopt/tool-hints.ts';
 /** The parts of an MCP server of the SDK that this adapter uses. Methods, so that the real type matches. */
 export interface OpenAiAgentsMcpServer {
   readonly name: string;
+  readonly useStructuredContent?: boolean | undefined;
   listTools(): Promise<readonly unknown[]>;
   callTool(
     name: string,
@@ -32,7 +35,12 @@ export async function listMcpTools(
 }
 
 function readMcpTool(server: OpenAiAgentsMcpServer, tool: unknown): AdoptedTool<OpenAiAgentsCall> {
-  const { name, description, inputSchema } = (isJsonObject(tool) ? tool : {}) as Record<string, unknown>;
+  const { name, description, inputSchema, outputSchema } = (isJsonObject(tool) ? tool : {}) as Record<
+    string,
+    unknown
+  >;
+  // The SDK leaves structured content out, unless its server is set up for it.
+  const usesStructure = server.useStructuredContent === true && isJsonObject(outputSchema);
   if (typeof name !== 'string')
     throw new QuittanceError(
       'config.invalid',
@@ -43,9 +51,16 @@ function readMcpTool(server: OpenAiAgentsMcpServer, tool: unknown): AdoptedTool<
     description: typeof description === 'string' ? description : undefined,
     input: isJsonObject(inputSchema) ? { type: 'object', ...inputSchema } : undefined,
     hints: readHints(tool),
-    run: async (args, _native, { signal }) => {
+    ...(usesStructure && { output: outputSchema }),
+    run: async (args, _native, { signal, attach }) => {
       const given = args as Record<string, unknown>; // an object, according to its schema
-      return readMcpResult(await server.callTool(name, given, undefined, { signal }));
+      const content = await server.callTool(name, given, undefined, { signal });
+      const structured = usesStructure && isList(content) ? content.structuredContent : undefined;
+      const output = readMcpResult(content);
+      const kept = Array.isArray(output)
+        ? output.map((part: JsonValue) => keepMcpPart(part, attach))
+        : keepMcpPart(output as JsonValue, attach); // it came as JSON
+      return structured ?? kept;
     },
   };
 }
@@ -55,3 +70,7 @@ export function readMcpResult(content: unknown): unknown {
   refuseMcpError(content);
   return Array.isArray(content) && content.length === 1 ? (content[0] as unknown) : content;
 }
+
+/** The SDK keeps the rest of a result on the list of its parts. */
+const isList = (content: unknown): content is readonly unknown[] & { readonly structuredContent?: unknown } =>
+  Array.isArray(content);

@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { ToolError } from '../../call/tool-error.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
+import { keepMcpPart } from '../../adapters/adopt/mcp-content.ts';
 
 /**
  * - `result`: everything that the server sent, so that a gateway can pass it on. A result that is one plain text is
@@ -41,7 +42,7 @@ export function readCallToolResult(
       'tool.invalid_output',
       'The MCP server answered with something that is not a tool result.',
     );
-  const parts = ((content ?? []) as readonly JsonValue[]).map((part) => readPart(part, textLimit, attach));
+  const parts = ((content ?? []) as readonly JsonValue[]).map((part) => keepMcpPart(part, attach, textLimit));
   if (result['isError'] === true) throw reportedError(result, parts, textLimit);
   return shape === 'value' ? toValue(parts, result['structuredContent']) : toOutput(result, parts);
 }
@@ -77,50 +78,4 @@ function reportedError(result: JsonObject, parts: readonly JsonValue[], textLimi
     texts.join('\n') || 'The tool reported an error without a text.',
     JSON.stringify(output).length > textLimit ? {} : { extras: { mcp_result: output } },
   );
-}
-
-function readPart(part: JsonValue, textLimit: number, attach: Attach): JsonValue {
-  if (!isJsonObject(part)) return part;
-  const { type, data, mimeType, resource } = part;
-  if (type === 'image' || type === 'audio') {
-    const file = attachData(data, mimeType, undefined, attach);
-    return file === undefined ? part : { ...part, data: file };
-  }
-  if (type !== 'resource' || !isJsonObject(resource)) return part;
-  const { blob, text, uri, mimeType: resourceType } = resource;
-  const name = typeof uri === 'string' ? uri : undefined;
-  const file = attachData(blob, resourceType, name, attach);
-  if (file !== undefined) return { ...part, resource: { ...resource, blob: file } };
-  if (typeof text !== 'string' || text.length <= textLimit) return part;
-  const long = attachFile(text, resourceType ?? 'text/plain', name, attach);
-  return long === undefined ? part : { ...part, resource: { ...resource, text: long } };
-}
-
-/** Data that does not survive decoding stays as it is. */
-function attachData(
-  data: JsonValue | undefined,
-  mimeType: JsonValue | undefined,
-  name: string | undefined,
-  attach: Attach,
-): JsonObject | undefined {
-  if (typeof data !== 'string' || data === '') return undefined;
-  const bytes = Buffer.from(data, 'base64');
-  return bytes.toString('base64') === data ? attachFile(bytes, mimeType, name, attach) : undefined;
-}
-
-function attachFile(
-  content: Uint8Array | string,
-  mimeType: JsonValue | undefined,
-  name: string | undefined,
-  attach: Attach,
-): JsonObject | undefined {
-  try {
-    return attach({
-      mimeType: typeof mimeType === 'string' ? mimeType : 'application/octet-stream',
-      content,
-      ...(name !== undefined && { name }),
-    });
-  } catch {
-    return undefined; // A call has a limited number of files. Further ones stay in the output.
-  }
 }
