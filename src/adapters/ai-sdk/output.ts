@@ -11,7 +11,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { Answer, AnswerFile } from '../answer/answer.ts';
 import { toAnswer } from '../answer/answer.ts';
-import { fillMcpFiles } from '../adopt/mcp-content.ts';
+import { fillMcpFiles } from '../adopt/keep-mcp-files.ts';
 import { isToolOutcomeError, ToolOutcomeError } from '../answer/outcome-error.ts';
 
 /**

@@ -12,7 +12,7 @@ import { compileSchema } from '../../tool/schema.ts';
 import { isStandardSchema } from '../../tool/standard-schema.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
-import { keepMcpFiles } from '../adopt/mcp-content.ts';
+import { keepMcpFiles } from '../adopt/keep-mcp-files.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
 /** The second argument of a tool in the AI SDK. */

@@ -14,7 +14,7 @@ import type { ToolContext } from '../../tool/tool-context.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { AiSdkCallOptions } from '../ai-sdk/tool.ts';
 import { readAiSdkTool } from '../ai-sdk/tool.ts';
-import { keepMcpFiles } from '../adopt/mcp-content.ts';
+import { keepMcpFiles } from '../adopt/keep-mcp-files.ts';
 import { readHints } from '../adopt/tool-hints.ts';
 
 /** Mastra's context of a tool call. */

@@ -7,7 +7,7 @@ import { isJsonObject } from '../../base/json.ts';
 import type { JsonValue } from '../../base/json.ts';
 import { describeValue } from '../../tool/describe-value.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
-import { keepMcpPart } from '../adopt/mcp-content.ts';
+import { keepMcpPart } from '../adopt/keep-mcp-files.ts';
 import { refuseMcpError } from './mcp-error.ts';
 import type { OpenAiAgentsCall } from './tool.ts';
 import { readHints } from '../adopt/tool-hints.ts';

@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { ToolError } from '../../call/tool-error.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
-import { keepMcpPart } from '../../adapters/adopt/mcp-content.ts';
+import { keepMcpPart } from '../../adapters/adopt/keep-mcp-files.ts';
 
 /**
  * - `result`: everything that the server sent, so that a gateway can pass it on. A result that is one plain text is
