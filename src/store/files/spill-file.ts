@@ -37,6 +37,8 @@ export class SpillFile {
   #file: OpenSpill | undefined;
   #used = 0;
   #lastEntryId: string | undefined;
+  /** Was the file found at its path in this turn of the event loop? */
+  #isChecked = false;
 
   /** `bytes`: space to allocate. */
   constructor(place: SpillOwner, bytes: number, salt: () => string) {
@@ -46,9 +48,18 @@ export class SpillFile {
     this.#prepare();
   }
 
-  /** Is there enough space for likely entries? A quarter of the file must be free. */
+  /**
+   * Is there enough space for likely entries? A quarter of the file must be free. Looks at the disk once per turn of
+   * the event loop: hundreds of calls may ask in the same one.
+   */
   get isReady(): boolean {
-    return this.#isOnDisk() && this.#bytes - this.#used >= this.#bytes / 4;
+    if (!this.#isChecked && this.#isOnDisk()) {
+      this.#isChecked = true;
+      setImmediate(() => {
+        this.#isChecked = false;
+      });
+    }
+    return this.#isChecked && this.#bytes - this.#used >= this.#bytes / 4;
   }
 
   add(entry: Entry): boolean {
@@ -143,8 +154,10 @@ export class SpillFile {
       if (this.#file !== undefined && findReplaced(this.#path, this.#file.identity) === undefined)
         return true;
     } catch {
+      this.#isChecked = false;
       return false;
     }
+    this.#isChecked = false;
     return this.#prepare();
   }
 

@@ -14,7 +14,7 @@ describe('the writer thread', () => {
   });
 
   test('is wanted at once for many appends', () => {
-    expect(new HandOver().isWanted(16)).toBe(true);
+    expect(new HandOver().isWanted(64)).toBe(true);
   });
 
   test('is wanted for single appends on a slow disk', () => {
@@ -30,13 +30,31 @@ describe('the writer thread', () => {
     expect(handOver.isWanted(1)).toBe(false);
   });
 
+  test('is not wanted for 32 calls in flight, whose batches write the index now and then', () => {
+    const handOver = new HandOver();
+    for (let round = 0; round < 20; round++) {
+      note(handOver, 127, 32, 0.6);
+      handOver.note(32, 40);
+      expect(handOver.isWanted(32)).toBe(false);
+    }
+  });
+
+  test('gives back to the main thread at 32 calls in flight', () => {
+    const handOver = new HandOver();
+    expect(handOver.isWanted(200)).toBe(true);
+    note(handOver, 50, 64, 1.2);
+    handOver.note(32, 40);
+    note(handOver, 80, 32, 0.6);
+    expect(handOver.isWanted(32)).toBe(false);
+  });
+
   test('gives back only after many small and quick batches in a row', () => {
     const handOver = new HandOver();
-    note(handOver, 100, 40, 0.8);
+    note(handOver, 100, 60, 0.8);
     note(handOver, 60, 1, 0.3);
     expect(handOver.isWanted(1)).toBe(true);
     // A burst in between begins the count again.
-    expect(handOver.isWanted(20)).toBe(true);
+    expect(handOver.isWanted(70)).toBe(true);
     note(handOver, 60, 1, 0.3);
     expect(handOver.isWanted(1)).toBe(true);
     note(handOver, 20, 1, 0.3);
@@ -45,9 +63,9 @@ describe('the writer thread', () => {
 
   test('keeps a load between the limits, whichever thread has it', () => {
     const busy = new HandOver();
-    busy.isWanted(16);
+    busy.isWanted(64);
     const calm = new HandOver();
-    for (const handOver of [busy, calm]) note(handOver, 1_000, 5, 0.5);
-    expect([busy.isWanted(5), calm.isWanted(5)]).toEqual([true, false]);
+    for (const handOver of [busy, calm]) note(handOver, 1_000, 40, 0.8);
+    expect([busy.isWanted(40), calm.isWanted(40)]).toEqual([true, false]);
   });
 });
