@@ -1,7 +1,7 @@
 /**
- * Decides which thread writes. A batch costs the writer thread two wake-ups more than the main thread, and the entries
- * of a batch are encoded for it and noted by both threads. So up to a few dozen calls in flight are fastest if the main
- * thread writes. Under more load, or on a slow disk, the main thread has better things to do than to wait for a flush.
+ * Decides which thread writes. A batch costs the writer thread two wake-ups more than the main thread. Its entries
+ * must also be encoded for the thread, and both threads note them. So the main thread is faster for up to a few dozen
+ * calls in flight. Under more load, or on a slow disk, it has better things to do than to wait for a flush.
  *
  * The writer thread takes over at once, and gives back only after many small and quick batches in a row. So a load
  * near the limit does not make the threads take turns, which would make each read what the other wrote.
