@@ -51,22 +51,26 @@ export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): W
     change.set('args', [...rest, ...words]);
     return { status: 'wrapped', change };
   };
-  if (env !== undefined && !isTexts(env)) return left('its "env" is not an object of texts');
+  if (env !== undefined && !isTable(env)) return left('its "env" is not an object');
   if (typeof command === 'string') {
     if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string'))
       return left('its "args" are not a list of texts');
     const { envFile, env_vars: named = [] } = entry;
     if (!Array.isArray(named)) return left('its "env_vars" are not a list');
     const names = named.map((each: unknown) => String(isTable(each) ? each['name'] : each));
+    const variables = [...new Set([...Object.keys(env ?? {}), ...names])];
+    // The command line would take it for an option.
+    if (variables.some((name) => name.startsWith('-'))) return left('a name in its "env" starts with "-"');
     return wrap({
       type: 'stdio',
       command,
       args,
-      env: [...new Set([...Object.keys(env ?? {}), ...names])],
+      env: variables,
       ...(typeof envFile === 'string' && { envFile }),
     });
   }
   const url = entry['url'];
+  if (env !== undefined && !isTexts(env)) return left('its "env" is not an object of texts');
   if (typeof url !== 'string') return left('it has neither a "command" nor a "url"');
   const signIn = signInKeys.find((key) => entry[key] !== undefined);
   if (signIn !== undefined) return left(`its client signs in by "${signIn}"`);

@@ -73,6 +73,19 @@ describe.each(clientFiles)('$client', ({ name, text }) => {
   });
 });
 
+test('a URL with a query, a password or a variable moves into the environment', () => {
+  const urls = [
+    `https://a.b/mcp?key=${secret}`,
+    `https://u:${secret}@a.b/mcp`,
+    'https://a.b/${input:key}/mcp',
+  ];
+  for (const url of urls) {
+    const [entry] = install('mcp.json', JSON.stringify({ mcpServers: { a: { url } } })).changed;
+    expect(entry?.to['env']).toEqual({ QUITTANCE_MCP_URL: url });
+    expect(JSON.stringify(entry?.to['args'])).not.toContain(url);
+  }
+});
+
 describe('comments and formatting', () => {
   test('of JSON stay, also within an entry', () => {
     const { text: installed } = install('mcp.json', clientFile('VS Code').text);
@@ -132,7 +145,9 @@ describe('left alone, with a reason:', () => {
     [{ url: 'https://a.b', headersHelper: 'token.sh' }, 'its client signs in by "headersHelper"'],
     [{ url: 'https://a.b', auth: { CLIENT_ID: 'x' } }, 'its client signs in by "auth"'],
     [{ command: 'x', args: 'y' }, 'its "args" are not a list of texts'],
-    [{ command: 'x', env: { A: 1 } }, 'its "env" is not an object of texts'],
+    [{ command: 'x', env: 'A=1' }, 'its "env" is not an object'],
+    [{ url: 'https://a.b', env: { A: 1 } }, 'its "env" is not an object of texts'],
+    [{ command: 'x', env: { '--observe': '1' } }, 'a name in its "env" starts with "-"'],
     [{ note: 'nothing' }, 'it has neither a "command" nor a "url"'],
   ])('%j', (entry, reason) => {
     const text = JSON.stringify({ mcpServers: { a: entry } });
