@@ -35,6 +35,7 @@ export function callPage(facts: CallPageFacts, page: PageLayout): string[] {
   return [
     ...head(facts, page),
     ...section('Timeline', timelineLines(events, inside), page),
+    ...section('Rules', rules(events, inside), page),
     ...section('Input', input(facts, inside), page),
     ...section('Preview', preview(call, inside), page),
     ...(call.status === 'held' && call.preview === undefined
@@ -90,6 +91,15 @@ function head({ summary, call, now }: CallPageFacts, page: PageLayout): string[]
     '',
     ...shown.flatMap(([name, value]) => labelled(name, value, page)),
   ];
+}
+
+/** Rules that fired. Those in observe mode changed nothing. */
+function rules(events: readonly CallEvent[], page: PageLayout): string[] {
+  return events
+    .flatMap((event) => (event.type === 'tool.decided' || event.type === 'tool.responded' ? event.rules : []))
+    .flatMap(({ ruleId, action, message, observed }) =>
+      labelled(observed === true ? `would ${action}` : action, `${ruleId}: ${message}`, page),
+    );
 }
 
 function input({ call, events }: CallPageFacts, page: PageLayout): string[] {

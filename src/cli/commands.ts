@@ -28,6 +28,7 @@ import { initCommand } from './commands/init.ts';
 import { mcpInstallCommand } from './commands/mcp-install.ts';
 import { mcpReviewCommand } from './commands/mcp-review.ts';
 import { mcpUninstallCommand } from './commands/mcp-uninstall.ts';
+import { mcpWrapCommand } from './commands/mcp-wrap.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { pendingCommand } from './commands/pending.ts';
@@ -74,11 +75,12 @@ export const commands: readonly CliCommand[] = [
   contractsExplainCommand,
   contractsSchemaCommand,
   backtestCommand,
+  serveCommand,
+  mcpCommand,
+  mcpWrapCommand,
   mcpInstallCommand,
   mcpUninstallCommand,
   mcpReviewCommand,
-  serveCommand,
-  mcpCommand,
   tokensCommand,
   createCompletionCommand(() => commands),
   createHelpCommand(() => commands),

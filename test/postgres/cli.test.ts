@@ -244,6 +244,18 @@ const table: Readonly<Record<string, Row>> = {
     ],
   },
   demo: { kind: 'alone' },
+  mcp: { kind: 'none', why: 'runs until it is stopped; test/mcp has its tests' },
+  'mcp wrap': { kind: 'none', why: 'runs until it is stopped; test/mcp has its tests' },
+  'mcp install': { kind: 'none', why: 'changes the configuration of a client' },
+  'mcp uninstall': { kind: 'none', why: 'changes the configuration of a client' },
+  'mcp review': {
+    kind: 'compared',
+    lines: [
+      ['mcp', 'review'],
+      ['mcp', 'review', '--json'],
+      ['mcp', 'review', '--forget', 'shop/none'],
+    ],
+  },
   completion: { kind: 'none', why: 'prints a script' },
   help: { kind: 'none', why: 'prints help' },
 };

@@ -18,19 +18,19 @@ export function clientPaths(
   { platform, home, project, env }: ClientSystem,
 ): readonly string[] {
   const path = platform === 'win32' ? win32 : posix;
-  const roaming = env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming');
+  const roaming = env['APPDATA'] || path.join(home, 'AppData', 'Roaming');
   const settings =
     platform === 'win32'
       ? roaming
       : platform === 'darwin'
         ? path.join(home, 'Library', 'Application Support')
-        : (env['XDG_CONFIG_HOME'] ?? path.join(home, '.config'));
-  const own = (variable: string, folder: string): string => env[variable] ?? path.join(home, folder);
+        : env['XDG_CONFIG_HOME'] || path.join(home, '.config');
+  const own = (variable: string, folder: string): string => env[variable] || path.join(home, folder);
   switch (client) {
     case 'claude-desktop':
       return [path.join(settings, 'Claude', 'claude_desktop_config.json')];
     case 'claude-code':
-      return [path.join(env['CLAUDE_CONFIG_DIR'] ?? home, '.claude.json'), path.join(project, '.mcp.json')];
+      return [path.join(env['CLAUDE_CONFIG_DIR'] || home, '.claude.json'), path.join(project, '.mcp.json')];
     case 'cursor':
       return [path.join(home, '.cursor', 'mcp.json'), path.join(project, '.cursor', 'mcp.json')];
     case 'vscode':

@@ -1,4 +1,5 @@
 import type { BeforeAnswer } from '../../policy/language/code-rule.ts';
+import type { PolicyCall } from '../../policy/language/policy-call.ts';
 import { contracts } from '../../contracts/contracts.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { ToolReview } from './tool-reviews.ts';
@@ -18,10 +19,18 @@ const timeoutSeconds = 24 * 3_600;
  * `contractsFromMultiple`. A changed tool asks in observe mode too: a person approved something else.
  */
 export function reviewRules({ reviewOf, observe }: ReviewRulesOptions): LoadedContracts {
+  const askByMode = ({ toolName }: PolicyCall): BeforeAnswer => {
+    const review = reviewOf(toolName);
+    if (review?.status !== 'approved' || (review.mode !== 'destructive' && review.mode !== 'local'))
+      return undefined;
+    return ask(`Tools of the mode ${review.mode} ask before they run.`);
+  };
   const ask = (message: string): BeforeAnswer => ({ action: 'ask', message, timeoutSeconds });
   return contracts({
     name: 'reviews of MCP tools',
     rules: [
+      // The runtime asks by mode itself, unless it observes.
+      ...(observe ? [{ id: 'mcp-mode-asks', mode: 'observe' as const, before: askByMode }] : []),
       {
         id: 'mcp-tool-not-reviewed',
         mode: observe ? 'observe' : 'enforce',
