@@ -8,7 +8,7 @@ import { inputVariable } from './expand-variables.ts';
 import type { QuittanceSettings } from './quittance-settings.ts';
 import { noSettings, readServerSetting, readQuittanceSettings } from './quittance-settings.ts';
 import type { ServerContext } from './read-server.ts';
-import { readServerAddress } from './read-server.ts';
+import { readOfferedTools, readServerAddress } from './read-server.ts';
 import type { GatewayConfig, ServerAddress, ServerEntry } from './server-entry.ts';
 import type { ServerRow } from './server-table.ts';
 import { findServers } from './server-table.ts';
@@ -55,6 +55,7 @@ export async function readMcpConfig(path: string, options: ReadMcpConfigOptions)
         isTrusted: set.some((each) => each?.trusted === true),
         tools: Object.assign(Object.create(null) as object, ...set.map((each) => each?.tools)),
         isDisabled,
+        ...readOfferedTools(row, context),
         ...address,
       });
   }

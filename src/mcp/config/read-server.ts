@@ -5,7 +5,7 @@ import { isTable } from './config-document.ts';
 import type { Variables } from './expand-variables.ts';
 import { expandVariables } from './expand-variables.ts';
 import { readTexts } from './quittance-settings.ts';
-import type { HttpAddress, ServerAddress, StdioAddress } from './server-entry.ts';
+import type { HttpAddress, ServerAddress, ServerEntry, StdioAddress } from './server-entry.ts';
 import type { ServerRow } from './server-table.ts';
 import type { ServerUrlRules } from './server-url.ts';
 import { readWrapWords } from './wrap-arguments.ts';
@@ -20,6 +20,26 @@ export type ServerContext = ServerUrlRules & {
 /** Keys by which a client signs in with an OAuth app or a program of its own, which the gateway does not know. */
 export const signInKeys = ['headersHelper', 'auth', 'oauth', 'oauth_resource'] as const;
 
+/** Does the client run this server in a place of its own? Started elsewhere, it would lose its sandbox. */
+export const isSandboxed = (entry: ConfigTable): boolean =>
+  entry['sandboxEnabled'] === true || entry['experimental_environment'] !== undefined;
+
+/** The tools that the configuration lets a client see: `tools` of Copilot, `enabled_tools` of Codex. */
+export function readOfferedTools(
+  { entry, path }: ServerRow,
+  { document }: ServerContext,
+): Pick<ServerEntry, 'onlyTools' | 'hiddenTools'> {
+  const { tools, enabled_tools: enabled, disabled_tools: hidden } = entry;
+  const read = (key: string, value: unknown): readonly string[] => readTexts(document, [...path, key], value);
+  // In other clients, `tools` is an object with settings.
+  const listed = Array.isArray(tools) ? read('tools', tools) : undefined;
+  const only = enabled === undefined ? listed : read('enabled_tools', enabled);
+  return {
+    ...(only !== undefined && !only.includes('*') && { onlyTools: only }),
+    ...(hidden !== undefined && { hiddenTools: read('disabled_tools', hidden) }),
+  };
+}
+
 export function readServerAddress(row: ServerRow, context: ServerContext): ServerAddress {
   const { entry, path } = row;
   const { document } = context;
@@ -29,6 +49,12 @@ export function readServerAddress(row: ServerRow, context: ServerContext): Serve
       path,
       hasCommand ? 'has both a command and a url.' : 'has neither a command nor a url.',
       'Give it one of them.',
+    );
+  if (isSandboxed(entry))
+    throw document.problem(
+      path,
+      'runs in a sandbox of its client, which the gateway does not know.',
+      'Remove the server from this configuration, or its sandbox.',
     );
   const type = readType(row, context, hasCommand);
   if (type === 'stdio') {

@@ -10,6 +10,10 @@ export type ServerEntry = {
   /** Settings of single tools, by the name that the server lists. The object has no prototype. */
   readonly tools: Readonly<Record<string, ToolSetting>>;
   readonly isDisabled: boolean;
+  /** Clients see only these tools. Undefined: all. */
+  readonly onlyTools?: readonly string[];
+  /** Clients do not see these tools. */
+  readonly hiddenTools?: readonly string[];
 } & ServerAddress;
 
 /** How a server is reached. */

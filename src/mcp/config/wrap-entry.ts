@@ -1,7 +1,7 @@
 /** The change of one entry of a client's configuration, so that its server runs behind the gateway, and back. */
 import type { ConfigTable } from './config-document.ts';
 import { isTable } from './config-document.ts';
-import { signInKeys } from './read-server.ts';
+import { isSandboxed, signInKeys } from './read-server.ts';
 import type { ServerRow, ServerTable } from './server-table.ts';
 import type { WrapArguments, WrapTarget } from './wrap-arguments.ts';
 import { readWrapWords, toWrapWords } from './wrap-arguments.ts';
@@ -34,6 +34,7 @@ const urlVariable = 'QUITTANCE_MCP_URL';
 export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): WrappedEntry {
   const { entry } = row;
   if (isWrapped(entry)) return { status: 'already' };
+  if (isSandboxed(entry)) return left('its client runs it in a sandbox');
   const { command, args = [], env, type } = entry;
   const change = new Map<string, unknown>();
   const wrap = (target: WrapTarget): WrappedEntry => {

@@ -128,6 +128,17 @@ describe('the configuration of a client is read unchanged', () => {
     ]);
   });
 
+  test('Copilot and Codex: lists of tools that a client may see', async () => {
+    const text = servers({ a: { command: 'x', tools: ['list'] }, b: { command: 'x', tools: ['*'] } });
+    expect((await readMcpConfig(write(text), options)).servers.map(({ onlyTools }) => onlyTools)).toEqual([
+      ['list'],
+      undefined,
+    ]);
+    const toml = '[mcp_servers.a]\ncommand = "x"\nenabled_tools = ["a"]\ndisabled_tools = ["b"]\n';
+    const codex = await readMcpConfig(write(toml, 'config.toml'), options);
+    expect(codex.servers).toMatchObject([{ onlyTools: ['a'], hiddenTools: ['b'] }]);
+  });
+
   test('a file behind a link', async () => {
     const path = write(servers({ a: { command: 'a' } }));
     symlinkSync(path, `${path}.link.json`);
@@ -191,6 +202,7 @@ describe('what cannot be understood is not started', () => {
     ['{"mcpServers": {}, "servers": {}}', 'servers is a second list of servers.'],
     ['{"mcpServers": []}', 'mcpServers is not an object.'],
     ['{"mcpServers": {"a": "npx"}}', 'mcpServers.a is not an object.'],
+    ['{"servers": {"a": {"command": "x", "sandboxEnabled": true}}}', 'runs in a sandbox of its client'],
     ['{"mcpServers": {"a": {}}}', 'has neither a command nor a url.'],
     ['{"mcpServers": {"a": {"command": "x", "url": "https://a.b"}}}', 'has both a command and a url.'],
     ['{"mcpServers": {"a": {"command": ["npx"]}}}', 'mcpServers.a.command is not a text.'],

@@ -148,6 +148,7 @@ describe('left alone, with a reason:', () => {
     [{ command: 'x', env: 'A=1' }, 'its "env" is not an object'],
     [{ url: 'https://a.b', env: { A: 1 } }, 'its "env" is not an object of texts'],
     [{ command: 'x', env: { '--observe': '1' } }, 'a name in its "env" starts with "-"'],
+    [{ command: 'x', sandboxEnabled: true }, 'its client runs it in a sandbox'],
     [{ note: 'nothing' }, 'it has neither a "command" nor a "url"'],
   ])('%j', (entry, reason) => {
     const text = JSON.stringify({ mcpServers: { a: entry } });
