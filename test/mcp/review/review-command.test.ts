@@ -92,6 +92,18 @@ describe('the command', () => {
     ]);
   });
 
+  test('tells two servers of one name apart', async () => {
+    const shop = await openShop(read);
+    await shop.reviews.note({ ...server('shop'), args: ['other'] } as ServerEntry, [read]);
+    const names = (await run(shop, [])).out.match(/^shop#[0-9a-f]{6}/gm) ?? [];
+    expect(new Set(names).size).toBe(2);
+    const digest = (await rows(shop))[0]?.['digest'] ?? '';
+    const approve = ['--approve', `${names[0]}/list_orders`, '--mode', 'read', '--digest', digest];
+    expect((await run(shop, approve)).code).toBe(0);
+    expect((await rows(shop)).map(({ status }) => status)).toEqual(['approved', 'changed']);
+    expect((await run(shop, ['--server', 'shop'])).out).toContain('its server has another address');
+  });
+
   test('asks a person about one tool after the other', async () => {
     const shop = await openShop(read, send);
     const asked: string[] = [];
