@@ -3,7 +3,7 @@ import { ProtocolError } from '@modelcontextprotocol/client';
 import type { Ids } from '../../base/ids.ts';
 import { createIds } from '../../base/ids.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { Contracts } from '../../policy/judge/contracts.ts';
+import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { GatewayConfig } from '../config/server-entry.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
 import { CallSessions } from './call-sessions.ts';
@@ -25,7 +25,7 @@ import { Upstream } from './upstream.ts';
 export type GatewayOptions = {
   readonly config: GatewayConfig;
   readonly ledger: Ledger;
-  readonly contracts?: Contracts;
+  readonly contracts?: LoadedContracts;
   /** What people answered about tools. Without it, only tools that nothing is known about ask. */
   readonly reviews?: ToolReviews;
   readonly version: string;
@@ -96,7 +96,6 @@ export class Gateway {
       ids: options.ids ?? createIds(),
       sessions,
       signer,
-      observe: config.observe,
       catalog: () => this.catalog,
       awaitDecision: (held) => this.#held.awaitDecision(held),
       sendDetached: (server) => (request, exchange) => this.#upstream(server).send(request, exchange),
@@ -227,9 +226,7 @@ export class Gateway {
     caller: Caller,
   ): Promise<readonly unknown[]> {
     const seen = await this.#learn(upstream, listed, isWhole);
-    return seen
-      .filter((tool) => this.#mayUse(caller, tool))
-      .map(({ name, listed: tool }) => ({ ...tool, name }));
+    return seen.filter((tool) => this.#mayUse(caller, tool)).map(({ name, shown }) => ({ ...shown, name }));
   }
 
   #mayUse(caller: Caller, tool: CatalogTool): boolean {
@@ -258,7 +255,8 @@ export class Gateway {
   /** A person may have answered about a tool that asks. */
   async #currentTool(name: string): Promise<CatalogTool | undefined> {
     const tool = this.catalog.get(name) ?? (await this.#findTool(name));
-    if (tool?.asks === undefined || this.#options.reviews === undefined) return tool;
+    if (tool === undefined || tool.review.status === 'approved' || this.#options.reviews === undefined)
+      return tool;
     if (await this.#options.reviews.refresh([tool.server]))
       this.catalog.reconsider(this.#upstream(tool.server).entry);
     return this.catalog.get(name);

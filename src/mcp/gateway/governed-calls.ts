@@ -46,7 +46,6 @@ export type GovernedCallsOptions = {
   readonly ids: Ids;
   readonly sessions: CallSessions;
   readonly signer: StateSigner;
-  readonly observe: boolean;
   readonly catalog: () => ToolCatalog;
   readonly awaitDecision: AwaitDecision;
   /** Sends for a call whose client is gone. */
@@ -134,7 +133,7 @@ export class GovernedCalls {
     }
   }
 
-  #attrs({ server, listed, asks }: CatalogTool, { firstRequest }: OpenCall): JsonObject {
+  #attrs({ server, listed }: CatalogTool, { firstRequest }: OpenCall): JsonObject {
     const client = toFields(firstRequest.client);
     const name = client['name'];
     return {
@@ -142,7 +141,6 @@ export class GovernedCalls {
         server,
         tool: listed.name,
         ...(typeof name === 'string' && { client: name.slice(0, 100) }),
-        ...(this.#options.observe && asks?.always === false && { wouldAsk: asks.why }),
       },
     };
   }

@@ -3,43 +3,41 @@
  *
  * 1. A tool is bound to what its server listed. When that changes, new calls go to a new runtime.
  * 2. An old runtime is closed when its calls have ended. Held calls stay answerable: they are in the ledger.
- * 3. A tool that nothing is known about, or that changed since a person approved it, asks before it runs.
+ * 3. A tool without an answer of a person, or that changed since, asks before it runs. Clients see the approved texts
+ *    of a changed tool, so new texts do not reach a model before a person.
  */
 import { isQuittanceError } from '../../base/error.ts';
-import type { Contracts } from '../../policy/judge/contracts.ts';
+import { contractsFromMultiple } from '../../contracts/from-multiple.ts';
+import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
-import { ToolDecision } from '../../runtime/host/tool-decision.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ServerEntry, ToolSetting } from '../config/server-entry.ts';
+import { reviewRules } from '../review/review-rules.ts';
 import type { ToolReview, ToolReviews } from '../review/tool-reviews.ts';
-import type { ListedTool } from '../tools/listed-tool.ts';
+import type { ListedClass, ListedTool } from '../tools/listed-tool.ts';
 import { classifyListed, readListedTool, toolDigest } from '../tools/listed-tool.ts';
 import type { CallUpstream } from '../tools/tool-from-listed.ts';
 import { toolFromListed } from '../tools/tool-from-listed.ts';
 import type { ServerNames } from './server-names.ts';
 
-export type ToolQuestion = {
-  readonly why: string;
-  /** Asked in observe mode too: a person approved something else. */
-  readonly always: boolean;
-};
-
 export type CatalogTool = {
   /** The name that clients see. */
   readonly name: string;
   readonly server: string;
+  /** What the server listed. */
   readonly listed: ListedTool;
+  /** What clients see: the approved texts, until a person has seen the changed ones. */
+  readonly shown: ListedTool;
+  readonly review: ToolReview;
   readonly setting: ToolSetting;
   readonly tool: AnyTool;
-  /** Why calls of this tool ask a person. Undefined if nothing about the tool itself does. */
-  readonly asks: ToolQuestion | undefined;
 };
 
 export type CatalogOptions = {
   readonly ledger: Ledger;
-  readonly contracts: Contracts | undefined;
+  readonly contracts: LoadedContracts | undefined;
   readonly names: ServerNames;
   /** The answers of people. Without them, only tools that nothing is known about ask. */
   readonly reviews: ToolReviews | undefined;
@@ -56,13 +54,17 @@ const toolTimeoutMs = 3_600_000;
 
 export class ToolCatalog {
   readonly #options: CatalogOptions;
+  readonly #contracts: LoadedContracts;
   readonly #tools = new Map<string, CatalogTool>();
   readonly #digests = new Map<string, string>();
   #current: { readonly runtime: Runtime; users: number } | undefined;
   readonly #retired = new Set<{ readonly runtime: Runtime; users: number }>();
 
   constructor(options: CatalogOptions) {
+    const { contracts, observe } = options;
     this.#options = options;
+    const rules = reviewRules({ reviewOf: (name) => this.#tools.get(name)?.review, observe });
+    this.#contracts = contractsFromMultiple(contracts === undefined ? [rules] : [rules, contracts]);
   }
 
   get(name: string): CatalogTool | undefined {
@@ -94,6 +96,7 @@ export class ToolCatalog {
     const { names, log } = this.#options;
     try {
       const listed = readListedTool(given);
+      if (!isOffered(entry, listed.name)) return undefined;
       const name = names.toClient(entry.name, listed.name);
       if (name === undefined) throw new Error(`The name "${listed.name}" is too long for clients.`);
       const known = this.#tools.get(name);
@@ -119,9 +122,10 @@ export class ToolCatalog {
       ? (entry.tools[listed.name] ?? {})
       : {};
     const found = classifyListed(listed, { isTrusted: entry.isTrusted });
-    const review = this.#options.reviews?.read(entry, listed);
-    const approved = review === undefined || review.status === 'unknown' ? undefined : review.mode;
-    const mode = setting.mode ?? approved ?? found.mode;
+    const review = this.#options.reviews?.read(entry, listed) ?? unreviewed(setting, listed, found);
+    // The name of an unknown tool only suggests a mode: a declared read would be repeated after a crash.
+    const isGuess = review.status === 'unknown' && found.origin !== 'annotated';
+    const mode = isGuess ? undefined : review.status === 'unknown' ? review.proposed : review.mode;
     const tool = toolFromListed(listed, {
       name,
       server: entry.name,
@@ -131,7 +135,8 @@ export class ToolCatalog {
       callTool: this.#options.callTool(entry),
       traits: { timeoutMs: toolTimeoutMs },
     });
-    return { name, server: entry.name, listed, setting, tool, asks: whyAsk(setting, review, found.origin) };
+    const shown = review.status === 'changed' ? review.approved : listed;
+    return { name, server: entry.name, listed, shown, review, setting, tool };
   }
 
   /** The runtime for a new call. Call `release` when the call has ended. */
@@ -150,6 +155,7 @@ export class ToolCatalog {
   async close(): Promise<void> {
     const all = [...this.#retired, ...(this.#current === undefined ? [] : [this.#current])];
     await Promise.all(all.map(({ runtime }) => runtime.close()));
+    this.#contracts.close();
   }
 
   #renew(): void {
@@ -161,37 +167,24 @@ export class ToolCatalog {
   }
 
   #createRuntime(): Runtime {
-    const { ledger, contracts, observe } = this.#options;
+    const { ledger, observe } = this.#options;
     return createRuntimeOn({
       tools: [...this.#tools.values()].map(({ tool }) => tool),
       ledger,
-      ...(contracts !== undefined && { contracts }),
+      contracts: this.#contracts,
       ...(observe && { treatments: { destructive: 'run', local: 'run' } as const }),
-      onPreToolUse: ({ toolName }) => {
-        const asks = this.#tools.get(toolName)?.asks;
-        return asks === undefined || (observe && !asks.always)
-          ? ToolDecision.allow
-          : ToolDecision.requiresConfirmation(asks.why);
-      },
     });
   }
 }
 
-function whyAsk(
-  setting: ToolSetting,
-  review: ToolReview | undefined,
-  origin: string,
-): ToolQuestion | undefined {
-  switch (review?.status) {
-    case 'approved':
-      return undefined;
-    case 'changed':
-      return { why: `The ${review.changed} has changed since a person approved it.`, always: true };
-    case 'unknown':
-      return { why: 'This tool was not reviewed yet.', always: false };
-    case undefined: {
-      const isUnknown = setting.mode === undefined && origin === 'default';
-      return isUnknown ? { why: 'It is not known what this tool does.', always: false } : undefined;
-    }
-  }
+/** Without reviews, only a tool that nothing is known about asks. */
+function unreviewed(setting: ToolSetting, listed: ListedTool, { mode, origin }: ListedClass): ToolReview {
+  const digest = toolDigest(listed);
+  return setting.mode === undefined && origin === 'default'
+    ? { status: 'unknown', proposed: mode, digest }
+    : { status: 'approved', mode: setting.mode ?? mode, digest };
 }
+
+/** May clients see the tool, by the lists in the configuration? */
+const isOffered = ({ onlyTools, hiddenTools }: ServerEntry, name: string): boolean =>
+  onlyTools?.includes(name) !== false && hiddenTools?.includes(name) !== true;

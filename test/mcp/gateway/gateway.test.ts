@@ -180,9 +180,13 @@ describe('a tool that nothing is known about', () => {
     const client = await connect('legacy');
     expect(await call(client, 'zorp', { n: 1 })).toBe('zorped 1');
     const [row] = (await ledger.queries.findCalls({})).rows;
-    const [recorded] = await createPeopleRuntime(ledger).calls.list({ sessionId: row?.sessionId ?? '' });
-    expect(recorded?.attrs).toMatchObject({
-      mcp: { server: 'notes', wouldAsk: expect.any(String) as string },
-    });
+    const people = createPeopleRuntime(ledger);
+    const [recorded] = await people.calls.list({ sessionId: row?.sessionId ?? '' });
+    expect(recorded?.attrs).toMatchObject({ mcp: { server: 'notes' } });
+    const events = await people.events.list({ sessionId: row?.sessionId ?? '' });
+    const rule = { ruleId: 'mcp-tool-not-reviewed', action: 'ask', observed: true };
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'tool.decided', rules: [expect.objectContaining(rule)] }),
+    );
   });
 });
