@@ -5,6 +5,7 @@
  */
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { McpServer } from '@modelcontextprotocol/server';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller, ClientRequest } from './client-request.ts';
 import type { Connection, Exchange } from './connection.ts';
 import type { Gateway } from './gateway.ts';
@@ -28,6 +29,8 @@ export type FaceOptions = {
   readonly opens: boolean;
 };
 
+/** How long several servers may take to start before the client is served. */
+const startMs = 10_000;
 /** People answer questions of servers, so these may take long. */
 const askMs = 3_600_000;
 
@@ -73,6 +76,7 @@ export class Face {
   readonly #connections = new Map<string, Promise<Connection>>();
   readonly #subscribed = new Set<string>();
   #logLevel: string | undefined;
+  readonly #ending = new AbortController();
   #closed = false;
 
   constructor(options: FaceOptions) {
@@ -83,6 +87,8 @@ export class Face {
       names: gateway.names,
       sendTo: (upstream) => this.sendTo(upstream),
       showTools: (upstream, listed, isWhole) => gateway.showTools(upstream, listed, isWhole, options.caller),
+      knownTools: (upstream) =>
+        gateway.catalog.list().flatMap(({ server, listed }) => (server === upstream.name ? [listed] : [])),
       ownTools: gateway.ownTools(),
       log: gateway.log,
     });
@@ -116,12 +122,22 @@ export class Face {
   }
 
   async #openAll(): Promise<void> {
-    await Promise.allSettled(this.#options.gateway.upstreams.map((upstream) => this.#connect(upstream)));
+    const { upstreams } = this.#options.gateway;
+    const opening = upstreams.map((upstream) => this.#connect(upstream));
+    const opened = Promise.allSettled(opening);
+    if (upstreams.length === 1) return void (await opened);
+    // One slow server does not keep the others back. The client lists again when it is up.
+    const slow = await Promise.race([
+      opened.then(() => false),
+      sleep(startMs, true, { ref: false, signal: this.#ending.signal }).catch(() => true),
+    ]);
+    if (slow) void opened.then(() => this.tell({ method: 'notifications/tools/list_changed' }));
   }
 
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#ending.abort();
     this.#options.gateway.forget(this);
     for (const opening of this.#connections.values()) {
       const connection = await opening.catch(() => undefined);

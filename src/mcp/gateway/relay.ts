@@ -21,6 +21,9 @@ const lists: Readonly<Record<string, { readonly field: string; readonly capabili
   'resources/templates/list': { field: 'resourceTemplates', capability: 'resources' },
 };
 
+/** How long one of several servers may take to list what it has. */
+const patienceMs = 10_000;
+
 export type RelayOptions = {
   readonly upstreams: readonly Upstream[];
   readonly names: ServerNames;
@@ -32,6 +35,8 @@ export type RelayOptions = {
     listed: readonly unknown[],
     isWhole: boolean,
   ) => Promise<readonly unknown[]>;
+  /** The tools that a server listed last, for while it is down. */
+  readonly knownTools: (upstream: Upstream) => readonly unknown[];
   /** Tools of the gateway itself, after those of the servers. */
   readonly ownTools: readonly unknown[];
   readonly log: (server: string, line: string) => void;
@@ -98,6 +103,8 @@ export class Relay {
   ): Promise<Fields> {
     const { upstreams, ownTools } = this.#options;
     const place = readCursor(request.params?.['cursor'], upstreams.length);
+    // Many clients read only the first page, so it has the lists of all servers that fit on one page.
+    const found: unknown[] = [];
     for (let index = place.index; index < upstreams.length; index++) {
       const upstream = upstreams[index];
       if (upstream === undefined) break;
@@ -107,20 +114,17 @@ export class Relay {
       const next = textOf(page['nextCursor']);
       const isLast = next === undefined && index === upstreams.length - 1;
       const isWhole = cursor === undefined && next === undefined;
-      const items = await this.#show(upstream, list.field, page[list.field], isWhole);
-      // An empty page of one server would look like the end of the list to some clients.
-      if (items.length === 0 && next === undefined && !isLast) continue;
+      found.push(...(await this.#show(upstream, list.field, page[list.field], isWhole)));
+      if (next === undefined && !isLast) continue;
       const { nextCursor: _, ...rest } = page;
       const own = isLast && list.field === 'tools' ? ownTools : [];
       return {
         ...rest,
-        [list.field]: [...items, ...own],
-        ...(!isLast && {
-          nextCursor: writeCursor(next === undefined ? index + 1 : index, next, upstreams.length),
-        }),
+        [list.field]: [...found, ...own],
+        ...(next !== undefined && { nextCursor: writeCursor(index, next, upstreams.length) }),
       };
     }
-    return { [list.field]: list.field === 'tools' ? ownTools : [] };
+    return { [list.field]: list.field === 'tools' ? [...found, ...ownTools] : found };
   }
 
   /** A page of one server. Undefined if it has no such list, or is down while others are up. */
@@ -136,14 +140,19 @@ export class Relay {
     const { cursor: _, ...rest } = params ?? {};
     try {
       const asked = { ...rest, ...(cursor !== undefined && { cursor }) };
-      return await this.#send(upstream, { method, params: asked }, client);
+      if (isOnly) return await this.#send(upstream, { method, params: asked }, client);
+      // A slow server does not keep the lists of the others back.
+      const signal = AbortSignal.any([client.signal, AbortSignal.timeout(patienceMs)]);
+      return await this.#send(upstream, { method, params: asked }, { ...client, signal });
     } catch (error) {
       if (isOnly) throw error;
       this.#options.log(
         upstream.name,
         `Its ${field} could not be listed: ${error instanceof Error ? error.message : String(error)}`,
       );
-      return undefined;
+      return field === 'tools' && cursor === undefined
+        ? { tools: this.#options.knownTools(upstream) }
+        : undefined;
     }
   }
 
