@@ -11,12 +11,12 @@
  *    file decides whether they were committed.
  * 4. Remembered values are compared with values read. So readers read in one snapshot: see `snapshot.ts`.
  */
-import { prepareRow, prepareValue, type Database, type Statement } from './database.ts';
-import { damagedIndexError, EntryIndex } from './entry-index.ts';
-import { toHead, type SessionHead, type SessionRow } from './session-head.ts';
-import { ReadSnapshot } from './read-snapshot.ts';
-import { fromSqlText, toSqlText } from './sql-text.ts';
-import { saysWhereItStands, type IndexedEntry, type TailEntry } from './tail-entry.ts';
+import { prepareRow, prepareValue, type Database, type Statement } from "./database.ts";
+import { damagedIndexError, EntryIndex } from "./entry-index.ts";
+import { toHead, type SessionHead, type SessionRow } from "./session-head.ts";
+import { ReadSnapshot } from "./read-snapshot.ts";
+import { fromSqlText, toSqlText } from "./sql-text.ts";
+import { saysWhereItStands, type IndexedEntry, type TailEntry } from "./tail-entry.ts";
 
 /** An entry of the writer thread. */
 export type AdoptedEntry = {
@@ -34,6 +34,8 @@ const mostSessions = 4_096;
 /** Versions cached per session: a call known not to exist need not be looked up. */
 const mostVersions = 16_384;
 const mostVersionsInAll = 262_144;
+/** If more entries were indexed before they were read here, it is quicker to begin anew. */
+const mostMissed = 1_024;
 
 export class Heads {
   readonly #dataVersion: Statement<number>;
@@ -66,26 +68,28 @@ export class Heads {
   /** The problem with the tail or its start, if any. */
   #damage: string | undefined;
   #isEndChecked = false;
+  /** Where the index of the file ends, as it was last read. */
+  #indexedNow = 0;
 
   /** `longestTail`: number of entries after which the tail is written to the index. */
   constructor(database: Database, longestTail: number) {
     this.#longestTail = longestTail;
     this.#snapshot = new ReadSnapshot(database);
     this.#index = new EntryIndex(database);
-    this.#dataVersion = prepareValue(database, 'PRAGMA data_version');
-    this.#state = prepareRow(database, 'SELECT indexed, removals FROM ledger');
+    this.#dataVersion = prepareValue(database, "PRAGMA data_version");
+    this.#state = prepareRow(database, "SELECT indexed, removals FROM ledger");
     this.#after = prepareRow(
       database,
-      'SELECT position, session, sequence, call, version, text, hash FROM entries WHERE position > ? ORDER BY position',
+      "SELECT position, session, sequence, call, version, text, hash FROM entries WHERE position > ? ORDER BY position",
     );
-    const session = 'SELECT session, name, sequence, hash FROM sessions';
+    const session = "SELECT session, name, sequence, hash FROM sessions";
     this.#byName = prepareRow(database, `${session} WHERE name = ?`);
     this.#byNumber = prepareRow(database, `${session} WHERE session = ?`);
     this.#allHeads = prepareRow(database, `${session} WHERE sequence > 0`);
-    this.#countListed = prepareValue(database, 'SELECT count(*) FROM sessions WHERE sequence > 0');
-    this.#newSession = prepareValue(database, 'INSERT INTO sessions (name) VALUES (?) RETURNING session');
-    this.#anyUnsettled = prepareValue(database, 'SELECT EXISTS (SELECT 1 FROM unsettled)');
-    this.#setHead = prepareRow(database, 'UPDATE sessions SET sequence = ?, hash = ? WHERE session = ?');
+    this.#countListed = prepareValue(database, "SELECT count(*) FROM sessions WHERE sequence > 0");
+    this.#newSession = prepareValue(database, "INSERT INTO sessions (name) VALUES (?) RETURNING session");
+    this.#anyUnsettled = prepareValue(database, "SELECT EXISTS (SELECT 1 FROM unsettled)");
+    this.#setHead = prepareRow(database, "UPDATE sessions SET sequence = ?, hash = ? WHERE session = ?");
   }
 
   /** This object, refreshed for a reader. */
@@ -125,10 +129,14 @@ export class Heads {
     const version = this.#dataVersion.get() as number;
     if (version === this.#seen) return false;
     const state = this.#state.get();
-    if (state === undefined) throw damagedIndexError('its own row is missing');
+    if (state === undefined) throw damagedIndexError("its own row is missing");
     const { indexed, removals } = state;
+    this.#indexedNow = indexed;
     if (this.#index.end >= 0 && removals === this.#removals) {
       this.#adoptMore?.();
+      // What was indexed before it was read here is read first. Otherwise all that is known of the sessions is lost.
+      const missed = indexed - this.#position;
+      if (missed > 0 && missed <= mostMissed) this.#readTail();
       this.#followIndex(indexed);
     }
     if (indexed !== this.#index.end || removals !== this.#removals) {
@@ -142,6 +150,12 @@ export class Heads {
     }
     this.#hasUnsettled = undefined;
     this.#epoch++;
+    this.#readTail();
+    this.#seen = version;
+    return true;
+  }
+
+  #readTail(): void {
     for (const entry of this.#after.iterate(this.#position)) {
       const head = this.#headOf(entry.session);
       if (head === undefined) {
@@ -151,10 +165,11 @@ export class Heads {
       }
       if (!saysWhereItStands(entry, head.sessionId))
         this.#damage ??= `the entry at position ${entry.position}`;
-      this.note(head, entry);
+      // A session whose row was read just now may already be indexed, with this entry.
+      if (head.sequence >= entry.sequence && entry.position <= this.#indexedNow)
+        this.#position = entry.position;
+      else this.note(head, entry);
     }
-    this.#seen = version;
-    return true;
   }
 
   /** `adoptMore` is called when another connection has committed, before its entries are read. */
@@ -262,7 +277,7 @@ export class Heads {
   requireSound(): void {
     if (!this.#isEndChecked) {
       this.#isEndChecked = true;
-      if (!this.#index.hasItsEnd(this.#removals)) this.#damage ??= 'where its index ends';
+      if (!this.#index.hasItsEnd(this.#removals)) this.#damage ??= "where its index ends";
     }
     if (this.#damage !== undefined) throw damagedIndexError(this.#damage);
   }
@@ -321,7 +336,7 @@ export class Heads {
   }
 
   /** Records an entry that was appended to the chain. */
-  note(head: SessionHead, { position, sequence, hash, call, version }: Omit<IndexedEntry, 'session'>): void {
+  note(head: SessionHead, { position, sequence, hash, call, version }: Omit<IndexedEntry, "session">): void {
     this.#note(head, call === null ? null : fromSqlText(call), version, position, sequence, hash);
   }
 
