@@ -11,12 +11,12 @@
  *    file decides whether they were committed.
  * 4. Remembered values are compared with values read. So readers read in one snapshot: see `snapshot.ts`.
  */
-import { prepareRow, prepareValue, type Database, type Statement } from "./database.ts";
-import { damagedIndexError, EntryIndex } from "./entry-index.ts";
-import { toHead, type SessionHead, type SessionRow } from "./session-head.ts";
-import { ReadSnapshot } from "./read-snapshot.ts";
-import { fromSqlText, toSqlText } from "./sql-text.ts";
-import { saysWhereItStands, type IndexedEntry, type TailEntry } from "./tail-entry.ts";
+import { prepareRow, prepareValue, type Database, type Statement } from './database.ts';
+import { damagedIndexError, EntryIndex } from './entry-index.ts';
+import { toHead, type SessionHead, type SessionRow } from './session-head.ts';
+import { ReadSnapshot } from './read-snapshot.ts';
+import { fromSqlText, toSqlText } from './sql-text.ts';
+import { saysWhereItStands, type IndexedEntry, type TailEntry } from './tail-entry.ts';
 
 /** An entry of the writer thread. */
 export type AdoptedEntry = {
@@ -76,20 +76,20 @@ export class Heads {
     this.#longestTail = longestTail;
     this.#snapshot = new ReadSnapshot(database);
     this.#index = new EntryIndex(database);
-    this.#dataVersion = prepareValue(database, "PRAGMA data_version");
-    this.#state = prepareRow(database, "SELECT indexed, removals FROM ledger");
+    this.#dataVersion = prepareValue(database, 'PRAGMA data_version');
+    this.#state = prepareRow(database, 'SELECT indexed, removals FROM ledger');
     this.#after = prepareRow(
       database,
-      "SELECT position, session, sequence, call, version, text, hash FROM entries WHERE position > ? ORDER BY position",
+      'SELECT position, session, sequence, call, version, text, hash FROM entries WHERE position > ? ORDER BY position',
     );
-    const session = "SELECT session, name, sequence, hash FROM sessions";
+    const session = 'SELECT session, name, sequence, hash FROM sessions';
     this.#byName = prepareRow(database, `${session} WHERE name = ?`);
     this.#byNumber = prepareRow(database, `${session} WHERE session = ?`);
     this.#allHeads = prepareRow(database, `${session} WHERE sequence > 0`);
-    this.#countListed = prepareValue(database, "SELECT count(*) FROM sessions WHERE sequence > 0");
-    this.#newSession = prepareValue(database, "INSERT INTO sessions (name) VALUES (?) RETURNING session");
-    this.#anyUnsettled = prepareValue(database, "SELECT EXISTS (SELECT 1 FROM unsettled)");
-    this.#setHead = prepareRow(database, "UPDATE sessions SET sequence = ?, hash = ? WHERE session = ?");
+    this.#countListed = prepareValue(database, 'SELECT count(*) FROM sessions WHERE sequence > 0');
+    this.#newSession = prepareValue(database, 'INSERT INTO sessions (name) VALUES (?) RETURNING session');
+    this.#anyUnsettled = prepareValue(database, 'SELECT EXISTS (SELECT 1 FROM unsettled)');
+    this.#setHead = prepareRow(database, 'UPDATE sessions SET sequence = ?, hash = ? WHERE session = ?');
   }
 
   /** This object, refreshed for a reader. */
@@ -129,7 +129,7 @@ export class Heads {
     const version = this.#dataVersion.get() as number;
     if (version === this.#seen) return false;
     const state = this.#state.get();
-    if (state === undefined) throw damagedIndexError("its own row is missing");
+    if (state === undefined) throw damagedIndexError('its own row is missing');
     const { indexed, removals } = state;
     this.#indexedNow = indexed;
     if (this.#index.end >= 0 && removals === this.#removals) {
@@ -277,7 +277,7 @@ export class Heads {
   requireSound(): void {
     if (!this.#isEndChecked) {
       this.#isEndChecked = true;
-      if (!this.#index.hasItsEnd(this.#removals)) this.#damage ??= "where its index ends";
+      if (!this.#index.hasItsEnd(this.#removals)) this.#damage ??= 'where its index ends';
     }
     if (this.#damage !== undefined) throw damagedIndexError(this.#damage);
   }
@@ -336,7 +336,7 @@ export class Heads {
   }
 
   /** Records an entry that was appended to the chain. */
-  note(head: SessionHead, { position, sequence, hash, call, version }: Omit<IndexedEntry, "session">): void {
+  note(head: SessionHead, { position, sequence, hash, call, version }: Omit<IndexedEntry, 'session'>): void {
     this.#note(head, call === null ? null : fromSqlText(call), version, position, sequence, hash);
   }
 
