@@ -68,7 +68,7 @@ export class Heads {
   /** The problem with the tail or its start, if any. */
   #damage: string | undefined;
   #isEndChecked = false;
-  /** Where the index of the file ends, as it was last read. */
+  /** End of the index in the file, as last read. */
   #indexedNow = 0;
 
   /** `longestTail`: number of entries after which the tail is written to the index. */
@@ -134,7 +134,7 @@ export class Heads {
     this.#indexedNow = indexed;
     if (this.#index.end >= 0 && removals === this.#removals) {
       this.#adoptMore?.();
-      // What was indexed before it was read here is read first. Otherwise all that is known of the sessions is lost.
+      // Reads entries that were indexed before they were read here. Otherwise everything cached would be lost.
       const missed = indexed - this.#position;
       if (missed > 0 && missed <= mostMissed) this.#readTail();
       this.#followIndex(indexed);
