@@ -25,7 +25,7 @@ test('a package within its budget may be published', () => {
   expect(findWeightProblems(holding())).toEqual([]);
 });
 
-test('the budget is 1 MB packed and 4 MB unpacked', () => {
+test('the budget is 1 MiB packed and 4 MiB unpacked', () => {
   expect(findWeightProblems({ ...holding(), size: 1_048_576 })).toEqual([
     'It is 1048576 bytes packed, and must stay under 1048576. Ship less: `npm run measure:package` lists the heaviest parts.',
   ]);

@@ -556,7 +556,7 @@ export function behaviorSuite(harness: Harness): void {
             expect((await found.stage.runtime.confirmations.list({ status: 'pending' })).rows).toMatchObject([
               { callId: 'c1~2' },
             ]),
-          10_000,
+          60_000,
         );
         stop.abort();
         await going?.catch(() => undefined);
