@@ -13,7 +13,7 @@ type Attach = ToolContext['attach'];
 export function keepMcpPart(
   part: JsonValue,
   attach: Attach,
-  textLimit = Number.POSITIVE_INFINITY,
+  textLimit: number = Number.POSITIVE_INFINITY,
 ): JsonValue {
   if (!isJsonObject(part)) return part;
   const { type, data, mimeType, resource } = part;
