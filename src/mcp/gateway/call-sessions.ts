@@ -21,7 +21,7 @@ export class CallSessions {
   }
 
   async find({ caller, client }: Pick<ClientRequest, 'caller' | 'client'>): Promise<string> {
-    const prefix = `mcp:${plain(caller.id)}:${plain(textOf(client['name']) ?? 'client')}`;
+    const prefix = `${prefixOf(caller)}${plain(textOf(client['name']) ?? 'client')}`;
     const now = this.#ledger.now();
     const known = this.#known.get(prefix);
     if (known !== undefined && now - known.usedAt < pauseMs) {
@@ -32,6 +32,11 @@ export class CallSessions {
     this.#known.set(prefix, { sessionId, usedAt: now });
     sessionId.catch(() => this.#known.delete(prefix));
     return sessionId;
+  }
+
+  /** Is it a session of this caller, with any client? */
+  isOf(sessionId: string, caller: ClientRequest['caller']): boolean {
+    return sessionId.startsWith(prefixOf(caller));
   }
 
   /** Continues the last session of this prefix, also one of another process. */
@@ -45,6 +50,8 @@ export class CallSessions {
     return last?.sessionId ?? `${prefix}:${timeText(now).replaceAll(/[^\d]/g, '').slice(0, 14)}`;
   }
 }
+
+const prefixOf = (caller: ClientRequest['caller']): string => `mcp:${plain(caller.id)}:`;
 
 /** Names come from clients: only plain ones are used as they are. */
 const plain = (name: string): string => (/^[\w.@-]{1,40}$/.test(name) ? name : shortHash(name));

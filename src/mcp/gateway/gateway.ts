@@ -3,9 +3,11 @@ import { ProtocolError } from '@modelcontextprotocol/client';
 import type { Ids } from '../../base/ids.ts';
 import { createIds } from '../../base/ids.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { GatewayConfig } from '../config/server-entry.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
+import { listReadArtifact, readArtifactUri } from './artifact-access.ts';
 import { CallSessions } from './call-sessions.ts';
 import type { Caller, ClientRequest } from './client-request.ts';
 import type { ServerFacts } from './connection.ts';
@@ -60,6 +62,8 @@ export class Gateway {
   readonly #faces = new Set<ConnectedClient>();
   readonly #calls: GovernedCalls;
   readonly #held: HeldCalls;
+  readonly #sessions: CallSessions;
+  readonly #readArtifact: Fields;
   readonly #listeners = new Set<(notice: RelayedRequest) => void>();
   #nextId = 0;
 
@@ -81,6 +85,8 @@ export class Gateway {
         }),
     );
     const sessions = new CallSessions(ledger);
+    this.#sessions = sessions;
+    this.#readArtifact = listReadArtifact(ledger);
     const signer = new StateSigner(ledger.sealKey, () => ledger.now());
     this.#held = new HeldCalls({
       ledger,
@@ -235,7 +241,7 @@ export class Gateway {
   }
 
   ownTools(): readonly unknown[] {
-    return this.#held.tools();
+    return [...this.#held.tools(), this.#readArtifact];
   }
 
   async callTool(
@@ -246,6 +252,7 @@ export class Gateway {
     const name = textOf(params['name']) ?? '';
     const own = await this.#held.callTool(name, params, client);
     if (own !== undefined) return own;
+    if (name === readArtifactName) return this.#calls.callOwn(name, params, client);
     const tool = await this.#currentTool(name);
     if (tool === undefined || !this.#mayUse(client.caller, tool))
       throw new ProtocolError(rpcCodes.invalidParams, `Unknown tool: ${name}`);
@@ -271,9 +278,13 @@ export class Gateway {
     return this.catalog.get(name);
   }
 
-  /** Requests that the gateway answers itself: the tasks of held calls. */
-  handleOwn(request: RelayedRequest, client: ClientRequest): Promise<Fields | undefined> {
-    return this.#held.handleTask(request, client);
+  /** Requests that the gateway answers itself: artifacts, and the tasks of held calls. */
+  async handleOwn(request: RelayedRequest, client: ClientRequest): Promise<Fields | undefined> {
+    const { ledger } = this.#options;
+    return (
+      (await readArtifactUri(ledger, request, client, this.#sessions)) ??
+      this.#held.handleTask(request, client)
+    );
   }
 
   #upstream(server: string): Upstream {

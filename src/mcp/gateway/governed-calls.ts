@@ -91,6 +91,24 @@ export class GovernedCalls {
     return this.#tell(await call.next(client), call);
   }
 
+  /** Calls a tool that every runtime has. */
+  async callOwn(name: string, params: Fields, client: ClientRequest): Promise<Fields> {
+    const { sessions, ids } = this.#options;
+    const sessionId = await sessions.find(client);
+    const { runtime, release } = this.#options.catalog().use();
+    try {
+      const { principal, askedBy } = client.caller;
+      const turn = runtime.turn({ sessionId, principal, ...(askedBy !== undefined && { askedBy }) });
+      const id = mcpCallId(client) ?? ids.next('call');
+      const given = (params['arguments'] ?? {}) as JsonObject; // it came as JSON
+      const options = { signal: client.signal };
+      const outcome = await turn.call({ id, name, arguments: given }, options);
+      return await toCallToolResult(this.#options.ledger, sessionId, outcome, { shape: 'value' });
+    } finally {
+      release();
+    }
+  }
+
   async #identify(
     client: ClientRequest,
     digest: string,

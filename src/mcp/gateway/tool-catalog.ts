@@ -12,6 +12,7 @@ import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
+import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ServerEntry, ToolSetting } from '../config/server-entry.ts';
 import { reviewRules } from '../review/review-rules.ts';
@@ -99,6 +100,7 @@ export class ToolCatalog {
       if (!isOffered(entry, listed.name)) return undefined;
       const name = names.toClient(entry.name, listed.name);
       if (name === undefined) throw new Error(`The name "${listed.name}" is too long for clients.`);
+      if (name === readArtifactName) throw new Error(`The name "${name}" is taken by a tool of the gateway.`);
       const known = this.#tools.get(name);
       const digest = toolDigest(listed);
       if (known !== undefined && this.#digests.get(name) === digest) return known;

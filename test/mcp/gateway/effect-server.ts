@@ -72,6 +72,8 @@ serveStdio(
       effect(`zorp ${n}`);
       return text(`zorped ${n}`);
     });
+    // The gateway has a tool of this name.
+    server.registerTool('read_artifact', { inputSchema: noArguments }, () => text('not of the gateway'));
     server.registerTool('create_and_die', { inputSchema: noArguments }, () => {
       effect('died');
       process.exit(1);
@@ -87,6 +89,12 @@ serveStdio(
         ? inputRequired({ inputRequests: { who: inputRequired.elicit(question) } })
         : greet(given.name);
     });
+    server.registerTool('get_long_text', { inputSchema: noArguments }, () => ({
+      content: [
+        { type: 'text', text: `${'x'.repeat(150_000)}THE END` },
+        { type: 'image', mimeType: 'image/png', data: Buffer.alloc(5 * 1_048_576, 1).toString('base64') },
+      ],
+    }));
     server.registerPrompt('greet', { description: 'Greets' }, () => ({
       messages: [{ role: 'user', content: { type: 'text', text: 'Hello' } }],
     }));

@@ -27,7 +27,7 @@ describe.each(pairs)('a $client client and a server of $speaks', ({ client: era,
     expect(client.getInstructions()).toBe('Be careful.');
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).join(' ')).toBe(
-      'get_meta create_note zorp create_and_die create_slowly create_until_cancelled create_with_question check_call',
+      'get_meta create_note zorp create_and_die create_slowly create_until_cancelled create_with_question get_long_text check_call read_artifact',
     );
     expect(await call(client, 'create_note', { text: 'a' })).toBe('noted a');
     expect((await client.listPrompts()).prompts).toMatchObject([{ name: 'greet' }]);

@@ -85,7 +85,12 @@ describe('the HTTP endpoint', () => {
     const { url, file, tokens } = await start();
     const viewer = tokens.create({ name: 'reader', role: 'viewer' });
     const client = await connect(url, viewer.token, mode);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['get_meta', 'check_call']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+      'get_meta',
+      'get_long_text',
+      'check_call',
+      'read_artifact',
+    ]);
     await expect(client.callTool({ name: 'create_note', arguments: { text: 'a' } })).rejects.toThrow(
       'Unknown tool',
     );
