@@ -74,6 +74,9 @@ describe('the word for how a call ended', () => {
   });
 });
 
+/** An option of the TOML parser has the other spelling. */
+const isOurs = (name: string): boolean => name !== 'unsafeKeyBehaviour';
+
 describe('a retired word', () => {
   const patterns = retiredWords.map(({ word, instead, inTexts }) => ({
     instead,
@@ -85,11 +88,13 @@ describe('a retired word', () => {
 
   test('is in no identifier and no file name', () => {
     const found = sources.flatMap((source) =>
-      [...declaredNames(source), source.path.replace(/^.*\//, '')].flatMap((name) =>
-        patterns
-          .filter(({ pattern }) => pattern.test(wordsOf(name).join(' ')))
-          .map(({ instead }) => `${source.path}: ${name} (use: ${instead})`),
-      ),
+      [...declaredNames(source), source.path.replace(/^.*\//, '')]
+        .filter(isOurs)
+        .flatMap((name) =>
+          patterns
+            .filter(({ pattern }) => pattern.test(wordsOf(name).join(' ')))
+            .map(({ instead }) => `${source.path}: ${name} (use: ${instead})`),
+        ),
     );
     expect(found).toEqual([]);
   });

@@ -13,6 +13,7 @@ import { z } from 'zod';
 import type { AgUiServer } from './harnesses/ag-ui-server.ts';
 import { serveAgUi } from './harnesses/ag-ui-server.ts';
 import type { Script } from './suite/harness.ts';
+import { eventually } from './suite/eventually.ts';
 
 const sessionId = 'thread-1';
 const done: Script = [{ text: 'Done.' }];
@@ -187,7 +188,7 @@ describe('what a client shows', () => {
   test('an answer that came between two runs is shown in the next, once', async () => {
     const { runtime, ui, interrupt } = await hold(() => 'paid');
     await ui.takeResume([{ interruptId: interrupt.id, status: 'resolved', payload: yes }], person);
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect((await runtime.calls.list({ sessionId, callId: 'c1' }))[0]?.settled).toBeDefined(),
     );
     const events: AgUiEvent[] = [];
@@ -318,7 +319,7 @@ describe('what a client sends back', () => {
     expect(await ui.takeResume([entry], { ...person, identity })).toEqual([
       { interruptId: interrupt.id, status: 'edited' },
     ]);
-    await vi.waitFor(() => expect(body.mock.calls.map(([args]) => args)).toEqual([{ cents: 9 }]));
+    await eventually(() => expect(body.mock.calls.map(([args]) => args)).toEqual([{ cents: 9 }]));
     const [made] = await runtime.calls.list({ sessionId, callId: 'c1' });
     expect(made?.confirmation?.by).toMatchObject({ type: 'person', name: 'grace', identity });
   });
@@ -425,7 +426,7 @@ describe('what a client sends back', () => {
     });
     const payload = { ...yes, editedArgs: { cents: 900 } };
     await strict.ui.takeResume([{ interruptId: strict.interrupt.id, status: 'resolved', payload }], person);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [made] = await strict.runtime.calls.list({ sessionId, callId: 'c1' });
       expect(made?.settled?.outcome.type).toBe('ToolDenied');
     });

@@ -29,6 +29,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { questionsIn, ScriptedModel } from './harnesses/google-adk.ts';
 import type { Script, ScriptedCall, Told } from './suite/harness.ts';
+import { eventually } from './suite/eventually.ts';
 
 setLogLevel(LogLevel.ERROR);
 
@@ -430,7 +431,7 @@ describe('approvals of the kit', () => {
       const agent = agentOf([calls(call('c1', 'pay', { cents: 5 })), ...done], governed.tools);
       const say = await talk(agent, governed.plugin);
       const going = say(answerTo(await say('Go.'), true, payload));
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const [made] = await governed.runtime.calls.list({ sessionId: ledgerSession });
         expect(made?.confirmation?.status).toBe('pending');
       });
@@ -514,7 +515,7 @@ describe('a live run', () => {
     const model = new LiveModel(call('c1', 'wire'), call('c2', 'pay', { cents: 5 }));
     const agent = new LlmAgent({ name: 'clerk', model, tools: [...governed.tools, wire] });
     const running = runLive(agent, governed.plugin);
-    const [question] = await vi.waitFor(async () => {
+    const [question] = await eventually(async () => {
       const { rows } = await governed.runtime.confirmations.list({ status: 'pending' });
       expect(rows).toHaveLength(1);
       return rows;

@@ -10,4 +10,6 @@ afterAll(() => {
   vi.unstubAllEnvs();
 });
 
+// Another file of this worker may have loaded them already.
+vi.resetModules();
 await import('../http/api.test.ts');

@@ -210,9 +210,9 @@ describe('roles', () => {
     ] as const) {
       const outcome = turn.call(envelope(callId, 'pay', { order: callId, card: '4111' }));
       const people = closeLater(await open('approver'));
-      await vi.waitFor(async () =>
-        expect((await people.queries.findConfirmations({ status: 'pending' })).rows).toHaveLength(1),
-      );
+      await expect
+        .poll(async () => (await people.queries.findConfirmations({ status: 'pending' })).rows)
+        .toHaveLength(1);
       const { out, err, code } = await runCli(
         [
           decision,

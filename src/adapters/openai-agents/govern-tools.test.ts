@@ -233,11 +233,9 @@ describe('a provider that reuses call ids', () => {
     expect(run).toHaveBeenCalledOnce();
     // The SDK asks no one about an approved id, and calls the tool.
     const waiting = [call(context)];
-    await vi.waitFor(async () =>
-      expect((await governed.runtime.confirmations.list({ status: 'pending' })).rows).toMatchObject([
-        { callId: 'x~2' },
-      ]),
-    );
+    await expect
+      .poll(async () => (await governed.runtime.confirmations.list({ status: 'pending' })).rows)
+      .toMatchObject([{ callId: 'x~2' }]);
     // Requested again while it is held: the old approval must not be the answer.
     waiting.push(call(context));
     for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);

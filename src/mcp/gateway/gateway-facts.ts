@@ -16,7 +16,7 @@ export function gatewayFacts(servers: readonly NamedFacts[], me: Fields, era: Er
     };
   }
   const known = servers.flatMap(({ facts }) => facts ?? []);
-  const told = servers.flatMap(({ server, facts }) =>
+  const texts = servers.flatMap(({ server, facts }) =>
     facts?.instructions === undefined ? [] : [`# ${server}\n${facts.instructions}`],
   );
   // A server that is not up yet may still bring tools.
@@ -24,7 +24,7 @@ export function gatewayFacts(servers: readonly NamedFacts[], me: Fields, era: Er
   return {
     info: me,
     capabilities: withOwn(capabilities, era),
-    instructions: told.length === 0 ? undefined : told.join('\n\n'),
+    instructions: texts.length === 0 ? undefined : texts.join('\n\n'),
   };
 }
 

@@ -7,7 +7,7 @@ import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { GatewayConfig } from '../config/server-entry.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
-import { listReadArtifact, readArtifactUri } from './artifact-access.ts';
+import { listReadArtifact, readArtifactUri } from './read-artifact-uri.ts';
 import { CallSessions } from './call-sessions.ts';
 import type { Caller, ClientRequest } from './client-request.ts';
 import type { ServerFacts } from './connection.ts';

@@ -551,12 +551,10 @@ export function behaviorSuite(harness: Harness): void {
           signal: stop.signal,
         });
         // The second call is held: the run stops for it again, or waits.
-        await vi.waitFor(
-          async () =>
-            expect((await found.stage.runtime.confirmations.list({ status: 'pending' })).rows).toMatchObject([
-              { callId: 'c1~2' },
-            ]),
-          60_000,
+        await eventually(async () =>
+          expect((await found.stage.runtime.confirmations.list({ status: 'pending' })).rows).toMatchObject([
+            { callId: 'c1~2' },
+          ]),
         );
         stop.abort();
         await going?.catch(() => undefined);
