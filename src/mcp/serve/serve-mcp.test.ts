@@ -47,7 +47,7 @@ async function stage(options: ServeMcpOptions = {}, clientId = () => 'ada') {
   const serving = serveMcp(runtime, options);
   const fetch = (request: Request) =>
     serving.fetch(request, { authInfo: { clientId: clientId(), token: 't', scopes: [] } });
-  const server = serve({ fetch, port: 0, hostname: '127.0.0.1' });
+  const server = serve({ fetch, overrideGlobalObjects: false, port: 0, hostname: '127.0.0.1' });
   await new Promise<void>((resolve) => server.once('listening', resolve));
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
   onTestFinished(async () => {

@@ -37,6 +37,7 @@ function build({ era }: { readonly era: McpEra }): McpServer {
 }
 
 const { fetch, notify } = createMcpFetch({ build, eras });
-serve({ fetch: (request) => fetch(request), port: 0, hostname: '127.0.0.1' }, ({ port }) =>
-  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}/mcp` })}\n`),
+serve(
+  { fetch: (request) => fetch(request), port: 0, overrideGlobalObjects: false, hostname: '127.0.0.1' },
+  ({ port }) => process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}/mcp` })}\n`),
 );
