@@ -25,6 +25,8 @@ const direct = fc.oneof(
       name: word,
       via: fc.constantFrom('bearer', 'browser'),
       person: word,
+      groups: fc.array(word),
+      roles: fc.array(word),
     },
     { requiredKeys: ['kind', 'id', 'name', 'via'] },
   ),
@@ -32,7 +34,19 @@ const direct = fc.oneof(
     { kind: fc.constant('os_user' as const), user: word, uid: count },
     { requiredKeys: ['kind', 'user'] },
   ),
-  fc.record({ kind: fc.constant('provider' as const), issuer: word, subject: word, method: word }),
+  fc.record(
+    {
+      kind: fc.constant('provider' as const),
+      issuer: word,
+      subject: word,
+      method: word,
+      name: word,
+      at: count,
+      groups: fc.array(word),
+      roles: fc.array(word),
+    },
+    { requiredKeys: ['kind', 'issuer', 'subject', 'method'] },
+  ),
   fc.record({ kind: fc.constant('self_asserted' as const) }),
 );
 const identity: fc.Arbitrary<Identity> = fc.oneof(

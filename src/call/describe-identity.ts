@@ -28,7 +28,7 @@ function describeDirect(identity: DirectIdentity): string {
     case 'os_user':
       return `typed by OS user ${identity.user}`;
     case 'provider':
-      return `verified by ${identity.issuer} as ${identity.subject} (${identity.method})`;
+      return `verified by ${identity.issuer} as ${identity.subject} (${identity.method}${identity.at === undefined ? '' : `, ${describeInstant(identity.at)}`})`;
     case 'self_asserted':
       return 'self-asserted name';
   }
@@ -53,3 +53,9 @@ export const describePerson = ({
   readonly notReadToEnd?: DecidedBy['notReadToEnd'];
 }): string =>
   `${name} (${describeIdentity(identity)}${asker === 'same' ? '; also asked for this call' : ''}${notReadToEnd === true ? '; had not read to the end' : ''})`;
+
+/** A provider may state a time that no date can hold. */
+const describeInstant = (at: number): string => {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
+};

@@ -8,7 +8,7 @@
  *    or a tool's result cannot.
  * 3. Field names are single words, because they are the same on disk.
  */
-import type { JsonValue } from '../base/json.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 
 export type Identity = DirectIdentity | LinkIdentity;
@@ -29,7 +29,7 @@ export type TokenIdentity = {
   readonly via: 'bearer' | 'browser';
   /** The owner of the token, if one person has several. */
   readonly person?: string;
-};
+} & Memberships;
 
 /** The person ran the command line as this user of the operating system, and typed their name. */
 export type OsUserIdentity = { readonly kind: 'os_user'; readonly user: string; readonly uid?: number };
@@ -41,6 +41,16 @@ export type ProviderIdentity = {
   readonly subject: string;
   /** The provider's name for the method, e.g. `oidc` or `saml`. */
   readonly method: string;
+  /** The claim that the host shows as the person's name. The host must choose one that people cannot change. */
+  readonly name?: string;
+  /** When the provider verified the person, in milliseconds since 1970. */
+  readonly at?: number;
+} & Memberships;
+
+/** What a token or a provider says about a person at the time of the act. Rules about approvers read it. */
+export type Memberships = {
+  readonly groups?: readonly string[];
+  readonly roles?: readonly string[];
 };
 
 /** The person used a signed decision link. */
@@ -67,6 +77,18 @@ const longestText = 1_000;
 const isText = (value: JsonValue | undefined): value is string =>
   typeof value === 'string' && value.trim() !== '' && value.length <= longestText && value.isWellFormed();
 
+/** Far more than any person has; a longer list is refused. */
+const mostMemberships = 500;
+const isTextList = (value: JsonValue | undefined): value is readonly string[] =>
+  Array.isArray(value) && value.length <= mostMemberships && value.every(isText);
+
+/** The groups and roles in an identity. Undefined if they are malformed. */
+function readMemberships({ groups, roles }: JsonObject): Memberships | undefined {
+  if (groups !== undefined && !isTextList(groups)) return undefined;
+  if (roles !== undefined && !isTextList(roles)) return undefined;
+  return { ...(groups !== undefined && { groups }), ...(roles !== undefined && { roles }) };
+}
+
 /** Has exactly these fields? Those of the second list are optional. */
 function hasOnly(value: object, needed: readonly string[], more: readonly string[] = []): boolean {
   const keys = Object.keys(value);
@@ -84,10 +106,11 @@ export function readDirectIdentity(value: unknown): DirectIdentity | undefined {
   switch (kind) {
     case 'token': {
       const { id, name, via, person } = value;
-      if (!hasOnly(value, ['kind', 'id', 'name', 'via'], ['person'])) return undefined;
+      if (!hasOnly(value, ['kind', 'id', 'name', 'via'], ['person', 'groups', 'roles'])) return undefined;
       if (!isText(id) || !isText(name) || (via !== 'bearer' && via !== 'browser')) return undefined;
       if (person !== undefined && !isText(person)) return undefined;
-      return { kind, id, name, via, ...(person !== undefined && { person }) };
+      const memberships = readMemberships(value);
+      return memberships && { kind, id, name, via, ...(person !== undefined && { person }), ...memberships };
     }
     case 'os_user': {
       const { user, uid } = value;
@@ -96,16 +119,33 @@ export function readDirectIdentity(value: unknown): DirectIdentity | undefined {
       return { kind, user, ...(uid !== undefined && { uid }) };
     }
     case 'provider': {
-      const { issuer, subject, method } = value;
-      if (!hasOnly(value, ['kind', 'issuer', 'subject', 'method'])) return undefined;
-      if (!isText(issuer) || !isText(subject) || !isText(method)) return undefined;
-      return { kind, issuer, subject, method };
+      return readProvider(value);
     }
     case 'self_asserted':
       return hasOnly(value, ['kind']) ? selfAsserted : undefined;
     default:
       return undefined;
   }
+}
+
+function readProvider(value: JsonObject): ProviderIdentity | undefined {
+  const { issuer, subject, method, name, at } = value;
+  if (!hasOnly(value, ['kind', 'issuer', 'subject', 'method'], ['name', 'at', 'groups', 'roles']))
+    return undefined;
+  if (!isText(issuer) || !isText(subject) || !isText(method)) return undefined;
+  if (name !== undefined && !isText(name)) return undefined;
+  if (at !== undefined && !(typeof at === 'number' && Number.isSafeInteger(at))) return undefined;
+  const memberships = readMemberships(value);
+  if (memberships === undefined) return undefined;
+  return {
+    kind: 'provider',
+    issuer,
+    subject,
+    method,
+    ...(name !== undefined && { name }),
+    ...(at !== undefined && { at }),
+    ...memberships,
+  };
 }
 
 /** Was the person verified by more than their own word? For a link that names a person, its maker vouches. */

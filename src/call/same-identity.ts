@@ -68,7 +68,7 @@ export function namesOf(identity: Identity): readonly string[] {
     case 'os_user':
       return [identity.user];
     case 'provider':
-      return [identity.subject];
+      return identity.name === undefined ? [identity.subject] : [identity.name, identity.subject];
     case 'self_asserted':
       return [];
     case 'link':

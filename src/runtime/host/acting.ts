@@ -29,6 +29,8 @@ export function redactIdentity<Given extends Identity>(identity: Given, redactor
       Object.entries(value).map(([key, inner]) => {
         if (key === 'kind' || key === 'via') return [key, inner];
         if (typeof inner === 'string') return [key, redactor.text(inner)];
+        if (Array.isArray(inner))
+          return [key, inner.map((each) => (typeof each === 'string' ? redactor.text(each) : each))];
         return [key, isJsonObject(inner) ? clean(inner) : inner];
       }),
     );

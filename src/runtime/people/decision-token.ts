@@ -194,7 +194,10 @@ function holderOf(claims: TokenClaims, use: LinkUse, signedIn: DirectIdentity | 
   }
   if (signedIn !== undefined) {
     // A typed name cannot change what a token or a system says about a person.
-    const by = signedIn.kind === 'provider' ? (use.by ?? signedIn.subject) : (namesOf(signedIn)[0] ?? '');
+    const by =
+      signedIn.kind === 'provider'
+        ? (signedIn.name ?? use.by ?? signedIn.subject)
+        : (namesOf(signedIn)[0] ?? '');
     return { by, link: linkIdentity(claims, { kind: 'signed_in', identity: signedIn }) };
   }
   if (maker === undefined)

@@ -420,7 +420,7 @@ test('a text that is not an entry is rejected as damaged, and is not quoted', ()
 const identityFields = (at: string): readonly string[] =>
   [at, `${at}.maker.identity`, `${at}.holder.identity`]
     .flatMap((place) =>
-      ['kind', 'id', 'name', 'via', 'person', 'user', 'issuer', 'subject', 'method'].map(
+      ['kind', 'id', 'name', 'via', 'person', 'user', 'issuer', 'subject', 'method', 'groups', 'roles'].map(
         (field) => `${place}.${field}`,
       ),
     )
