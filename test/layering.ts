@@ -52,6 +52,7 @@ export const layers: readonly (readonly string[])[] = [
   ['store/memory', 'store/sqlite', 'store/postgres'],
   ['store'],
   ['contracts'],
+  ['outbound'],
   // Shared by all adapters, then one room for each framework. Some build on another.
   ['adapters/answer'],
   ['adapters/adopt'],

@@ -4,7 +4,8 @@ import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createGuardedFetch, createServerFetch } from '../../../src/mcp/config/guarded-fetch.ts';
-import { findServerUrlProblem, isForbiddenAddress } from '../../../src/mcp/config/server-url.ts';
+import { findServerUrlProblem } from '../../../src/mcp/config/server-url.ts';
+import { isForbiddenAddress } from '../../../src/outbound/address.ts';
 
 const running = new Set<Server>();
 afterEach(() => {
