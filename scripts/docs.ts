@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { renderApi } from './render-api.ts';
+import { renderConfig } from './render-config.ts';
 import { renderContracts } from './render-contracts.ts';
 import { renderDocs } from './render-docs.ts';
 import { renderEvents } from './render-events.ts';
@@ -18,6 +19,7 @@ const drifted: string[] = [];
 for (const [path, text] of [
   ...(await renderDocs()),
   ...(await renderApi()),
+  ...(await renderConfig()),
   ...(await renderContracts()),
   ...(await renderEvents()),
   ...(await renderGlossary()),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { renderApi } from '../scripts/render-api.ts';
+import { renderConfig } from '../scripts/render-config.ts';
 import { renderDocs } from '../scripts/render-docs.ts';
 import { reasonCodes } from '../src/call/reason.ts';
 import { root } from './sources.ts';
@@ -11,6 +12,11 @@ const pages = await renderDocs();
 describe('the generated pages of docs/', () => {
   test.each([...pages.keys()])('%s is what the tables say (npm run docs writes it again)', (path) => {
     expect(readFileSync(join(root, path), 'utf8')).toBe(pages.get(path));
+  });
+
+  test('the schema and the page of the settings are what their table says (npm run docs writes them again)', async () => {
+    for (const [path, text] of await renderConfig())
+      expect(readFileSync(join(root, path), 'utf8')).toBe(text);
   });
 
   test('every link between them leads to a heading', () => {

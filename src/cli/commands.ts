@@ -7,6 +7,7 @@ import { callsCommand } from './commands/calls.ts';
 import { cassetteExportCommand } from './commands/cassette-export.ts';
 import { cassetteSealCommand } from './commands/cassette-seal.ts';
 import { cassetteShowCommand } from './commands/cassette-show.ts';
+import { configSchemaCommand } from './commands/config-schema.ts';
 import { copyCommand } from './commands/copy.ts';
 import { createCompletionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
@@ -76,6 +77,7 @@ export const commands: readonly CliCommand[] = [
   contractsSchemaCommand,
   backtestCommand,
   serveCommand,
+  configSchemaCommand,
   mcpCommand,
   mcpWrapCommand,
   mcpInstallCommand,

@@ -22,6 +22,8 @@ import { makeFolder } from '../make-folder.ts';
 import { loadContracts } from '../load-contracts.ts';
 import { readPort } from '../read-port.ts';
 import { safeJson, terminalText } from '../terminal-text.ts';
+import { layerOptions } from '../settings/layered-options.ts';
+import { serveSettings } from '../settings/serve-settings.ts';
 import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance serve --tools tools.json --contracts rules.yaml';
@@ -32,38 +34,24 @@ export const serveCommand: CliCommand = {
   about: [
     'Listens on this machine only and prints a link that logs in one browser, once. Programs use tokens: quittance tokens create. The ledger is created if it does not exist. Press Ctrl-C to stop; held calls stay held.',
     '--tools names a JSON file of tools that programs in other languages run: {"tools": [{"name", "description", "mode", "input": JSON Schema}]}. They ask the server for a call, run it when it is allowed, and report. --runtime names a module of yours instead, which makes the runtime: export default (ledger) => createRuntime({ tools, contracts, ledger }).',
+    'Every option can also be an environment variable (--public-url is QUITTANCE_PUBLIC_URL) or a key of the configuration file (public_url). The command line wins over the environment, and the environment over the file. An unknown key in the file is an error.',
   ],
   options: {
-    host: { value: 'ADDRESS', help: 'Address to listen on; default: 127.0.0.1' },
-    port: { value: 'PORT', help: 'Default: 4747; 0 takes any free port' },
-    contracts: {
+    config: {
       value: 'FILE',
-      help: 'Contracts in force; reloaded when the files change',
+      help: 'Settings as YAML or JSON; every option below can be in it. Default: QUITTANCE_CONFIG',
       file: true,
-      multiple: true,
     },
-    tools: { value: 'FILE', help: 'Tools that other programs run, as JSON', file: true },
-    runtime: { value: 'FILE', help: 'Module that creates the runtime', file: true },
-    name: { value: 'NAME', help: 'Name recorded for decisions made after logging in with the link' },
-    'allow-host': { value: 'NAME', help: 'Additional host name the server answers to', multiple: true },
-    'public-url': { value: 'URL', help: 'Public address of the server, behind a proxy' },
-    'trust-proxy': {
-      value: 'ADDRESS',
-      help: 'Proxy, or network of proxies, whose client address header is trusted',
-      multiple: true,
-    },
-    'proxy-header': {
-      value: 'NAME',
-      help: 'Header with the client address; default: x-forwarded-for; or forwarded',
-    },
-    json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
+    ...serveSettings,
   },
   examples: [
     ['quittance serve', 'the console on ./.quittance/ledger.db'],
     [line, 'also serve tools of programs in other languages, under contracts'],
+    ['quittance serve --config quittance.yaml', 'as a service'],
     ['quittance serve --port 0 --json', 'for scripts'],
   ],
-  async run(given, context) {
+  async run(typed, context) {
+    const { given, configFile } = layerOptions(typed, context.env, serveSettings);
     if (given.has('runtime') && (given.has('contracts') || given.has('tools')))
       throw new UsageError(
         '--runtime brings its own tools and contracts, so it excludes --tools and --contracts.',
@@ -81,10 +69,8 @@ export const serveCommand: CliCommand = {
       const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context);
       if (contracts !== undefined) closing.push(() => contracts.close());
       const runtime = await makeRuntime(given, ledger, contracts);
-      for (const name of ['runtime', 'tools']) {
-        const path = given.text(name);
-        if (path !== undefined) runtime.protectFiles({ readOnly: [path] });
-      }
+      const own = [given.text('runtime'), given.text('tools'), configFile];
+      runtime.protectFiles({ readOnly: own.filter((path) => path !== undefined) });
       closing.push(() => runtime.close());
       const server = await start({ given, context, ledger, ledgerUrl, runtime, port });
       closing.push(() => server.close());

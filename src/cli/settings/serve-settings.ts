@@ -1,0 +1,34 @@
+/**
+ * The settings of `quittance serve`. Each is an option, an environment variable and a key of the configuration file. To
+ * add one, add a row here and read it with `given` in the command; then run `npm run docs` for the schema and its page.
+ */
+import { commonOptions } from '../command.ts';
+import type { Settings } from './setting.ts';
+
+/** The settings that the configuration file may have. */
+export const serveSettings: Settings = {
+  ledger: { ...commonOptions['ledger'], help: 'Ledger: a path, sqlite:PATH or postgres://…', value: 'URL' },
+  host: { value: 'ADDRESS', help: 'Address to listen on; default: 127.0.0.1' },
+  port: { value: 'PORT', help: 'Default: 4747; 0 takes any free port', kind: 'integer' },
+  contracts: {
+    value: 'FILE',
+    help: 'Contracts in force; reloaded when the files change',
+    file: true,
+    multiple: true,
+  },
+  tools: { value: 'FILE', help: 'Tools that other programs run, as JSON', file: true },
+  runtime: { value: 'FILE', help: 'Module that creates the runtime', file: true },
+  name: { value: 'NAME', help: 'Name recorded for decisions made after logging in with the link' },
+  'allow-host': { value: 'NAME', help: 'Additional host name the server answers to', multiple: true },
+  'public-url': { value: 'URL', help: 'Public address of the server, behind a proxy' },
+  'trust-proxy': {
+    value: 'ADDRESS',
+    help: 'Proxy, or network of proxies, whose client address header is trusted',
+    multiple: true,
+  },
+  'proxy-header': {
+    value: 'NAME',
+    help: 'Header with the client address; default: x-forwarded-for; or forwarded',
+  },
+  json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
+};
