@@ -7,6 +7,8 @@ import type { GatewayConfig } from '../mcp/config/server-entry.ts';
 import type { Caller } from '../mcp/gateway/client-request.ts';
 import { openReviewDocuments } from '../mcp/review/review-documents.ts';
 import { ToolReviews } from '../mcp/review/tool-reviews.ts';
+import type { HttpAccess } from '../mcp/gateway/authenticate.ts';
+import { readOAuthRole } from '../mcp/gateway/oauth-roles.ts';
 import type { McpGateway } from '../mcp/gateway/create-gateway.ts';
 import { LedgerTokens } from '../http/ledger-tokens.ts';
 import type { Tokens } from '../http/token-content.ts';
@@ -31,6 +33,19 @@ export const gatewayOptions: Options = {
   },
   host: { value: 'ADDRESS', help: 'Address to listen on; default: 127.0.0.1' },
   'allow-host': { value: 'NAME', help: 'Additional host name the gateway answers to', multiple: true },
+  issuer: {
+    value: 'URL',
+    help: 'Over HTTP: accept access tokens of this OAuth issuer too',
+  },
+  resource: {
+    value: 'URL',
+    help: 'With --issuer: public address of the endpoint, for which tokens are issued',
+  },
+  grant: {
+    value: 'ROLE=CLAIM=VALUE',
+    help: 'With --issuer: claim of a token that gives a role, e.g. operator=groups=ops; default: scopes such as quittance:operator',
+    multiple: true,
+  },
   open: { help: 'Over HTTP on this machine: accept clients without a token' },
   contracts: {
     value: 'FILE',
@@ -46,6 +61,7 @@ export const gatewayOptions: Options = {
 export async function runGateway(config: GatewayConfig, given: Given, context: Context): Promise<ExitCode> {
   const port = given.has('http') ? readPort(given.text('http')) : undefined;
   checkOpen(given, port);
+  checkIssuer(given, port);
   const paths = given.list('contracts');
   for (const path of paths) needFile(path, 'quittance mcp --contracts contracts.yaml');
   const ledgerUrl = context.ledgerUrl(given, 'make');
@@ -75,9 +91,9 @@ export async function runGateway(config: GatewayConfig, given: Given, context: C
       return exitCodes.good;
     }
     const host = given.text('host');
-    const access = given.has('open')
-      ? ({ type: 'open', caller } as const)
-      : ({ type: 'tokens', tokens: openTokens(ledger, file) } as const);
+    const access: HttpAccess = given.has('open')
+      ? { type: 'open', caller }
+      : readAccess(given, openTokens(ledger, file));
     await gateway.start();
     const http = await gateway.listen({
       access,
@@ -127,6 +143,31 @@ async function createGateway(
     ...(consoleUrl !== undefined && { consoleUrl }),
     log: (server, line) => void err.say(`[${terminalText(server)}] ${terminalText(line)}`),
   });
+}
+
+/** Tokens of the ledger always count. Access tokens of an issuer may count too. */
+function readAccess(given: Given, tokens: Tokens): HttpAccess {
+  const issuer = given.text('issuer');
+  if (issuer === undefined) return { type: 'tokens', tokens };
+  const resource = given.text('resource');
+  const roles = given.list('grant').map(readOAuthRole);
+  return {
+    type: 'oauth',
+    issuer,
+    tokens,
+    ...(resource !== undefined && { resource }),
+    ...(roles.length > 0 && { roles }),
+  };
+}
+
+function checkIssuer(given: Given, port: number | undefined): void {
+  const about = ['issuer', 'resource', 'grant'].find((name) => given.has(name));
+  if (about === undefined) return;
+  const example = ['quittance mcp --config mcp.json --http 4748 --issuer https://login.example.com'];
+  if (port === undefined) throw new UsageError(`--${about} is about HTTP.`, example);
+  if (given.has('open'))
+    throw new UsageError(`--open accepts every program, so --${about} has no effect.`, example);
+  if (!given.has('issuer')) throw new UsageError(`--${about} needs --issuer.`, example);
 }
 
 function checkOpen(given: Given, port: number | undefined): void {

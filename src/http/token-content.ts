@@ -86,11 +86,12 @@ export interface Tokens {
   closeLogin(secret: string): Awaitable<void>;
 }
 
-const prefix = 'qt_';
+/** Begins every token, so that it is recognized where it leaked. */
+export const tokenPrefix = 'qt_';
 /** Of one token. */
 const mostLogins = 20;
 
-export const newSecret = (): string => prefix + randomBytes(32).toString('base64url');
+export const newSecret = (): string => tokenPrefix + randomBytes(32).toString('base64url');
 export const hashSecret = (secret: string): string =>
   createHash('sha256').update(secret, 'utf8').digest('hex');
 

@@ -17,6 +17,7 @@ export type QuittanceSettings = {
 
 export type ServerSetting = {
   readonly trusted: boolean;
+  readonly onlyFor: readonly string[] | undefined;
   readonly tools: Readonly<Record<string, ToolSetting>>;
 };
 
@@ -24,8 +25,8 @@ export const noSettings: QuittanceSettings = { observe: false, allowHttp: [], se
 
 const keys = {
   file: ['observe', 'allowHttp', 'servers'],
-  server: ['trusted', 'tools'],
-  tool: ['mode', 'idempotencyKey', 'ask'],
+  server: ['trusted', 'onlyFor', 'tools'],
+  tool: ['mode', 'idempotencyKey', 'ask', 'onlyFor'],
 } as const;
 
 export function readQuittanceSettings(
@@ -49,11 +50,16 @@ export function readServerSetting(document: ConfigDocument, path: ConfigPath, va
   const tools = Object.create(null) as Record<string, ToolSetting>;
   for (const [name, setting] of entriesOf(document, [...path, 'tools'], table['tools']))
     tools[name] = readTool(document, [...path, 'tools', name], setting);
-  return { trusted: readBoolean(document, [...path, 'trusted'], table['trusted']), tools };
+  return {
+    trusted: readBoolean(document, [...path, 'trusted'], table['trusted']),
+    onlyFor: readCallers(document, [...path, 'onlyFor'], table['onlyFor']),
+    tools,
+  };
 }
 
 function readTool(document: ConfigDocument, path: ConfigPath, value: unknown): ToolSetting {
-  const { mode, idempotencyKey, ask } = readTable(document, path, value, keys.tool);
+  const { mode, idempotencyKey, ask, onlyFor: written } = readTable(document, path, value, keys.tool);
+  const onlyFor = readCallers(document, [...path, 'onlyFor'], written);
   if (mode !== undefined && !isToolMode(mode))
     throw document.problem(
       [...path, 'mode'],
@@ -68,7 +74,21 @@ function readTool(document: ConfigDocument, path: ConfigPath, value: unknown): T
     ...(mode !== undefined && { mode }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(ask !== undefined && { ask }),
+    ...(onlyFor !== undefined && { onlyFor }),
   };
+}
+
+/** A misspelt caller would be refused silently, or let in everybody of that name. */
+function readCallers(
+  document: ConfigDocument,
+  path: ConfigPath,
+  value: unknown,
+): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  const callers = readTexts(document, path, value);
+  if (!callers.every((caller) => /^(?:user|group):./.test(caller)))
+    throw document.problem(path, 'has an entry that names no caller.', 'Write "user:ID" or "group:NAME".');
+  return callers;
 }
 
 function readTable(

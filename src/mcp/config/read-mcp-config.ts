@@ -49,6 +49,7 @@ export async function readMcpConfig(path: string, options: ReadMcpConfigOptions)
     const isDisabled = row.entry['disabled'] === true || row.entry['enabled'] === false;
     const context = { document, variables, allowHttp: [...own.allowHttp, ...extra.allowHttp] };
     const address = isDisabled ? tryReading(row, context) : readServerAddress(row, context);
+    const onlyFor = set.findLast((each) => each?.onlyFor !== undefined)?.onlyFor;
     if (address !== undefined)
       servers.push({
         name: row.name,
@@ -56,6 +57,7 @@ export async function readMcpConfig(path: string, options: ReadMcpConfigOptions)
         tools: Object.assign(Object.create(null) as object, ...set.map((each) => each?.tools)),
         isDisabled,
         ...readOfferedTools(row, context),
+        ...(onlyFor !== undefined && { onlyFor }),
         ...address,
       });
   }

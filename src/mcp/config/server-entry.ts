@@ -14,6 +14,8 @@ export type ServerEntry = {
   readonly onlyTools?: readonly string[];
   /** Clients do not see these tools. */
   readonly hiddenTools?: readonly string[];
+  /** Only these callers see the server: `user:ID` or `group:NAME`. Undefined: all. */
+  readonly onlyFor?: readonly string[];
 } & ServerAddress;
 
 /** How a server is reached. */
@@ -41,6 +43,8 @@ export type ToolSetting = {
   readonly idempotencyKey?: string;
   /** The person at the client may decide held calls of this tool, by elicitation. */
   readonly ask?: 'in_client';
+  /** Only these callers see the tool: `user:ID` or `group:NAME`. Undefined: all who see its server. */
+  readonly onlyFor?: readonly string[];
 };
 
 export type GatewayConfig = {

@@ -11,6 +11,8 @@ export type Caller = {
   readonly askedBy: DirectIdentity | undefined;
   /** May call only tools that read. */
   readonly readsOnly: boolean;
+  /** Groups or scopes, as a provider states them. */
+  readonly groups?: readonly string[];
 };
 
 export type ClientRequest = {

@@ -1,10 +1,15 @@
 import type { Readable, Writable } from 'node:stream';
 import { randomUUID } from 'node:crypto';
 import { checkObject } from '../../base/check-keys.ts';
+import { QuittanceError } from '../../base/error.ts';
 import { createIsProxy, createReadAddress } from '../../http/read-address.ts';
 import { listen } from '../../http/listen.ts';
-import type { Tokens } from '../../http/token-content.ts';
-import { createAuthenticate, protectedResource, wellKnown } from './authenticate.ts';
+import { isLoopback } from '../../outbound/address.ts';
+import type { HttpAccess } from './authenticate.ts';
+import { createAuthenticate } from './authenticate.ts';
+import { defaultOAuthRoles } from './oauth-roles.ts';
+import type { Resource } from './refuse-bearer.ts';
+import { describeResource, isMetadataPath, scopesOf } from './refuse-bearer.ts';
 import type { Caller } from './client-request.ts';
 import type { GatewayOptions, GatewayStatus } from './gateway.ts';
 import { Gateway } from './gateway.ts';
@@ -12,10 +17,8 @@ import { endpoint, HttpFace } from './http-face.ts';
 import { serveGatewayOverStdio } from './serve-stdio.ts';
 
 export type McpHttpOptions = {
-  /** Who may call: holders of tokens of this store, or everyone who can reach the address. */
-  readonly access:
-    | { readonly type: 'tokens'; readonly tokens: Tokens }
-    | { readonly type: 'open'; readonly caller: Caller };
+  /** Who may call: holders of tokens of a store or of an OAuth issuer, or everyone who can reach the address. */
+  readonly access: HttpAccess;
   /** Default: 127.0.0.1. */
   readonly host?: string;
   /** 0 takes any free port. */
@@ -59,14 +62,20 @@ async function listenHttp(
   { access, host = '127.0.0.1', port, allowHosts = [] }: McpHttpOptions,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const now = (): number => ledger.now();
-  const authenticate = createAuthenticate(access, now);
-  const face = new HttpFace({ gateway, authenticate, allowHosts, now });
   const isProxy = createIsProxy({ proxies: [] });
+  // Known once the server listens, which is before any request.
+  let url = '';
+  const resourceOf = createResourceOf(access, host, () => url);
+  const log = (line: string): void => gateway.log('client', line);
+  const authenticate = createAuthenticate(access, { now, resourceOf, log });
+  const publicHosts =
+    access.type === 'oauth' && access.resource !== undefined ? [new URL(access.resource).hostname] : [];
+  const face = new HttpFace({ gateway, authenticate, allowHosts: [...allowHosts, ...publicHosts], now });
   const listening = await listen(
     async (request) => {
       const { pathname } = new URL(request.url);
       if (pathname === endpoint) return face.fetch(request);
-      if (pathname === wellKnown || pathname === `${wellKnown}${endpoint}`) return protectedResource(request);
+      if (isMetadataPath(pathname, endpoint)) return describeResource(resourceOf(request));
       if (pathname === '/status') return face.guard(request, () => Response.json(gateway.status()));
       return new Response(null, { status: 404 });
     },
@@ -82,11 +91,33 @@ async function listenHttp(
       stallMs: 30_000,
     },
   );
+  url = `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}${endpoint}`;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}${endpoint}`,
+    url,
     async close() {
       await face.close();
       await listening.close();
     },
   };
+}
+
+/**
+ * The endpoint as clients reach it. Access tokens are issued for one address. The Host header must not choose it, or a
+ * token for another server of this machine would count.
+ */
+function createResourceOf(
+  access: HttpAccess,
+  host: string,
+  boundUrl: () => string,
+): (request: Request) => Resource {
+  if (access.type !== 'oauth')
+    return (request) => ({ url: new URL(endpoint, request.url).href, issuer: undefined, scopes: [] });
+  const { issuer, resource, roles = defaultOAuthRoles } = access;
+  if (resource === undefined ? !isLoopback(host) : !URL.canParse(resource))
+    throw new QuittanceError(
+      'config.invalid',
+      'Access tokens are issued for the public address of the endpoint. Give it as "resource", e.g. https://mcp.example.com/mcp.',
+    );
+  const scopes = scopesOf(roles);
+  return () => ({ url: resource ?? boundUrl(), issuer, scopes });
 }

@@ -51,8 +51,8 @@ const taskMethods = ['tasks/get', 'tasks/update', 'tasks/cancel'] as const;
 class GatewayServer extends McpServer {
   readonly #schemaOf: (name: string) => Record<string, unknown> | undefined;
 
-  constructor(gateway: Gateway, era: Era) {
-    const { info, capabilities, instructions } = gateway.facts(era);
+  constructor(gateway: Gateway, era: Era, caller: Caller) {
+    const { info, capabilities, instructions } = gateway.facts(era, caller);
     super(
       { name: 'quittance', version: '0', ...info },
       { capabilities: { ...capabilities }, ...(instructions !== undefined && { instructions }) },
@@ -83,7 +83,7 @@ export class Face {
     this.#options = options;
     const { gateway } = options;
     this.#relay = new Relay({
-      upstreams: gateway.upstreams,
+      upstreams: gateway.upstreamsFor(options.caller),
       names: gateway.names,
       sendTo: (upstream) => this.sendTo(upstream),
       showTools: (upstream, listed, isWhole) => gateway.showTools(upstream, listed, isWhole, options.caller),
@@ -101,8 +101,8 @@ export class Face {
   }
 
   #create(): McpServer {
-    const { gateway, era, request } = this.#options;
-    const product = new GatewayServer(gateway, era);
+    const { gateway, era, caller, request } = this.#options;
+    const product = new GatewayServer(gateway, era, caller);
     const { server } = product;
     for (const method of [...served, 'logging/setLevel']) server.removeRequestHandler(method);
     const handle = (asked: RelayedRequest, context: ServerContext): Promise<Fields> =>
@@ -122,7 +122,8 @@ export class Face {
   }
 
   async #openAll(): Promise<void> {
-    const { upstreams } = this.#options.gateway;
+    const { gateway, caller } = this.#options;
+    const upstreams = gateway.upstreamsFor(caller);
     const opening = upstreams.map((upstream) => this.#connect(upstream));
     const opened = Promise.allSettled(opening);
     if (upstreams.length === 1) return void (await opened);

@@ -17,6 +17,7 @@ import { HeldCalls } from './held-calls.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
+import { isFor } from './only-for.ts';
 import { StateSigner } from './signed-state.ts';
 import type { CatalogTool } from './tool-catalog.ts';
 import { ToolCatalog } from './tool-catalog.ts';
@@ -117,9 +118,17 @@ export class Gateway {
     });
   }
 
-  /** The gateway as clients see it. */
-  facts(era: Era): ServerFacts {
-    const servers = this.upstreams.map((each) => ({ server: each.name, facts: each.factsFor(era) }));
+  /** The servers that this caller may see. */
+  upstreamsFor(caller: Caller): readonly Upstream[] {
+    return this.upstreams.filter(({ entry }) => isFor(entry.onlyFor, caller));
+  }
+
+  /** The gateway as this client sees it. */
+  facts(era: Era, caller: Caller): ServerFacts {
+    const servers = this.upstreamsFor(caller).map((each) => ({
+      server: each.name,
+      facts: each.factsFor(era),
+    }));
     return gatewayFacts(servers, this.#me, era);
   }
 
@@ -149,8 +158,8 @@ export class Gateway {
   }
 
   /** Asks the servers with resources to report changes of this one. */
-  watch(uri: string): void {
-    for (const upstream of this.upstreams)
+  watch(uri: string, caller: Caller): void {
+    for (const upstream of this.upstreamsFor(caller))
       if (toFields(upstream.factsFor('modern')?.capabilities['resources'])['subscribe'] === true)
         void upstream.watch(uri).catch(() => undefined); // another server may own it
   }
@@ -237,6 +246,8 @@ export class Gateway {
 
   #mayUse(caller: Caller, tool: CatalogTool): boolean {
     if (caller.readsOnly && tool.tool.mode !== 'read') return false;
+    if (!isFor(this.#upstream(tool.server).entry.onlyFor, caller)) return false;
+    if (!isFor(tool.setting.onlyFor, caller)) return false;
     return this.#options.mayUse?.(caller, tool) ?? true;
   }
 

@@ -85,7 +85,7 @@ export class HttpFace {
     });
     if (await isLegacyRequest(again, body)) return this.#serveLegacy(again, body, caller);
     const { method, params } = toFields(body);
-    if (method === 'subscriptions/listen') watchAll(this.#options.gateway, params);
+    if (method === 'subscriptions/listen') watchAll(this.#options.gateway, params, caller);
     this.#callers.set(again, caller);
     return this.#modern.fetch(again, { parsedBody: body });
   }

@@ -47,7 +47,7 @@ export async function serveGatewayOverStdio(options: StdioOptions): Promise<void
         if (method === 'initialize') {
           const { clientInfo, capabilities } = toFields(params);
           opening.resolve({ info: toFields(clientInfo), capabilities: toFields(capabilities) });
-        } else if (method === 'subscriptions/listen') watchAll(gateway, params);
+        } else if (method === 'subscriptions/listen') watchAll(gateway, params, caller);
         else if (method !== undefined) opening.resolve({ info: {}, capabilities: {} });
       }),
       onerror: (error) => gateway.log('client', error.message),
@@ -82,8 +82,8 @@ function peekAt(wire: Transport, look: (message: JSONRPCMessage) => void): Trans
 }
 
 /** Asks the servers to report the resources that a modern client listens to. */
-export function watchAll(gateway: Gateway, params: unknown): void {
+export function watchAll(gateway: Gateway, params: unknown, caller: Caller): void {
   const { resourceSubscriptions } = toFields(toFields(params)['notifications']);
   const uris = Array.isArray(resourceSubscriptions) ? resourceSubscriptions : toFieldsList(undefined);
-  for (const uri of uris) if (typeof uri === 'string') gateway.watch(uri);
+  for (const uri of uris) if (typeof uri === 'string') gateway.watch(uri, caller);
 }
