@@ -67,10 +67,12 @@ export const layers: readonly (readonly string[])[] = [
     'adapters/openai',
   ],
   ['adapters/google-adk', 'adapters/mastra', 'adapters/openai-agents'],
-  ['http', 'react', 'testing'],
-  // MCP: what others wrote (configurations, listed tools), what people answered, and what serves it.
+  // MCP: what others wrote (configurations, listed tools), what people answered about it, and how servers are. The
+  // HTTP server shows these. What serves MCP is above it.
   ['mcp/config', 'mcp/tools'],
-  ['mcp/review', 'mcp/serve'],
+  ['mcp/review', 'mcp/status'],
+  ['http', 'react', 'testing'],
+  ['mcp/serve'],
   ['mcp/govern', 'mcp/gateway'],
   ['cli'],
 ];

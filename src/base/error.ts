@@ -77,6 +77,14 @@ export const errorTable: {
     remedy:
       'Check the session and the grant id; `runtime.grants.list({sessionId})` lists the grants of a session.',
   },
+  'review.unknown': {
+    means: 'No gateway of this ledger listed such a tool.',
+    remedy: '`quittance mcp review` lists the tools of every server.',
+  },
+  'review.mismatch': {
+    means: 'The answer is about another description or schema than the server lists now.',
+    remedy: 'Look at the tool as it is now, and answer about that.',
+  },
   'handoff.unknown': {
     means:
       'There is no such hand-off: no other process runs the call, or the token does not belong to this ledger.',

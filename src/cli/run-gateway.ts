@@ -9,6 +9,7 @@ import { openReviewDocuments } from '../mcp/review/review-documents.ts';
 import { ToolReviews } from '../mcp/review/tool-reviews.ts';
 import type { HttpAccess } from '../mcp/gateway/authenticate.ts';
 import { readOAuthRole } from '../mcp/gateway/oauth-roles.ts';
+import { GatewayBoard } from '../mcp/status/gateway-board.ts';
 import type { McpGateway } from '../mcp/gateway/create-gateway.ts';
 import { LedgerTokens } from '../http/ledger-tokens.ts';
 import type { Tokens } from '../http/token-content.ts';
@@ -73,7 +74,10 @@ export async function runGateway(config: GatewayConfig, given: Given, context: C
     const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context);
     if (contracts !== undefined) closing.push(() => contracts.close());
     const reviews = new ToolReviews(openReviewDocuments(ledger, file), () => ledger.now());
-    const gateway = await createGateway(config, given, context, { ledger, contracts, reviews });
+    const board = new GatewayBoard(openReviewDocuments(ledger, file, 'gateways'), ledger.owners, () =>
+      ledger.now(),
+    );
+    const gateway = await createGateway(config, given, context, { ledger, contracts, reviews, board });
     closing.push(() => gateway.close());
     const caller: Caller = {
       id: context.userName,
@@ -123,13 +127,14 @@ type GatewayParts = {
   readonly ledger: Ledger;
   readonly contracts: FileContracts | undefined;
   readonly reviews: ToolReviews;
+  readonly board: GatewayBoard;
 };
 
 async function createGateway(
   config: GatewayConfig,
   given: Given,
   { err, version }: Context,
-  { ledger, contracts, reviews }: GatewayParts,
+  { ledger, contracts, reviews, board }: GatewayParts,
 ): Promise<McpGateway> {
   // Imported here because no other command needs it and each would wait for it to load.
   const { createMcpGateway } = await import('../mcp/gateway/create-gateway.ts');
@@ -139,6 +144,7 @@ async function createGateway(
     ledger,
     version,
     reviews,
+    board,
     ...(contracts !== undefined && { contracts }),
     ...(consoleUrl !== undefined && { consoleUrl }),
     log: (server, line) => void err.say(`[${terminalText(server)}] ${terminalText(line)}`),

@@ -9,6 +9,7 @@ import type * as feed from './api/feed.ts';
 import type * as handoff from './api/handoff.ts';
 import type * as health from './api/health.ts';
 import type * as job from './api/job.ts';
+import type * as mcp from './api/mcp.ts';
 import type * as page from './api/page.ts';
 import type * as problem from './api/problem.ts';
 import type * as role from './api/role.ts';
@@ -90,6 +91,19 @@ export type ApiTypes = {
   readonly Verification: job.Verification;
   readonly HeadPage: job.HeadPage;
   readonly ExportQuery: job.ExportQuery;
+  readonly McpServerList: mcp.McpServerList;
+  readonly McpServerRow: mcp.McpServerRow;
+  readonly McpGatewayRow: mcp.McpGatewayRow;
+  readonly McpToolCounts: mcp.McpToolCounts;
+  readonly McpServerDetail: mcp.McpServerDetail;
+  readonly McpToolRow: mcp.McpToolRow;
+  readonly McpToolWarning: mcp.McpToolWarning;
+  readonly McpToolChange: mcp.McpToolChange;
+  readonly McpToolQuery: mcp.McpToolQuery;
+  readonly McpToolDetail: mcp.McpToolDetail;
+  readonly McpToolAnswer: mcp.McpToolAnswer;
+  readonly NewToolReview: mcp.NewToolReview;
+  readonly ToolReviewToForget: mcp.ToolReviewToForget;
   readonly PageQuery: page.PageQuery;
   readonly SpanQuery: page.SpanQuery;
   readonly Problem: problem.Problem;
@@ -213,6 +227,19 @@ export const apiSchemas: Readonly<Record<string, JsonObject>> = {
   HeadPage: {"type":"object","properties":{"rows":{"type":"array","items":{"$ref":"#/components/schemas/Head"}},"next":{"type":"string"},"sessions":{"type":"integer"}},"required":["rows","sessions"],"additionalProperties":false},
   Head: {"type":"object","properties":{"sessionId":{"type":"string"},"sequence":{"type":"number"},"hash":{"type":"string"}},"required":["sessionId","sequence","hash"],"additionalProperties":false},
   ExportQuery: {"description":"The query of `GET /v1/export`.","type":"object","properties":{"sessionId":{"type":"string"}},"additionalProperties":false},
+  McpServerList: {"type":"object","properties":{"rows":{"type":"array","items":{"$ref":"#/components/schemas/McpServerRow"}}},"required":["rows"],"additionalProperties":false},
+  McpServerRow: {"type":"object","properties":{"serverId":{"type":"string"},"name":{"type":"string"},"state":{"enum":["connected","disconnected","failing","idle","stale","starting"]},"seenAt":{"type":"number","minimum":0},"transport":{"enum":["http","sse","stdio"]},"address":{"type":"string"},"trusted":{"type":"boolean"},"gateways":{"type":"array","items":{"$ref":"#/components/schemas/McpGatewayRow"}},"tools":{"$ref":"#/components/schemas/McpToolCounts"},"calls":{"type":"integer"},"errors":{"type":"integer"},"changes":{"type":"integer"},"changedAt":{"type":"number","minimum":0}},"required":["serverId","name","state","address","trusted","gateways","tools","calls","errors","changes"],"additionalProperties":false},
+  McpGatewayRow: {"type":"object","properties":{"gatewayId":{"type":"string"},"state":{"enum":["ended","live","lost","silent"]},"startedAt":{"type":"number","minimum":0},"seenAt":{"type":"number","minimum":0},"clients":{"type":"array","items":{"type":"string"}},"observes":{"type":"boolean"},"status":{"enum":["failed","idle","ready","starting"]},"protocol":{"type":"string"},"connections":{"type":"integer"},"failures":{"type":"integer"},"restarts":{"type":"integer"},"lastError":{"type":"string"},"retryAt":{"type":"number","minimum":0},"oddities":{"type":"integer"}},"required":["gatewayId","state","startedAt","seenAt","clients","observes","status","connections","failures","restarts","oddities"],"additionalProperties":false},
+  McpToolCounts: {"type":"object","properties":{"listed":{"type":"integer"},"approved":{"type":"integer"},"blocked":{"type":"integer"},"unknown":{"type":"integer"},"changed":{"type":"integer"}},"required":["listed","approved","blocked","unknown","changed"],"additionalProperties":false},
+  McpServerDetail: {"type":"object","properties":{"server":{"$ref":"#/components/schemas/McpServerRow"},"tools":{"type":"array","items":{"$ref":"#/components/schemas/McpToolRow"}},"changes":{"type":"array","items":{"$ref":"#/components/schemas/McpToolChange"}}},"required":["server","tools","changes"],"additionalProperties":false},
+  McpToolRow: {"type":"object","properties":{"name":{"type":"string"},"callNames":{"type":"array","items":{"type":"string"}},"sharedWith":{"type":"array","items":{"type":"string"}},"status":{"enum":["approved","blocked","changed","unknown"]},"changed":{"enum":["server","tool"]},"mode":{"enum":["destructive","external","local","read","safe_write"]},"asks":{"type":"boolean"},"proposed":{"$ref":"#/components/schemas/ToolMode"},"origin":{"enum":["annotated","default","inferred"]},"warnings":{"type":"array","items":{"$ref":"#/components/schemas/McpToolWarning"}},"digest":{"type":"string"},"calls":{"type":"integer"},"errors":{"type":"integer"}},"required":["name","callNames","sharedWith","status","asks","proposed","origin","warnings","digest","calls","errors"],"additionalProperties":false},
+  McpToolWarning: {"type":"object","properties":{"code":{"type":"string"},"text":{"type":"string"}},"required":["code","text"],"additionalProperties":false},
+  McpToolChange: {"type":"object","properties":{"tool":{"type":"string"},"how":{"enum":["added","changed","removed"]},"at":{"type":"number","minimum":0}},"required":["tool","how","at"],"additionalProperties":false},
+  McpToolQuery: {"description":"The query of `GET /v1/mcp/servers/{serverId}/tool`.","type":"object","properties":{"name":{"type":"string","description":"The name that the server lists."}},"required":["name"],"additionalProperties":false},
+  McpToolDetail: {"type":"object","properties":{"server":{"$ref":"#/components/schemas/McpServerRow"},"tool":{"$ref":"#/components/schemas/McpToolRow"},"listed":{"type":"object"},"approved":{"type":"object"},"answer":{"type":"object","properties":{"verdict":{"enum":["allow","ask","block","forgotten"]},"mode":{"$ref":"#/components/schemas/ToolMode"},"by":{"type":"string"},"identity":{"type":"string"},"at":{"type":"number","minimum":0},"digest":{"type":"string"}},"required":["verdict","mode","by","at","digest"],"additionalProperties":false},"history":{"type":"array","items":{"$ref":"#/components/schemas/McpToolAnswer"}}},"required":["server","tool","listed","history"],"additionalProperties":false},
+  McpToolAnswer: {"type":"object","properties":{"verdict":{"enum":["allow","ask","block","forgotten"]},"mode":{"$ref":"#/components/schemas/ToolMode"},"by":{"type":"string"},"identity":{"type":"string"},"at":{"type":"number","minimum":0},"digest":{"type":"string"}},"required":["verdict","mode","by","at","digest"],"additionalProperties":false},
+  NewToolReview: {"description":"`POST /v1/mcp/servers/{serverId}/review`; the answer is the `McpToolDetail` after it.","anyOf":[{"type":"object","properties":{"tool":{"type":"string","description":"The name that the server lists."},"digest":{"type":"string","description":"The digest of the tool as it was shown. Another text or schema is not answered."},"verdict":{"const":"allow"},"mode":{"$ref":"#/components/schemas/ToolMode"}},"required":["tool","digest","verdict","mode"],"additionalProperties":false},{"type":"object","properties":{"tool":{"type":"string","description":"The name that the server lists."},"digest":{"type":"string","description":"The digest of the tool as it was shown. Another text or schema is not answered."},"verdict":{"const":"ask"},"mode":{"enum":["destructive","external","local","read","safe_write"]}},"required":["tool","digest","verdict"],"additionalProperties":false},{"type":"object","properties":{"tool":{"type":"string","description":"The name that the server lists."},"digest":{"type":"string","description":"The digest of the tool as it was shown. Another text or schema is not answered."},"verdict":{"const":"block"}},"required":["tool","digest","verdict"],"additionalProperties":false}]},
+  ToolReviewToForget: {"description":"`POST /v1/mcp/servers/{serverId}/forget`; the answer is the `McpToolDetail` after it.","type":"object","properties":{"tool":{"type":"string","description":"The name that the server lists."}},"required":["tool"],"additionalProperties":false},
   PageQuery: {"type":"object","properties":{"limit":{"type":"integer","minimum":1,"maximum":1000},"cursor":{"type":"string","description":"The `next` of the previous page."}},"additionalProperties":false},
   SpanQuery: {"type":"object","properties":{"since":{"type":"integer","minimum":0,"maximum":253402300799999},"until":{"type":"integer","minimum":0,"maximum":253402300799999}},"additionalProperties":false},
   Problem: {"type":"object","properties":{"type":{"type":"string"},"title":{"type":"string"},"status":{"type":"integer"},"code":{"type":"string"},"detail":{"type":"string"},"facts":{"type":"object","additionalProperties":{"type":"string"}}},"required":["type","title","status","code","detail"],"additionalProperties":false},

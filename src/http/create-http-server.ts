@@ -22,6 +22,7 @@ import { Followers } from './followers.ts';
 import { Jobs } from './jobs.ts';
 import type { ListenTimeouts } from './listen.ts';
 import { listen } from './listen.ts';
+import { McpServers } from './mcp-servers.ts';
 import { Metrics } from './metrics.ts';
 import type { Rate } from './rate-limit.ts';
 import { Reader } from './reader.ts';
@@ -284,6 +285,7 @@ function createService(
       toolVersion: version,
     }),
     contractThreads: new ContractThreads({ timeMs: limits.contractMs ?? 5_000, memoryMb: 64 }),
+    mcp: new McpServers(ledger, path),
     metrics: new Metrics(),
     schemas,
     askedCalls: new AskedCalls(),

@@ -52,6 +52,11 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
     status: 404,
     remedy: 'GET /v1/grants?sessionId=… lists the existing ones.',
   },
+  'review.unknown': { status: 404, remedy: 'GET /v1/mcp/servers lists the servers.' },
+  'review.mismatch': {
+    status: 409,
+    remedy: 'GET /v1/mcp/servers/{serverId}/tools/{toolName} shows the tool as it is now.',
+  },
   'handoff.unknown': {
     status: 404,
     remedy: 'Take what waits with POST /v1/handoffs/claim and report with the token it gives, unchanged.',

@@ -12,6 +12,7 @@ export type * from './api/feed.ts';
 export type * from './api/handoff.ts';
 export type * from './api/health.ts';
 export type * from './api/job.ts';
+export type * from './api/mcp.ts';
 export type * from './api/problem.ts';
 export type * from './api/session.ts';
 export type * from './api/stats.ts';

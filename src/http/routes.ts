@@ -8,6 +8,7 @@ import { grantRoutes } from './routes/grant-routes.ts';
 import { handoffRoutes } from './routes/handoff-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
+import { mcpRoutes } from './routes/mcp-routes.ts';
 import { reconcileRoutes } from './routes/reconcile-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { statsRoutes } from './routes/stats-routes.ts';
@@ -22,6 +23,7 @@ export const routes: readonly Route[] = [
   ...handoffRoutes,
   ...contractRoutes,
   ...statsRoutes,
+  ...mcpRoutes,
   ...jobRoutes,
   ...healthRoutes,
 ];

@@ -11,6 +11,7 @@ import type { ContractThreads } from './contract-threads.ts';
 import type { Exports } from './exports.ts';
 import type { Followers } from './followers.ts';
 import type { Jobs } from './jobs.ts';
+import type { McpServers } from './mcp-servers.ts';
 import type { Metrics } from './metrics.ts';
 import type { Reader } from './reader.ts';
 import type { SchemaHistory } from './schema-history.ts';
@@ -32,6 +33,8 @@ export type Service = {
   readonly exports: Exports;
   /** Works on documents from requests. */
   readonly contractThreads: ContractThreads;
+  /** The MCP servers behind the gateways of the ledger. */
+  readonly mcp: McpServers;
   readonly metrics: Metrics;
   readonly schemas: SchemaHistory;
   readonly askedCalls: AskedCalls;

@@ -4,10 +4,9 @@
  * 1. The file is replaced in one step, so a reader sees all of a change or none of it.
  * 2. Every request is checked against the current file, so a revoked token stops working at once.
  */
-import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { QuittanceError } from '../base/error.ts';
+import { readFileSync, statSync } from 'node:fs';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
+import { lockFile, replaceFile } from '../store/files/replace-file.ts';
 import type {
   ChangeTokens,
   FoundLogin,
@@ -125,37 +124,5 @@ export class TokenFile implements Tokens {
     } finally {
       release();
     }
-  }
-}
-
-/** A process holds the lock for a few milliseconds to change the file. An old lock is left from a crash. */
-export function lockFile(path: string, what: string): () => void {
-  for (let tries = 0; ; tries++)
-    try {
-      closeSync(openSync(path, 'wx', 0o600));
-      return () => rmSync(path, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
-      if (age > staleLockMs) rmSync(path, { force: true });
-      else if (tries > 200)
-        throw new QuittanceError(
-          'ledger.unavailable',
-          `Another process is changing the ${what}: ${path} exists. Try again.`,
-        );
-      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
-    }
-}
-const staleLockMs = 5_000;
-
-/** Replaces the file in one step. Only its owner can read it. */
-export function replaceFile(path: string, content: string): void {
-  const draft = `${path}.${randomBytes(4).toString('hex')}`;
-  try {
-    writeFileSync(draft, content, { mode: 0o600, flag: 'wx', flush: true });
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true }); // on a full disk, a leftover draft takes up space
-    throw error;
   }
 }

@@ -29,13 +29,15 @@ export const mcpReviewCommand: CliCommand = {
   summary: 'Review the tools of MCP servers, and answer what they may do',
   about: [
     'Lists the tools that gateways of this ledger found, with their proposed modes. On a terminal it then asks about every tool without a valid answer. A tool without an answer is held, or runs in observe mode. An answer is bound to the description and schema of the tool and to its server. If one of them changes, the tool is held until it is reviewed again. The command shows the difference.',
-    '--approve takes server/tool with --mode and the --digest that was shown. It also takes server/* with the digest of the whole server. Every tool without an answer then gets its proposed mode, or --mode.',
+    '--approve takes server/tool with --mode and the --digest that was shown. With --ask, a person decides about every call of the tool. It also takes server/* with the digest of the whole server. Every tool without an answer then gets its proposed mode, or --mode. --block takes server/tool with the --digest. The tool then never runs and clients do not see it. It stays blocked if it changes.',
   ],
   options: {
     server: { value: 'NAME', help: 'Only this server' },
     all: { help: 'Show the full text of every tool, also of approved ones' },
     approve: { value: 'SERVER/TOOL', help: 'Answer about one tool, or SERVER/*' },
     mode: { value: 'MODE', help: 'Its mode', choices: Object.keys(toolModeTreatments) },
+    ask: { help: 'With --approve: a person decides about every call' },
+    block: { value: 'SERVER/TOOL', help: 'Never run this tool, and hide it from clients' },
     digest: { value: 'DIGEST', help: 'Digest of the tool as shown; at least 12 characters' },
     forget: { value: 'SERVER/TOOL', help: 'Remove the answer about a tool' },
     by: { value: 'NAME', help: 'Name of the person who answers; default: the user' },
@@ -44,6 +46,7 @@ export const mcpReviewCommand: CliCommand = {
   examples: [
     ['quittance mcp review', 'list tools, and answer one by one'],
     [approveLine, 'one answer, in a script'],
+    ['quittance mcp review --block github/delete_repo --digest 1a2b3c4d5e6f', 'never run this tool'],
     ['quittance mcp review --forget github/create_issue', 'ask again from now on'],
   ],
   run: (given, context) =>
@@ -53,7 +56,7 @@ export const mcpReviewCommand: CliCommand = {
         const path = ledgerFile(context.ledgerUrl(given));
         const reviews = new ToolReviews(openReviewDocuments(ledger, path), context.now);
         const servers = await listServers(reviews, given);
-        if (given.has('approve')) return approve(reviews, servers, given, context);
+        if (given.has('approve') || given.has('block')) return approve(reviews, servers, given, context);
         if (given.has('forget')) return forget(reviews, given, context);
         if (given.has('json')) return printJson(servers, context);
         return review(reviews, servers, given, context);
@@ -105,6 +108,13 @@ const columns: readonly Column[] = [
   { title: 'NOTICE', optional: 1 },
 ];
 
+function stateCell(state: ToolReview): string | { readonly text: string; readonly style: 'yellow' } {
+  if (state.status === 'approved') return state.asks ? 'asks' : 'approved';
+  return state.status === 'blocked' ? 'blocked' : { text: state.status, style: 'yellow' };
+}
+
+const isOpen = ({ review: { status } }: Row): boolean => status === 'unknown' || status === 'changed';
+
 /** Lists everything, then asks about each tool without a valid answer. */
 async function review(
   reviews: ToolReviews,
@@ -125,7 +135,7 @@ async function review(
     );
     const cells = rows.map((row) => [
       terminalText(row.listed.name),
-      row.review.status === 'approved' ? 'approved' : { text: row.review.status, style: 'yellow' as const },
+      stateCell(row.review),
       'proposed' in row.review ? `${row.review.proposed}?` : row.review.mode,
       shortDigest(row.review.digest),
       row.warnings.join(' '),
@@ -135,14 +145,13 @@ async function review(
     for (const cell of cells) await out.print(table.line(cell));
   }
   const rows = servers.flatMap((server) => server.rows);
-  const open = rows.filter((row) => row.review.status !== 'approved');
+  const open = rows.filter(isOpen);
   for (const row of given.has('all') ? rows : open) {
     for (const line of toolLines(row, out)) await out.print(line);
-    if (ask === undefined || row.review.status === 'approved') continue;
-    const mode = given.text('mode');
-    const chosen = isToolMode(mode) ? mode : row.review.proposed;
-    if (await ask(`Approve ${terminalText(`${row.from.name}/${row.listed.name}`)} as ${chosen}?`))
-      await answer(reviews, row, chosen, given, context);
+    if (ask === undefined || !isOpen(row)) continue;
+    const mode = chosenMode(row, given);
+    if (await ask(`Approve ${terminalText(`${row.from.name}/${row.listed.name}`)} as ${mode}?`))
+      await answer(reviews, row, mode, given, context);
   }
   if (open.length > 0 && ask === undefined)
     await err.say(`${open.length} without an answer. To answer: ${approveLine}`);
@@ -186,18 +195,18 @@ async function approve(
   given: Given,
   context: Context,
 ): Promise<ExitCode> {
-  const { server, tool } = readName(given.text('approve') ?? '', servers);
+  const blocks = given.has('block');
+  if (blocks && (given.has('approve') || given.has('ask')))
+    throw new UsageError('A tool is either approved or blocked: use --block alone.', [approveLine]);
+  const { server, tool } = readName(given.text('block') ?? given.text('approve') ?? '', servers);
   const typed = given.text('digest');
   if (typed === undefined)
     throw new UsageError('An answer needs the --digest of what was shown: --digest is missing.', [
       'quittance mcp review',
       approveLine,
     ]);
-  const mode = given.text('mode');
-  const isAll = tool === '*';
-  const rows = isAll
-    ? server.rows.filter((row) => row.review.status !== 'approved')
-    : server.rows.filter(({ listed }) => listed.name === tool);
+  const isAll = tool === '*' && !blocks;
+  const rows = isAll ? server.rows.filter(isOpen) : server.rows.filter(({ listed }) => listed.name === tool);
   const digest = isAll ? server.digest : rows[0]?.review.digest;
   if (digest === undefined)
     throw new UsageError(
@@ -211,17 +220,16 @@ async function approve(
       [`quittance mcp review --server ${server.name}`],
       exitCodes.bad,
     );
-  if (!isAll && mode === undefined)
+  if (!isAll && !blocks && !given.has('mode'))
     throw new UsageError('An answer needs a mode: --mode is missing.', [approveLine]);
-  for (const row of rows) {
-    const chosen = isToolMode(mode)
-      ? mode
-      : row.review.status === 'approved'
-        ? row.review.mode
-        : row.review.proposed;
-    await answer(reviews, row, chosen, given, context);
-  }
+  for (const row of rows) await answer(reviews, row, chosenMode(row, given), given, context);
   return exitCodes.good;
+}
+
+function chosenMode({ review: state }: Row, given: Given): ToolMode {
+  const mode = given.text('mode');
+  if (isToolMode(mode)) return mode;
+  return 'proposed' in state ? state.proposed : state.mode;
 }
 
 async function answer(
@@ -229,18 +237,25 @@ async function answer(
   { from: { name: server, address }, listed, review: { digest } }: Row,
   mode: ToolMode,
   given: Given,
-  { out, userName }: Context,
+  { out, userName, identity }: Context,
 ): Promise<void> {
   const by = given.text('by') ?? userName;
-  await reviews.approve({ server, address, tool: listed.name, digest, mode, by });
-  if (given.has('json')) await out.print(safeJson({ server, tool: listed.name, digest, mode, by }));
-  else await out.say(`Approved: ${terminalText(`${server}/${listed.name}`)} as ${mode}.`);
+  const verdict = given.has('block') ? 'block' : given.has('ask') ? 'ask' : 'allow';
+  await reviews.approve({ server, address, tool: listed.name, digest, verdict, mode, by, identity });
+  const name = terminalText(`${server}/${listed.name}`);
+  if (given.has('json')) await out.print(safeJson({ server, tool: listed.name, digest, verdict, mode, by }));
+  else if (verdict === 'block') await out.say(`Blocked: ${name} never runs.`);
+  else await out.say(`Approved: ${name} as ${mode}.${verdict === 'ask' ? ' Every call asks.' : ''}`);
 }
 
-async function forget(reviews: ToolReviews, given: Given, { out }: Context): Promise<ExitCode> {
+async function forget(
+  reviews: ToolReviews,
+  given: Given,
+  { out, userName, identity }: Context,
+): Promise<ExitCode> {
   const typed = given.text('forget') ?? '';
   const [server = '', tool = ''] = typed.split(/\/(.*)/s, 2);
-  const found = await reviews.forget(server, tool);
+  const found = await reviews.forget({ server, tool, by: given.text('by') ?? userName, identity });
   if (!found)
     throw new UsageError(
       `There is no answer about ${JSON.stringify(typed)}.`,

@@ -21,7 +21,7 @@ import {
 import { basename, join } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject, readJsonText } from '../../base/json.ts';
-import { lockFile, replaceFile } from '../../http/token-file.ts';
+import { lockFile, replaceFile } from '../../store/files/replace-file.ts';
 import type { ConfigPath } from './config-document.ts';
 import type { ChangedEntry } from './rewrite-config.ts';
 

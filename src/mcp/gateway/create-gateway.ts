@@ -13,6 +13,7 @@ import { describeResource, isMetadataPath, scopesOf } from './refuse-bearer.ts';
 import type { Caller } from './client-request.ts';
 import type { GatewayOptions, GatewayStatus } from './gateway.ts';
 import { Gateway } from './gateway.ts';
+import { GatewayPulse } from './gateway-pulse.ts';
 import { endpoint, HttpFace } from './http-face.ts';
 import { serveGatewayOverStdio } from './serve-stdio.ts';
 
@@ -47,12 +48,26 @@ export interface McpGateway {
 export function createMcpGateway(options: GatewayOptions): McpGateway {
   checkObject('createMcpGateway', options);
   const gateway = new Gateway(options);
+  const { ledger, board, config } = options;
+  const pulse = new GatewayPulse({ gateway, ledger, board, observes: config.observe });
   return {
-    start: () => gateway.start(),
-    serveStdio: (client) => serveGatewayOverStdio({ gateway, sessionId: randomUUID(), ...client }),
-    listen: (http) => listenHttp(gateway, options, http),
+    start() {
+      pulse.start();
+      return gateway.start();
+    },
+    serveStdio(client) {
+      pulse.start();
+      return serveGatewayOverStdio({ gateway, sessionId: randomUUID(), ...client });
+    },
+    listen(http) {
+      pulse.start();
+      return listenHttp(gateway, options, http);
+    },
     status: () => gateway.status(),
-    close: () => gateway.close(),
+    async close() {
+      await gateway.close();
+      await pulse.stop();
+    },
   };
 }
 

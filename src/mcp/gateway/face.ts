@@ -95,6 +95,10 @@ export class Face {
     this.ready = options.opens ? this.#openAll() : Promise.resolve();
   }
 
+  get clientName(): string | undefined {
+    return textOf(this.#options.client.info['name'])?.slice(0, 100);
+  }
+
   /** Available once `ready` has resolved: what it declares depends on the servers. */
   get product(): McpServer {
     return (this.#product ??= this.#create());

@@ -7,6 +7,8 @@ import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { GatewayConfig } from '../config/server-entry.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
+import type { GatewayBoard } from '../status/gateway-board.ts';
+import type { ServerReport } from '../status/gateway-report.ts';
 import { listReadArtifact, readArtifactUri } from './read-artifact-uri.ts';
 import { CallSessions } from './call-sessions.ts';
 import type { Caller, ClientRequest } from './client-request.ts';
@@ -19,10 +21,10 @@ import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { isFor } from './only-for.ts';
 import { StateSigner } from './signed-state.ts';
+import { createServerReporter } from './server-reporter.ts';
 import type { CatalogTool } from './tool-catalog.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 import { ServerNames } from './server-names.ts';
-import type { UpstreamStatus } from './upstream.ts';
 import { Upstream } from './upstream.ts';
 
 export type GatewayOptions = {
@@ -31,6 +33,8 @@ export type GatewayOptions = {
   readonly contracts?: LoadedContracts;
   /** What people answered about tools. Without it, only tools that nothing is known about ask. */
   readonly reviews?: ToolReviews;
+  /** Takes the reports of the gateway for other processes, such as `quittance serve`. */
+  readonly board?: GatewayBoard;
   readonly version: string;
   /** Where people decide about held calls: the address of `quittance serve`. */
   readonly consoleUrl?: string;
@@ -42,13 +46,15 @@ export type GatewayOptions = {
 };
 
 export type GatewayStatus = {
-  readonly servers: readonly (UpstreamStatus & { readonly tools: number })[];
+  readonly servers: readonly (ServerReport & { readonly tools: number })[];
   readonly openCalls: number;
   readonly clients: number;
 };
 
 /** A connected client, as far as the gateway tells it about changes. */
 export interface ConnectedClient {
+  /** The name that the client gave itself. */
+  readonly clientName: string | undefined;
   tell(notice: RelayedRequest): void;
   close(): Promise<void>;
 }
@@ -65,6 +71,7 @@ export class Gateway {
   readonly #held: HeldCalls;
   readonly #sessions: CallSessions;
   readonly #readArtifact: Fields;
+  readonly #reporters: readonly (() => ServerReport)[];
   readonly #listeners = new Set<(notice: RelayedRequest) => void>();
   #nextId = 0;
 
@@ -84,6 +91,9 @@ export class Gateway {
           log: this.log,
           onNotice: (upstream, notice) => this.noticed(upstream, notice, undefined),
         }),
+    );
+    this.#reporters = this.upstreams.map((upstream) =>
+      createServerReporter(upstream, this.names.prefixOf(upstream.name)),
     );
     const sessions = new CallSessions(ledger);
     this.#sessions = sessions;
@@ -135,13 +145,21 @@ export class Gateway {
   status(): GatewayStatus {
     const tools = this.catalog.list();
     return {
-      servers: this.upstreams.map((upstream) => ({
-        ...upstream.status(),
-        tools: tools.filter(({ server }) => server === upstream.name).length,
+      servers: this.serverReports().map((report) => ({
+        ...report,
+        tools: tools.filter(({ server }) => server === report.name).length,
       })),
       openCalls: this.#calls.openCount,
       clients: this.#faces.size,
     };
+  }
+
+  serverReports(): readonly ServerReport[] {
+    return this.#reporters.map((report) => report());
+  }
+
+  clientNames(): readonly string[] {
+    return [...new Set([...this.#faces].flatMap(({ clientName }) => clientName ?? []))].toSorted();
   }
 
   remember(face: ConnectedClient): void {
@@ -233,6 +251,19 @@ export class Gateway {
     return seen;
   }
 
+  /** Applies answers that people gave since the last look. Clients then list the tools again. */
+  async applyReviews(): Promise<void> {
+    const { reviews } = this.#options;
+    if (reviews === undefined) return;
+    for (const upstream of this.upstreams) {
+      if (!(await reviews.refresh([upstream.name]))) continue;
+      this.catalog.reconsider(upstream.entry);
+      const notice = { method: 'notifications/tools/list_changed' };
+      for (const face of this.#faces) face.tell(notice);
+      for (const listener of this.#listeners) listener(notice);
+    }
+  }
+
   /** The listed tools that this caller may see, under the names that clients use. */
   async showTools(
     upstream: Upstream,
@@ -241,7 +272,9 @@ export class Gateway {
     caller: Caller,
   ): Promise<readonly unknown[]> {
     const seen = await this.#learn(upstream, listed, isWhole);
-    return seen.filter((tool) => this.#mayUse(caller, tool)).map(({ name, shown }) => ({ ...shown, name }));
+    return seen
+      .filter((tool) => tool.review.status !== 'blocked' && this.#mayUse(caller, tool))
+      .map(({ name, shown }) => ({ ...shown, name }));
   }
 
   #mayUse(caller: Caller, tool: CatalogTool): boolean {

@@ -20,7 +20,7 @@ export class ServerNames {
     for (const [name, prefix] of this.#prefixes) {
       const other = taken.get(prefix);
       // One prefix may not start another: "a" and "a__b" could both own "a__b__c".
-      const clash = other ?? servers.find((each) => each !== name && prefix.startsWith(this.#prefix(each)));
+      const clash = other ?? servers.find((each) => each !== name && prefix.startsWith(this.prefixOf(each)));
       if (servers.length > 1 && clash !== undefined)
         throw new QuittanceError(
           'config.invalid',
@@ -30,13 +30,14 @@ export class ServerNames {
     }
   }
 
-  #prefix(server: string): string {
+  /** Comes before the names of the server's tools. */
+  prefixOf(server: string): string {
     return this.#prefixes.get(server) ?? '';
   }
 
   /** The name that clients see. Undefined if it is too long for them. */
   toClient(server: string, name: string): string | undefined {
-    const shown = `${this.#prefix(server)}${name}`;
+    const shown = `${this.prefixOf(server)}${name}`;
     return shown.length > longestName ? undefined : shown;
   }
 

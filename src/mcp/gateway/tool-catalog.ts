@@ -184,7 +184,7 @@ function unreviewed(setting: ToolSetting, listed: ListedTool, { mode, origin }: 
   const digest = toolDigest(listed);
   return setting.mode === undefined && origin === 'default'
     ? { status: 'unknown', proposed: mode, digest }
-    : { status: 'approved', mode: setting.mode ?? mode, digest };
+    : { status: 'approved', mode: setting.mode ?? mode, asks: false, digest };
 }
 
 /** May clients see the tool, by the lists in the configuration? */

@@ -4,13 +4,22 @@ import { digestJson } from '../../base/canonical.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject, readJsonText, toJson } from '../../base/json.ts';
+import type { DirectIdentity } from '../../call/identity.ts';
+import { readDirectIdentity } from '../../call/identity.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import { isToolMode } from '../../tool/mode.ts';
 import type { ServerAddress, ServerEntry, ToolSetting } from '../config/server-entry.ts';
 import type { ListedTool } from '../tools/listed-tool.ts';
 
-/** An answer about a tool. */
+/**
+ * What a tool may do. `allow`: it runs as its mode says. `ask`: a person decides about every call. `block`: it never
+ * runs, and clients do not see it.
+ */
+export type ToolVerdict = 'allow' | 'ask' | 'block';
+
+/** An answer about a tool. The listed tool and its digest are what the person saw. */
 export type ToolAnswer = {
+  readonly verdict: ToolVerdict;
   readonly mode: ToolMode;
   readonly digest: string;
   /** Digest of the address of the server that listed it. */
@@ -18,7 +27,25 @@ export type ToolAnswer = {
   readonly listed: ListedTool;
   /** The person. Undefined: the configuration settled it. */
   readonly by: string | undefined;
+  /** How the person was identified. */
+  readonly identity: DirectIdentity | undefined;
   readonly at: number;
+};
+
+/** An earlier answer, or one that was withdrawn. */
+export type PastAnswer = Pick<ToolAnswer, 'mode' | 'digest' | 'by' | 'identity' | 'at'> & {
+  readonly tool: string;
+  readonly server: string;
+  readonly verdict: ToolVerdict | 'forgotten';
+};
+
+/** A difference between two lists of one server. */
+export type ToolChange = {
+  readonly tool: string;
+  readonly how: 'added' | 'changed' | 'removed';
+  readonly at: number;
+  /** Digest of the tool since then. Of a removed tool: before. */
+  readonly digest: string;
 };
 
 /** The parts of a listed tool that a person reviews. */
@@ -36,16 +63,23 @@ export type ReviewedServer = {
 };
 
 /** A server under the name, with its last list of tools. Two clients may use one name for two servers. */
-export type SeenServer = { readonly server: ReviewedServer; readonly tools: readonly SeenTool[] };
+export type SeenServer = {
+  readonly server: ReviewedServer;
+  readonly tools: readonly SeenTool[];
+  /** Oldest first. */
+  readonly changes: readonly ToolChange[];
+};
 
 export type ReviewContent = {
   /** By `answerKey`. */
   readonly answers: ReadonlyMap<string, ToolAnswer>;
   /** By address. */
   readonly seen: ReadonlyMap<string, SeenServer>;
+  /** Answers of people, oldest first, with those in force. */
+  readonly history: readonly PastAnswer[];
 };
 
-export const noReviews: ReviewContent = { answers: new Map(), seen: new Map() };
+export const noReviews: ReviewContent = { answers: new Map(), seen: new Map(), history: [] };
 
 export const answerKey = (address: string, tool: string): string => `${address} ${tool}`;
 
@@ -78,8 +112,8 @@ export function keptPart(tool: ListedTool): SeenTool {
   return { ...kept, name: tool.name };
 }
 
-export const writeReviews = ({ answers, seen }: ReviewContent): string =>
-  JSON.stringify({ version: 1, seen: [...seen.values()], answers: Object.fromEntries(answers) });
+export const writeReviews = ({ answers, seen, history }: ReviewContent): string =>
+  JSON.stringify({ version: 1, seen: [...seen.values()], answers: Object.fromEntries(answers), history });
 
 export function parseReviews(text: string, name: string): ReviewContent {
   const damaged = (): QuittanceError<'ledger.damaged'> =>
@@ -96,17 +130,55 @@ export function parseReviews(text: string, name: string): ReviewContent {
   for (const each of Array.isArray(value['seen']) ? value['seen'] : []) {
     const server = isJsonObject(each) ? parseServer(each['server']) : undefined;
     if (!isJsonObject(each) || server === undefined) throw damaged();
-    const { tools } = each;
-    seen.set(server.address, { server, tools: Array.isArray(tools) ? tools.flatMap(parseSeen) : [] });
+    const { tools, changes } = each;
+    seen.set(server.address, {
+      server,
+      tools: listOf(tools).flatMap(parseSeen),
+      changes: listOf(changes).flatMap(parseChange),
+    });
   }
-  return { answers, seen };
+  return { answers, seen, history: listOf(value['history']).flatMap(parsePast) };
 }
 
-function parseAnswer({ mode, digest, server, listed, by, at }: JsonObject): ToolAnswer | undefined {
-  const [tool] = parseSeen(listed);
-  if (!isToolMode(mode) || typeof digest !== 'string' || typeof server !== 'string') return undefined;
-  if (tool === undefined || typeof at !== 'number') return undefined;
-  return { mode, digest, server, listed: tool, by: typeof by === 'string' ? by : undefined, at };
+const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : []);
+
+const isVerdict = (value: JsonValue | undefined): value is ToolVerdict =>
+  value === 'allow' || value === 'ask' || value === 'block';
+
+function parseAnswer(answer: JsonObject): ToolAnswer | undefined {
+  const [past] = parsePast(answer);
+  const [listed] = parseSeen(answer['listed']);
+  if (past === undefined || listed === undefined || past.verdict === 'forgotten') return undefined;
+  const { verdict, mode, digest, server, by, identity, at } = past;
+  return { verdict, mode, digest, server, listed, by, identity, at };
+}
+
+function parsePast(answer: JsonValue): PastAnswer[] {
+  if (!isJsonObject(answer)) return [];
+  const { verdict = 'allow', mode, digest, server, by, at, tool, identity } = answer;
+  if (!isToolMode(mode) || typeof digest !== 'string' || typeof server !== 'string') return [];
+  if (typeof at !== 'number' || (!isVerdict(verdict) && verdict !== 'forgotten')) return [];
+  const name = typeof by === 'string' ? by : undefined;
+  const known = readDirectIdentity(identity);
+  return [
+    {
+      tool: typeof tool === 'string' ? tool : '',
+      verdict,
+      mode,
+      digest,
+      server,
+      by: name,
+      identity: known,
+      at,
+    },
+  ];
+}
+
+function parseChange(change: JsonValue): ToolChange[] {
+  if (!isJsonObject(change)) return [];
+  const { tool, how, at, digest } = change;
+  if (typeof tool !== 'string' || typeof at !== 'number' || typeof digest !== 'string') return [];
+  return how === 'added' || how === 'changed' || how === 'removed' ? [{ tool, how, at, digest }] : [];
 }
 
 const parseSeen = (tool: JsonValue | undefined): SeenTool[] =>

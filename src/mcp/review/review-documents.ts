@@ -1,19 +1,28 @@
-/** Where reviews are stored: in the database of the ledger, in a file next to it, or in memory. */
-import { readFileSync } from 'node:fs';
+/**
+ * Where reviews and the states of gateways are stored: in the database of the ledger, in a file next to it, or in
+ * memory.
+ */
+import { readFileSync, statSync } from 'node:fs';
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject, readJsonText } from '../../base/json.ts';
-import { lockFile, replaceFile } from '../../http/token-file.ts';
+import { lockFile, replaceFile } from '../../store/files/replace-file.ts';
 import type { Documents, StoredDocument } from '../../ledger/documents.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { checkPrivateFile } from '../../runtime/files/private-file.ts';
 
-/** `ledgerPath`: the file of the ledger, if it has one. */
+/**
+ * `ledgerPath`: the file of the ledger, if it has one. Reviews seldom change and states of gateways often do, so a
+ * ledger in a file has one file for each.
+ */
 export function openReviewDocuments(
   { documents }: Pick<Ledger, 'documents'>,
   ledgerPath: string | undefined,
+  content: 'reviews' | 'gateways' = 'reviews',
 ): Documents {
   if (documents !== undefined) return documents;
-  return ledgerPath === undefined ? new MemoryDocuments() : new FileDocuments(`${ledgerPath}.reviews`);
+  return ledgerPath === undefined
+    ? new MemoryDocuments()
+    : new FileDocuments(`${ledgerPath}.${content}`, content);
 }
 
 class MemoryDocuments implements Documents {
@@ -36,9 +45,14 @@ type FileContent = ReadonlyMap<string, { readonly version: number; readonly text
 /** A file that only its owner can change: who writes to it decides what tools may do. */
 class FileDocuments implements Documents {
   readonly #path: string;
+  readonly #what: string;
+  #content: FileContent = new Map();
+  /** The state of the file at the last read. */
+  #stamp: string | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, what: string) {
     this.#path = path;
+    this.#what = what;
   }
 
   read(name: string, knownVersion = 0): StoredDocument {
@@ -47,8 +61,9 @@ class FileDocuments implements Documents {
   }
 
   replace(name: string, version: number, text: string): boolean {
-    const release = lockFile(`${this.#path}.lock`, 'reviews');
+    const release = lockFile(`${this.#path}.lock`, this.#what);
     try {
+      this.#stamp = undefined;
       const content = this.#read();
       if ((content.get(name)?.version ?? 0) !== version) return false;
       const next = new Map(content).set(name, { version: version + 1, text });
@@ -60,21 +75,23 @@ class FileDocuments implements Documents {
   }
 
   #read(): FileContent {
-    checkPrivateFile({ path: this.#path, what: 'file of reviews', secret: false });
-    let text: string;
-    try {
-      text = readFileSync(this.#path, 'utf8');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map();
-      throw error;
-    }
-    return parseContent(text, this.#path);
+    const found = statSync(this.#path, { throwIfNoEntry: false, bigint: true });
+    const stamp =
+      found === undefined ? 'none' : `${found.ino}/${found.mtimeNs}/${found.size}/${found.mode}/${found.uid}`;
+    if (stamp === this.#stamp) return this.#content;
+    checkPrivateFile({ path: this.#path, what: `file of ${this.#what}`, secret: false });
+    this.#content =
+      found === undefined
+        ? new Map()
+        : parseContent(readFileSync(this.#path, 'utf8'), this.#path, this.#what);
+    this.#stamp = stamp;
+    return this.#content;
   }
 }
 
-function parseContent(text: string, path: string): FileContent {
+function parseContent(text: string, path: string, what: string): FileContent {
   const damaged = (): QuittanceError<'ledger.damaged'> =>
-    new QuittanceError('ledger.damaged', `${path} does not hold reviews. Restore a backup, or remove it.`);
+    new QuittanceError('ledger.damaged', `${path} does not hold ${what}. Restore a backup, or remove it.`);
   let value;
   try {
     value = readJsonText(text);

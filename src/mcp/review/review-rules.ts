@@ -32,6 +32,23 @@ export function reviewRules({ reviewOf, observe }: ReviewRulesOptions): LoadedCo
       // The runtime asks by mode itself, unless it observes.
       ...(observe ? [{ id: 'mcp-mode-asks', mode: 'observe' as const, before: askByMode }] : []),
       {
+        id: 'mcp-tool-blocked',
+        before: ({ toolName }) =>
+          reviewOf(toolName)?.status === 'blocked'
+            ? { action: 'block', message: 'A person blocked this tool.' }
+            : undefined,
+      },
+      {
+        id: 'mcp-tool-asks',
+        mode: observe ? 'observe' : 'enforce',
+        before: ({ toolName }) => {
+          const review = reviewOf(toolName);
+          return review?.status === 'approved' && review.asks
+            ? ask('A person decides about every call of this tool.')
+            : undefined;
+        },
+      },
+      {
         id: 'mcp-tool-not-reviewed',
         mode: observe ? 'observe' : 'enforce',
         before: ({ toolName }) =>

@@ -5,15 +5,26 @@
  *    that changed, or that another server offers under the same name, has no valid answer.
  * 2. A change is a compare-and-set, so two processes never undo each other's answers.
  * 3. What cannot be read is not an answer.
+ * 4. A blocked tool stays blocked when it changes, until a person answers again.
  */
 import { QuittanceError } from '../../base/error.ts';
 import { readJsonText } from '../../base/json.ts';
+import type { DirectIdentity } from '../../call/identity.ts';
 import type { Documents } from '../../ledger/documents.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { ServerEntry } from '../config/server-entry.ts';
 import type { ListedTool } from '../tools/listed-tool.ts';
 import { classifyListed, proposeMode, toolDigest } from '../tools/listed-tool.ts';
-import type { ReviewContent, ReviewedServer, ToolAnswer } from './review-content.ts';
+import type {
+  PastAnswer,
+  ReviewContent,
+  ReviewedServer,
+  SeenServer,
+  SeenTool,
+  ToolAnswer,
+  ToolChange,
+  ToolVerdict,
+} from './review-content.ts';
 import {
   answerKey,
   keptPart,
@@ -25,7 +36,14 @@ import {
 
 /** The state of a tool. */
 export type ToolReview =
-  | { readonly status: 'approved'; readonly mode: ToolMode; readonly digest: string }
+  | {
+      readonly status: 'approved';
+      readonly mode: ToolMode;
+      /** A person decides about every call, whatever the mode says. */
+      readonly asks: boolean;
+      readonly digest: string;
+    }
+  | { readonly status: 'blocked'; readonly mode: ToolMode; readonly digest: string }
   | { readonly status: 'unknown'; readonly proposed: ToolMode; readonly digest: string }
   | {
       /** The tool or its server is another one than the person saw. */
@@ -42,6 +60,9 @@ const indexName = 'mcp';
 const documentName = (server: string): string => `mcp/${server}`;
 /** Servers remembered under one name. */
 const mostServers = 20;
+/** Changes remembered of one server, and answers remembered under one name. */
+const mostChanges = 100;
+const mostHistory = 500;
 
 type Stored = ReviewContent & { readonly version: number };
 
@@ -49,6 +70,8 @@ export class ToolReviews {
   readonly #documents: Documents;
   readonly #now: () => number;
   readonly #stored = new Map<string, Stored>();
+  /** The last list, and what it was made from: many callers ask for it often. */
+  #listed: { readonly versions: string; readonly servers: readonly ListedServer[] } | undefined;
 
   constructor(documents: Documents, now: () => number) {
     this.#documents = documents;
@@ -86,13 +109,18 @@ export class ToolReviews {
         const key = answerKey(reviewed.address, tool.name);
         // Only a person can replace an answer, or accept a change.
         if (mode !== undefined && !answers.has(key))
-          answers.set(key, this.#toAnswer(reviewed, tool, mode, undefined));
+          answers.set(key, this.#toAnswer(reviewed, tool, { verdict: 'allow', mode }));
       }
+      const tools = listed.map(keptPart);
+      const before = content.seen.get(reviewed.address);
       const all = new Map(content.seen).set(reviewed.address, {
         server: reviewed,
-        tools: listed.map(keptPart),
+        tools,
+        changes: [...(before?.changes ?? []), ...changesSince(before, tools, this.#now())].slice(
+          -mostChanges,
+        ),
       });
-      const next = { answers, seen: new Map([...all].slice(-mostServers)) };
+      const next = { ...content, answers, seen: new Map([...all].slice(-mostServers)) };
       return writeReviews(next) === writeReviews(content) ? undefined : next;
     });
   }
@@ -101,55 +129,89 @@ export class ToolReviews {
   async list(): Promise<readonly ListedServer[]> {
     const names = await this.#names();
     await this.refresh(names);
+    const versions = names.map((name) => `${this.#stored.get(name)?.version} ${name}`).join('\n');
+    if (this.#listed?.versions !== versions) this.#listed = { versions, servers: this.#judgeAll(names) };
+    return this.#listed.servers;
+  }
+
+  #judgeAll(names: readonly string[]): readonly ListedServer[] {
     return names.flatMap((name) => {
       const content = this.#stored.get(name) ?? noReviews;
-      return [...content.seen.values()].map(({ server, tools }) => ({
+      return [...content.seen.values()].map(({ server, tools, changes }) => ({
         server,
+        changes,
         tools: tools.map((listed) => ({
           listed,
           answer: findAnswer(server, listed, content),
           review: judge(server, listed, content),
+          history: content.history.filter(
+            (past) => past.server === server.address && past.tool === listed.name,
+          ),
         })),
       }));
     });
   }
 
   /**
-   * Stores the answer of a person about the tool that they saw. Throws `config.invalid` if the server lists another
-   * one by now, or no such tool.
+   * Stores the answer of a person about the tool that they saw. Throws `review.unknown` if no gateway listed such a
+   * tool, and `review.mismatch` if the server lists another one by now.
    */
   async approve(answer: NewAnswer): Promise<void> {
     await this.#change(answer.server, (content) => {
       const found = content.seen.get(answer.address);
       const listed = found?.tools.find(({ name }) => name === answer.tool);
       if (found === undefined || listed === undefined)
-        throw new QuittanceError('config.invalid', `${where(answer)} was not listed by a gateway yet.`);
+        throw new QuittanceError('review.unknown', `${where(answer)} was not listed by a gateway yet.`, {
+          server: answer.server,
+          tool: answer.tool,
+        });
       if (toolDigest(listed) !== answer.digest)
         throw new QuittanceError(
-          'config.invalid',
+          'review.mismatch',
           `${where(answer)} changed after it was shown. Look at it again before you answer.`,
+          { server: answer.server, tool: answer.tool },
         );
-      const key = answerKey(answer.address, answer.tool);
-      const made = this.#toAnswer(found.server, listed, answer.mode, answer.by);
-      return { ...content, answers: new Map(content.answers).set(key, made) };
+      const made = this.#toAnswer(found.server, listed, answer);
+      return {
+        ...content,
+        answers: new Map(content.answers).set(answerKey(answer.address, answer.tool), made),
+        history: [...content.history, toPast(made)].slice(-mostHistory),
+      };
     });
   }
 
   /** Forgets the answer about a tool: it asks again. False if there was none. */
-  async forget(server: string, tool: string): Promise<boolean> {
+  async forget({ server, address, tool, by, identity }: Forgetting): Promise<boolean> {
     let found = false;
     await this.#change(server, (content) => {
       const answers = new Map(content.answers);
-      for (const [key, { listed }] of content.answers)
-        if (listed.name === tool) found = answers.delete(key) || found;
-      return found ? { ...content, answers } : undefined;
+      const history = [...content.history];
+      found = false;
+      for (const [key, answer] of content.answers) {
+        if (answer.listed.name !== tool || (address !== undefined && answer.server !== address)) continue;
+        found = answers.delete(key) || found;
+        history.push({ ...toPast(answer), verdict: 'forgotten', by, identity, at: this.#now() });
+      }
+      return found ? { ...content, answers, history: history.slice(-mostHistory) } : undefined;
     });
     return found;
   }
 
-  #toAnswer(server: ReviewedServer, tool: ListedTool, mode: ToolMode, by: string | undefined): ToolAnswer {
-    const listed = keptPart(tool);
-    return { mode, digest: toolDigest(tool), server: server.address, listed, by, at: this.#now() };
+  #toAnswer(
+    server: ReviewedServer,
+    tool: ListedTool,
+    { verdict, mode, by, identity }: AnswerTerms,
+  ): ToolAnswer {
+    return {
+      verdict,
+      mode,
+      digest: toolDigest(tool),
+      server: server.address,
+      listed: keptPart(tool),
+      by,
+      identity,
+      at: this.#now(),
+    };
   }
 
   async #change(
@@ -182,25 +244,67 @@ export class ToolReviews {
   }
 }
 
-export type NewAnswer = {
+/** Without a person, the configuration gave the answer. */
+type AnswerTerms = {
+  readonly verdict: ToolVerdict;
+  readonly mode: ToolMode;
+  readonly by?: string;
+  readonly identity?: DirectIdentity;
+};
+
+export type NewAnswer = AnswerTerms & {
   readonly server: string;
   /** Digest of its address. */
   readonly address: string;
   readonly tool: string;
   /** Digest of the tool that the person saw. */
   readonly digest: string;
-  readonly mode: ToolMode;
   readonly by: string;
+};
+
+export type Forgetting = {
+  readonly server: string;
+  /** Only the answer about the server at this address. Undefined: about all servers of the name. */
+  readonly address?: string;
+  readonly tool: string;
+  readonly by: string;
+  readonly identity?: DirectIdentity;
 };
 
 export type ListedServer = {
   readonly server: ReviewedServer;
-  readonly tools: readonly {
-    readonly listed: ListedTool;
-    readonly answer: ToolAnswer | undefined;
-    readonly review: ToolReview;
-  }[];
+  readonly changes: readonly ToolChange[];
+  readonly tools: readonly ListedServerTool[];
 };
+
+export type ListedServerTool = {
+  readonly listed: ListedTool;
+  readonly answer: ToolAnswer | undefined;
+  readonly review: ToolReview;
+  /** Answers of people about it, oldest first. */
+  readonly history: readonly PastAnswer[];
+};
+
+const toPast = ({ listed, ...answer }: ToolAnswer): PastAnswer => ({ ...answer, tool: listed.name });
+
+/** The differences to the last list. Nothing if there was none. */
+function changesSince(
+  before: SeenServer | undefined,
+  tools: readonly SeenTool[],
+  at: number,
+): readonly ToolChange[] {
+  if (before === undefined) return [];
+  const digests = (list: readonly SeenTool[]): ReadonlyMap<string, string> =>
+    new Map(list.map((tool) => [tool.name, toolDigest(tool)]));
+  const [old, now] = [digests(before.tools), digests(tools)];
+  const found: ToolChange[] = [];
+  for (const [tool, digest] of now) {
+    const known = old.get(tool);
+    if (known !== digest) found.push({ tool, how: known === undefined ? 'added' : 'changed', at, digest });
+  }
+  for (const [tool, digest] of old) if (!now.has(tool)) found.push({ tool, how: 'removed', at, digest });
+  return found;
+}
 
 /** The answer about this tool of this server; else one about a tool of that name of another server. */
 function findAnswer(
@@ -218,15 +322,18 @@ function judge(server: ReviewedServer, listed: ListedTool, content: ReviewConten
   const configured = configuredMode(server, listed);
   const answer = findAnswer(server, listed, content);
   const isOurs = answer?.server === server.address;
+  if (answer?.verdict === 'block') return { status: 'blocked', mode: answer.mode, digest };
   // An answer of the configuration ends with the setting that gave it.
-  if (configured !== undefined && !isOurs) return { status: 'approved', mode: configured, digest };
+  if (configured !== undefined && !isOurs)
+    return { status: 'approved', mode: configured, asks: false, digest };
   if (answer === undefined || (answer.by === undefined && configured === undefined))
     return { status: 'unknown', proposed, digest };
   const { mode, listed: approved } = answer;
   if (answer.digest !== digest)
     return { status: 'changed', changed: 'tool', mode, approved, proposed, digest };
   if (!isOurs) return { status: 'changed', changed: 'server', mode, approved, proposed, digest };
-  return { status: 'approved', mode: server.tools[listed.name]?.mode ?? mode, digest };
+  const asks = answer.verdict === 'ask';
+  return { status: 'approved', mode: server.tools[listed.name]?.mode ?? mode, asks, digest };
 }
 
 /** The mode that the configuration gives a tool: by name, or by trust if the tool says enough about itself. */

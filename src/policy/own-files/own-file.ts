@@ -58,6 +58,8 @@ const companionSuffixes = [
   '.schemas',
   '.reviews',
   '.reviews.lock',
+  '.gateways',
+  '.gateways.lock',
 ];
 
 /** An own file with the components of its path: as the host spelled it, and with links resolved. */

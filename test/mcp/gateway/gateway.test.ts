@@ -150,9 +150,9 @@ describe('several servers', () => {
     ]);
     expect((await client.getPrompt({ name: 'second__greet' })).messages).toHaveLength(1);
     expect(gateway.status().servers).toMatchObject([
-      { server: 'first', status: 'ready' },
-      { server: 'broken', status: 'failed' },
-      { server: 'second', status: 'ready' },
+      { name: 'first', status: 'ready' },
+      { name: 'broken', status: 'failed' },
+      { name: 'second', status: 'ready' },
     ]);
   });
 });

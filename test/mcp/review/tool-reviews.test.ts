@@ -49,6 +49,7 @@ async function approve(
   reviews: ToolReviews,
   tool: ListedTool,
   mode: 'read' | 'external' = 'read',
+  verdict: 'allow' | 'ask' | 'block' = 'allow',
 ): Promise<void> {
   await reviews.note(server(), [tool]);
   await reviews.approve({
@@ -56,6 +57,7 @@ async function approve(
     address,
     tool: tool.name,
     digest: toolDigest(tool),
+    verdict,
     mode,
     by: 'Ada',
   });
@@ -86,6 +88,7 @@ describe.each(Object.entries(places))('answers %s', (_, open) => {
           address,
           tool: tool.name,
           digest: toolDigest(tool),
+          verdict: 'allow',
           mode: 'read',
           by: tool.name,
         }),
@@ -101,8 +104,8 @@ describe.each(Object.entries(places))('answers %s', (_, open) => {
   test('are forgotten on request', async () => {
     const reviews = new ToolReviews(open(), () => 1);
     await approve(reviews, listed);
-    expect(await reviews.forget('shop', 'get_orders')).toBe(true);
-    expect(await reviews.forget('shop', 'get_orders')).toBe(false);
+    expect(await reviews.forget({ server: 'shop', tool: 'get_orders', by: 'Ada' })).toBe(true);
+    expect(await reviews.forget({ server: 'shop', tool: 'get_orders', by: 'Ada' })).toBe(false);
     expect(reviews.read(server(), listed).status).toBe('unknown');
   });
 });
@@ -157,6 +160,7 @@ describe('an answer', () => {
       address: second,
       tool: 'get_orders',
       digest: toolDigest(listed),
+      verdict: 'allow',
       mode: 'external',
       by: 'Bo',
     });
@@ -176,7 +180,14 @@ describe('an answer', () => {
   test('is refused for a tool that changed while the person looked', async () => {
     const made = await reviews();
     await made.note(server(), [poisoned]);
-    const answer = { server: 'shop', address, tool: 'get_orders', mode: 'read', by: 'Ada' } as const;
+    const answer = {
+      server: 'shop',
+      address,
+      tool: 'get_orders',
+      verdict: 'allow',
+      mode: 'read',
+      by: 'Ada',
+    } as const;
     await expect(made.approve({ ...answer, digest: toolDigest(listed) })).rejects.toThrow(
       'changed after it was shown',
     );
@@ -196,6 +207,7 @@ describe('an answer', () => {
       address,
       tool: 'get_orders',
       digest: toolDigest(poisoned),
+      verdict: 'allow',
       mode: 'external',
       by: 'Ada',
     });
@@ -218,6 +230,67 @@ describe('an answer', () => {
   });
 });
 
+describe('an answer of a person', () => {
+  const answer = {
+    server: 'shop',
+    address,
+    tool: 'get_orders',
+    digest: toolDigest(listed),
+    mode: 'read',
+    by: 'Ada',
+    identity: { kind: 'token', id: 't1', name: 'Ada', via: 'browser' },
+  } as const;
+  const noted = async (): Promise<ToolReviews> => {
+    const made = new ToolReviews(places['in a file next to the ledger'](), () => 7);
+    await made.note(server(), [listed]);
+    return made;
+  };
+
+  test('blocks a tool for good: a change of the tool or of its server does not unblock it', async () => {
+    const made = await noted();
+    await made.approve({ ...answer, verdict: 'block' });
+    for (const [at, tool] of [
+      [server(), listed],
+      [server(), poisoned],
+      [server({ args: ['other.js'] }), listed],
+      [server({ tools: { get_orders: { mode: 'read' } } }), listed],
+    ] as const)
+      expect(made.read(at, tool).status).toBe('blocked');
+    await made.approve({ ...answer, verdict: 'allow' });
+    expect(made.read(server(), listed)).toMatchObject({ status: 'approved', asks: false });
+  });
+
+  test('is kept with the identity of the person, and so are earlier ones', async () => {
+    const made = await noted();
+    await made.approve({ ...answer, verdict: 'ask' });
+    expect(made.read(server(), listed)).toMatchObject({ status: 'approved', mode: 'read', asks: true });
+    await made.approve({ ...answer, verdict: 'allow', by: 'Bo', identity: { kind: 'os_user', user: 'bo' } });
+    await made.forget({ server: 'shop', address, tool: 'get_orders', by: 'Cy' });
+    const [found] = await made.list();
+    expect(found?.tools[0]?.history).toMatchObject([
+      { verdict: 'ask', by: 'Ada', at: 7, digest: answer.digest, identity: answer.identity },
+      { verdict: 'allow', by: 'Bo', identity: { kind: 'os_user', user: 'bo' } },
+      { verdict: 'forgotten', by: 'Cy', identity: undefined },
+    ]);
+  });
+});
+
+test('changes of the list of a server are remembered with their time', async () => {
+  let now = 1;
+  const made = new ToolReviews(places['in a file next to the ledger'](), () => now);
+  const other = { ...listed, name: 'other' };
+  await made.note(server(), [listed, other]);
+  now = 2;
+  await made.note(server(), [listed, other]);
+  await made.note(server(), [poisoned, { ...listed, name: 'new' }]);
+  const [found] = await made.list();
+  expect(found?.changes).toEqual([
+    { tool: 'get_orders', how: 'changed', at: 2, digest: toolDigest(poisoned) },
+    { tool: 'new', how: 'added', at: 2, digest: expect.any(String) as string },
+    { tool: 'other', how: 'removed', at: 2, digest: toolDigest(other) },
+  ]);
+});
+
 describe('the file of answers', () => {
   test('is not used if others can write to it, or if it is damaged', async () => {
     const ledger = join(mkdtempSync(join(tmpdir(), 'quittance-')), 'ledger.db');
@@ -237,10 +310,10 @@ describe('the file of answers', () => {
 describe('a call of a tool', () => {
   const run = async (
     tool: ListedTool,
-    how: { readonly observe: boolean; readonly approved?: ListedTool },
+    how: { readonly observe: boolean; readonly approved?: ListedTool; readonly verdict?: 'ask' | 'block' },
   ) => {
     const reviews = new ToolReviews(places['in memory'](), () => 1);
-    if (how.approved !== undefined) await approve(reviews, how.approved);
+    if (how.approved !== undefined) await approve(reviews, how.approved, 'read', how.verdict);
     let ran = 0;
     const asked: string[] = [];
     const rules = reviewRules({ reviewOf: () => reviews.read(server(), tool), observe: how.observe });
@@ -284,6 +357,27 @@ describe('a call of a tool', () => {
 
   test('with an answer runs', async () => {
     expect(await run(listed, { observe: false, approved: listed })).toMatchObject({ ran: 1 });
+  });
+
+  test('that a person blocked does not run and is not held, also in observe mode', async () => {
+    for (const observe of [true, false])
+      expect(await run(listed, { observe, approved: listed, verdict: 'block' })).toMatchObject({
+        ran: 0,
+        asked: [],
+        fired: [{ ruleId: 'mcp-tool-blocked', action: 'block' }],
+      });
+  });
+
+  test('with the answer to ask is held, although it only reads', async () => {
+    const how = { approved: listed, verdict: 'ask' } as const;
+    expect(await run(listed, { observe: false, ...how })).toMatchObject({
+      ran: 0,
+      asked: [expect.stringContaining('every call')],
+    });
+    expect(await run(listed, { observe: true, ...how })).toMatchObject({
+      ran: 1,
+      fired: [{ ruleId: 'mcp-tool-asks', observed: true }],
+    });
   });
 
   test('that changed since the answer is held, also in observe mode', async () => {
