@@ -1,27 +1,31 @@
 /**
- * MCP tools in agent frameworks: pictures, errors, structured content and annotations of a server survive.
- *
- * OpenAI Agents runs with its own MCP client. The MCP clients of the AI SDK, LangChain and Mastra are not installed
- * here. The tests make tools of the same shape instead.
+ * MCP tools in agent frameworks, each with its own MCP client: pictures, errors, structured content and annotations of
+ * a server survive.
  */
 import { Agent as OpenAiAgent, MCPServerStdio, Runner } from '@openai/agents';
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
 import { Agent as MastraAgent } from '@mastra/core/agent';
-import { createTool } from '@mastra/core/tools';
+import { MCPClient } from '@mastra/mcp';
 import type { ToolMessage } from '@langchain/core/messages';
 import { StructuredTool, tool as langChainTool } from '@langchain/core/tools';
-import { dynamicTool, generateText, jsonSchema, stepCountIs } from 'ai';
+import { createMCPClient } from '@ai-sdk/mcp';
+import { Experimental_StdioMCPTransport as StdioMcpTransport } from '@ai-sdk/mcp/mcp-stdio';
+import { MultiServerMCPClient } from '@langchain/mcp-adapters';
+import type { ToolSet } from 'ai';
+import { generateText, stepCountIs } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import type { Runtime, ToolOutcome } from 'quittance';
 import { governTools as governAiSdk } from 'quittance/ai-sdk';
+import { openLedger } from 'quittance/ledger';
 import { governTools as governLangChain } from 'quittance/langchain';
 import { governTools as governMastra } from 'quittance/mastra';
 import { governMcp } from 'quittance/mcp';
 import { governTools as governOpenAiAgents } from 'quittance/openai-agents';
+import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
+import { notesServer } from './harnesses/mcp-notes.ts';
 import type { ToldParts } from './harnesses/mastra-model.ts';
 import { scriptedModel as mastraModel } from './harnesses/mastra-model.ts';
 import { scriptedModel as openAiModel } from './harnesses/openai-agents.ts';
@@ -35,7 +39,6 @@ const picture = {
     { type: 'image', data: png, mimeType: 'image/png' },
   ],
 };
-const failure = { isError: true, content: [{ type: 'text', text: 'No such note.' }] };
 
 const outcomeOf = async (runtime: Runtime, sessionId: string): Promise<ToolOutcome | undefined> =>
   (await runtime.calls.list({ sessionId })).at(-1)?.settled?.outcome;
@@ -80,32 +83,33 @@ describe('OpenAI Agents, with its own MCP client', () => {
   });
 });
 
-describe('AI SDK, with tools of the shape that its MCP client makes', () => {
+/** Approves, and counts how often. */
+function approver() {
+  const asked: string[] = [];
+  const onConfirm = ({ toolName }: { readonly toolName: string }) => {
+    asked.push(toolName);
+    return { decision: 'approve', by: 'Ada' } as const;
+  };
+  return { asked, onConfirm };
+}
+
+describe('AI SDK, with its own MCP client', () => {
   type Content = Awaited<ReturnType<MockLanguageModelV4['doGenerate']>>['content'];
   const usage = { inputTokens: {}, outputTokens: {} } as never;
 
-  async function call(result: object, annotations: object = {}, options: object = {}) {
-    const tools = {
-      read_note: Object.assign(
-        dynamicTool({
-          description: 'Reads.',
-          inputSchema: jsonSchema({ type: 'object', properties: {}, additionalProperties: false }),
-          execute: async () => result,
-          toModelOutput: ({ output }) => ({
-            type: 'content',
-            value: (output as typeof picture).content.map((part) =>
-              part.type === 'image'
-                ? ({ type: 'file-data', data: String(part.data), mediaType: String(part.mimeType) } as const)
-                : ({ type: 'text', text: String(part.text) } as const),
-            ),
-          }),
-        }),
-        { metadata: { clientName: 'c', toolName: 'read_note', annotations } },
-      ),
-    };
-    const governed = await governAiSdk(tools, options);
+  async function connect(behind: 'alone' | 'gateway') {
+    const server = notesServer(behind);
+    const { command, args } = server;
+    const transport = new StdioMcpTransport({ command, args, stderr: 'ignore' });
+    const client = await createMCPClient({ transport });
+    onTestFinished(() => client.close());
+    return { ...server, tools: await client.tools() };
+  }
+
+  /** Lets a model call the tool once. Returns what it received. */
+  async function play(tools: ToolSet, toolName: string): Promise<string> {
     const rounds: Content[] = [
-      [{ type: 'tool-call', toolCallId: 'c1', toolName: 'read_note', input: '{}' }],
+      [{ type: 'tool-call', toolCallId: 'c1', toolName, input: '{}' }],
       [{ type: 'text', text: 'Done.' }],
     ];
     const model = new MockLanguageModelV4({
@@ -116,50 +120,75 @@ describe('AI SDK, with tools of the shape that its MCP client makes', () => {
         finishReason: { unified: index === 0 ? ('tool-calls' as const) : ('stop' as const), raw: 'x' },
       })),
     });
-    const run = governed.run({ sessionId: 's' });
-    await generateText({ model, tools: run.tools, prompt: 'Go.', stopWhen: stepCountIs(3) });
+    await generateText({ model, tools, prompt: 'Go.', stopWhen: stepCountIs(3) });
     const message = model.doGenerateCalls.at(-1)?.prompt.at(-1);
     const part = message?.role === 'tool' ? message.content[0] : undefined;
-    const [made] = await governed.runtime.calls.list({ sessionId: 's' });
-    return { told: part?.type === 'tool-result' ? part.output : undefined, made };
+    return JSON.stringify(part?.type === 'tool-result' ? part.output : undefined);
   }
 
-  test('a picture is an artifact, and the model gets it once, as the tool shows it', async () => {
-    const { told, made } = await call(picture);
-    expect(made?.settled?.outcome).toMatchObject({
-      type: 'ToolExecutionResult',
-      files: [{ mimeType: 'image/png', sizeBytes: 20_000 }],
-    });
-    expect(JSON.stringify(made)).not.toContain(png);
-    expect(JSON.stringify(told).split(png)).toHaveLength(2);
-    expect(JSON.stringify(told)).toContain('A map.');
+  async function call(toolName: string) {
+    const { tools, effects } = await connect('alone');
+    const { asked, onConfirm } = approver();
+    const governed = await governAiSdk(tools, { onConfirm });
+    const told = await play(governed.run({ sessionId: 's' }).tools, toolName);
+    return { told, outcome: await outcomeOf(governed.runtime, 's'), asked, effects: effects() };
+  }
+
+  test('a picture is an artifact, and the model gets it once', async () => {
+    const { told, outcome } = await call('read_note');
+    expect(outcome).toMatchObject({ files: [{ mimeType: 'image/png', sizeBytes: 20_000 }] });
+    expect(JSON.stringify(outcome)).not.toContain(png);
+    expect(told.split(png)).toHaveLength(2);
+    expect(told).toContain('A map.');
+  });
+
+  test('the gateway shows its client the same, and records the calls', async () => {
+    const { tools, ledger: path, effects } = await connect('gateway');
+    expect((await play(tools, 'read_note')).split(png)).toHaveLength(2);
+    expect(await play(tools, 'get_facts')).toContain('42');
+    expect(await play(tools, 'find_note')).toContain('No such note.');
+    await play(tools, 'note_down');
+    expect(effects()).toEqual(['noted']);
+    const ledger = await openLedger(path);
+    onTestFinished(() => ledger.close());
+    const { rows } = await ledger.queries.findCalls({ limit: 10 });
+    expect(rows.map(({ toolName, code }) => [toolName, code])).toEqual([
+      ['note_down', undefined],
+      ['find_note', 'tool.reported_error'],
+      ['get_facts', undefined],
+      ['read_note', undefined],
+    ]);
+  });
+
+  test('structured content reaches the model', async () => {
+    const { told, outcome } = await call('get_facts');
+    expect(outcome).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(JSON.stringify(outcome)).toContain('structuredContent');
+    expect(told).toContain('42');
   });
 
   test('an error of the server is a failure, and destructiveHint asks a person', async () => {
-    const { made } = await call(failure);
-    expect(made?.settled?.outcome).toMatchObject({ code: 'tool.reported_error', error: 'No such note.' });
-    let asked = 0;
-    const onConfirm = () => {
-      asked += 1;
-      return { decision: 'approve', by: 'Ada' };
-    };
-    await call(picture, { destructiveHint: true }, { onConfirm });
-    expect(asked).toBe(1);
+    expect((await call('find_note')).outcome).toMatchObject({
+      code: 'tool.reported_error',
+      error: 'No such note.',
+    });
+    expect(await call('note_down')).toMatchObject({ asked: ['note_down'], effects: ['noted'] });
   });
 });
 
-describe('Mastra, with tools of the shape that its MCP client makes', () => {
-  async function call(result: object) {
-    const note = createTool({
-      id: 'notes_read_note',
-      description: 'Reads.',
-      inputSchema: z.object({}),
-      execute: async () => result,
+describe('Mastra, with its own MCP client', () => {
+  async function call(name: string) {
+    const { command, args, effects } = notesServer();
+    const client = new MCPClient({
+      id: randomUUID(),
+      servers: { notes: { command, args, stderr: 'ignore' } },
     });
-    const governed = await governMastra({ note });
+    onTestFinished(() => client.disconnect());
+    const { asked, onConfirm } = approver();
+    const governed = await governMastra(await client.listTools(), { onConfirm });
     const told: ToldParts[] = [];
     const model = mastraModel(
-      [{ calls: [{ id: 'c1', name: 'note', arguments: {} }] }, { text: 'Done.' }],
+      [{ calls: [{ id: 'c1', name: `notes_${name}`, arguments: {} }] }, { text: 'Done.' }],
       told,
     );
     const agent = new MastraAgent({
@@ -170,65 +199,84 @@ describe('Mastra, with tools of the shape that its MCP client makes', () => {
       tools: governed.tools as never,
     });
     await agent.generate('Go.', { memory: { thread: 's', resource: 'ada' } });
-    return { told: told.at(-1), outcome: await outcomeOf(governed.runtime, 's') };
+    return { told: told.at(-1), outcome: await outcomeOf(governed.runtime, 's'), asked, effects: effects() };
   }
 
   test('a picture is an artifact, and the model gets it', async () => {
-    const { told, outcome } = await call(picture);
+    const { told, outcome } = await call('read_note');
     expect(outcome).toMatchObject({ type: 'ToolExecutionResult', files: [{ mimeType: 'image/png' }] });
     expect(told?.parts).toContainEqual(expect.objectContaining({ mediaType: 'image/png', data: png }));
   });
 
-  test('an error of the server is a failure', async () => {
-    expect((await call(failure)).outcome).toMatchObject({
+  test('structured content is the output', async () => {
+    expect((await call('get_facts')).outcome).toMatchObject({ output: { n: 42 } });
+  });
+
+  test('an error of the server is a failure, and destructiveHint asks a person', async () => {
+    expect((await call('find_note')).outcome).toMatchObject({
       code: 'tool.reported_error',
       error: 'No such note.',
     });
+    expect(await call('note_down')).toMatchObject({ asked: ['notes_note_down'], effects: ['noted'] });
   });
 });
 
-describe('LangChain, with tools of the shape that its MCP client makes', () => {
-  class ToolException extends Error {
-    override readonly name = 'ToolException';
-  }
-
-  async function call(run: () => unknown) {
-    const given = langChainTool(run as () => string, {
-      name: 'send_note',
-      description: 'Sends.',
-      schema: { type: 'object' as const, properties: {} },
-      responseFormat: 'content_and_artifact',
+describe('LangChain, with its own MCP client', () => {
+  async function call(name: string) {
+    const { command, args, effects } = notesServer();
+    const client = new MultiServerMCPClient({
+      mcpServers: { notes: { transport: 'stdio', command, args, stderr: 'ignore' } },
     });
-    const { tools, runtime } = await governLangChain([given]);
-    const [first] = tools as unknown as (typeof given)[];
-    const message = (await first?.invoke(
-      { id: 'c1', name: 'send_note', args: {}, type: 'tool_call' },
+    onTestFinished(() => client.close());
+    const { asked, onConfirm } = approver();
+    const { tools, runtime } = await governLangChain(await client.getTools(), { onConfirm });
+    const found = (
+      tools as unknown as { name: string; invoke(call: object, config: object): Promise<ToolMessage> }[]
+    ).find((each) => each.name === name);
+    const message = await found?.invoke(
+      { id: 'c1', name, args: {}, type: 'tool_call' },
       { configurable: { thread_id: 's' } },
-    )) as unknown as ToolMessage;
-    return { message, outcome: await outcomeOf(runtime, 's') };
+    );
+    return { message, outcome: await outcomeOf(runtime, 's'), asked, effects: effects() };
   }
 
-  test('a picture is an artifact, and the structured content stays the artifact of the message', async () => {
-    const structured = [{ type: 'mcp_structured_content', data: { n: 1 } }];
-    const { message, outcome } = await call(() => [picture.content, structured]);
+  test('a picture is an artifact, and the model gets it', async () => {
+    const { message, outcome } = await call('read_note');
     expect(outcome).toMatchObject({ type: 'ToolExecutionResult', files: [{ mimeType: 'image/png' }] });
-    expect(JSON.stringify(message.content)).toContain(png);
-    expect(message.artifact).toEqual(structured);
+    expect(JSON.stringify(message?.content)).toContain(png);
   });
 
-  test('an error of the server is reported as one: the effect is known', async () => {
-    const { outcome } = await call(() => {
-      throw new ToolException("MCP tool 'send_note' on server 'notes' returned an error: No such note.");
-    });
+  test('structured content stays the artifact of the message', async () => {
+    const { message } = await call('get_facts');
+    expect(JSON.stringify(message?.artifact)).toContain('"n":42');
+  });
+
+  test('an error of the server is reported as one, and destructiveHint asks a person', async () => {
+    const { outcome } = await call('find_note');
     expect(outcome).toMatchObject({ code: 'tool.reported_error', error: 'No such note.', retryable: true });
     expect(outcome).not.toHaveProperty('inDoubt');
+    expect(await call('note_down')).toMatchObject({ asked: ['note_down'], effects: ['noted'] });
   });
 
   test('a connection that broke leaves the effect of a write unknown', async () => {
-    const { outcome } = await call(() => {
-      throw new ToolException('Error calling tool send_note: McpError: MCP error -32000: Connection closed');
-    });
-    expect(outcome).toMatchObject({ inDoubt: true, retryable: false });
+    class ToolException extends Error {
+      override readonly name = 'ToolException';
+    }
+    const given = langChainTool(
+      () => {
+        throw new ToolException(
+          'Error calling tool send_note: McpError: MCP error -32000: Connection closed',
+        );
+      },
+      { name: 'send_note', description: 'Sends.', schema: { type: 'object' as const, properties: {} } },
+    );
+    const { tools, runtime } = await governLangChain([given]);
+    const [first] = tools as unknown as (typeof given)[];
+    await first?.invoke(
+      { id: 'c1', name: 'send_note', args: {}, type: 'tool_call' },
+      { configurable: { thread_id: 's' } },
+    );
+    expect(await outcomeOf(runtime, 's')).toMatchObject({ inDoubt: true, retryable: false });
   });
 });
 

@@ -108,7 +108,7 @@ export async function readMastraTool(
     asks: readAsks(given),
     hints: readHints(given),
     run: async (args, native, context) => {
-      const output = await execute.call(given, args, toPassed(native, context));
+      const output = await runOf(() => execute.call(given, args, toPassed(native, context)));
       throwWhereInvalid(output);
       // A tool of Mastra's MCP client returns the whole result, unless it has structured content.
       return given.outputSchema === undefined ? keepMcpFiles(output, context.attach) : output;
@@ -133,6 +133,18 @@ async function readOfAiSdk(
     asks: asks && ((args, native) => asks(args, toOptions(native))),
     run: (args, native, context) => read.run(args, toOptions(native), context),
   };
+}
+
+/** The framework's MCP client throws if a server reports an error. The tool then knows what it did. */
+async function runOf(execute: () => unknown): Promise<unknown> {
+  try {
+    return await execute();
+  } catch (error) {
+    if (!(error instanceof Error) || !('id' in error) || error.id !== 'MCP_CLIENT_TOOL_EXECUTION_FAILED')
+      throw error;
+    const said = error.message || 'The MCP server reported an error without a text.';
+    throw new ToolError('tool.reported_error', said, { cause: error });
+  }
 }
 
 /** Does the tool suspend itself in the middle of a call? Then no single attempt is the call. */

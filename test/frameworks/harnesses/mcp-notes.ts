@@ -1,0 +1,28 @@
+/** How to start the server of `mcp-notes-server.ts`, alone or behind the gateway. */
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export type NotesServer = {
+  readonly command: string;
+  readonly args: string[];
+  readonly ledger: string;
+  readonly effects: () => readonly string[];
+};
+
+const node = ['--disable-warning=ExperimentalWarning', '--conditions=quittance-source'];
+const main = join(import.meta.dirname, '../../../src/cli/main.ts');
+
+export function notesServer(behind: 'alone' | 'gateway' = 'alone'): NotesServer {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-notes-'));
+  const file = join(folder, 'effects');
+  const ledger = join(folder, 'ledger.db');
+  const server = [...node, join(import.meta.dirname, 'mcp-notes-server.ts'), file];
+  const wrap = [...node, main, 'mcp', 'wrap', '--name', 'notes', '--ledger', ledger, '--observe', '--'];
+  return {
+    command: process.execPath,
+    args: behind === 'alone' ? server : [...wrap, process.execPath, ...server],
+    ledger,
+    effects: () => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []),
+  };
+}
