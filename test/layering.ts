@@ -71,7 +71,7 @@ export const layers: readonly (readonly string[])[] = [
   // HTTP server shows these. What serves MCP is above it.
   ['mcp/config', 'mcp/tools'],
   ['mcp/review', 'mcp/status'],
-  ['http', 'react', 'testing'],
+  ['http', 'react', 'testing', 'notifications'],
   ['mcp/serve'],
   ['mcp/govern', 'mcp/gateway'],
   ['cli'],

@@ -26,6 +26,7 @@ import { grantsCommand } from './commands/grants.ts';
 import { handoffCommand } from './commands/handoff.ts';
 import { createHelpCommand } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
+import { notificationsCommand } from './commands/notifications.ts';
 import { mcpInstallCommand } from './commands/mcp-install.ts';
 import { mcpReviewCommand } from './commands/mcp-review.ts';
 import { mcpUninstallCommand } from './commands/mcp-uninstall.ts';
@@ -57,6 +58,7 @@ export const commands: readonly CliCommand[] = [
   grantsCommand,
   handoffCommand,
   behaviorsCommand,
+  notificationsCommand,
   errorsCommand,
   traceCommand,
   diffCommand,

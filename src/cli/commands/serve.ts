@@ -17,6 +17,7 @@ import type { CliCommand, Context, Given } from '../command.ts';
 import { needFile } from '../load-or-explain.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
+import { loadNotifications } from '../load-notifications.ts';
 import { loadRuntime } from '../load-runtime.ts';
 import { makeFolder } from '../make-folder.ts';
 import { loadContracts } from '../load-contracts.ts';
@@ -60,6 +61,9 @@ export const serveCommand: CliCommand = {
     const port = readPort(given.text('port'));
     const paths = given.list('contracts');
     for (const path of paths) needFile(path, 'quittance serve --contracts contracts.yaml');
+    const notificationsFile = given.text('notifications');
+    const settings =
+      notificationsFile === undefined ? undefined : loadNotifications(notificationsFile, context);
     const ledgerUrl = context.ledgerUrl(given, 'make');
     const file = ledgerFile(ledgerUrl);
     if (file !== undefined) makeFolder(dirname(file), ['quittance serve --ledger path/to/ledger.db']);
@@ -69,11 +73,17 @@ export const serveCommand: CliCommand = {
       const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context);
       if (contracts !== undefined) closing.push(() => contracts.close());
       const runtime = await makeRuntime(given, ledger, contracts);
-      const own = [given.text('runtime'), given.text('tools'), configFile];
+      const own = [given.text('runtime'), given.text('tools'), notificationsFile, configFile];
       runtime.protectFiles({ readOnly: own.filter((path) => path !== undefined) });
       closing.push(() => runtime.close());
       const server = await start({ given, context, ledger, ledgerUrl, runtime, port });
       closing.push(() => server.close());
+      if (settings !== undefined) {
+        const { startNotifications } = await import('../../notifications/start-notifications.ts');
+        const publicUrl = (given.text('public-url') ?? server.url).replace(/\/+$/, '');
+        const notifications = startNotifications({ runtime, settings, publicUrl });
+        closing.push(() => notifications.close());
+      }
       await announce(server, given, context, ledgerUrl);
       await untilStopped(context.signal);
       if (!given.has('json')) await context.err.say('Stopping. Held calls stay held.');

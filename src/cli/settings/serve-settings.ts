@@ -18,6 +18,11 @@ export const serveSettings: Settings = {
   },
   tools: { value: 'FILE', help: 'Tools that other programs run, as JSON', file: true },
   runtime: { value: 'FILE', help: 'Module that creates the runtime', file: true },
+  notifications: {
+    value: 'FILE',
+    help: 'Who is told about which calls: webhooks, Slack, Teams, e-mail',
+    file: true,
+  },
   name: { value: 'NAME', help: 'Name recorded for decisions made after logging in with the link' },
   'allow-host': { value: 'NAME', help: 'Additional host name the server answers to', multiple: true },
   'public-url': { value: 'URL', help: 'Public address of the server, behind a proxy' },

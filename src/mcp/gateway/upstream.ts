@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { McpNotSent } from '../tools/call-error.ts';
-import { createServerFetch } from '../config/guarded-fetch.ts';
+import { createServerFetch } from '../config/checked-fetch.ts';
 import type { ServerEntry } from '../config/server-entry.ts';
 import type { Connection, Exchange, OpenWire, ServerFacts, SessionHooks } from './connection.ts';
 import { EraRefused, envelopeOf, LegacyConnection, ModernConnection } from './connection.ts';

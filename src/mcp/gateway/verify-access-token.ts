@@ -9,7 +9,7 @@ import { discoverAuthorizationServerMetadata } from '@modelcontextprotocol/clien
 import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose';
 import { QuittanceError } from '../../base/error.ts';
-import { createGuardedFetch } from '../config/guarded-fetch.ts';
+import { createCheckedFetch } from '../config/checked-fetch.ts';
 import { hostOf } from '../../outbound/address.ts';
 import { findServerUrlProblem } from '../config/server-url.ts';
 
@@ -68,7 +68,7 @@ export class TokenVerifier {
       );
     this.#options = options;
     this.#algorithms = [...algorithms];
-    const guarded = createGuardedFetch({ allowHttp: url.protocol === 'http:' ? [hostOf(url)] : [] });
+    const guarded = createCheckedFetch({ allowHttp: url.protocol === 'http:' ? [hostOf(url)] : [] });
     this.#fetch = async (input, init) => bounded(await guarded(input, init));
   }
 

@@ -41,6 +41,10 @@ export class BehaviorReader {
   readonly #cursor: HeldCursor | undefined;
   /** The last position delivered here. Undefined until something was read. */
   #position: number | undefined;
+  /**
+   * Until the first end is stored here, an event may be the one that the last reader of the cursor was at.
+   */
+  #mayRepeat = false;
   /** Failures in a row. */
   #trouble = 0;
   /** The error that stops it, once the host has the report. */
@@ -153,6 +157,7 @@ export class BehaviorReader {
     // If its cursor was deleted meanwhile, it continues from its current position.
     const position = await this.#cursor.take(this.#position ?? startAfter, this.#stop.signal);
     if (position !== undefined) this.#wake(position);
+    this.#mayRepeat = true;
     return position !== undefined;
   }
 
@@ -225,10 +230,10 @@ export class BehaviorReader {
       const again = await findAgain(engine.ledger, event);
       if (again !== undefined) {
         await pauseUntil(engine, event, this.#stop.signal);
-        deliveries.push({ event: again, depth, attempt: event.attempt });
+        deliveries.push({ event: again, depth, attempt: event.attempt, mayRepeat: true });
       }
     }
-    if (types.has(event.type)) deliveries.push({ event, depth, attempt: 1 });
+    if (types.has(event.type)) deliveries.push({ event, depth, attempt: 1, mayRepeat: this.#mayRepeat });
     return deliveries;
   }
 
@@ -283,7 +288,10 @@ export class BehaviorReader {
       ...(this.#cursor !== undefined && { cursor: await this.#cursor.moveTo(position) }),
     };
     const { status } = await engine.ledger.journal.append(entry);
-    if (status === 'appended') this.#cursor?.moved(position);
+    if (status === 'appended') {
+      this.#cursor?.moved(position);
+      this.#mayRepeat = false;
+    }
     // The call was removed while its event was handled, so events about it are dropped.
     else if (status === 'conflict') this.#cursor?.note(position);
     else return false;

@@ -36,6 +36,8 @@ export type Delivery = {
   readonly depth: number;
   /** From 1. */
   readonly attempt: number;
+  /** See `BehaviorContext`. */
+  readonly mayRepeat: boolean;
 };
 
 /** Result of a delivery. */
@@ -141,6 +143,7 @@ export const callIdOf = (event: AnyEvent): string | undefined =>
 /** The context of a handler. */
 class Emissions implements BehaviorContext {
   readonly attempt: number;
+  readonly mayRepeat: boolean;
   readonly events: (EmittedEvent | RedeliveryRequested)[] = [];
   wanted: Handled['retry'];
   #isOver = false;
@@ -159,6 +162,7 @@ class Emissions implements BehaviorContext {
     this.#registration = registration;
     this.#delivery = delivery;
     this.attempt = delivery.attempt;
+    this.mayRepeat = delivery.mayRepeat;
     this.#closing = closing;
   }
 

@@ -81,7 +81,7 @@ export class RuntimeBehaviors implements Behaviors {
 
   async offerRetry(event: ToolResponded, depth: number, signal: AbortSignal): Promise<Offer> {
     if (depth >= deepestCause) return { retry: undefined, events: [] };
-    const delivery: Delivery = { event, depth, attempt: 1 };
+    const delivery: Delivery = { event, depth, attempt: 1, mayRepeat: false };
     const answers = await Promise.all(
       this.#retriers.map(async (retrier) => ({
         by: retrier.registration.name,

@@ -54,6 +54,11 @@ export type BehaviorHandler<Name extends EventName = EventName> = (
 export interface BehaviorContext {
   /** How many times this behavior has got this event, from 1. */
   readonly attempt: number;
+  /**
+   * The event may have been delivered before, to a reader that stopped before its end was stored. Effects outside may
+   * then be a repetition. Never false for a repetition; it may be true for a first delivery after a start.
+   */
+  readonly mayRepeat: boolean;
   /** Aborted when its time is up or the runtime closes. */
   readonly signal: AbortSignal;
   /**

@@ -1,23 +1,23 @@
 /** The `fetch` for MCP servers named in configurations. */
 import type { LookupFunction } from 'node:net';
 import { hostOf, isForbiddenAddress, isLoopback } from '../../outbound/address.ts';
-import { createGuardedFetch as createFetch } from '../../outbound/guarded-fetch.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import type { HttpAddress } from './server-entry.ts';
 import type { ServerUrlRules } from './server-url.ts';
 import { findServerUrlProblem } from './server-url.ts';
 
 /** The `fetch` for one server of a configuration. Plain http was allowed if its URL is plain. */
 export const createServerFetch = ({ url }: HttpAddress): typeof fetch =>
-  createGuardedFetch({ allowHttp: url.protocol === 'http:' ? [hostOf(url)] : [] });
+  createCheckedFetch({ allowHttp: url.protocol === 'http:' ? [hostOf(url)] : [] });
 
 export type GuardedFetchOptions = ServerUrlRules & {
   /** Resolves names; default: the resolver of the system. */
   readonly lookup?: LookupFunction;
 };
 
-export function createGuardedFetch({ lookup, allowHttp = [] }: GuardedFetchOptions = {}): typeof fetch {
+export function createCheckedFetch({ lookup, allowHttp = [] }: GuardedFetchOptions = {}): typeof fetch {
   const mayBePlain = (url: URL): boolean => allowHttp.some((each) => each.toLowerCase() === hostOf(url));
-  return createFetch({
+  return createGuardedFetch({
     subject: 'The MCP server',
     findProblem: (url) => findServerUrlProblem(url, { allowHttp }),
     // A name over plain http that is not allowed by name must stay on this machine.

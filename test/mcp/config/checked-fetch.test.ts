@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createGuardedFetch, createServerFetch } from '../../../src/mcp/config/guarded-fetch.ts';
+import { createCheckedFetch, createServerFetch } from '../../../src/mcp/config/checked-fetch.ts';
 import { findServerUrlProblem } from '../../../src/mcp/config/server-url.ts';
 import { isForbiddenAddress } from '../../../src/outbound/address.ts';
 
@@ -100,13 +100,13 @@ describe('the connection', () => {
       ['::ffff:a9fe:a9fe'],
       [],
     ]) {
-      const guarded = createGuardedFetch({ lookup: resolveTo(...addresses) });
+      const guarded = createCheckedFetch({ lookup: resolveTo(...addresses) });
       await expect(guarded('https://innocent.example/mcp')).rejects.toThrow('must not be reached');
     }
   });
 
   test('over plain http is refused if a local name has an address elsewhere', async () => {
-    const guarded = createGuardedFetch({ lookup: resolveTo('93.184.216.34') });
+    const guarded = createCheckedFetch({ lookup: resolveTo('93.184.216.34') });
     await expect(guarded('http://localhost/mcp')).rejects.toThrow('must not be reached');
   });
 
@@ -117,7 +117,7 @@ describe('the connection', () => {
     let asked = 0;
     const rebinding: LookupFunction = (name, options, callback) =>
       resolveTo(asked++ === 0 ? '127.0.0.1' : '169.254.169.254')(name, options, callback);
-    const guarded = createGuardedFetch({ lookup: rebinding, allowHttp: ['rebind.example'] });
+    const guarded = createCheckedFetch({ lookup: rebinding, allowHttp: ['rebind.example'] });
     expect(await (await guarded(`http://rebind.example:${port}/`)).text()).toBe('checked');
     expect(asked).toBe(1);
     await expect(guarded(`http://rebind.example:${port}/again`)).rejects.toThrow('must not be reached');
@@ -163,7 +163,7 @@ describe('the connection', () => {
       response.write('data: 1\n\n');
     });
     const stop = new AbortController();
-    const answer = await createGuardedFetch()(`http://127.0.0.1:${port}/`, { signal: stop.signal });
+    const answer = await createCheckedFetch()(`http://127.0.0.1:${port}/`, { signal: stop.signal });
     const reader = answer.body?.getReader();
     expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('data: 1\n\n');
     stop.abort();
@@ -173,7 +173,7 @@ describe('the connection', () => {
 
   test('keeps status, headers and empty answers', async () => {
     const port = await listen((_, response) => response.writeHead(204, { 'mcp-session-id': 's1' }).end());
-    const answer = await createGuardedFetch()(`http://127.0.0.1:${port}/`, { method: 'DELETE' });
+    const answer = await createCheckedFetch()(`http://127.0.0.1:${port}/`, { method: 'DELETE' });
     expect([answer.status, answer.headers.get('mcp-session-id'), answer.body]).toEqual([204, 's1', null]);
   });
 });

@@ -1,0 +1,156 @@
+import type { EmittedEvent } from '../../call/emitted-event.ts';
+import { isEmittedEvent } from '../../call/emitted-event.ts';
+import { describeUnknownName } from '../../base/nearest.ts';
+import { readStored } from '../../ledger/feed.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { createTargetSender } from '../../notifications/target-sender.ts';
+import { readAllEntries } from '../../replay/read-all-entries.ts';
+import { timesOf } from '../call-query.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { exitCodes } from '../exit-code.ts';
+import { loadNotifications } from '../load-notifications.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
+import { utcTimeText } from '../time-text.ts';
+import { UsageError } from '../usage-error.ts';
+
+const lines = [
+  'quittance notifications check notifications.yaml',
+  'quittance notifications send notifications.yaml TARGET',
+  'quittance notifications log --undelivered',
+];
+
+export const notificationsCommand: CliCommand = {
+  name: 'notifications',
+  summary: 'Check a notifications file, send a test message, list deliveries',
+  takes: '<check FILE | send FILE TARGET | log>',
+  words: ['check', 'send', 'log'],
+  most: 3,
+  about: [
+    'check reads the file and lists its targets. Variables such as ${SLACK_URL} come from the environment. send sends a test message to one target. log lists the deliveries that the ledger records: sent, skipped because the question was answered before, and undelivered.',
+    '`quittance serve --notifications FILE` sends the messages.',
+  ],
+  options: {
+    undelivered: { help: 'log: only messages that a target did not take' },
+    since: { value: 'TIME', help: 'log: not before this time, e.g. 2h or 2026-01-31' },
+    until: { value: 'TIME', help: 'log: not after this time' },
+    json: jsonOption,
+  },
+  examples: lines.map((line, index) => [
+    line,
+    ['read the file and show its targets', 'send a test message', 'messages that did not arrive'][index] ??
+      '',
+  ]),
+  run(given, context) {
+    const [action = '', path, target] = given.args;
+    switch (action) {
+      case 'check':
+        return check(path, given, context);
+      case 'send':
+        return send(path, target, context);
+      case 'log':
+        return context.withLedger(given, (ledger) => log(ledger, given, context));
+      default:
+        throw new UsageError(
+          `Expected check, send or log; found ${action === '' ? 'nothing' : JSON.stringify(action)}.`,
+          lines,
+        );
+    }
+  },
+};
+
+async function check(path: string | undefined, given: Given, context: Context): Promise<ExitCode> {
+  const { targets, rules } = loadNotifications(needPath(path), context);
+  for (const { name, type } of targets.values()) {
+    const about = rules.filter(({ tell }) => tell.includes(name)).flatMap(({ on }) => on);
+    const kinds = [...new Set(about)];
+    if (given.has('json')) await context.out.print(safeJson({ target: name, type, on: kinds }));
+    else
+      await context.out.print(
+        `${terminalText(name)} (${type}): ${kinds.length === 0 ? 'no rule tells it anything' : kinds.join(', ')}`,
+      );
+  }
+  return exitCodes.good;
+}
+
+async function send(
+  path: string | undefined,
+  typed: string | undefined,
+  context: Context,
+): Promise<ExitCode> {
+  const { targets } = loadNotifications(needPath(path), context);
+  if (typed === undefined) throw new UsageError('Missing target.', [lines[1] ?? '']);
+  const target = targets.get(typed);
+  if (target === undefined)
+    throw new UsageError(describeUnknownName('target', typed, [...targets.keys()]), [lines[0] ?? '']);
+  const sendTo = createTargetSender(target, { source: 'quittance', nowMs: context.now });
+  const at = context.now();
+  const result = await sendTo(
+    {
+      id: `test-${at}.${target.name}`,
+      kind: 'held',
+      at,
+      sessionId: 'test',
+      callId: 'test',
+      toolName: 'test',
+      displayName: 'a test message',
+      text: 'This is a test message. No call waits.',
+      rules: [],
+      risk: [],
+      owner: undefined,
+      confirmationId: undefined,
+      expiresAt: undefined,
+      url: undefined,
+      arguments: undefined,
+    },
+    1,
+    context.signal,
+  );
+  if (result.type === 'sent') {
+    await context.out.say(`Sent to ${terminalText(target.name)}: ${terminalText(result.answer)}.`);
+    return exitCodes.good;
+  }
+  await context.err.say(
+    `${terminalText(target.name)} did not take the message: ${terminalText(result.problem)}.`,
+  );
+  return exitCodes.bad;
+}
+
+function needPath(path: string | undefined): string {
+  if (path === undefined) throw new UsageError('Missing file.', lines);
+  return path;
+}
+
+async function log(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
+  const { since = 0, until = Number.MAX_SAFE_INTEGER } = timesOf(given, context.now());
+  for await (const stored of readAllEntries(ledger, context.signal)) {
+    // Everything that a behavior emits begins with its type, so most entries need no decoding.
+    if (!stored.text.includes('notification.')) continue;
+    for (const event of readStored(stored).events) {
+      if (!isDelivery(event) || event.at < since || event.at > until) continue;
+      if (given.has('undelivered') && event.type !== 'notification.undelivered') continue;
+      await printDelivery(event, given, context);
+    }
+  }
+  return exitCodes.good;
+}
+
+const isDelivery = (event: object): event is EmittedEvent =>
+  isEmittedEvent(event) && event.type.startsWith('notification.');
+
+async function printDelivery(event: EmittedEvent, given: Given, { out }: Context): Promise<void> {
+  const { at, type, sessionId, callId, data } = event;
+  const what = type.slice('notification.'.length);
+  if (given.has('json')) {
+    await out.print(safeJson({ at: new Date(at).toISOString(), what, sessionId, callId, ...data }));
+    return;
+  }
+  const text = (name: string): string => {
+    const value = data[name];
+    return typeof value === 'string' ? value : '';
+  };
+  const detail = text('problem') || text('why') || text('answer');
+  const parts = [utcTimeText(at), what, text('target'), text('kind'), `${sessionId}/${callId ?? ''}`, detail];
+  await out.print(parts.map(terminalText).join('  '));
+}

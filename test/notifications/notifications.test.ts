@@ -1,0 +1,349 @@
+/** People are told about calls that need them: by webhook, chat and mail. */
+import { createRuntime, defineTool } from 'quittance';
+import type { Runtime } from 'quittance';
+import type { EmittedEvent } from 'quittance/events';
+import { createMemoryLedger } from 'quittance/ledger';
+import { findWebhookProblem, readNotifications, startNotifications } from 'quittance/notifications';
+import type { StartedNotifications } from 'quittance/notifications';
+import { SMTPServer } from 'smtp-server';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
+import { envelope } from '../stage.ts';
+import type { Receiver } from './receiver.ts';
+import { openReceiver } from './receiver.ts';
+
+const secret = Buffer.alloc(32, 7).toString('base64');
+const pay = defineTool({ name: 'pay', mode: 'local', run: () => ({ paid: true }) });
+const wipe = defineTool({ name: 'wipe', mode: 'destructive', run: () => ({ wiped: true }) });
+
+let first: Receiver;
+let second: Receiver;
+const closing: (() => unknown)[] = [];
+beforeAll(async () => {
+  [first, second] = [await openReceiver(), await openReceiver()];
+});
+afterAll(() => Promise.all([first.close(), second.close()]));
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+  for (const receiver of [first, second]) {
+    (receiver.received as unknown[]).length = 0;
+    receiver.onMessage = () => undefined;
+  }
+});
+
+/** `TARGET_A` and `TARGET_B` are the addresses of the two receivers. */
+function start(
+  yaml: string,
+  more: Partial<Parameters<typeof startNotifications>[0]> = {},
+): {
+  runtime: Runtime;
+  notifications: StartedNotifications;
+} {
+  const runtime = createRuntime({ tools: [pay, wipe], ledger: createMemoryLedger() });
+  const settings = readNotifications(
+    `apiVersion: quittance/v1\nkind: Notifications\n${yaml}`,
+    'notifications.yaml',
+    (name) => ({ A: `${first.url}/a`, B: `${second.url}/b`, SECRET: secret })[name],
+  );
+  const notifications = startNotifications({
+    runtime,
+    settings,
+    publicUrl: 'https://quittance.test',
+    ...more,
+  });
+  closing.push(
+    () => runtime.close(),
+    () => notifications.close(),
+  );
+  return { runtime, notifications };
+}
+
+const webhook = `targets:
+  audit: { type: webhook, url: '\${A}', secret: '\${SECRET}', allowPrivate: true }
+rules:
+  - { on: [held, decided, expired, unresolved], tell: [audit] }`;
+
+const hold = (runtime: Runtime, args: Record<string, unknown> = { cents: 5 }, name = 'pay'): void => {
+  const turn = runtime.turn({ sessionId: 's', principal: { userId: 'ada' } });
+  void turn.call(envelope('c', name, args)).catch(() => undefined);
+};
+
+const recorded = async (runtime: Runtime): Promise<readonly EmittedEvent[]> =>
+  (await runtime.events.list({ sessionId: 's' })).filter(({ type }) =>
+    (type as string).startsWith('notification.'),
+  ) as unknown as readonly EmittedEvent[];
+
+describe('a webhook', () => {
+  it('gets a signed CloudEvent about a held call, and the ledger records the delivery', async () => {
+    const { runtime, notifications } = start(webhook);
+    hold(runtime);
+    const [message] = await first.waitFor(1);
+    const event = JSON.parse(message?.body ?? '');
+    expect(event).toMatchObject({
+      specversion: '1.0',
+      type: 'quittance.call.held',
+      source: 'https://quittance.test',
+      subject: 's/c',
+      data: { toolName: 'pay', sessionId: 's', callId: 'c', owner: 'ada' },
+    });
+    expect(message?.headers['content-type']).toContain('application/cloudevents+json');
+    expect(message?.headers['webhook-id']).toBe(event.id);
+    await notifications.caughtUp();
+    expect(await recorded(runtime)).toMatchObject([
+      { type: 'notification.sent', callId: 'c', data: { id: event.id, target: 'audit', kind: 'held' } },
+    ]);
+  });
+
+  it('can be checked by its receiver, which refuses changes, copies from the past and other keys', async () => {
+    const { runtime } = start(webhook);
+    hold(runtime);
+    const [{ headers, body } = { headers: {}, body: '' }] = await first.waitFor(1);
+    const check = { secret, headers, body, nowMs: Date.now() };
+    expect(findWebhookProblem(check)).toBeUndefined();
+    expect(findWebhookProblem({ ...check, secret: `whsec_${secret}` })).toBeUndefined();
+    expect(findWebhookProblem({ ...check, body: `${body} ` })).toBe('wrong_signature');
+    expect(findWebhookProblem({ ...check, secret: Buffer.alloc(32, 8).toString('base64') })).toBe(
+      'wrong_signature',
+    );
+    expect(findWebhookProblem({ ...check, headers: { ...headers, 'webhook-id': 'other' } })).toBe(
+      'wrong_signature',
+    );
+    expect(findWebhookProblem({ ...check, nowMs: Date.now() + 600_000 })).toBe('too_old');
+    expect(findWebhookProblem({ ...check, nowMs: Date.now() - 600_000 })).toBe('from_the_future');
+    expect(findWebhookProblem({ ...check, headers: {} })).toBe('missing_headers');
+  });
+
+  it('[secrets-stay-out] gets arguments only if its target says so, and never a hidden value', async () => {
+    const { runtime } = start(`targets:
+  plain: { type: webhook, url: '\${A}', secret: '\${SECRET}', allowPrivate: true }
+  full: { type: webhook, url: '\${B}', secret: '\${SECRET}', allowPrivate: true, sendArguments: true }
+rules:
+  - { on: [held], tell: [plain, full] }`);
+    hold(runtime, { to: 'bob', password: 'hunter2-hunter2' });
+    const [[plain], [full]] = await Promise.all([first.waitFor(1), second.waitFor(1)]);
+    expect(plain?.body).not.toContain('bob');
+    expect(JSON.parse(full?.body ?? '').data.arguments.to).toBe('bob');
+    expect(full?.body).not.toContain('hunter2');
+  });
+
+  it('hears who decided', async () => {
+    const { runtime } = start(webhook);
+    hold(runtime);
+    await first.waitFor(1);
+    const { rows } = await runtime.confirmations.list({ status: 'pending' });
+    const [question] = rows;
+    if (question === undefined) throw new Error('no question');
+    const { confirmationId, inputDigest } = question;
+    await runtime.confirmations.decide(confirmationId, { decision: 'deny', by: 'eve', inputDigest });
+    const [, decided] = await first.waitFor(2);
+    expect(JSON.parse(decided?.body ?? '')).toMatchObject({
+      type: 'quittance.call.decided',
+      data: { text: 'eve decided: deny.' },
+    });
+  });
+});
+
+describe('a target that fails', () => {
+  const two = `targets:
+  down: { type: webhook, url: '\${A}', secret: '\${SECRET}', allowPrivate: true }
+  up: { type: slack, url: '\${B}', allowPrivate: true }
+rules:
+  - { on: [held], tell: [down, up] }`;
+
+  it('[nothing-lost] delays no other target, and gets the message under the same id until it takes it', async () => {
+    const { runtime, notifications } = start(two);
+    first.answerWith(503, 429);
+    hold(runtime);
+    await second.waitFor(1);
+    const tries = await first.waitFor(3);
+    expect(new Set(tries.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    // Every repeat says that it may be one.
+    expect(tries.map(({ headers }) => Number(headers['quittance-delivery']))).toEqual(
+      [0, 1, 2].map((n) => Number(tries[0]?.headers['quittance-delivery']) + n),
+    );
+    await notifications.caughtUp();
+    expect((await recorded(runtime)).map(({ type }) => type)).toEqual([
+      'notification.sent',
+      'notification.sent',
+    ]);
+  });
+
+  it('is recorded as undelivered if it refuses the message for good', async () => {
+    const { runtime, notifications } = start(two);
+    first.answerWith(410);
+    hold(runtime);
+    await Promise.all([first.waitFor(1), second.waitFor(1)]);
+    await notifications.caughtUp();
+    const undelivered = (await recorded(runtime)).find(({ type }) => type === 'notification.undelivered');
+    expect(undelivered?.data).toMatchObject({ target: 'down', problem: 'status 410' });
+  });
+});
+
+describe('a chat message', () => {
+  it('links to a page that decides nothing by being opened, and carries no right', async () => {
+    const { runtime } = start(`targets:
+  ops: { type: slack, url: '\${A}', allowPrivate: true }
+rules:
+  - { on: [held], when: { tool: 'p*', risk: machine, owner: [ada] }, tell: [ops] }`);
+    hold(runtime);
+    const [message] = await first.waitFor(1);
+    const { blocks } = JSON.parse(message?.body ?? '') as { blocks: { elements?: { url: string }[] }[] };
+    const url = blocks.flatMap(({ elements = [] }) => elements)[0]?.url ?? '';
+    expect(url).toMatch(/^https:\/\/quittance\.test\/decide#./);
+    const token = url.slice(url.indexOf('#') + 1);
+    await expect(
+      runtime.confirmations.decideByLink(token, { decision: 'approve', by: 'Mallory' }),
+    ).rejects.toThrow('Sign in to decide with it');
+  });
+
+  it('shows hostile names and texts as text: no markup, no mention, no hidden direction', async () => {
+    const hostile = '<!channel> *now* <https://evil.test|approve> \u202Egnp.exe';
+    const tool = defineTool({ name: 'evil', mode: 'local', displayName: hostile, run: () => 1 });
+    const runtime = createRuntime({ tools: [tool], ledger: createMemoryLedger() });
+    const settings = readNotifications(
+      `apiVersion: quittance/v1
+kind: Notifications
+targets:
+  ops: { type: slack, url: '${first.url}', allowPrivate: true }
+  team: { type: teams, url: '${second.url}', allowPrivate: true }
+rules:
+  - { on: [held], tell: [ops, team] }`,
+      'n.yaml',
+      () => undefined,
+    );
+    const notifications = startNotifications({ runtime, settings });
+    closing.push(
+      () => runtime.close(),
+      () => notifications.close(),
+    );
+    hold(runtime, {}, 'evil');
+    const [[slack], [teams]] = await Promise.all([first.waitFor(1), second.waitFor(1)]);
+    const said = JSON.parse(slack?.body ?? '') as { text: string; blocks: unknown };
+    expect(said.text).not.toContain('<');
+    expect(JSON.stringify(said.blocks)).not.toContain('mrkdwn');
+    for (const body of [slack?.body ?? '', teams?.body ?? '']) expect(body).not.toContain('\u202E');
+    expect(JSON.stringify(JSON.parse(teams?.body ?? ''))).not.toContain('"TextBlock"');
+  });
+});
+
+describe('a mail', () => {
+  it('arrives as plain text, with an id that makes repeats recognisable', async () => {
+    const mails: string[] = [];
+    const server = new SMTPServer({
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      onData: (stream, _session, done) => {
+        const parts: string[] = [];
+        stream.setEncoding('utf8').on('data', (part: string) => parts.push(part));
+        stream.on('end', () => {
+          mails.push(parts.join(''));
+          done();
+        });
+      },
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => new Promise((resolve) => server.close(() => resolve(undefined))));
+    const { port } = server.server.address() as AddressInfo; // a server on a port has one
+    const { runtime } = start(`targets:
+  boss:
+    { type: email, server: 'smtp://127.0.0.1:${port}', from: bot@quittance.test, to: [boss@quittance.test], allowPrivate: true }
+rules:
+  - { on: [held], tell: [boss] }`);
+    hold(runtime);
+    const mail = await eventually(() => {
+      if (mails[0] === undefined) throw new Error('no mail yet');
+      return mails[0];
+    });
+    expect(mail).toContain('Subject: Approval needed: pay');
+    expect(mail).toMatch(/Message-ID: <[\w.-]+\.boss@127\.0\.0\.1>/);
+    expect(mail).toContain('Content-Type: text/plain');
+  });
+});
+
+describe('an address', () => {
+  const read =
+    (url: string, more = ''): (() => unknown) =>
+    () =>
+      readNotifications(
+        `apiVersion: quittance/v1
+kind: Notifications
+targets:
+  t: { type: slack, url: '${url}'${more} }
+rules:
+  - { on: [held], tell: [t] }`,
+        'n.yaml',
+        () => undefined,
+      );
+
+  it.each([
+    'http://example.test/hook',
+    'https://10.0.0.1/hook',
+    'https://localhost/hook',
+    'https://[::1]/hook',
+    'https://[::ffff:192.168.0.1]/hook',
+    'https://2130706433/hook',
+    'https://user:secret@example.test/hook',
+    'ftp://example.test/hook',
+  ])('is refused unless it is public and encrypted: %s', (url) => {
+    expect(read(url)).toThrow('n.yaml:4:');
+  });
+
+  it('of a metadata service is refused even if private ones are allowed', () => {
+    expect(read('https://169.254.169.254/latest', ', allowPrivate: true')).toThrow('metadata');
+  });
+
+  it('that turns out to be private when the name is resolved is not reached', async () => {
+    const { runtime, notifications } = start(
+      `targets:
+  rebound: { type: slack, url: 'https://public.example/hook' }
+rules:
+  - { on: [held], tell: [rebound] }`,
+      { lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]) },
+    );
+    hold(runtime);
+    await eventually(async () => expect(await recorded(runtime)).toHaveLength(1));
+    await notifications.caughtUp();
+    expect(await recorded(runtime)).toMatchObject([
+      { type: 'notification.undelivered', data: { problem: expect.stringContaining('must not be reached') } },
+    ]);
+  });
+});
+
+describe('the notifications file', () => {
+  it('names every problem with its line', () => {
+    const text = `apiVersion: quittance/v1
+kind: Notifications
+targets:
+  Ops: { type: slack, url: '\${MISSING}' }
+  b: { type: webhook, url: 'https://b.test', secret: short }
+  c: { type: pager }
+rules:
+  - { on: [helt], tell: [b, d] }
+  - { on: [held], after: 1h, tell: [b] }
+reminders: [2h, 1h]
+quietHours:
+  - { from: '25:00', to: '07:00', timeZone: Mars/Base }
+  - { from: '07:00', to: '07:00', timeZone: UTC }`;
+    let message = '';
+    try {
+      readNotifications(text, 'n.yaml', () => undefined);
+    } catch (error) {
+      message = String(error);
+    }
+    for (const part of [
+      'n.yaml:4:3',
+      'MISSING is not set',
+      'at least 24 bytes',
+      'expected webhook, slack, teams or email',
+      'expected held, reminder',
+      'No target named "d"',
+      'after applies to reminders only',
+      'ascending order',
+      'a time such as "22:00"',
+      'time zone',
+      'never end',
+    ])
+      expect(message).toContain(part);
+    expect(message).not.toContain('short"');
+  });
+});
