@@ -16,4 +16,10 @@ export type { OAuthRole } from './mcp/gateway/oauth-roles.ts';
 export type { Caller } from './mcp/gateway/client-request.ts';
 export { readMcpConfig } from './mcp/config/read-mcp-config.ts';
 export type { ReadMcpConfigOptions } from './mcp/config/read-mcp-config.ts';
-export type { GatewayConfig, ServerAddress, ServerEntry, ToolSetting } from './mcp/config/server-entry.ts';
+export type {
+  GatewayConfig,
+  OAuthSetting,
+  ServerAddress,
+  ServerEntry,
+  ToolSetting,
+} from './mcp/config/server-entry.ts';

@@ -21,8 +21,10 @@ export type TestProvider = {
   readonly issuer: string;
   /** Signs tokens as the provider does, to make ones that it would not issue. */
   readonly signingKey: CryptoKey;
-  /** How often the token endpoint was asked, by grant type. */
+  /** The grants that it gave, by type. */
   readonly grants: readonly string[];
+  /** How often the token endpoint was asked, with or without success. */
+  readonly tokenRequests: () => number;
   /** Follows the redirects of a browser from this address, and returns the last one, to another origin. */
   readonly visit: (url: string | URL) => Promise<URL>;
   /** An access token for a resource, by client credentials. */
@@ -44,7 +46,9 @@ export async function startOidcProvider(options: TestProviderOptions = {}): Prom
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const provider = new Provider(issuer, {
-    clients: clients.map((client) => ({ id_token_signed_response_alg: 'ES256', ...client })),
+    clients: [...clients],
+    scopes: ['openid', 'offline_access', 'profile', 'email', ...scopes],
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
     jwks: { keys: [jwk] },
     cookies: { keys: ['only for tests'] },
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
@@ -79,7 +83,9 @@ export async function startOidcProvider(options: TestProviderOptions = {}): Prom
   provider.on('grant.success', ({ oidc }) => grants.push(String(oidc.params?.['grant_type'])));
   provider.on('server_error', (_ctx, error) => console.error(error));
   const answer = provider.callback();
+  let tokenRequests = 0;
   server.on('request', (request, response) => {
+    if (request.url === '/token') tokenRequests += 1;
     if (request.url?.startsWith('/interaction/') !== true) return void answer(request, response);
     void (async () => {
       const { prompt, params, session, grantId } = await provider.interactionDetails(request, response);
@@ -106,6 +112,7 @@ export async function startOidcProvider(options: TestProviderOptions = {}): Prom
     issuer,
     signingKey: privateKey,
     grants,
+    tokenRequests: () => tokenRequests,
     async visit(start) {
       const cookies = new Map<string, string>();
       let url = new URL(start);

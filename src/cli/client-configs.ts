@@ -135,3 +135,6 @@ function showValue(key: string, entry: ConfigTable): string | undefined {
 
 const wordOf = (value: unknown): string =>
   typeof value === 'string' && /^[\w@%+=:,./\\$~-]+$/.test(value) ? value : safeJson(value);
+
+/** The file with the sign-ins at MCP servers. */
+export const signInFile = (context: Context): string => join(installFolder(context), 'tokens.json');

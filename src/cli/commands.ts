@@ -28,6 +28,7 @@ import { createHelpCommand } from './commands/help.ts';
 import { initCommand } from './commands/init.ts';
 import { notificationsCommand } from './commands/notifications.ts';
 import { mcpInstallCommand } from './commands/mcp-install.ts';
+import { mcpLoginCommand } from './commands/mcp-login.ts';
 import { mcpReviewCommand } from './commands/mcp-review.ts';
 import { mcpUninstallCommand } from './commands/mcp-uninstall.ts';
 import { mcpWrapCommand } from './commands/mcp-wrap.ts';
@@ -85,6 +86,7 @@ export const commands: readonly CliCommand[] = [
   mcpInstallCommand,
   mcpUninstallCommand,
   mcpReviewCommand,
+  mcpLoginCommand,
   tokensCommand,
   createCompletionCommand(() => commands),
   createHelpCommand(() => commands),

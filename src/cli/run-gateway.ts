@@ -15,6 +15,7 @@ import { LedgerTokens } from '../http/ledger-tokens.ts';
 import type { Tokens } from '../http/token-content.ts';
 import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { openLedger } from '../store/open-ledger.ts';
+import { signInFile } from './client-configs.ts';
 import type { Context, Given, Options } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
@@ -133,11 +134,12 @@ type GatewayParts = {
 async function createGateway(
   config: GatewayConfig,
   given: Given,
-  { err, version }: Context,
+  context: Context,
   { ledger, contracts, reviews, board }: GatewayParts,
 ): Promise<McpGateway> {
   // Imported here because no other command needs it and each would wait for it to load.
   const { createMcpGateway } = await import('../mcp/gateway/create-gateway.ts');
+  const { err, version } = context;
   const consoleUrl = given.text('console-url');
   return createMcpGateway({
     config: { ...config, observe: config.observe || given.has('observe') },
@@ -145,6 +147,7 @@ async function createGateway(
     version,
     reviews,
     board,
+    tokenFile: signInFile(context),
     ...(contracts !== undefined && { contracts }),
     ...(consoleUrl !== undefined && { consoleUrl }),
     log: (server, line) => void err.say(`[${terminalText(server)}] ${terminalText(line)}`),

@@ -6,6 +6,8 @@ import { describeUnknownName } from '../../base/nearest.ts';
 import { isToolMode, toolModeTreatments } from '../../tool/mode.ts';
 import type { ConfigDocument, ConfigPath, ConfigTable } from './config-document.ts';
 import { isTable } from './config-document.ts';
+import type { WrittenOAuth } from './oauth-setting.ts';
+import { oauthKeys, readOAuth } from './oauth-setting.ts';
 import type { ToolSetting } from './server-entry.ts';
 
 export type QuittanceSettings = {
@@ -18,6 +20,7 @@ export type QuittanceSettings = {
 export type ServerSetting = {
   readonly trusted: boolean;
   readonly onlyFor: readonly string[] | undefined;
+  readonly oauth: WrittenOAuth | undefined;
   readonly tools: Readonly<Record<string, ToolSetting>>;
 };
 
@@ -25,7 +28,7 @@ export const noSettings: QuittanceSettings = { observe: false, allowHttp: [], se
 
 const keys = {
   file: ['observe', 'allowHttp', 'servers'],
-  server: ['trusted', 'onlyFor', 'tools'],
+  server: ['trusted', 'onlyFor', 'oauth', 'tools'],
   tool: ['mode', 'idempotencyKey', 'ask', 'onlyFor'],
 } as const;
 
@@ -53,6 +56,14 @@ export function readServerSetting(document: ConfigDocument, path: ConfigPath, va
   return {
     trusted: readBoolean(document, [...path, 'trusted'], table['trusted']),
     onlyFor: readCallers(document, [...path, 'onlyFor'], table['onlyFor']),
+    oauth:
+      table['oauth'] === undefined
+        ? undefined
+        : readOAuth(
+            document,
+            [...path, 'oauth'],
+            readTable(document, [...path, 'oauth'], table['oauth'], oauthKeys),
+          ),
     tools,
   };
 }

@@ -5,6 +5,7 @@ import type { ConfigDocument } from './config-document.ts';
 import { isTable, readConfigDocument } from './config-document.ts';
 import type { Variables } from './expand-variables.ts';
 import { inputVariable } from './expand-variables.ts';
+import { findOAuthSecret } from './oauth-setting.ts';
 import type { QuittanceSettings } from './quittance-settings.ts';
 import { noSettings, readServerSetting, readQuittanceSettings } from './quittance-settings.ts';
 import type { ServerContext } from './read-server.ts';
@@ -49,6 +50,9 @@ export async function readMcpConfig(path: string, options: ReadMcpConfigOptions)
     const isDisabled = row.entry['disabled'] === true || row.entry['enabled'] === false;
     const context = { document, variables, allowHttp: [...own.allowHttp, ...extra.allowHttp] };
     const address = isDisabled ? tryReading(row, context) : readServerAddress(row, context);
+    const written = set.findLast((each) => each?.oauth !== undefined)?.oauth;
+    const oauth =
+      written && findOAuthSecret(document, [...row.path, 'quittance', 'oauth'], written, options.env);
     const onlyFor = set.findLast((each) => each?.onlyFor !== undefined)?.onlyFor;
     if (address !== undefined)
       servers.push({
@@ -58,6 +62,7 @@ export async function readMcpConfig(path: string, options: ReadMcpConfigOptions)
         isDisabled,
         ...readOfferedTools(row, context),
         ...(onlyFor !== undefined && { onlyFor }),
+        ...(oauth !== undefined && { oauth }),
         ...address,
       });
   }

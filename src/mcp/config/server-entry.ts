@@ -34,6 +34,19 @@ export type HttpAddress = {
   readonly type: 'http' | 'sse';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
+  /** How the gateway signs in. Undefined: as a client that registers itself, after `quittance mcp login`. */
+  readonly oauth?: OAuthSetting;
+};
+
+/** A client of OAuth 2.1 that was registered by hand. */
+export type OAuthSetting = {
+  /** `client_credentials`: the gateway signs in for itself, without a person. */
+  readonly grant: 'authorization_code' | 'client_credentials';
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  /** The secret goes to this issuer only. */
+  readonly issuer?: string;
+  readonly scope?: string;
 };
 
 /** What the configuration says about one tool. */

@@ -19,6 +19,7 @@ import { HeldCalls } from './held-calls.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
+import { OpenRequests } from './open-requests.ts';
 import { isFor } from './only-for.ts';
 import { StateSigner } from './signed-state.ts';
 import { createServerReporter } from './server-reporter.ts';
@@ -26,6 +27,7 @@ import type { CatalogTool } from './tool-catalog.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 import { ServerNames } from './server-names.ts';
 import { Upstream } from './upstream.ts';
+import { UpstreamTokens } from './upstream-tokens.ts';
 
 export type GatewayOptions = {
   readonly config: GatewayConfig;
@@ -40,6 +42,8 @@ export type GatewayOptions = {
   readonly consoleUrl?: string;
   /** Which tools a caller may see and call. Default: all. */
   readonly mayUse?: (caller: Caller, tool: CatalogTool) => boolean;
+  /** The file with the sign-ins of `quittance mcp login`. Without it, servers that want a sign-in cannot be used. */
+  readonly tokenFile?: string;
   /** Receives lines for the operator. */
   readonly log?: (server: string, line: string) => void;
   readonly ids?: Ids;
@@ -69,6 +73,7 @@ export class Gateway {
   readonly #faces = new Set<ConnectedClient>();
   readonly #calls: GovernedCalls;
   readonly #held: HeldCalls;
+  readonly openRequests: OpenRequests;
   readonly #sessions: CallSessions;
   readonly #readArtifact: Fields;
   readonly #reporters: readonly (() => ServerReport)[];
@@ -82,12 +87,14 @@ export class Gateway {
     this.#me = { name: 'quittance', title: 'Quittance', version };
     const entries = config.servers.filter(({ isDisabled }) => !isDisabled);
     this.names = new ServerNames(entries.map(({ name }) => name));
+    const signIns = options.tokenFile === undefined ? undefined : new UpstreamTokens(options.tokenFile);
     this.upstreams = entries.map(
       (entry) =>
         new Upstream(entry, {
           me: this.#me,
           nextId: () => (this.#nextId += 1),
           now: () => ledger.now(),
+          signIns,
           log: this.log,
           onNotice: (upstream, notice) => this.noticed(upstream, notice, undefined),
         }),
@@ -99,6 +106,7 @@ export class Gateway {
     this.#sessions = sessions;
     this.#readArtifact = listReadArtifact(ledger);
     const signer = new StateSigner(ledger.sealKey, () => ledger.now());
+    this.openRequests = new OpenRequests(signer, () => ledger.now());
     this.#held = new HeldCalls({
       ledger,
       sessions,
@@ -339,6 +347,7 @@ export class Gateway {
 
   async close(): Promise<void> {
     this.#calls.close();
+    this.openRequests.close();
     for (const face of this.#faces) await face.close();
     await Promise.all(this.upstreams.map((upstream) => upstream.close()));
     await this.catalog.close();

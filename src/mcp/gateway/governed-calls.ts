@@ -24,6 +24,7 @@ import type { Exchange } from './connection.ts';
 import { followTask } from './follow-task.ts';
 import type { Fields } from './relayed-request.ts';
 import { toFields, rpcCodes } from './relayed-request.ts';
+import { toParamHeaders } from './param-headers.ts';
 import type { CallStop, SendToServer } from './open-call.ts';
 import { ClientGone, OpenCall } from './open-call.ts';
 import type { StateSigner } from './signed-state.ts';
@@ -199,7 +200,11 @@ export class GovernedCalls {
         const { message } = progress;
         context.progress(typeof message === 'string' ? { message } : {});
       };
-      const exchange = call?.toExchange(context.signal, onAlive) ?? detached(context);
+      const schema = this.#options.catalog().get(context.toolName)?.listed.inputSchema;
+      const exchange = {
+        ...(call?.toExchange(context.signal, onAlive) ?? detached(context)),
+        headers: toParamHeaders(schema, args),
+      };
       const send = call?.send ?? this.#options.sendDetached(entry.name);
       const meta = { ...call?.firstRequest.meta };
       delete meta['quittance/callId'];

@@ -1,4 +1,4 @@
-import type { Transport } from '@modelcontextprotocol/client';
+import type { AuthProvider, Transport } from '@modelcontextprotocol/client';
 import { SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { ServerEntry } from '../config/server-entry.ts';
@@ -16,8 +16,13 @@ export function openTransport(
   entry: ServerEntry,
   {
     fetch,
+    auth,
     onLogLine,
-  }: { readonly fetch: typeof globalThis.fetch; readonly onLogLine: (line: string) => void },
+  }: {
+    readonly fetch: typeof globalThis.fetch;
+    readonly auth: AuthProvider | undefined;
+    readonly onLogLine: (line: string) => void;
+  },
 ): Transport {
   switch (entry.type) {
     case 'stdio': {
@@ -38,11 +43,13 @@ export function openTransport(
       return new StreamableHTTPClientTransport(entry.url, {
         requestInit: { headers: { ...entry.headers } },
         fetch: (url, init) => boundedFetch(fetch, url, init),
+        ...(auth !== undefined && { authProvider: auth }),
       });
     case 'sse':
       return new SSEClientTransport(entry.url, {
         requestInit: { headers: { ...entry.headers } },
         fetch: (url, init) => boundedFetch(fetch, url, init),
+        ...(auth !== undefined && { authProvider: auth }),
       });
   }
 }

@@ -10,6 +10,7 @@ import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, toFieldsList, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { askEach } from './open-call.ts';
+import type { OpenRequests } from './open-requests.ts';
 import type { ServerNames } from './server-names.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -39,8 +40,12 @@ export type RelayOptions = {
   readonly knownTools: (upstream: Upstream) => readonly unknown[];
   /** Tools of the gateway itself, after those of the servers. */
   readonly ownTools: readonly unknown[];
+  /** Requests during which a legacy server may ask a modern client. */
+  readonly openRequests: OpenRequests;
   readonly log: (server: string, line: string) => void;
 };
+
+const mayAsk: ReadonlySet<string> = new Set(['prompts/get', 'resources/read', 'completion/complete']);
 
 export class Relay {
   readonly #options: RelayOptions;
@@ -81,6 +86,8 @@ export class Relay {
   async #send(upstream: Upstream, given: RelayedRequest, client: ClientRequest): Promise<Fields> {
     const send = this.#options.sendTo(upstream);
     const request = withInput(given, client);
+    if (client.era === 'modern' && mayAsk.has(given.method))
+      return this.#options.openRequests.send(request, client, send);
     let result = await send(request, toExchange(client));
     // A modern server asks by its result. A legacy client is asked at once, and the request is sent again.
     while (client.era === 'legacy' && result['resultType'] === 'input_required') {

@@ -5,6 +5,7 @@
  * 2. A server that fails again and again is started less and less often.
  * 3. A session of a legacy client has its own connection. Modern clients share one, or borrow a legacy one.
  */
+import type { AuthProvider } from '@modelcontextprotocol/client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { McpNotSent } from '../tools/call-error.ts';
 import { createServerFetch } from '../config/checked-fetch.ts';
@@ -14,12 +15,15 @@ import { EraRefused, envelopeOf, LegacyConnection, ModernConnection } from './co
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields } from './relayed-request.ts';
 import { openTransport } from './open-transport.ts';
+import { createUpstreamAuth } from './upstream-auth.ts';
+import type { UpstreamTokens } from './upstream-tokens.ts';
 import { Wire } from './wire.ts';
 
 export type UpstreamHost = {
   readonly me: Fields;
   readonly nextId: () => number;
   readonly now: () => number;
+  readonly signIns: UpstreamTokens | undefined;
   /** A line for the operator: what the server wrote, or what happened to it. */
   readonly log: (server: string, line: string) => void;
   /** A notice of the shared connection: lists or resources have changed. */
@@ -61,6 +65,7 @@ export class Upstream {
   readonly entry: ServerEntry;
   readonly #host: UpstreamHost;
   readonly #fetch: typeof fetch;
+  readonly #auth: AuthProvider | undefined;
   readonly #open = new Map<Connection, number>();
   #shared: Promise<Connection> | undefined;
   /** Only known after the server was asked. */
@@ -79,6 +84,7 @@ export class Upstream {
     this.entry = entry;
     this.#host = host;
     this.#fetch = entry.type === 'stdio' ? fetch : createServerFetch(entry);
+    this.#auth = authFor(entry, host, this.#fetch);
   }
 
   get name(): string {
@@ -318,6 +324,7 @@ export class Upstream {
   readonly #openWire: OpenWire = async (era, hooks, onClose) => {
     const { entry } = this;
     const transport = openTransport(entry, {
+      auth: this.#auth,
       fetch: this.#fetch,
       onLogLine: (line) => this.#host.log(entry.name, line),
     });
@@ -345,3 +352,22 @@ const wordsOf = (error: unknown): string => {
   const own = error instanceof Error ? error.message : String(error);
   return cause instanceof Error && !own.includes(cause.message) ? `${own} (${cause.message})` : own;
 };
+
+/** A server that gets a header with credentials is not signed in at. */
+function authFor(
+  entry: ServerEntry,
+  { signIns, now }: UpstreamHost,
+  fetch: typeof globalThis.fetch,
+): AuthProvider | undefined {
+  if (entry.type === 'stdio' || signIns === undefined) return undefined;
+  const hasCredentials = Object.keys(entry.headers).some((name) => name.toLowerCase() === 'authorization');
+  if (hasCredentials) return undefined;
+  return createUpstreamAuth({
+    server: entry.name,
+    address: entry,
+    setting: entry.oauth,
+    store: signIns,
+    fetch,
+    now,
+  });
+}

@@ -131,6 +131,30 @@ describe('the identity of a call', () => {
   });
 });
 
+describe('a question of a legacy server outside of a tool', () => {
+  it('reaches a modern client, which answers it in a new request', async () => {
+    const file = join(makeFolder(), 'effects');
+    const { connect } = await startGateway([effectServer('notes', file, { era: 'legacy', asks: true })]);
+    const client = await connect('modern', { capabilities: { elicitation: { form: {} } } });
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Ada' } }));
+    const { messages } = await client.getPrompt({ name: 'greet_by_name' });
+    expect(JSON.stringify(messages)).toContain('Hello Ada');
+  });
+});
+
+describe('an argument that is configured as idempotency key', () => {
+  it.each(eras)('makes two requests of a %s client with the same value one call', async (era) => {
+    const file = join(makeFolder(), 'effects');
+    const tools = { create_note: { idempotencyKey: 'text' } };
+    const { connect } = await startGateway([effectServer('notes', file, { tools })]);
+    const [first, second] = [await connect(era), await connect(era)];
+    expect(await call(first, 'create_note', { text: 'a' })).toBe('noted a');
+    expect(await call(second, 'create_note', { text: 'a' })).toBe('noted a');
+    expect(await call(second, 'create_note', { text: 'b' })).toBe('noted b');
+    expect(effectsIn(file)).toEqual(['note a', 'note b']);
+  });
+});
+
 describe('several servers', () => {
   it('prefixes names with the key of the configuration, and keeps other servers up when one is down', async () => {
     const [one, two] = [join(makeFolder(), 'effects'), join(makeFolder(), 'effects')];

@@ -21,7 +21,11 @@ export const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'quittance-mc
 export const effectServer = (
   name: string,
   file: string,
-  { era, tools = {} }: { era?: 'legacy' | 'modern'; tools?: Record<string, ToolSetting> } = {},
+  {
+    era,
+    tools = {},
+    asks = false,
+  }: { era?: 'legacy' | 'modern'; tools?: Record<string, ToolSetting>; asks?: boolean } = {},
 ): ServerEntry => ({
   name,
   isTrusted: false,
@@ -34,6 +38,7 @@ export const effectServer = (
     join(import.meta.dirname, 'effect-server.ts'),
     file,
     ...(era === undefined ? [] : [era]),
+    ...(asks ? ['--asks'] : []),
   ],
   env: {},
 });
